@@ -8,13 +8,14 @@ FIXTURES := tests/fixtures
 C_TARGET := target/c
 
 VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
-# While the version is 0.x a minor version may break the ABI; from 1.0 on only a major one.
+# While the version is 0.x, a minor version may break the ABI. From 1.0 on, only a major version may.
 SOVERSION := $(shell echo $(VERSION) | sed -e 's/^\(0\.[0-9]*\)\..*/\1/' -e 's/^\([1-9][0-9]*\)\..*/\1/')
 PREFIX ?= /usr/local
 LIBDIR ?= lib
 DESTDIR ?=
 
-# Another machine: `make lib RUST_TARGET=x86_64-pc-windows-gnu C_TARGET=target/windows`, and `make install` with the same.
+# For another machine: `make lib RUST_TARGET=x86_64-pc-windows-gnu C_TARGET=target/windows`, then `make install` with
+# the same variables.
 RUST_TARGET ?= $(shell rustc -vV 2> /dev/null | sed -n 's/^host: //p')
 LIB = $(C_TARGET)/release
 LIB_ZSTD := target/c-zstd/release
@@ -27,31 +28,31 @@ LIB_ZSTD := target/c-zstd/release
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-lib: ## libtenslice.a and libtenslice.so (as this system names them), in target/c/release
+lib: ## build libtenslice.a and libtenslice.so (or this system's equivalents) in target/c/release
 	CARGO="$(CARGO)" RUST_TARGET=$(RUST_TARGET) FEATURES=$(FEATURES) VERSION=$(VERSION) SOVERSION=$(SOVERSION) \
 		packaging/lib.sh $(C_TARGET)
 
 $(LIB)/built:
 	$(MAKE) --no-print-directory lib
 
-# Takes what `make lib` has built, so that root needs no compiler.
+# Uses the result of `make lib`, so that root needs no compiler.
 install: $(LIB)/built ## install headers, libraries, pkg-config and CMake files: PREFIX=, DESTDIR=, LIBDIR=
 	LIB=$(LIB) RUST_TARGET=$(RUST_TARGET) VERSION=$(VERSION) SOVERSION=$(SOVERSION) \
 		PREFIX="$(PREFIX)" DESTDIR="$(DESTDIR)" LIBDIR="$(LIBDIR)" \
 		packaging/install.sh
 
-uninstall: ## take away what was installed with the same PREFIX=, DESTDIR=, LIBDIR=
+uninstall: ## remove an installation with the same PREFIX=, DESTDIR=, LIBDIR=
 	LIB=$(LIB) RUST_TARGET=$(RUST_TARGET) VERSION=$(VERSION) SOVERSION=$(SOVERSION) \
 		PREFIX="$(PREFIX)" DESTDIR="$(DESTDIR)" LIBDIR="$(LIBDIR)" \
 		packaging/install.sh --uninstall
 
-dist: ## a tarball with the library prebuilt for this host, other systems and bare metal, in target/dist
+dist: ## build a tarball of prebuilt libraries for this host, other systems and bare metal, in target/dist
 	VERSION=$(VERSION) SOVERSION=$(SOVERSION) FEATURES="$(FEATURES)" packaging/dist.sh
 
-dist-source: ## a tarball of sources with the crates that they need, to build without a network, in target/dist
+dist-source: ## build a source tarball with all needed crates, which builds without a network, in target/dist
 	VERSION=$(VERSION) packaging/dist-source.sh
 
-# The same with Zstandard, which allocates, in a folder of its own: what the C tests compare with.
+# The same with Zstandard, which allocates, in a separate folder: the C tests compare with it.
 lib-zstd:
 	$(MAKE) --no-print-directory lib C_TARGET=$(C_TARGET)-zstd FEATURES=$(FEATURES),zstd,c-alloc
 
@@ -61,17 +62,17 @@ demo: lib ## build examples/load.c and read a file that a real ztensor release w
 	target/demo/load $(FIXTURES)/v1.2/converted_safetensors.zt a.w
 	@echo "Any other file: cargo install --path cli, then tenslice list FILE (docs/tool.md)"
 
-# Side by side: much of either keeps one core busy.
-test: ## test-c, test-install and fuzz-replay beside test-rust: what can be tested on this machine, with all formats
+# The tests run in parallel: much of each keeps only one core busy.
+test: ## run test-rust, test-c, test-install and fuzz-replay: all tests for this machine, with all formats
 	@$(MAKE) --no-print-directory test-c test-install fuzz-replay & \
 		$(MAKE) --no-print-directory test-rust; code=$$?; wait $$! && exit $$code
 	@echo "all tests passed"
 
-test-rust: ## the Rust tests, those of the tool, and the examples in the docs; TENSLICE_CORPUS=DIR adds a corpus
+test-rust: ## run the Rust tests, the tool's tests, and the examples in the docs; TENSLICE_CORPUS=DIR adds a corpus
 	$(CARGO) test --quiet -p tenslice -p tenslice-cli --all-targets --features capi
 	$(CARGO) test --quiet --doc --features capi
 
-test-features: ## the Rust tests with other features: libzstd, one format, single digests
+test-features: ## run the Rust tests with other features: libzstd, one format, single digests
 	$(CARGO) test --quiet --no-default-features --features std,formats,digest,dequantize,zlib,zstd-c --lib \
 		--test formats --test memory --test properties -- --skip damage::
 	$(CARGO) test --quiet --tests --no-default-features --features std,ztensor
@@ -79,118 +80,119 @@ test-features: ## the Rust tests with other features: libzstd, one format, singl
 		--test formats --test properties --test reference -- without_zstd:: peers:: npz:: digests::
 	$(CARGO) test --quiet --no-default-features --features std,formats,crc32c --test properties digests::
 
-cli: ## the tool: build it, in target/release/tenslice, and test it
+cli: ## build the tool, in target/release/tenslice, and test it
 	$(CARGO) build --quiet --release -p tenslice-cli
 	$(CARGO) test --quiet -p tenslice-cli
 
-test-c: lib lib-zstd ## the C and C++ tests, against the static and the shared library
+test-c: lib lib-zstd ## run the C and C++ tests with the static and the shared library
 	CC="$(CC)" CXX="$(CXX)" c-tests/run.sh $(LIB) $(LIB_ZSTD)
 
-test-install: ## install into target/install, and use it by pkg-config, CMake and Meson
+test-install: ## install into target/install, and use it with pkg-config, CMake and Meson
 	CC="$(CC)" CXX="$(CXX)" c-tests/install.sh
 
-test-source: dist-source ## build inside C++ projects by CMake, from the tarball without a network and from this folder
+test-source: dist-source ## build inside C++ projects with CMake, from the tarball (offline) and from this folder
 	VERSION=$(VERSION) CARGO=$(CARGO) c-tests/source.sh
 
-test-all: ## all tests that need no board, and all of what CI takes a sample of: every mutant takes hours
+test-all: ## run all tests that need no board, and everything that CI only samples: all mutants take hours
 	$(MAKE) --no-print-directory test test-features test-targets test-platforms test-source sanitize no-panic miri coverage \
 		fuzz-replay-second
 	$(CARGO) test --quiet --tests --no-default-features --features std,formats,digest,dequantize,zlib,zstd-c
 	$(MAKE) --no-print-directory mutants
 
-test-targets: ## the tests on other machines: 32-bit, big-endian, wasm32
+test-targets: ## run the tests for other machines: 32-bit, big-endian, wasm32
 	c-tests/targets.sh
 
-test-platforms: ## the C library on aarch64, musl and Windows, where they can be run; linked for MSVC and macOS
+test-platforms: ## run the C library on aarch64, musl and Windows if possible; link it for MSVC and macOS
 	CC="$(CC)" c-tests/platforms.sh
 
 abi-check: ## compare the ABI with the recorded one
 	packaging/abi.sh check
 
-abi-record: ## record the ABI anew: read the diff, and include/README.md
+abi-record: ## update the recorded ABI: read the diff, and include/README.md
 	packaging/abi.sh record
 
-deps-firmware: ## install what the firmware needs, on Debian and Ubuntu
+deps-firmware: ## install the firmware's dependencies, on Debian and Ubuntu
 	apt-get install -y --no-install-recommends gcc-arm-none-eabi libnewlib-arm-none-eabi qemu-system-arm \
 		gcc-riscv64-unknown-elf qemu-system-misc rustc-web cargo-web rust-web-src
 
-firmware: ## build the firmware for Cortex-M4, M4F, M0 and RISC-V, run it in QEMU; and what docs/firmware.md says
+firmware: ## build the firmware for Cortex-M4, M4F, M0 and RISC-V and run it in QEMU; run docs/firmware.md
 	examples/firmware/run.sh
 
-size: ## flash, stack and instructions on Cortex-M4, M0 and RISC-V, held against examples/firmware/limits.txt
+size: ## measure flash, stack and instructions on Cortex-M4, M0 and RISC-V; compare with examples/firmware/limits.txt
 	examples/firmware/size.sh --check
 
 BOARD ?= m4
 FORMAT ?= ztensor
-size-calls: ## flash and stack of single calls on a chip: BOARD=m4 FORMAT=ztensor MODEL=FILE
+size-calls: ## measure flash and stack of single calls on a chip: BOARD=m4 FORMAT=ztensor MODEL=FILE
 	examples/firmware/calls.sh $(BOARD) $(FORMAT) $(MODEL)
 
-bench-checksums: ## verifying beside the crates that compute the checksums: benches/README.md
+bench-checksums: ## compare verifying with the crates that compute the checksums: benches/README.md
 	$(CARGO) run --quiet --release --manifest-path benches/checksums/Cargo.toml
 
-bench-dequantize: ## dequantizing beside ggml, whose sources it fetches: benches/README.md
+bench-dequantize: ## compare dequantizing with ggml, whose sources it fetches: benches/README.md
 	benches/dequantize.sh
 
-bench-open: ## opening files beside the readers of the formats: benches/README.md
+bench-open: ## compare opening files with the readers of the formats: benches/README.md
 	$(CARGO) run --quiet --release --manifest-path benches/open/Cargo.toml
 
-bench-check: ## instructions of opening, listing and looking up, held against benches/limits.txt
+bench-check: ## count instructions of opening, listing and looking up; compare with benches/limits.txt
 	benches/check.sh
 
-bench-compute: ## sparse tensors and tensor trains beside loops written by hand: benches/README.md
+bench-compute: ## compare sparse tensors and tensor trains with hand-written loops: benches/README.md
 	$(CARGO) run --quiet --release --manifest-path benches/compute/Cargo.toml
 
-bench-b2nd: ## the Blosc2 reader beside c-blosc2; fetches its Python wheel: benches/README.md
+bench-b2nd: ## compare the Blosc2 reader with c-blosc2, whose Python wheel it fetches: benches/README.md
 	benches/run.sh
 
-bench: bench-open bench-checksums bench-compute bench-b2nd bench-dequantize ## all of these, one after the other
+bench: bench-open bench-checksums bench-compute bench-b2nd bench-dequantize ## run all benchmarks above
 
-fuzz: ## fuzz under AddressSanitizer, and keep what was found: TARGETS=, SECONDS= or RUNS= each (fuzz/README.md)
+fuzz: ## fuzz under AddressSanitizer, and keep the findings: TARGETS=, SECONDS= or RUNS= each (fuzz/README.md)
 	FUZZ_SECONDS=$(SECONDS) FUZZ_RUNS=$(RUNS) fuzz/run.sh $(TARGETS)
 
 fuzz-i686: ## fuzz on 32 bits, and keep the counts: TARGETS=, SECONDS=, RUNS=
 	FUZZ_MACHINE=i686 FUZZ_SECONDS=$(SECONDS) FUZZ_RUNS=$(RUNS) fuzz/run.sh $(TARGETS)
 
-fuzz-replay: ## every fuzz target on its kept corpus and the fixtures, with the stable toolchain
+fuzz-replay: ## run every fuzz target on its kept corpus and the fixtures, with the stable toolchain
 	$(CARGO) test --quiet --manifest-path fuzz/Cargo.toml
 
-fuzz-replay-second: ## the fuzz targets that compare with other readers, on the same; builds c-blosc2, which takes CMake
+fuzz-replay-second: ## the same with the fuzz targets that compare with other readers; builds c-blosc2 with CMake
 	$(CARGO) test --quiet --manifest-path fuzz/Cargo.toml --features second --test second
 
 no-panic: ## prove that no panic path is left in the C library, and that the proof can fail
 	.ci/no-panic
 	.ci/no-panic-zlib
 
-miri: ## run the tests of src/capi under Miri, where the nightly toolchain can be had
+miri: ## run the tests of src/capi under Miri, if the nightly toolchain is available
 	.ci/miri
 
-sanitize: ## the C tests and the library under sanitizers, and gcc's and clang's analyzers over the C code
+sanitize: ## run the C tests and the library under sanitizers, and the analyzers of gcc and clang on the C code
 	c-tests/sanitize.sh
 
-coverage: ## which lines of src the tests reach, held against tests/unreached.txt
+coverage: ## measure which lines of src the tests reach; compare with tests/unreached.txt
 	.ci/coverage
 
 MUTANTS ?=
-mutants: ## change the sources in small ways and see whether a test fails: MUTANTS="--sample 200", MUTANTS=--help
+mutants: ## make small changes to the sources and check that a test fails: MUTANTS="--sample 200", MUTANTS=--help
 	$(CARGO) run --quiet -p xtask -- mutants $(MUTANTS)
 
-header: ## write the C headers anew, and docs/c-reference.md
+header: ## generate the C headers and docs/c-reference.md
 	$(CARGO) run --quiet -p xtask -- header
 
-lint: ## format, clippy and the headers
+lint: ## check the format, clippy, the headers, and the English of all texts
 	$(CARGO) fmt --all --check
 	$(CARGO) fmt --manifest-path examples/firmware-rust/Cargo.toml --check
 	$(CARGO) clippy --quiet --workspace --all-targets --features capi -- -D warnings
 	$(CARGO) clippy --quiet --no-default-features --features capi,$(FEATURES) -- -D warnings
 	$(CARGO) run --quiet -p xtask -- header --check
+	$(CARGO) run --quiet -p xtask -- english
 
-doc: ## the documentation, without warnings
+doc: ## build the documentation, without warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --quiet --no-deps
 
-web: ## the page that looks into tensor files, and the npm package: target/web
+web: ## build the page that shows tensor files, and the npm package: target/web
 	web/build.sh
 
-web-test: web target/web-venv ## their tests, in node and in headless Chromium
+web-test: web target/web-venv ## test the page and the package, in node and in headless Chromium
 	$(CARGO) build --quiet --release -p tenslice-cli
 	node --test web/test/module.test.mjs
 	target/web-venv/bin/python web/test/page.py
@@ -198,9 +200,9 @@ web-test: web target/web-venv ## their tests, in node and in headless Chromium
 target/web-venv:
 	python3 -m venv $@ && $@/bin/pip install --quiet playwright || { rm -rf $@; exit 1; }
 
-pictures: web target/web-venv ## draw the pictures of the README, docs/pictures, anew
+pictures: web target/web-venv ## draw the pictures of the README again: docs/pictures
 	$(CARGO) build --quiet --release -p tenslice-cli
 	target/web-venv/bin/python web/pictures.py
 
-clean: ## remove everything that was built
+clean: ## remove all build results
 	$(CARGO) clean

@@ -1,8 +1,8 @@
-"""Compares what llvm-cov says of lines (as LCOV) with the list of lines that need not be reached: see .ci/coverage.
+"""Compares the lines that llvm-cov reports (as LCOV) with the list of lines that need not be reached: see .ci/coverage.
 
-The list has a comment for the reason, then lines FILE FUNCTION, for all of a function, or FILE FUNCTION: TEXT, for each of
-its lines that have that text. So nothing changes when lines move. One that is reached is named and no fault: whether some
-names collide in an index depends on an address.
+The list has a comment with the reason, then lines FILE FUNCTION, for a whole function, or FILE FUNCTION: TEXT, for each
+line of the function with that text. So moving lines changes nothing. A listed line that is reached is printed but is
+not an error: for example, collisions in an index depend on an address.
 """
 import os
 import re
@@ -10,7 +10,7 @@ import sys
 
 report, known = sys.argv[1:3]
 
-reached = {}  # how often, by file and line
+reached = {}  # execution count, by file and line
 for line in open(report):
     if line.startswith("SF:"):
         lines = reached.setdefault(os.path.relpath(line[3:].strip()), {})
@@ -18,7 +18,7 @@ for line in open(report):
         number, times = line[3:].split(",")[:2]
         lines[int(number)] = max(lines.get(int(number), 0), int(times))
 
-entries = {}  # whether it explains a line, by file, function and text
+entries = {}  # True if the entry explains a line, by file, function and text
 goal = None
 for line in open(known):
     line = line.strip()
@@ -38,7 +38,7 @@ for file in sorted(reached):
     lines = open(file).read().split("\n")
     for number, line in enumerate(lines, 1):
         if line == "#[cfg(test)]" and re.fullmatch(r"mod \w+ \{", lines[number]):
-            break  # the unit tests, at the end of the file
+            break  # the unit tests are at the end of the file
         if found := re.match(r"[^/]*\bfn (\w+)", line):
             function = found[1]
         whole, one = (file, function, ""), (file, function, line.strip())

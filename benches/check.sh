@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# Instructions a tensor for opening, listing and looking up, held against benches/limits.txt: check.sh [--record]
+# Counts instructions per tensor for opening, listing and looking up, and compares them with benches/limits.txt:
+# check.sh [--record]
 #
-# callgrind counts the same program doing something a few times, and then more often; the difference is what once more
-# takes, without the preparations. The clock plays no part, so that a busy machine makes no difference.
+# callgrind counts the same program repeating an operation twice, and twelve times. The difference is the cost of ten
+# repetitions without the preparation. The clock is not used, so a busy machine makes no difference.
 set -euo pipefail
 cd "$(dirname "$0")"
 
@@ -15,7 +16,7 @@ cargo build --quiet --release --manifest-path open/Cargo.toml
 program=$PWD/open/target/release/open
 limits=$PWD/limits.txt
 
-# MODE FORMAT N [peer]: instructions a tensor. Twelve times and twice, which leaves ten.
+# MODE FORMAT N [peer]: instructions per tensor. The difference of twelve repetitions and two is ten.
 count() {
     local times log total=()
     log=$(mktemp)
@@ -28,7 +29,7 @@ count() {
     awk -v few="${total[0]}" -v many="${total[1]}" -v tensors="$3" 'BEGIN { printf "%.1f", (many - few) / 10 / tensors }'
 }
 
-# A row: its name, what is counted, and what the peer takes for the same where a ratio is held.
+# A row: its name, our count, and the peer's count if the ratio has a limit.
 row() {
     local name=$1.$2.$3 ours peer=-
     ours=$(count "$1" "$2" "$3")

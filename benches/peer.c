@@ -1,15 +1,15 @@
-/* c-blosc2 behind functions of plain types, which src/peer.rs declares again. A pointer is NULL and an integer is
- * negative where c-blosc2 reports an error. */
+/* c-blosc2 behind functions of plain types, which src/peer.rs declares again. Errors of c-blosc2 are returned as NULL
+ * or as a negative integer. */
 #include <b2nd.h>
 #include <time.h>
 
-/* Comes first. The version of the library that is loaded. */
+/* Must be called first. Returns the version of the loaded library. */
 const char *peer_start(void) {
     blosc2_init();
     return blosc2_get_version_string();
 }
 
-/* CPU time of this process: other programs are not in it, and no thread is left out. */
+/* CPU time of this process: includes all its threads, and no other program. */
 uint64_t peer_nanoseconds(void) {
     struct timespec now;
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
@@ -24,7 +24,7 @@ b2nd_array_t *peer_write(const void *data, const int64_t *shape, const int32_t *
     cparams.filters[BLOSC2_MAX_FILTERS - 1] = filter;
     cparams.clevel = level;
     cparams.typesize = 4;
-    cparams.splitmode = BLOSC_AUTO_SPLIT; /* as python-blosc2 writes, and thus most files are */
+    cparams.splitmode = BLOSC_AUTO_SPLIT; /* the default of python-blosc2, and so of most files */
     blosc2_storage storage = BLOSC2_STORAGE_DEFAULTS;
     storage.contiguous = true;
     storage.cparams = &cparams;
@@ -35,7 +35,7 @@ b2nd_array_t *peer_write(const void *data, const int64_t *shape, const int32_t *
     return status < 0 ? NULL : array;
 }
 
-/* The frame of an array that `peer_write` made: its length, and its bytes, which go with the array. */
+/* The frame of an array that `peer_write` made. Returns its length. The bytes live as long as the array. */
 int64_t peer_frame(const b2nd_array_t *array, const uint8_t **frame) {
     uint8_t *bytes;
     int64_t length;
@@ -48,7 +48,7 @@ int64_t peer_frame(const b2nd_array_t *array, const uint8_t **frame) {
     return length;
 }
 
-/* Opens a frame, which must outlive the array, to be read in one thread: BLOSC2_DPARAMS_DEFAULTS says so. */
+/* Opens a frame, which must outlive the array. It is read with one thread: the default of BLOSC2_DPARAMS_DEFAULTS. */
 b2nd_array_t *peer_open(const uint8_t *frame, int64_t length) {
     b2nd_array_t *array = NULL;
     int status = b2nd_from_cframe((uint8_t *)frame, length, false, &array);
@@ -63,7 +63,7 @@ int peer_read(const b2nd_array_t *array, void *buffer, int64_t length) {
     return b2nd_to_cbuffer(array, buffer, length);
 }
 
-/* Decodes all chunks to the start of the buffer, each over the one before. */
+/* Decodes all chunks to the start of the buffer, each over the previous one. */
 int peer_chunks(const b2nd_array_t *array, void *buffer, int32_t length) {
     for (int64_t i = 0; i < array->sc->nchunks; i++) {
         int status = blosc2_schunk_decompress_chunk(array->sc, i, buffer, length);

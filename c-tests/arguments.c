@@ -1,7 +1,7 @@
 /*
- * What no caller should do: NULL, misaligned, uninitialized and wrong handles, absurd lengths, wrong sizes.
- * Every exported function is called with NULL for each of its pointers (run.sh checks that none is left
- * out); each returns a code and leaves its outputs unchanged. Argument: the fixtures.
+ * Wrong arguments: NULL, misaligned, uninitialized and wrong handles, absurd lengths, wrong sizes. Every exported
+ * function is called with NULL for each of its pointers (run.sh checks that all are called). Each call returns a code
+ * and leaves its outputs unchanged. Argument: the fixtures.
  */
 #include "support.h"
 
@@ -11,7 +11,7 @@
 /* A misaligned address: the second byte of a number. */
 #define ODD(type, numbers) ((type *)(void *)((char *)(numbers) + 1))
 
-/* Fills an output with a pattern, and checks whether it is still there. */
+/* Fills an output with a pattern, and checks that the pattern is still there. */
 #define MARK(output) memset(&(output), 0x5a, sizeof(output))
 #define IS_MARKED(output) is_marked(&(output), sizeof(output))
 
@@ -306,7 +306,7 @@ static void attributes(const tenslice_file *gguf, const tenslice_cursor *other)
     EXPECT(HANDLE, tenslice_attributes_extent(NULL, &number, &words[0]));
     EXPECT(HANDLE, tenslice_attributes_extent(&unset, &number, &words[0]));
     EXPECT(HANDLE, tenslice_attributes_extent(other, &number, &words[0]));
-    EXPECT(TENSLICE_NOT_FOUND, tenslice_attributes_extent(&all, &number, &words[0])); /* no list */
+    EXPECT(TENSLICE_NOT_FOUND, tenslice_attributes_extent(&all, &number, &words[0])); /* not a list */
     EXPECT(TENSLICE_OK, tenslice_attributes_get(&all, "a.uint16", 8, &value, NULL));
     EXPECT(TENSLICE_OK, tenslice_value_items(&value, &list));
     EXPECT(TENSLICE_OK, tenslice_attributes_extent(&list, &number, &words[0]));
@@ -396,7 +396,7 @@ static void gguf(const char *folder, const tenslice_file *other, tenslice_cursor
     info.struct_size = 4;
     EXPECT(BAD, tenslice_gguf_infos_next(&infos, &info, NULL));
     info.struct_size = sizeof info;
-    EXPECT(TENSLICE_OK, tenslice_gguf_infos_next(&infos, &info, NULL)); /* the first, still */
+    EXPECT(TENSLICE_OK, tenslice_gguf_infos_next(&infos, &info, NULL)); /* still the first */
     CHECK(same(info.name, "t"));
 
     MARK(failed), MARK(needed), MARK(name), MARK(words);
@@ -435,7 +435,7 @@ static void gguf(const char *folder, const tenslice_file *other, tenslice_cursor
     free(c.data);
 }
 
-/* Numbers of blocks: three of Q8_0, whose scale is 1, at an odd address. */
+/* Dequantizes blocks: three of Q8_0, whose scale is 1, at an odd address. */
 static void blocks(void)
 {
     unsigned char room[1 + 3 * 34] = {0}, *const bytes = room + 1;
@@ -489,7 +489,7 @@ static void blocks(void)
     CHECK(IS_MARKED(out));
 }
 
-/* Numbers of a tensor of six doubles. */
+/* Reads the numbers of a tensor of six doubles. */
 static void numbers(const tenslice_tensor *tensor)
 {
     tenslice_tensor unset;
@@ -529,7 +529,7 @@ static void numbers(const tenslice_tensor *tensor)
     CHECK(tenslice_f16_to_f32(0) == 0 && tenslice_bf16_to_f32(0) == 0 && tenslice_f8_e4m3fn_to_f32(0) == 0);
     CHECK(tenslice_f8_e5m2_to_f32(0) == 0 && tenslice_f8_e4m3fnuz_to_f32(0) == 0 && tenslice_f8_e8m0_to_f32(0) > 0);
     CHECK(tenslice_f8_e5m2fnuz_to_f32(0) == 0);
-    /* The bits above those of the type do not count. */
+    /* Bits above those of the type are ignored. */
     CHECK(tenslice_f4_e2m1_to_f32(0xf7) == tenslice_f4_e2m1_to_f32(7));
     CHECK(tenslice_f6_e2m3_to_f32(0xdf) == tenslice_f6_e2m3_to_f32(0x1f));
     CHECK(tenslice_f6_e3m2_to_f32(0xdf) == tenslice_f6_e3m2_to_f32(0x1f));
@@ -575,7 +575,7 @@ static void shards(const char *folder, tenslice_cursor *other)
     EXPECT(HANDLE, tenslice_safetensors_index_metadata(NULL, &cursor));
     EXPECT(BAD, tenslice_safetensors_index_metadata(&index, NULL));
     EXPECT(TENSLICE_OK, tenslice_safetensors_index_metadata(&index, &cursor));
-    EXPECT(HANDLE, tenslice_safetensors_index_next(&cursor, &name, &file, NULL)); /* a cursor of values */
+    EXPECT(HANDLE, tenslice_safetensors_index_next(&cursor, &name, &file, NULL)); /* a cursor of another kind */
     EXPECT(HANDLE, tenslice_safetensors_index_next(NULL, &name, &file, NULL));
     EXPECT(HANDLE, tenslice_safetensors_index_next(&unset_cursor, &name, &file, NULL));
     EXPECT(HANDLE, tenslice_safetensors_index_next(other, &name, &file, NULL));
@@ -602,7 +602,7 @@ static void shards(const char *folder, tenslice_cursor *other)
     EXPECT(TENSLICE_NOT_FOUND, tenslice_safetensors_index_file(&index, 0, &name));
     EXPECT(TENSLICE_NOT_FOUND, tenslice_safetensors_index_file(&index, UINT32_MAX, &name));
     CHECK(IS_MARKED(name) && IS_MARKED(file) && IS_MARKED(numbers) && IS_MARKED(files) && IS_MARKED(words));
-    EXPECT(TENSLICE_OK, tenslice_safetensors_index_next(&cursor, &name, &file, NULL)); /* the second, still */
+    EXPECT(TENSLICE_OK, tenslice_safetensors_index_next(&cursor, &name, &file, NULL)); /* still the second */
     CHECK(same(name, "enc.b"));
     free(b.data);
 }
@@ -610,7 +610,7 @@ static void shards(const char *folder, tenslice_cursor *other)
 static void strings(void)
 {
     tenslice_str text = {"a\\u002eb", 8, 1, 0}, none = {NULL, 5, 0, 0}, absurd = {"", SIZE_MAX, 0, 0};
-    /* No file has these: what cannot be decoded ends the string. */
+    /* No file has these strings: an escape that cannot be decoded ends the string. */
     tenslice_str cut = {"a\\u00", 5, 1, 0}, alone = {"a\\", 2, 1, 0}, half = {"a\\ud83d", 7, 1, 0};
     tenslice_str numbers[3];
     char copy[8];
@@ -645,7 +645,7 @@ static void strings(void)
     CHECK(tenslice_dtype_bits(0) == 0 && tenslice_dtype_bits(UINT32_MAX) == 0);
 }
 
-/* Calls that find a tensor and compare it with what is expected. */
+/* Calls that find a tensor and compare it with the expected type. */
 static void expected(const tenslice_file *file)
 {
     const uint64_t shape[2] = {2, 3};
@@ -790,10 +790,10 @@ int main(int argc, char **argv)
     EXPECT(HANDLE, tenslice_file_get_info((const tenslice_file *)(const void *)((const char *)&file + 1), &file_info));
     EXPECT(BAD, tenslice_file_get_info(&file, NULL));
     memset(&file_info, 0x55, sizeof file_info);
-    file_info.struct_size = sizeof file_info - 1; /* no partial struct is filled in */
+    file_info.struct_size = sizeof file_info - 1; /* a partial struct is rejected */
     EXPECT(BAD, tenslice_file_get_info(&file, &file_info));
     CHECK(file_info.length == UINT64_C(0x5555555555555555));
-    file_info.struct_size = 4000; /* of a newer, longer struct */
+    file_info.struct_size = 4000; /* a longer struct of a newer version */
     EXPECT(TENSLICE_OK, tenslice_file_get_info(&file, &file_info));
     CHECK(file_info.length == b.size && file_info.struct_size == 4000);
 
@@ -803,7 +803,7 @@ int main(int argc, char **argv)
     EXPECT(BAD, tenslice_file_check_length(&file, NULL));
     needed = 7;
     EXPECT(TENSLICE_OK, tenslice_file_check_length(&file, &needed));
-    CHECK(needed == 0); /* opening has compared all */
+    CHECK(needed == 0); /* opening has compared everything */
     EXPECT(HANDLE, tenslice_file_check(NULL, scratch, 4, NULL, NULL));
     EXPECT(BAD, tenslice_file_check(&file, NULL, 4, NULL, NULL));
     EXPECT(BAD, tenslice_file_check(&file, scratch, SIZE_MAX, NULL, NULL));

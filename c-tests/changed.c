@@ -1,9 +1,9 @@
-/* Bytes that change while handles refer to them, as those of a mapping may: calls return, an iterator that ends
- * early has an error, and calls that fail leave outputs unchanged. Argument: the fixtures. */
+/* Bytes that change while handles refer to them, as in a mapped file: calls return, an iterator that ends early has an
+ * error, and failing calls leave outputs unchanged. Argument: the fixtures. */
 #include "support.h"
 
-/* Lists everything: every call returns, and the list ends where it did, or with an error. Calls for a tensor may fail,
- * too. */
+/* Lists everything. Every call returns, and the list ends where it did before, or with an error. Calls for a tensor may
+ * fail, too. */
 static void list(const tenslice_file *file, uint64_t count)
 {
     tenslice_cursor cursor, parts;
@@ -26,7 +26,7 @@ static void list(const tenslice_file *file, uint64_t count)
         }
         tenslice_tensor_bytes(&tensor, TENSLICE_ANY, &bytes, NULL);
     }
-    /* The end is where it was, or there is an error, which stays. */
+    /* The end is where it was, or there is a permanent error. */
     CHECK(status == TENSLICE_END ? listed == count : status >= 100);
     EXPECT(status, tenslice_tensors_next(&cursor, &tensor, NULL));
 }
@@ -97,7 +97,7 @@ int main(int argc, char **argv)
         free(bytes);
         free((void *)b.data);
     }
-    CHECK(errors > 100); /* errors did occur */
+    CHECK(errors > 100); /* some errors must occur */
     puts("changed: ok");
     return 0;
 }

@@ -1,8 +1,8 @@
 /*
  * Decoding, verifying, materializing. Argument: the fixtures.
  *
- * BUILT_IN is 1 for a library that decodes Zstandard by itself. With HAVE_LIBZSTD a decoder of this program
- * calls libzstd, and both must produce the same bytes.
+ * BUILT_IN is 1 if the library has a Zstandard decoder. With HAVE_LIBZSTD a decoder of this program calls libzstd, and
+ * both must produce the same bytes.
  */
 #include "support.h"
 
@@ -14,8 +14,8 @@
 #endif
 
 typedef struct {
-    tenslice_status answer; /* what to return, unless TENSLICE_OK */
-    size_t claimed;         /* the length to claim, unless 0 */
+    tenslice_status answer; /* the result, unless TENSLICE_OK */
+    size_t claimed;         /* the claimed length, unless 0 */
     int calls;
 } plan;
 
@@ -206,7 +206,7 @@ static void digests(const char *folder)
     free(b.data);
 }
 
-/* Compares a range that is read with the whole. */
+/* Reads a range and compares it with the whole. */
 static void range(const tenslice_component *component, const tenslice_decoder *decoder, const unsigned char *whole,
                   size_t start, size_t length, size_t scratch_length)
 {
@@ -219,7 +219,7 @@ static void range(const tenslice_component *component, const tenslice_decoder *d
     free(scratch);
 }
 
-/* Components in frames of Zstandard, whose digests are those of what they decode to. */
+/* Components in Zstandard frames, whose digests are those of the decoded bytes. */
 static void frames(const char *folder, const tenslice_decoder *decoder)
 {
     blob b = load(folder, "v2/zstd_seekable.zt");
@@ -287,7 +287,7 @@ static void frames(const char *folder, const tenslice_decoder *decoder)
         }
     }
     CHECK(count == 5);
-    /* The table of the frames of the first, at the end of its bytes. */
+    /* Damages the frame table of the first one, at the end of its bytes. */
     EXPECT(TENSLICE_OK, tenslice_file_find(&file, "pattern", 7, &tensor, NULL));
     EXPECT(TENSLICE_OK, tenslice_tensor_data(&tensor, &component, NULL));
     EXPECT(TENSLICE_OK, tenslice_component_get_info(&component, &info));
@@ -302,7 +302,7 @@ static void frames(const char *folder, const tenslice_decoder *decoder)
     free(b.data);
 }
 
-/* A component in another file: refused until it is bound to that file's bytes. */
+/* A component in another file: rejected until it is bound to the bytes of that file. */
 static void shards(const char *folder)
 {
     blob b = load(folder, "v2/shards.zt"), other = load(folder, "v2/shards-base.zt");
@@ -386,7 +386,7 @@ static tenslice_status decode_with_dictionary(void *user, uint32_t encoding, con
 }
 #endif
 
-/* Streams of Zstandard with a dictionary, by the built-in decoder and by libzstd. */
+/* Zstandard streams with a dictionary, decoded by the built-in decoder and by libzstd. */
 static void dictionaries(const char *folder)
 {
     blob b = load(folder, "b2nd/good/dict_zstd_shuffle_0.b2nd");

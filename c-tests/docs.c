@@ -1,5 +1,5 @@
-/* Calls a function of the documentation (-DFUNCTION=its name) with the bytes of a file: docs.sh. Compiled as C or C++, as
-   the function is. Arguments: the folder of the repository, the file. */
+/* Calls a function of the documentation (-DFUNCTION=NAME) with the bytes of a file: docs.sh. Compiled as C or C++, like
+   the function. Arguments: the folder of the repository, the file. */
 #include "support.h"
 
 int FUNCTION(const void *bytes, size_t size);

@@ -1,14 +1,15 @@
 #!/usr/bin/env bash
-# Compiles every C and C++ block of the documentation, and runs those that say how: docs.sh FOLDER_OF_THE_LIBRARY.
+# Compiles every C and C++ block of the documentation, and runs those with a comment that says how: docs.sh
+# FOLDER_OF_THE_LIBRARY.
 #
-# Each block is a file of its own: a reader may copy it and compile it. C blocks are compiled as C99 and as C++11, C++ blocks
-# as C++17 and C++20. A comment before a block has it run, from the folder of the repository:
+# Each block is a separate file, so a reader can copy it and compile it. C blocks are compiled as C99 and as C++11, C++
+# blocks as C++17 and C++20. A comment before a block makes it run, in the folder of the repository:
 #
 #     <!-- run: main -->             the block is a program
 #     <!-- run: NAME FILE -->        int NAME(const void *bytes, size_t size) is called with the bytes of the file
 #
-# (Rust blocks are doc tests: src/lib.rs includes the pages. Blocks that are a file of a program, `<!-- file: NAME -->`, are
-# built and run with the others of their page: examples/firmware/guide.sh.)
+# (Rust blocks are doc tests: src/lib.rs includes the pages. Blocks that are files of a program, `<!-- file: NAME -->`,
+# are built and run together with the others of their page: examples/firmware/guide.sh.)
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -18,9 +19,9 @@ rm -rf "$out"
 mkdir -p "$out"
 flags="-Wall -Wextra -Wpedantic -Werror -Iinclude -Ic-tests"
 
-# PAGE-LINE.c or .cpp for each block, and PAGE-LINE.run with what its comment says.
+# PAGE-LINE.c or .cpp for each block, and PAGE-LINE.run with the text of its comment.
 for page in README.md docs/*.md; do
-    [ $page != docs/c-reference.md ] || continue # its blocks are single declarations, those of the headers
+    [ $page != docs/c-reference.md ] || continue # its blocks are single declarations from the headers
     awk -v out="$out/$(basename "$page" .md)" '
         /^```(c|cpp)$/ && !whole { language = substr($0, 4); file = out "-" NR "." language; blocks++
             if (run != "") print run > (out "-" NR ".run")
@@ -35,7 +36,7 @@ done
 
 count=0
 ran=0
-build() { # LANGUAGE STANDARD BLOCK: compiles it and, where it says how, runs it
+build() { # LANGUAGE STANDARD BLOCK: compiles it and runs it if it says how
     local compiler="${CC:-cc}" run function file
     [ "$1" = c++ ] && compiler="${CXX:-c++}"
     if [ ! -f "${3%.*}.run" ]; then
@@ -65,7 +66,7 @@ for block in "$out"/*.cpp; do
     build c++ c++20 "$block"
 done
 
-# No link of the documentation leads nowhere. Those with a scheme, and those inside a page, are not looked at.
+# Checks the links of the documentation, except for those with a scheme and those inside a page.
 linked=0
 for page in *.md docs/*.md include/README.md fuzz/README.md benches/README.md; do
     for link in $(awk '{ while (match($0, /\]\([^)#]+/)) {
@@ -74,7 +75,7 @@ for page in *.md docs/*.md include/README.md fuzz/README.md benches/README.md; d
         linked=$((linked + 1))
     done
 done
-# The reference has links to its own headings.
+# Checks the links of the reference to its own headings.
 awk '/^##/ { sub(/^#+ /, ""); slug = tolower($0); gsub(/[^a-z0-9 _-]/, "", slug); gsub(/ /, "-", slug)
         print slug (seen[slug]++ ? "-1" : "") }' docs/c-reference.md | sort > "$out/headings"
 grep -o '](#[^)]*)' docs/c-reference.md | tr -d '](#)' | sort -u | comm -23 - "$out/headings" > "$out/nowhere"

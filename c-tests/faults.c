@@ -1,4 +1,4 @@
-/* What the header forbids, for sanitize.sh, which must see it. Arguments: the fixtures, the name of the fault. */
+/* Faults that the header forbids. sanitize.sh must detect each of them. Arguments: the fixtures, the fault's name. */
 #include "support.h"
 
 int main(int argc, char **argv)
@@ -12,16 +12,16 @@ int main(int argc, char **argv)
 
     CHECK(argc == 3);
     b = load(argv[1], "v1.2/dense_all_dtypes.zt");
-    if (strcmp(argv[2], "behind") == 0) { /* the second block of one: the library reads it */
+    if (strcmp(argv[2], "behind") == 0) { /* the library reads a second block, but there is only one */
         unset = (unsigned char *)calloc(1, 34);
         return tenslice_q8_0_to_f32(unset, 68, 33, &number, 1) == TENSLICE_OK;
     }
-    if (strcmp(argv[2], "unset") == 0) { /* bytes that nobody has set */
+    if (strcmp(argv[2], "unset") == 0) { /* uninitialized bytes */
         unset = (unsigned char *)malloc(b.size);
         CHECK(unset != NULL);
         return tenslice_file_open(&file, unset, b.size, NULL) == TENSLICE_OK;
     }
-    if (strcmp(argv[2], "overflow") == 0) { /* in C: no argument makes the library do it */
+    if (strcmp(argv[2], "overflow") == 0) { /* in C: no argument makes the library overflow */
         sum = largest + argc;
         return sum > 0;
     }

@@ -62,11 +62,11 @@ static void symmetries(const char *folder)
     CHECK(tenslice_binary128_to_double(0, UINT64_C(0x3fff800000000000)) == 1.5);
     CHECK(strcmp(tenslice_dtype_name(TENSLICE_F64 | TENSLICE_LANES_4), "f64x4") == 0);
     CHECK(tenslice_dtype_size(TENSLICE_I16 | TENSLICE_LANES_8) == 16);
-    CHECK(tenslice_dtype_size(TENSLICE_F64 | TENSLICE_LANES_2) == 0); /* that is TENSLICE_C128 */
+    CHECK(tenslice_dtype_size(TENSLICE_F64 | TENSLICE_LANES_2) == 0); /* this is TENSLICE_C128 */
     free(b.data);
 }
 
-/* The next value, first with too small a buffer: that writes nothing, and does not advance. */
+/* Returns the next value. First calls with a buffer that is too small, which writes nothing and does not advance. */
 static tenslice_status next_value(tenslice_sparse *sparse, uint64_t *index, size_t rank, tenslice_bytes *value)
 {
     tenslice_bytes untouched;
@@ -83,7 +83,7 @@ static tenslice_status next_value(tenslice_sparse *sparse, uint64_t *index, size
     return tenslice_sparse_next(sparse, index, rank, value, NULL);
 }
 
-/* All values of a sparse tensor: as many as stated, each of them once, whatever the first buffer size. */
+/* Checks all values of a sparse tensor: as many as stated, each of them once, whatever the first buffer size. */
 static void every_value(const tenslice_tensor *tensor)
 {
     tenslice_sparse sparse, again;
@@ -131,7 +131,7 @@ static void pairs(const char *folder)
     while ((status = tenslice_sparse_next(&sparse, index, 3, &value, NULL)) == TENSLICE_OK) {
         EXPECT(TENSLICE_OK, tenslice_tens_element(&file, index, 3, &found, NULL));
         CHECK(value.data == found.data && value.length == 16);
-        place = (index[0] * 3 + index[1]) * 3 + index[2]; /* row-major, as all computed layouts are */
+        place = (index[0] * 3 + index[1]) * 3 + index[2]; /* row-major, as in all computed layouts */
         CHECK(room[place][0] != 0);
         count++;
     }
@@ -209,7 +209,7 @@ static void trains(const char *folder)
     CHECK(fabs(ldexp(norm.real, norm.exponent) - sqrt(squares)) < 1e-9 * sqrt(squares) && norm.imaginary == 0);
     CHECK(fabs(ldexp(sum.real, sum.exponent) - total) < 1e-9 * sqrt(squares));
 
-    /* The last element, by itself and as a slice in which all indices are fixed but the first. */
+    /* The last element, alone and as a slice that fixes all indices but the first. */
     for (i = 0; i < info.core_count; i++) {
         EXPECT(TENSLICE_OK, tenslice_blz_get_core(&file, (uint32_t)i, &core));
         index[i] = fixed[i] = core.shape[1] - 1;
@@ -233,7 +233,7 @@ static void trains(const char *folder)
     EXPECT(TENSLICE_OK, tenslice_blz_inner(&train, &other, scratch, (size_t)inner_length, &inner, NULL, NULL));
     CHECK(fabs(ldexp(inner.real, inner.exponent) + 0.3312737902914607) < 1e-9);
 
-    /* The same result over cores that the caller has read. */
+    /* The same result with cores that the caller has read. */
     EXPECT(TENSLICE_OK, tenslice_blz_train_in(&file, a.data + info.offset, (size_t)info.length, &bound, NULL));
     EXPECT(TENSLICE_OK, tenslice_blz_inner(&bound, &other, scratch, (size_t)inner_length, &sum, NULL, NULL));
     CHECK(sum.real == inner.real && sum.exponent == inner.exponent);
@@ -282,7 +282,7 @@ static void regions(const char *folder)
     EXPECT(TENSLICE_NOT_FOUND, tenslice_b2nd_get_metalayer(&file, 0, 1, &metalayer));
     EXPECT(TENSLICE_NOT_FOUND, tenslice_b2nd_get_metalayer(&file, 1, 0, &metalayer));
 
-    /* All of it, read without knowledge of chunks. */
+    /* The whole array, read without using chunks. */
     EXPECT(TENSLICE_OK, tenslice_file_find(&file, "", 0, &tensor, NULL));
     EXPECT(TENSLICE_OK, tenslice_tensor_lengths(&tensor, &dense, &scratch_length));
     CHECK(dense == sizeof all && scratch_length <= sizeof scratch && same(tenslice_tensor_stated_type(&tensor), "<f4"));
@@ -295,7 +295,7 @@ static void regions(const char *folder)
     start[0] = 7, start[1] = 4, stop[0] = 9, stop[1] = 7;
     EXPECT(TENSLICE_OK, tenslice_b2nd_region_lengths(&file, start, stop, 2, &length, &scratch_length, NULL));
     CHECK(length == sizeof part && scratch_length > 0 && scratch_length <= sizeof scratch);
-    /* Decoding cost: no more than the bytes of the two chunks. */
+    /* Decoding cost: at most the bytes of the two chunks. */
     EXPECT(TENSLICE_OK, tenslice_b2nd_region_work(&file, start, stop, 2, &needed, NULL));
     CHECK(needed > 0 && needed <= 2 * info.chunk_size);
     EXPECT(TENSLICE_TOO_SMALL, tenslice_b2nd_read_region(&file, start, stop, 2, NULL, part, 1, scratch, sizeof scratch,
@@ -328,7 +328,8 @@ static void regions(const char *folder)
     free(b.data);
 }
 
-/* Nothing is read of arrays whose values are elsewhere or still to be computed; of a proxy, what it has fetched. */
+/* Arrays whose values are elsewhere or not computed yet cannot be read. A proxy can be read if it has fetched the
+   values. */
 static void no_values(const char *folder)
 {
     static const struct { const char *name, *layout, *says; } absent[] = {
@@ -406,7 +407,7 @@ static tenslice_status never(void *user, uint32_t encoding, const void *stored, 
     return 0;
 }
 
-/* Streams with dictionaries go to a function of their own, and metalayers of the trailer are decoded. */
+/* Streams with dictionaries go to a separate function, and metalayers of the trailer are decoded. */
 static void dictionaries(const char *folder)
 {
     blob b = load(folder, "b2nd/good/dict_zstd_shuffle_0.b2nd"), c = load(folder, "b2nd/good/vlmeta_mem_0.b2nd");
@@ -431,7 +432,7 @@ static void dictionaries(const char *folder)
     EXPECT(TENSLICE_UNSUPPORTED_CODEC, tenslice_tensor_read_into(&tensor, &decoder, room, (size_t)dense, scratch,
                                                                  (size_t)scratch_length, NULL, NULL));
     CHECK(streams == 1);
-    /* Enough memory, and yet no region: nothing is said of how much there should be. */
+    /* The memory is sufficient, but there is no region: the length is left unchanged. */
     length = 77;
     EXPECT(TENSLICE_UNSUPPORTED_CODEC, tenslice_b2nd_read_region(&file, start, stop, 2, &decoder, room, (size_t)dense, scratch,
                                                                  (size_t)scratch_length, &length, NULL));
@@ -456,8 +457,8 @@ static void dictionaries(const char *folder)
 /* A decoder that decodes any stream to the same array, or to its first bytes. */
 typedef struct {
     const char *array;
-    size_t calls, most; /* how often it was called, and the most bytes that it was asked for */
-    int answers;        /* 0: with the first bytes, 1: without a length, 2: not at all, 3: with too many */
+    size_t calls, most; /* the number of calls, and the largest number of requested bytes */
+    int answers;        /* 0: the first bytes, 1: no length, 2: an error, 3: too many bytes */
 } starter;
 
 static tenslice_status decode_start(void *user, uint32_t encoding, const void *stored, size_t stored_length, void *room,
@@ -477,7 +478,7 @@ static tenslice_status decode_start(void *user, uint32_t encoding, const void *s
     return TENSLICE_TOO_SMALL;
 }
 
-/* Describes the compressed entry of an archive, and its stored one, "s". */
+/* Describes the compressed entry of an archive, and its stored entry "s". */
 static void described_entries(const tenslice_file *file, const tenslice_tensor *compressed)
 {
     tenslice_tensor stored;
@@ -509,11 +510,11 @@ static void described_entries(const tenslice_file *file, const tenslice_tensor *
     CHECK(status == TENSLICE_OK || (status == TENSLICE_NOT_BUILT_IN && error.kind == TENSLICE_NOT_BUILT_IN));
     CHECK(status != TENSLICE_OK || (as_decoded.rank == 1 && as_decoded.dtype != 0 && other[0] == as_decoded.elements));
 
-    /* The caller's own. Before the items of the stored array is its header, of 128 bytes. */
+    /* A decoder of the caller. The header of the stored array has 128 bytes and precedes the items. */
     EXPECT(TENSLICE_OK, tenslice_tensor_bytes(&stored, TENSLICE_ANY, &items, NULL));
     memcpy(array, (const char *)items.data - 128, sizeof array);
     CHECK(memcmp(array, "\x93NUMPY", 6) == 0 && memcmp(array + 60, "(4, 6)", 6) == 0);
-    array[61] = array[64] = '2'; /* four items of the entry's six: the others are behind the array */
+    array[61] = array[64] = '2'; /* four items of the entry's six: the others follow the array */
     start.array = array;
     memset(&decoder, 0, sizeof decoder);
     decoder.decode = decode_start;
@@ -543,14 +544,14 @@ static void described_entries(const tenslice_file *file, const tenslice_tensor *
     }
     CHECK(memcmp(&as_decoded, &untouched, sizeof untouched) == 0 && length == 128);
 
-    /* Verifying warns of what is behind an array. */
+    /* Verifying warns of bytes after an array. */
     start.answers = 0;
     verified.struct_size = sizeof verified;
     EXPECT(TENSLICE_OK, tenslice_file_verify_with(file, &decoder, NULL, 0, &verified, NULL));
     CHECK(verified.warnings == TENSLICE_WARNING_TRAILING_BYTES);
 }
 
-/* An array in its own file, and arrays in an archive, one of them compressed: once decoded, that is a file again. */
+/* An array in its own file, and arrays in an archive, one of them compressed. Decoding that one gives a file again. */
 static void arrays(const char *folder)
 {
     blob b = load(folder, "npy/struct_nested_4.npy");
@@ -606,7 +607,8 @@ static void arrays(const char *folder)
     described_entries(&file, &tensor);
     room = malloc((size_t)about.decoded_length);
     status = tenslice_component_read_into(&data, NULL, room, (size_t)about.decoded_length, &length, NULL);
-    if (status != TENSLICE_UNSUPPORTED_ENCODING) { /* a library without zlib lists it, and needs a decoder for it */
+    if (status != TENSLICE_UNSUPPORTED_ENCODING) { /* a library without zlib lists the array, and needs a decoder for
+                                                      it */
         CHECK(status == TENSLICE_OK && length == about.decoded_length);
         EXPECT(TENSLICE_OK, tenslice_file_open(&inner, room, (size_t)length, NULL));
         EXPECT(TENSLICE_OK, tenslice_file_find(&inner, "", 0, &tensor, NULL));
@@ -617,7 +619,7 @@ static void arrays(const char *folder)
     free(b.data);
 }
 
-/* Copies what a string means to the heap, into no more memory than it needs. */
+/* Copies the decoded string to the heap, into exactly the memory that it needs. */
 static char *meaning(const tenslice_str *text, size_t *length)
 {
     size_t needed;
@@ -635,7 +637,7 @@ static char *meaning(const tenslice_str *text, size_t *length)
     return copy;
 }
 
-/* Whether the string means that text, which may contain NULs, and says so in every way. */
+/* Returns 1 if the string means that text, which may contain NULs, and all calls agree. */
 static int means(tenslice_str text, const char *other, size_t other_length)
 {
     size_t length;
@@ -713,7 +715,7 @@ static void safetensors(const char *folder)
     CHECK(status == TENSLICE_END && count == 3);
     free(b.data);
 
-    /* Other writers do not align the data: numbers are read into memory that is aligned. */
+    /* Other writers do not align the data: numbers are read into aligned memory. */
     b = load(folder, "safetensors/rs_unaligned_mix.safetensors");
     EXPECT(TENSLICE_OK, tenslice_file_open(&file, b.data, b.size, NULL));
     EXPECT(TENSLICE_OK, tenslice_file_tensors(&file, &cursor));
@@ -733,7 +735,7 @@ static void safetensors(const char *folder)
     CHECK(memcmp(bias, b.data + b.size - 16, 16) == 0);
     free(b.data);
 
-    /* Two elements in a byte: a shape in elements, and bytes. */
+    /* Two elements per byte: the shape counts elements, the length counts bytes. */
     b = load(folder, "safetensors/rs_dtype_F4.safetensors");
     EXPECT(TENSLICE_OK, tenslice_file_open(&file, b.data, b.size, NULL));
     EXPECT(TENSLICE_OK, tenslice_file_find(&file, "t", 1, &tensor, NULL));
@@ -748,7 +750,7 @@ static void safetensors(const char *folder)
     free(b.data);
 }
 
-/* Names and attributes that are spelled with escapes, of which each character may be one. */
+/* Names and attributes with escapes. Each character may be an escape. */
 static void escapes(const char *folder)
 {
     static const struct {
@@ -785,7 +787,7 @@ static void escapes(const char *folder)
     EXPECT(TENSLICE_NOT_FOUND, tenslice_file_find(&file, "a\\u002eb", 8, &tensor, NULL));
     free(b.data);
 
-    /* The message has the name as it is meant. */
+    /* The message has the decoded name. */
     b = with_header("{\"a\\u002eb\":{\"dtype\":\"U9\",\"shape\":[1],\"data_offsets\":[0,1]}}", 1);
     EXPECT(TENSLICE_UNKNOWN_DTYPE, tenslice_file_open(&file, b.data, b.size, &error));
     EXPECT(TENSLICE_OK, tenslice_error_text(&error, b.data, b.size, why, sizeof why, NULL));
@@ -821,11 +823,11 @@ static void escapes(const char *folder)
     CHECK(i == sizeof expected / sizeof *expected);
     free(b.data);
 
-    /* What is no text, as the descr of NPY need not be, is copied as it is. */
+    /* Bytes that are not text, such as some NPY descrs, are copied unchanged. */
     CHECK(means(latin, "\xff\0\xe9", 3));
 }
 
-/* What widely used writers write in violation of the specification is read, with a warning. */
+/* Violations of the specification that common writers make are accepted with a warning. */
 static void accepted_with_a_warning(const char *folder)
 {
     blob b = load(folder, "safetensors/quirks/st_metadata_null.safetensors"), padded;
@@ -874,7 +876,7 @@ static void accepted_with_a_warning(const char *folder)
     free(b.data);
 }
 
-/* Which tensor is in which file. */
+/* The files of the tensors in a model of several files. */
 static void shards(const char *folder)
 {
     static const char *const refused[] = {"", ".", "..", "../a", "/a", "a/", "a/../b", "a\\\\b", "c:a", "a\\u002f..", "\\u002e."};
@@ -932,7 +934,7 @@ static void shards(const char *folder)
     EXPECT(TENSLICE_END, tenslice_attributes_next(&cursor, &key, &value, NULL));
     free(b.data);
 
-    /* Names by what they mean, and metadata of any kind. */
+    /* Names are compared after decoding, and metadata may be of any kind. */
     snprintf(text, sizeof text, "%s",
              "{\"metadata\":{\"x\":1.5},\"weight_map\":{\"a\\u002eb\":\"\\u0066\",\"no\":[1]}}");
     EXPECT(TENSLICE_OK, tenslice_safetensors_index_open(&index, text, strlen(text), NULL));
@@ -945,7 +947,7 @@ static void shards(const char *folder)
     EXPECT(TENSLICE_OK, tenslice_attributes_next(&cursor, &key, &value, NULL));
     CHECK(value.kind == TENSLICE_VALUE_DECIMAL && same(value.text, "1.5"));
 
-    /* Names of files that are not beside the index. */
+    /* Names of files that are not in the folder of the index. */
     for (i = 0; i < sizeof refused / sizeof *refused; i++) {
         snprintf(text, sizeof text, "{\"weight_map\":{\"a\":\"%s\"}}", refused[i]);
         EXPECT(TENSLICE_INVALID_NAME, tenslice_safetensors_index_open(&index, text, strlen(text), &error));
@@ -958,7 +960,7 @@ static void shards(const char *folder)
     EXPECT(TENSLICE_MISSING_KEY, tenslice_safetensors_index_open(&index, "{}", 2, NULL));
 }
 
-/* The first attribute of that key, of a kind. */
+/* The first attribute with that key and kind. */
 static tenslice_value attribute(const tenslice_cursor *attributes, const char *key, uint32_t kind)
 {
     tenslice_value value;
@@ -1034,7 +1036,7 @@ static void metadata(const char *folder, const char *name)
     EXPECT(TENSLICE_OK, tenslice_attributes_next(&items, NULL, &value, NULL));
     CHECK(same(value.text, "a"));
 
-    /* The getters leave the cursor where it is; what is behind it is not found. */
+    /* The getters do not advance the cursor. They do not find attributes before it. */
     EXPECT(TENSLICE_OK, tenslice_attributes_length(&all, &left));
     for (count = left; (status = tenslice_attributes_next(&all, &key, &value, NULL)) == TENSLICE_OK; left--)
         CHECK(key.kind == TENSLICE_VALUE_TEXT && value.kind != 0);
@@ -1045,7 +1047,7 @@ static void metadata(const char *folder, const char *name)
     free(b.data);
 }
 
-/* A vocabulary: texts, those that are not UTF-8 as bytes; and lists in lists. */
+/* A vocabulary: texts, or bytes if they are not UTF-8; and nested lists. */
 static void vocabulary(const char *folder)
 {
     blob b = load(folder, "gguf/vocab_601.gguf");
@@ -1097,7 +1099,7 @@ static void vocabulary(const char *folder)
     free(b.data);
 }
 
-/* Tensors of every block type: their blocks in place, and their numbers against those of ggml. */
+/* Tensors of every block type: their blocks in place, and their numbers compared with those of ggml. */
 static void blocks(const char *folder)
 {
     static const struct {
@@ -1183,7 +1185,7 @@ static void blocks(const char *folder)
                 const float expected = float_at(f.data + at);
                 CHECK(memcmp(&expected, &numbers[k], sizeof expected) == 0);
             }
-            /* A range that begins in a block, and one element more than there are. */
+            /* A range that begins inside of a block, and a range that is one element too long. */
             for (k = 1; k < info.elements; k += 37) {
                 const size_t count = info.elements - k < 300 ? (size_t)(info.elements - k) : 300;
                 EXPECT(TENSLICE_OK, tenslice_tensor_read_f32(&tensor, k, range, count, NULL));
@@ -1259,12 +1261,12 @@ static void plain_numbers(const char *folder)
     EXPECT(TENSLICE_OK, tenslice_component_bytes(&data, TENSLICE_ANY, &bytes, NULL));
     CHECK(bytes.length == 576);
     EXPECT(TENSLICE_FOREIGN_ENDIAN, tenslice_tensor_read_f32(&tensor, 0, numbers, 1, NULL));
-    EXPECT(TENSLICE_OK, tenslice_file_find(&file, "m", 1, &tensor, NULL)); /* MXFP4: bytes alone */
+    EXPECT(TENSLICE_OK, tenslice_file_find(&file, "m", 1, &tensor, NULL)); /* MXFP4: only bytes */
     EXPECT(TENSLICE_OK, tenslice_tensor_read_f32_into(&tensor, NULL, numbers, 256, NULL, 0, &count, NULL));
     CHECK(count == 192);
     free(b.data);
 
-    /* Of other formats, too: what is computed needs scratch memory, complex numbers are refused. */
+    /* Other formats, too: computed values need scratch memory, complex numbers are rejected. */
     b = load(folder, "v1.2/objects_sparse_quant_logical.zt");
     EXPECT(TENSLICE_OK, tenslice_file_open(&file, b.data, b.size, NULL));
     EXPECT(TENSLICE_OK, tenslice_file_find(&file, "csr_i32", 7, &tensor, NULL));
@@ -1296,7 +1298,7 @@ static void plain_numbers(const char *folder)
     CHECK(tenslice_f6_e3m2_to_f32(0x1f) == 28.0f);
 }
 
-/* A model in two files. There is one fixture: the second part is made of the first, with another index. */
+/* A model in two files. There is one fixture: the second part is a copy of the first with another index. */
 static void parts(const char *folder)
 {
     static const char first[] = "model-00001-of-00002.gguf";
@@ -1310,7 +1312,7 @@ static void parts(const char *folder)
     about.struct_size = sizeof about;
     for (i = 0; memcmp(c.data + i, "split.no", 8) != 0; i++)
         CHECK(i + 16 < c.size);
-    c.data[i + 12] = 1; /* behind the key and the type */
+    c.data[i + 12] = 1; /* after the key and the type */
     EXPECT(TENSLICE_OK, tenslice_file_open(&files[0], b.data, b.size, NULL));
     EXPECT(TENSLICE_OK, tenslice_file_open(&files[1], c.data, c.size, NULL));
     EXPECT(TENSLICE_OK, tenslice_gguf_get_info(&files[1], &about));
@@ -1332,7 +1334,7 @@ static void parts(const char *folder)
 
     b = load(folder, "gguf/no_tensors.gguf");
     EXPECT(TENSLICE_OK, tenslice_file_open(&files[1], b.data, b.size, NULL));
-    EXPECT(TENSLICE_OK, tenslice_gguf_check_parts(files + 1, 1, NULL, NULL)); /* a model by itself */
+    EXPECT(TENSLICE_OK, tenslice_gguf_check_parts(files + 1, 1, NULL, NULL)); /* a complete model */
     files[0] = other;
     EXPECT(TENSLICE_COUNTS_DIFFER, tenslice_gguf_check_parts(files, 2, &failed, NULL));
     CHECK(failed == 0);
@@ -1351,7 +1353,7 @@ static void parts(const char *folder)
     EXPECT(TENSLICE_NOT_FOUND, tenslice_gguf_part_name("\xff-00001-of-00002.gguf", 21, 0, name, sizeof name, NULL));
 }
 
-/* What else is particular to GGUF: types in the order of the file, and files that are refused. */
+/* Other calls specific to GGUF: types in the order of the file, and rejected files. */
 static void gguf(const char *folder)
 {
     blob b = load(folder, "gguf/align_128.gguf");
@@ -1395,7 +1397,7 @@ static void gguf(const char *folder)
     free(b.data);
 }
 
-/* A tensor that cannot be read, beside a good one of the name `good`: each call that reads it returns its error. */
+/* A tensor that cannot be read, and a good one named `good`. Each call that reads the former returns its error. */
 static void unreadable(const char *folder, const char *path, const char *name, const char *good, const char *layout,
                        const char *message)
 {

@@ -1,9 +1,9 @@
 /*
- * Every function that takes a handle, with every handle that it must refuse: none, misaligned, zeroed, of random bytes,
+ * Every function that takes a handle, with every handle that it must reject: none, misaligned, zeroed, of random bytes,
  * of each other kind, of a file of another format, with one bit of the tag changed. The call returns INVALID_HANDLE (or
- * what its comment names), and neither its outputs nor the handle change. Then with each output missing or misaligned,
- * and with each struct claiming to be shorter or longer than it is. run.sh checks that no function is left out.
- * Argument: the fixtures.
+ * the status that its comment names), and changes neither its outputs nor the handle. Then the functions are called
+ * with each output missing or misaligned, and with each struct claiming another size. run.sh checks that every function
+ * is called. Argument: the fixtures.
  */
 #include "support.h"
 
@@ -12,13 +12,13 @@
 #define OUTPUTS 3
 #define ROOM_SIZE 1024
 
-/* ---- The outputs of a call: as they are, as they must be after a refusal, and what is wrong with one of them. ---- */
+/* ---- The outputs of a call: actual contents, contents required after an error, and the fault of one of them ---- */
 
 static uint64_t outputs[OUTPUTS][ROOM_SIZE / 8], untouched[OUTPUTS][ROOM_SIZE / 8];
 static enum { RIGHT, MISSING, MISALIGNED, RESIZED } wrong;
-static int wrong_at;             /* which output is */
+static int wrong_at;             /* the index of the wrong output */
 static uint32_t claimed;         /* the size that a RESIZED struct claims */
-static size_t sizes[OUTPUTS];    /* what the last call passed: the size of what begins with its size */
+static size_t sizes[OUTPUTS];    /* the sizes that the last call passed for structs that state their size */
 static int is_passed[OUTPUTS], is_aligned[OUTPUTS], is_optional[OUTPUTS];
 static tenslice_error details[2];
 static int has_details;
@@ -68,7 +68,7 @@ static struct {
 #define AT(n, type) ((type *)(void *)handles[n].content)
 #define MAKE(n, type) (handles[n].size = sizeof(type), AT(n, type))
 
-/* What the calls below refer to. */
+/* The objects that the calls below refer to. */
 static blob files[FILES], ordered, sharded, shard;
 static const uint64_t zeros[4] = {0}, twos[2] = {2, 2}, every[2] = {UINT64_MAX, UINT64_MAX};
 static uint32_t words[64], shard_names[4];
@@ -76,9 +76,9 @@ static tenslice_error not_found, unknown;
 static tenslice_blz_info cores;
 static tenslice_bytes stored;
 static uint64_t symmetry;
-static size_t rank_of_tens; /* of the tensor of TENS */
+static size_t rank_of_tens; /* for the TENS tensor */
 
-/* Each call with the kind of handle that it takes, which is `h`, and the status that it then gives. */
+/* Each call with the kind of handle that it takes, named `h`, and the status that it returns for a valid handle. */
 #define CALLS(X)                                                                                                       \
     X(ZTENSOR, tenslice_file, file_get_info, 0, tenslice_file_get_info(h, INFO(0, tenslice_file_info)))                \
     X(ZTENSOR, tenslice_file, file_warning_tensor, TENSLICE_NOT_FOUND,                                                 \
@@ -371,7 +371,7 @@ static void prepare(void)
     has_details = 0;
 }
 
-/* Calls with `size` bytes at `handle`, in memory of that size, so that tools see a read behind them. */
+/* Calls with `size` bytes at `handle`, in memory of that size, so that tools detect a read past the end. */
 static tenslice_status run(const void *handle, size_t size, size_t offset)
 {
     unsigned char *copy = (unsigned char *)malloc(size + offset), *kept = (unsigned char *)malloc(size + offset);
@@ -390,7 +390,7 @@ static tenslice_status run(const void *handle, size_t size, size_t offset)
     return status;
 }
 
-/* The call must have been refused, and must have changed nothing but the details of the error. */
+/* The call must have been rejected, and must have changed nothing but the details of the error. */
 static void refused(const char *what, tenslice_status expected, tenslice_status status)
 {
     if (status != expected) fail(what, status);
@@ -402,7 +402,7 @@ static void refused(const char *what, tenslice_status expected, tenslice_status 
 
 static void wrong_handles(int kind)
 {
-    const int is_array = strcmp(calls[row].name, "gguf_check_parts") == 0; /* of handles: its pointer is wrong, then */
+    const int is_array = strcmp(calls[row].name, "gguf_check_parts") == 0; /* of handles: its pointer is then wrong */
     unsigned char room[sizeof(tenslice_source)];
     uint64_t tag, other_tag;
     size_t size = handles[kind].size, n;
@@ -491,7 +491,7 @@ static void wrong_outputs(int kind)
     wrong_at = 0, wrong = RIGHT;
 }
 
-/* The handle is inside a struct here, and what contains no values is no mistake. */
+/* Here the handle is inside a struct. A value that contains no values is valid. */
 static void values(void)
 {
     tenslice_value value;

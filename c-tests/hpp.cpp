@@ -1,6 +1,5 @@
-// tenslice.hpp under the standard that this is compiled for, with and without TENSLICE_THROW.
-// Argument: the fixtures.
-#include "tenslice.hpp" // first: it must not need what comes after
+// tenslice.hpp under the standard in use, with and without TENSLICE_THROW. Argument: the fixtures.
+#include "tenslice.hpp" // first: it must not need later headers
 
 #include <cmath>
 #include <cstdlib>
@@ -14,7 +13,7 @@
 
 namespace {
 
-// The header and the library allocate nothing: what does is counted.
+// The header and the library never allocate: allocations are counted.
 int allocations = 0;
 
 #if defined(TENSLICE_THROW)
@@ -27,7 +26,7 @@ template <class T> T get(const tenslice::result<T> &result)
 }
 #endif
 
-/// What is thrown, where calls throw: the message. Else none.
+/// The message of the exception. Empty if calls do not throw.
 template <class Call> std::string thrown_by(Call call)
 {
 #if defined(TENSLICE_THROW)
@@ -122,7 +121,7 @@ void dense(const char *fixtures)
     CHECK(tensor.dense_length() == length && tensor.scratch_length() == 0U);
     static const std::uint16_t one = 1;
     if (*reinterpret_cast<const unsigned char *>(&one) == 1) {
-        // Where the bytes lie well for it, a span into the file; the heap of the test is aligned.
+        // If the bytes are suitable, a span into the file. The heap of the test is aligned.
         const auto numbers = get(tensor.as<double>());
         CHECK(numbers.size() == length / sizeof(double));
         CHECK(std::memcmp(numbers.data(), decoded, length) == 0);
@@ -158,7 +157,7 @@ void dense(const char *fixtures)
     std::free(b.data);
 }
 
-/// A string as JSON spells it, with escapes.
+/// A string spelled as in JSON, with escapes.
 tenslice::text escaped(std::string_view spelled)
 {
     return tenslice::text(tenslice_str{spelled.data(), spelled.size(), 1, 0});
@@ -224,7 +223,7 @@ void texts(const char *fixtures)
     CHECK(get(file.find("abc")).name() == "abc" && get(file.find("abc")).name().is_escaped());
     std::free(b.data);
 
-    // Floats of a byte are read as bytes; two of them in a byte are not read as any type.
+    // Floats of one byte are read as bytes. Two floats per byte cannot be read as any type.
     const blob c = load(fixtures, "safetensors/rs_all_dtypes.safetensors");
     const auto types = get(tenslice::file::open(c.data, c.size));
     CHECK(get(get(types.find("w.F8_E8M0")).as<std::uint8_t>()).size() == 24);
@@ -317,7 +316,7 @@ void metadata(const char *fixtures)
     CHECK(most.as<std::uint64_t>() == UINT64_MAX && !most.as<std::int64_t>() && !most.as<std::string_view>());
     CHECK(get(all.get("k.i8")).as<std::int64_t>() == -128 && get(all.get("k.u8")).as<std::int64_t>() == 255);
     CHECK(get(all.get("k.f64.inf")).as<double>() > 1e308 && get(all.get("k.false")).as<bool>() == false);
-    tenslice_value least{}; // -2^64, in which zTensor may write it
+    tenslice_value least{}; // -2^64, which zTensor allows
     least.kind = TENSLICE_VALUE_INTEGER, least.negative = 1;
     CHECK(!tenslice::value(least).as<std::int64_t>() && !tenslice::value(least).as<std::uint64_t>());
     CHECK(status_of([&] { return minimum.items(); }) != TENSLICE_OK);
@@ -410,7 +409,7 @@ void expected(const char *fixtures)
     CHECK(shape != vector.shape() && !(shape == numbers({})));
     CHECK(tenslice::any_shape.size() == TENSLICE_ANY_SHAPE && numbers({0, 5}).size() == 2 && numbers({}).size() == 0);
 
-    // A tensor as it is expected, found in the file, by an index, or before.
+    // An expected tensor, found in the file, by an index, or before.
     CHECK(get(tensor.bytes()).size() == 64 && get(vector.bytes()).size() == 32);
     CHECK(get(file.expect<std::byte>(name, {4, 8})).data() == get(tensor.bytes()).data());
     CHECK(get(file.expect(name, TENSLICE_ANY)).size() == 64 && get(file.expect(norm, TENSLICE_ANY, {8})).size() == 32);
@@ -419,7 +418,7 @@ void expected(const char *fixtures)
         CHECK(numbers_in_place.size() == 8 && numbers_in_place.data() == get(vector.as<float>()).data());
         CHECK(get(index.expect<float>(norm)).data() == numbers_in_place.data());
         CHECK(get(vector.expect<float>()).size() == 8 && get(vector.expect(TENSLICE_F32, {8})).size() == 32);
-        CHECK(get(file.expect<std::uint16_t>(name, same)).size() == 32); // 16 bits a number, as as() has them
+        CHECK(get(file.expect<std::uint16_t>(name, same)).size() == 32); // 16 bits per number, as in as()
         CHECK(get(file.expect(name, TENSLICE_F16, {4, 8})).size() == 64);
         CHECK(get(index.expect(name, TENSLICE_F16, same)).size() == 64);
 #if defined(__STDCPP_FLOAT16_T__)
@@ -437,7 +436,7 @@ void expected(const char *fixtures)
     CHECK(status_of([&] { return index.expect(norm, TENSLICE_F32, {7}); }) == TENSLICE_WRONG_SHAPE);
     CHECK(status_of([&] { return index.expect<float>("nothing"); }) == TENSLICE_NOT_FOUND);
 
-    // The messages, written where the caller says.
+    // The messages, written to memory of the caller.
     std::array<char, 256> room;
     constexpr std::string_view type_text = "tensor \"model.layers.3.self_attn.k_proj.weight\": expected f32 [4, 8]; "
                                            "the file has f16 [4, 8]";
@@ -458,7 +457,7 @@ void expected(const char *fixtures)
     CHECK(says(thrown_by([&] { return get(file.find(name)).as<double>(); }), "not of the requested type"));
     std::free(b.data);
 
-    // Of many dimensions, and of none.
+    // Many dimensions, and none.
     const blob c = load(fixtures, "npy/rank64.npy"), d = load(fixtures, "npy/rank0.npy");
     const auto many = get(get(tenslice::file::open(c.data, c.size)).find(""));
     const auto none = get(get(tenslice::file::open(d.data, d.size)).find(""));
@@ -704,7 +703,7 @@ void particulars(const char *fixtures)
     for (const tenslice_npz_entry entry : get(npz.npz_entries()))
         count += entry.name.length > 0 && entry.decoded_length > 0;
     CHECK(count > 0 && get(npy.npy_descr()) == "'<i2'");
-    const auto array = get(npy.find("")); // of 4 rows and 3 columns, column-major
+    const auto array = get(npy.find("")); // 4 rows and 3 columns, column-major
     CHECK(status_of([&] { return array.expect<std::int16_t>({4, 3}); }) == TENSLICE_WRONG_ORDER);
     CHECK(status_of([&] { return npy.expect<std::int16_t>("", {4, 3}); }) == TENSLICE_WRONG_ORDER);
     CHECK(status_of([&] { return array.expect<std::byte>(tenslice::column_major({3, 4})); }) == TENSLICE_WRONG_SHAPE);
@@ -753,7 +752,7 @@ void refused(const char *fixtures)
         const tenslice::exception copy = thrown;
         CHECK(text == copy.what());
 #endif
-        // Of an error alone, what does not need the file.
+        // The parts of the message that do not need the file.
         const tenslice::exception alone(why);
         CHECK(std::string(alone.what()).find("exceeds the file") != std::string::npos);
         CHECK(alone.error().status() == TENSLICE_OUT_OF_FILE);

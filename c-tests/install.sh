@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Installs the library into folders below target/, and takes it from there as other projects do: by pkg-config,
-# CMake and Meson, static and shared, also after the tree was moved. What this machine lacks is skipped with a line
-# that says so; with TENSLICE_NO_SKIP=1 that is a failure.
+# Installs the library into folders below target/, and uses it as other projects do: with pkg-config, CMake and Meson,
+# static and shared, also after the tree was moved. Prints a line for each tool that is missing on this machine; with
+# TENSLICE_NO_SKIP=1 that is a failure.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -18,7 +18,7 @@ skip() {
         exit 1
     fi
 }
-answers() { # PROGRAM: reads the model as it should
+answers() { # PROGRAM: must read the model correctly
     "$@" "$model" a.w | grep -q 'a.w: .*the first' || { echo "$* does not answer" >&2; exit 1; }
 }
 
@@ -26,7 +26,7 @@ make --no-print-directory lib > /dev/null
 for libdir in lib lib/x86_64-linux-gnu; do
     stage=$out/stage-$(basename $libdir)
     make --no-print-directory install PREFIX="$stage" LIBDIR=$libdir > /dev/null
-    mv "$stage" "$stage-moved" # nothing may know where it was
+    mv "$stage" "$stage-moved" # nothing may depend on the old location
     stage=$stage-moved
 
     test "$(readlink "$stage/$libdir/libtenslice.so")" = "$(basename "$stage/$libdir"/libtenslice.so.?.?)"
@@ -56,7 +56,7 @@ for libdir in lib lib/x86_64-linux-gnu; do
         for program in with_static with_shared in_cpp; do
             answers "$out/cmake-$(basename $libdir)/$program"
         done
-        # A minor version that is not the same is refused while the version is 0.x.
+        # Another minor version is rejected while the version is 0.x.
         for version in 0.0 0.2 1.0 0.1.1 0.1...0.2 '0.1.0...<0.1.0'; do
             sed "s/tenslice 0.1 REQUIRED/tenslice $version REQUIRED/" examples/cmake/CMakeLists.txt > "$out/CMakeLists.txt"
             mkdir -p "$out/other" && cp "$out/CMakeLists.txt" examples/cmake/main.* "$out/other/"
@@ -82,7 +82,7 @@ for libdir in lib lib/x86_64-linux-gnu; do
         skip "Meson (not installed)"
     fi
 
-    # And away again: nothing is left but folders that are empty.
+    # Uninstalls: only empty folders may be left.
     make --no-print-directory uninstall PREFIX="$stage" LIBDIR=$libdir > /dev/null
     if find "$stage" ! -type d | grep .; then
         echo "uninstall left files behind" >&2
@@ -90,7 +90,7 @@ for libdir in lib lib/x86_64-linux-gnu; do
     fi
 done
 
-# A folder that is a link, as /lib is to /usr/lib on most systems.
+# A folder that is a link, such as /lib to /usr/lib on most systems.
 if command -v cmake > /dev/null; then
     merged=$out/merged
     make --no-print-directory install PREFIX="$merged/usr" > /dev/null
@@ -106,7 +106,7 @@ for libdir in .. ./lib lib/../lib64 /lib 'a&b' 'a b'; do
     fi
 done
 
-# DESTDIR, for packagers: the files are below it, and do not know it.
+# DESTDIR, for packagers: the files are below it and do not refer to it.
 make --no-print-directory install PREFIX=/usr DESTDIR="$out/package" > /dev/null
 if diff -r include "$out/package/usr/include" | grep -v '^Only in include: [a-zR]*\.[mt]'; then
     echo "the headers installed are not those of include" >&2
@@ -117,7 +117,7 @@ if grep -r "$out" "$out/package/usr/lib/pkgconfig" "$out/package/usr/lib/cmake";
     exit 1
 fi
 
-# Beside another Rust library in one program, in either order: one with std, one without.
+# With another Rust library in one program, in either order: one with std, one without.
 mkdir -p "$out/other"
 cat > "$out/other/std.rs" << 'RUST'
 #[unsafe(no_mangle)]

@@ -1,4 +1,4 @@
-/* Sizes, offsets and codes: the ABI, pinned. The same on 32 and 64 bits except for pointers. */
+/* Sizes, offsets and codes: the ABI, pinned. It is the same on 32 and 64 bits except for pointers. */
 #include <stddef.h>
 
 #include "support.h"
@@ -215,7 +215,7 @@ int main(void)
     AT(tenslice_decoder, user, P);
     AT(tenslice_decoder, decode_with_dictionary, 2 * P);
 
-    /* One code of each kind; tests/pinned.rs has them all. */
+    /* One code of each kind. tests/codes.txt has all of them. */
     CHECK(TENSLICE_OK == 0 && TENSLICE_END == 1 && TENSLICE_NEED == 2);
     CHECK(TENSLICE_INVALID_ARGUMENT == 100 && TENSLICE_TRUNCATED == 200 && TENSLICE_UNKNOWN_FORMAT == 300);
     CHECK(TENSLICE_TOO_SMALL == 500 && TENSLICE_F32 == 17 && TENSLICE_FORMAT_ZTENSOR == 1);

@@ -1,6 +1,6 @@
 /*
- * No call of the library allocates: malloc and the like are replaced here, and count during calls.
- * It formats no message, so that run.sh can check that no text formatting is linked. Argument: the fixtures.
+ * No call of the library allocates: malloc and similar functions are replaced, and count during calls. The program
+ * formats no message, so that run.sh can check that no text formatting is linked. Argument: the fixtures.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,7 +27,7 @@ void free(void *place)
 
 void *calloc(size_t count, size_t size)
 {
-    return malloc(count * size); /* the heap is zero, and never used twice */
+    return malloc(count * size); /* the heap is zero, and never reused */
 }
 
 void *realloc(void *place, size_t size)
@@ -59,7 +59,7 @@ static tenslice_status leave(tenslice_status status)
 /* A call of the library, during which allocations count. */
 #define IN(call) leave((enter(), (call)))
 
-/* Which tensor is in which file. */
+/* Reads an index of a model in several files. */
 static void read_index(const char *folder)
 {
     static uint32_t files[64];
@@ -93,7 +93,7 @@ static void read_index(const char *folder)
         ;
 }
 
-/* What is particular to a GGUF file, or to one of its tensors; other files say so. */
+/* Reads the details of a GGUF file and of its tensors. Other files return an error. */
 static void read_gguf(const tenslice_file *file)
 {
     tenslice_gguf_file_info about;
@@ -181,7 +181,7 @@ int main(int argc, char **argv)
             IN(tenslice_tensor_components(&tensor, &components));
             while (IN(tenslice_components_next(&components, &component, NULL)) == TENSLICE_OK)
                 IN(tenslice_component_bytes(&component, TENSLICE_ANY, &bytes, NULL));
-            /* Chunks are decoded; other layouts are copied, or materialized. */
+            /* Chunks are decoded. Other layouts are copied or materialized. */
             IN(tenslice_tensor_read_into(&tensor, NULL, dense, sizeof dense, scratch, sizeof scratch, NULL, NULL));
             IN(tenslice_tensor_read_f32(&tensor, 0, numbers, 8, NULL));
             IN(tenslice_q4_k_to_f32(model, size, 0, numbers, 8));

@@ -1,11 +1,11 @@
 /*
  * Overlapping memory. Each call that fills memory by pointer and length, or makes a handle over bytes, is tried with
- * each of its other arguments overlapping the end and the beginning of that memory: INVALID_ARGUMENT, and no byte
- * changes. If they are only adjacent, the call succeeds. Argument: the fixtures.
+ * each of its other arguments overlapping the end and the beginning of that memory: it returns INVALID_ARGUMENT, and no
+ * byte changes. If they are only adjacent, the call succeeds. Argument: the fixtures.
  */
 #include "support.h"
 
-/* Memory of a call: its contents before the call, or NULL for any, and its length. */
+/* Memory of a call: its contents before the call (NULL for any), and its length. */
 typedef struct {
     const void *content;
     size_t size;
@@ -19,7 +19,7 @@ typedef tenslice_status call(unsigned char **at, const memory *of);
 
 static uint64_t arena[MOST * SLOT / 8], before[MOST * SLOT / 8];
 
-/* Places each of the first `filled` memories against every other one. */
+/* Places each of the first `filled` memories next to and over every other one. */
 static void try_all(const char *name, tenslice_status expected, size_t filled, size_t count, const memory *all,
                     call *run)
 {
@@ -56,7 +56,7 @@ static void try_all(const char *name, tenslice_status expected, size_t filled, s
     }
 }
 
-/* What is only read, and is elsewhere. */
+/* Objects that are only read, and do not overlap. */
 static tenslice_file file;
 static tenslice_component component;
 
@@ -91,7 +91,7 @@ static tenslice_status str_copy(unsigned char **at, const memory *of)
     return tenslice_str_copy(AT(tenslice_str, 1), AT(char, 0), of[0].size, AT(size_t, 2));
 }
 
-/* The same, where it is the bytes of the string that may overlap. */
+/* The same, with the bytes of the string overlapping. */
 static tenslice_status str_copy_bytes(unsigned char **at, const memory *of)
 {
     tenslice_str text = {NULL, 0, 1, 0};
@@ -173,7 +173,7 @@ static tenslice_status sparse_next(unsigned char **at, const memory *of)
     return tenslice_sparse_next(AT(tenslice_sparse, 1), AT(uint64_t, 0), of[0].size / 8, AT(tenslice_bytes, 2), NULL);
 }
 
-static uint64_t symmetry; /* where the chunk is */
+static uint64_t symmetry; /* the offset of the chunk */
 
 static tenslice_status permutation(unsigned char **at, const memory *of)
 {
@@ -288,14 +288,14 @@ static tenslice_status (*const to_f32[])(const void *, size_t, uint64_t, float *
     tenslice_iq2_s_to_f32, tenslice_iq4_xs_to_f32, tenslice_iq1_m_to_f32, tenslice_tq1_0_to_f32,
     tenslice_tq2_0_to_f32, tenslice_mxfp4_to_f32, tenslice_nvfp4_to_f32, tenslice_q1_0_to_f32, tenslice_q2_0_to_f32,
 };
-static size_t type; /* of `to_f32` */
+static size_t type; /* for `to_f32` */
 
 static tenslice_status blocks_to_f32(unsigned char **at, const memory *of)
 {
     return to_f32[type](at[1], of[1].size, 0, AT(float, 0), of[0].size / 4);
 }
 
-/* The last 7 bytes of the memory are no part of the name. */
+/* The last 7 bytes of the memory are not part of the name. */
 static tenslice_status expect_text(unsigned char **at, const memory *of)
 {
     return tenslice_expect_text(AT(tenslice_file, 1), AT(char, 2), of[2].size - 7, TENSLICE_ANY, AT(uint64_t, 3), 2,
@@ -307,7 +307,7 @@ static tenslice_status part_name(unsigned char **at, const memory *of)
     return tenslice_gguf_part_name(AT(char, 1), of[1].size - 7, 1, AT(char, 0), of[0].size, AT(size_t, 2));
 }
 
-/* Passed for its address only: nothing here needs it for decoding. */
+/* Passed for its address only. It is never called to decode. */
 static tenslice_status decode(void *user, uint32_t encoding, const void *stored, size_t stored_length, void *room,
                               size_t capacity, size_t *length)
 {
@@ -327,7 +327,7 @@ static tenslice_status decode(void *user, uint32_t encoding, const void *stored,
 int main(int argc, char **argv)
 {
     static const uint64_t start[2] = {0, 0}, stop[2] = {2, 2}, all[2] = {UINT64_MAX, UINT64_MAX};
-    static const char shards[] = "{\"weight_map\": {\"a\": \"file\"}}   "; /* 32 bytes: what follows is aligned */
+    static const char shards[] = "{\"weight_map\": {\"a\": \"file\"}}   "; /* 32 bytes: whatever follows is aligned */
     blob b;
     tenslice_tensor tensor;
     tenslice_cursor cursor;
@@ -345,7 +345,7 @@ int main(int argc, char **argv)
     tenslice_safetensors_index index;
     tenslice_index names;
     tenslice_str text = {"a\\u002eb", 8, 1, 0};
-    char part[32] = "model-00001-of-00002.gguf"; /* 32 bytes, the last 7 of which are no part of it */
+    char part[32] = "model-00001-of-00002.gguf"; /* 32 bytes, the last 7 of which are not part of the name */
 
     CHECK(argc == 2);
     memset(&verified, 0, sizeof verified);
@@ -385,7 +385,7 @@ int main(int argc, char **argv)
     EXPECT(TENSLICE_OK, tenslice_tensor_read_into(&tensor, NULL, arena, 256, arena + 1, 0, NULL,
                                                   (tenslice_error *)(void *)arena));
     EXPECT(TENSLICE_TOO_SMALL, tenslice_error_text(&error, NULL, 0, (char *)&error + 1, 0, NULL));
-    /* The words are used after the call, so that not even the error may be in them. */
+    /* The words are used after the call, so not even the error may overlap them. */
     EXPECT(TENSLICE_INVALID_ARGUMENT, tenslice_file_index(&file, (uint32_t *)(void *)arena, 64, &names,
                                                           (tenslice_error *)(void *)arena));
     free(b.data);
@@ -454,7 +454,7 @@ int main(int argc, char **argv)
     TRY(TENSLICE_OK, 1, read_f32, ROOM(64), OF(tensor));
     TRY(TENSLICE_OK, 2, read_f32_into, ROOM(1024), ROOM(64), OF(tensor), OF(decoder), OUT(uint64_t));
     for (type = 0; type < sizeof to_f32 / sizeof *to_f32; type++)
-        TRY(TENSLICE_OK, 1, blocks_to_f32, ROOM(8), ROOM(296)); /* a block of any type, at least */
+        TRY(TENSLICE_OK, 1, blocks_to_f32, ROOM(8), ROOM(296)); /* at least a block of any type */
     TRY(TENSLICE_OK, 1, part_name, ROOM(64), OF(part), OUT(size_t));
     free(b.data);
 

@@ -1,10 +1,10 @@
-/* A file opened from parts equals the same file opened from a slice. Argument: the fixtures. */
+/* A file opened in parts equals the same file opened from a slice. Argument: the fixtures. */
 #include "support.h"
 
-/* The ranges that were kept, to be used by what was opened. */
+/* The kept ranges, which the opened file uses. */
 static tenslice_need kept[TENSLICE_MAX_SEGMENTS];
 
-/* Whether one of the first `fetched` of them contains the range. */
+/* Returns 1 if one of the first `fetched` ranges contains the range. */
 static int is_kept(uint64_t offset, uint64_t length, int fetched)
 {
     int i;
@@ -16,8 +16,8 @@ static int is_kept(uint64_t offset, uint64_t length, int fetched)
 }
 
 /*
- * Opens `b` by fetching what is requested, each range into memory of its own; transient ranges all go into
- * the same memory, which is overwritten each time.
+ * Opens `b` by fetching the requested ranges, each into its own memory. Transient ranges all go into the same memory,
+ * which is overwritten each time.
  */
 static tenslice_status open_in_parts(blob b, tenslice_source *source, tenslice_file *file, tenslice_error *error,
                                      void **room, int *fetched)
@@ -31,7 +31,7 @@ static tenslice_status open_in_parts(blob b, tenslice_source *source, tenslice_f
         CHECK(*fetched < TENSLICE_MAX_SEGMENTS);
         CHECK(need.length > 0 && need.length <= b.size && need.offset <= b.size - need.length);
         if (!need.keep) {
-            /* As from a card: the sectors that contain the range. */
+            /* Reads whole sectors that contain the range, as from a card. */
             static unsigned char passing[(1 << 20) + 1024];
             static size_t used;
             const uint64_t from = need.offset - need.offset % 512, end = need.offset + need.length;
@@ -69,7 +69,7 @@ static size_t put_string(unsigned char *to, const char *text)
     return 8 + strlen(text);
 }
 
-/* A GGUF file with a vocabulary of so many tokens, an integer behind it, and a tensor of 1 MiB. */
+/* A GGUF file with a vocabulary of `tokens` tokens, an integer after it, and a tensor of 1 MiB. */
 static blob with_vocabulary(unsigned tokens)
 {
     blob b;
@@ -103,7 +103,7 @@ static blob with_vocabulary(unsigned tokens)
     return b;
 }
 
-/* A long vocabulary is walked over and not kept: reading it says which bytes it needs. */
+/* A long vocabulary is skipped and not kept: reading it returns the range that it needs. */
 static void vocabulary(void)
 {
     enum { TOKENS = 20000 };
@@ -137,7 +137,7 @@ static void vocabulary(void)
         ;
     CHECK(error.kind == TENSLICE_NOT_IN_MEMORY && error.offset > 0 && error.offset < TOKENS * 20 + 64);
 
-    /* The tokens are added, and the file is opened again: nothing else is asked for. */
+    /* The tokens are added and the file is opened again: nothing else is requested. */
     EXPECT(TENSLICE_OK, tenslice_source_add(&source, offset, b.data + offset, (size_t)length));
     EXPECT(TENSLICE_OK, tenslice_file_open_source(&file, &source, &need, NULL));
     EXPECT(TENSLICE_OK, tenslice_file_attributes(&file, &all));
@@ -153,7 +153,7 @@ static void vocabulary(void)
     free(b.data);
 }
 
-/* Nor is a long text kept that lies beyond what was asked for: the attributes behind it are found all the same. */
+/* A long text beyond the requested range is not kept, either. The attributes after it are still found. */
 static void long_text(void)
 {
     enum { LENGTH = 100000 };
@@ -249,7 +249,7 @@ int main(int argc, char **argv)
                 tenslice_tensor_get_info(&in_parts, &b2);
                 CHECK(a.name.length == b2.name.length && memcmp(a.name.data, b2.name.data, a.name.length) == 0);
                 CHECK(a.dtype == b2.dtype && a.elements == b2.elements && a.layout == b2.layout);
-                /* The data was not asked for, but it may be in a range that was: its extent is known, and what the
+                /* The data was not requested, but may be in a requested range. Its extent is known, and bytes that the
                    caller reads can be bound. */
                 EXPECT(TENSLICE_OK, tenslice_tensor_components(&in_parts, &components));
                 EXPECT(TENSLICE_OK, tenslice_components_next(&components, &component, NULL));

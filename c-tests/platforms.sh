@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# The C library on other platforms: examples/load.c prints the table of a file with x86_64 musl (here), aarch64 Linux (in
-# QEMU) and 64-bit Windows (MinGW, in Wine, static and by the DLL); for MSVC and macOS, whose C libraries are not to be had
-# here, LLVM's linkers link every function of the headers with stubs of what a C library has to bring.
+# The C library on other platforms. examples/load.c prints the table of a file on x86_64 musl (natively), aarch64 Linux
+# (in QEMU) and 64-bit Windows (MinGW, in Wine, static and with the DLL). For MSVC and macOS, whose C libraries are not
+# available, LLVM's linkers link every function of the headers with stubs of the C library functions that are needed.
 #
-# What is missing is skipped with a line that says so; with TENSLICE_NO_SKIP=1 that is a failure.
+# Prints a line for each missing tool; with TENSLICE_NO_SKIP=1 that is a failure.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -24,18 +24,18 @@ has() { # COMMAND...
 library() { # TARGET: `make lib` for it, into $out/TARGET
     make --no-print-directory lib RUST_TARGET="$1" C_TARGET="$out/$1"
 }
-prints_table() { # COMMAND...: prints what the program prints that was built for this machine
+prints_table() { # COMMAND...: must print what the program for this machine prints
     "$@" "$model" a.w | tr -d '\r' > $out/printed
     diff $out/table $out/printed
 }
-tests_on() { # RUN COMPILE...: the tests that need but a C library
+tests_on() { # RUN COMPILE...: the tests that need only a C library
     for test in layout arguments handles overlap parts formats; do
         "${@:2}" -std=c99 -O1 -Iinclude -Ic-tests "c-tests/$test.c" -x none "$lib" -lm -o $out/test.exe
         $1 $out/test.exe tests/fixtures
     done
 }
 
-# The table to compare with: what this machine prints, once for all.
+# The table to compare with: the output on this machine.
 make --no-print-directory lib
 ${CC:-cc} -std=gnu99 -Iinclude examples/load.c target/c/release/libtenslice.a -o $out/load
 $out/load $model a.w > $out/table
@@ -66,7 +66,7 @@ else
     skip "aarch64 (aarch64-linux-gnu-gcc or qemu-aarch64 is not installed)"
 fi
 
-# Debian's package has no command of its own.
+# Debian's package has no command for it.
 wine=$(command -v wine64 || command -v wine || echo /usr/lib/wine/wine64)
 if has x86_64-w64-mingw32-gcc; then
     echo "== x86_64-pc-windows-gnu"
@@ -77,17 +77,17 @@ if has x86_64-w64-mingw32-gcc; then
     x86_64-w64-mingw32-gcc -std=c99 -O2 -Iinclude examples/load.c $lib -o $out/load.exe
     x86_64-w64-mingw32-gcc -std=c99 -O2 -Iinclude examples/load.c $out/windows/lib/libtenslice.dll.a \
         -o $out/windows/bin/load.exe
-    # No library of Windows but those that every C program has.
+    # Only the Windows libraries that every C program needs.
     x86_64-w64-mingw32-objdump -p $out/load.exe | sed -n 's/.*DLL Name: //p' | LC_ALL=C sort > $out/needs
     printf '%s\n' KERNEL32.dll msvcrt.dll | diff - $out/needs
-    x86_64-w64-mingw32-objdump -p $out/windows/bin/load.exe > $out/needs # not into grep, which stops reading
+    x86_64-w64-mingw32-objdump -p $out/windows/bin/load.exe > $out/needs # not piped into grep, which stops reading
     grep -q 'DLL Name: tenslice.dll' $out/needs
     if [ -x "$wine" ]; then
         export WINEPREFIX=$PWD/$out/wine WINEDEBUG=-all WINEDLLOVERRIDES="mscoree,mshtml="
         mkdir -p "$WINEPREFIX"
-        "$wine" $out/load.exe "$model" a.w > /dev/null 2>&1 # the first start fills the folder, of 700 MB, and says so
+        "$wine" $out/load.exe "$model" a.w > /dev/null 2>&1 # the first start fills the folder with 700 MB and prints messages
         prints_table "$wine" $out/load.exe
-        prints_table "$wine" $out/windows/bin/load.exe # the DLL lies beside it
+        prints_table "$wine" $out/windows/bin/load.exe # the DLL is in the same folder
         tests_on "$wine" x86_64-w64-mingw32-gcc
     else
         skip "running programs for Windows (wine64 is not installed)"
@@ -104,7 +104,7 @@ fi
     sed 's/.*/    sink = (void *)(size_t)&;/' $out/functions
     echo '}'
 } > $out/every.c
-# All that a program's C library gives: never run, so they do nothing.
+# All functions that a C library must provide. They are never run, so they do nothing.
 cat > $out/stubs.c << 'C'
 #include <stddef.h>
 void *memcpy(void *to, const void *from, size_t size) { (void)from, (void)size; return to; }
@@ -125,7 +125,7 @@ int sysctlbyname(const char *name, void *old, size_t *size, void *new, size_t le
 }
 #endif
 C
-# With the stubs every function links, and without them not: of many errors, the linker must be told to name all.
+# With the stubs every function links. Without them linking must fail, and the linker must be told to list all errors.
 links_alone() { # TARGET LINKER...
     for file in every stubs; do
         "${llvm}clang" --target="$1" -ffreestanding -fno-builtin -O1 -Iinclude -c $out/$file.c -o $out/$file.o
@@ -138,7 +138,7 @@ links_alone() { # TARGET LINKER...
     grep -q 'undefined symbol: _*memcpy$' $out/log
 }
 
-llvm= # ld64.lld has a name of its own in every version of Debian's packages
+llvm= # in Debian ld64.lld has a different name in every version
 for folder in "" $(ls -d /usr/lib/llvm-*/bin 2> /dev/null | sort -rV); do
     if has "${folder:+$folder/}clang" "${folder:+$folder/}ld64.lld" "${folder:+$folder/}lld-link"; then
         llvm=${folder:+$folder/}

@@ -1,6 +1,6 @@
-// The header in C++: no warnings, constants usable in constant expressions, handles copied by assignment.
-// Argument: the fixtures.
-#include "tenslice.h" // first: it must not get into the way of what comes after
+// The header in C++: no warnings, constants usable in constant expressions, handles copied by assignment. Argument: the
+// fixtures.
+#include "tenslice.h" // first: it must not interfere with later headers
 
 #include <string>
 #include <type_traits>

@@ -123,7 +123,7 @@ static void numbers(const char *folder)
     free(b.data);
 }
 
-/* The warning of a file is one of the tensor that it names, however that is reached. */
+/* A warning of a file also belongs to the tensor that it names, however the tensor is found. */
 static void warnings_of_tensors(const char *folder)
 {
     blob b = load(folder, "bad/v2/digest_unknown_of_usual_length.zt");
@@ -171,12 +171,12 @@ static void warnings_and_names(const char *folder)
     CHECK(index > 0 && index < 3);
     EXPECT(TENSLICE_NOT_FOUND, tenslice_file_warning_tensor(&file, TENSLICE_WARNING_MISALIGNED_OFFSET, &index));
     EXPECT(TENSLICE_NOT_FOUND, tenslice_file_warning_tensor(&file, 3, &index));
-    /* Opening compared the names: no memory is needed. */
+    /* Opening has compared the names: no memory is needed. */
     EXPECT(TENSLICE_OK, tenslice_file_check(&file, NULL, 0, &bits, NULL));
     CHECK(bits == TENSLICE_WARNING_REPEATED_NAME);
     EXPECT(TENSLICE_OK, tenslice_file_check(&file, scratch, 2, NULL, NULL));
     {
-        /* The index has the first of those with the same name. */
+        /* The index has the first tensor with a repeated name. */
         tenslice_index by_name;
         tenslice_tensor tensor, same;
         tenslice_tensor_info about;
@@ -212,7 +212,7 @@ static void warnings_and_names(const char *folder)
     free(b.data);
 }
 
-/* More names, in no order, than opening compares: a safetensors file of 1100 empty tensors. */
+/* More unsorted names than opening compares: a safetensors file of 1100 empty tensors. */
 static void names_unchecked(void)
 {
     enum { COUNT = 1100, ROOM = 64 * COUNT };
@@ -238,7 +238,7 @@ static void names_unchecked(void)
     EXPECT(TENSLICE_OUT_OF_SCRATCH, tenslice_file_check(&file, NULL, 0, &bits, NULL));
     EXPECT(TENSLICE_OK, tenslice_file_check_length(&file, &words));
     CHECK(bits == 77 && words == COUNT);
-    /* An eighth is enough, with as many passes; less is not. */
+    /* An eighth is enough, with eight passes. Less is not. */
     EXPECT(TENSLICE_OUT_OF_SCRATCH, tenslice_file_check(&file, scratch, (COUNT - 1) / 8, &bits, NULL));
     EXPECT(TENSLICE_OK, tenslice_file_check(&file, scratch, (COUNT + 7) / 8, NULL, NULL));
     CHECK(bits == 77);
@@ -291,7 +291,7 @@ static void attributes(const char *folder)
     free(b.data);
 }
 
-/* A shape that is given is that of row-major elements, unless others are asked for. */
+/* An expected shape means row-major elements, unless column-major is requested. */
 static void orders(const char *folder)
 {
     blob b = load(folder, "npy/v1_fortran.npy"); /* 4 rows of 3, column-major */
@@ -325,7 +325,7 @@ static void orders(const char *folder)
     free(b.data);
 }
 
-/* What a program expects of tensors, and what it is told where they are something else. */
+/* The tensors that a program expects, and the message if the file differs. */
 static void expectations(const char *folder)
 {
     static const struct {
@@ -421,7 +421,7 @@ static void error_text(const char *folder)
     free(b.data);
 }
 
-/* What a file is that is no tensor file, and what is missing of one that was cut off. */
+/* The message for files of other kinds, and for truncated files. */
 static void other_files(const char *folder)
 {
     static const char pointer[] = "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n";
@@ -440,7 +440,7 @@ static void other_files(const char *folder)
     free(b.data);
 }
 
-/* What to do about errors of the caller's: which call, which feature, which address. */
+/* The advice for errors of the caller: the call, the feature, the address. */
 static void advice(const char *folder)
 {
     blob b = load(folder, "v1.2/dense_all_dtypes.zt");
@@ -465,7 +465,7 @@ static void advice(const char *folder)
         EXPECT(TENSLICE_MISALIGNED, tenslice_tensor_bytes(&tensor, TENSLICE_F64, &bytes, &error));
         EXPECT(TENSLICE_OK, tenslice_error_text(&error, odd + 1, b.size, text, sizeof text, NULL));
         CHECK(strstr(text, "(copy them with read_into") != NULL && strstr(text, "they begin at address 0x") != NULL);
-    } else { /* the numbers are in the other byte order, wherever they are */
+    } else { /* the numbers are in the other byte order at any address */
         EXPECT(TENSLICE_FOREIGN_ENDIAN, tenslice_tensor_bytes(&tensor, TENSLICE_F64, &bytes, &error));
     }
     EXPECT(TENSLICE_OUT_OF_SCRATCH, tenslice_file_index(&file, words, 1, &index, &error));
@@ -487,7 +487,7 @@ static void advice(const char *folder)
     free(b.data);
 }
 
-/* Values that CBOR has and no fixture: a simple value, and one with a tag. */
+/* CBOR values that no fixture has: a simple value, and a tagged value. */
 static void other_values(void)
 {
     static const char manifest[] = "\xa3\x67" "version" "\x65" "1.2.0" "\x6a" "attributes" "\xa2"
@@ -510,7 +510,7 @@ static void other_values(void)
     CHECK(value.kind == TENSLICE_VALUE_TAGGED && value.magnitude == 5);
 }
 
-/* A digest of a kind that is not known is no error, and not verified. */
+/* A digest of an unknown kind is not an error, and is not verified. */
 static void unknown_digest(const char *folder)
 {
     blob b = load(folder, "bad/v1.2/digest_unknown_algo.zt");

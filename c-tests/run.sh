@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Builds and runs the C and C++ tests: run.sh FOLDER_OF_THE_LIBRARY FOLDER_OF_THE_LIBRARY_WITH_ZSTD.
 #
-# Static and shared, C99 and C++17, plain, under the sanitizers and under valgrind. What this machine
-# lacks is skipped with a line that says so; with TENSLICE_NO_SKIP=1 that is a failure.
+# Static and shared, C99 and C++17, plain, under the sanitizers and under valgrind. Prints a line for each tool that is
+# missing on this machine; with TENSLICE_NO_SKIP=1 that is a failure.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -23,21 +23,21 @@ skip() {
     fi
 }
 
-# Every exported function is tried with NULL: arguments.c names them all.
+# Every exported function must be tried with NULL: arguments.c names them all.
 for function in $(grep -ohE '\btenslice_[a-z0-9_]+\(' include/tenslice.h include/tenslice/*.h | tr -d '(' | sort -u); do
     grep -q "\b$function(" c-tests/arguments.c || { echo "c-tests/arguments.c leaves out $function" >&2; exit 1; }
 done
 
-# Every function that takes a handle is tried with each that it must refuse; these three only make one.
+# Every function that takes a handle must be tried with each handle that it rejects. These three only make one.
 declarations=$(sed '/^#/d; s|/\*.*\*/||' include/tenslice.h include/tenslice/*.h | tr '\n;' ' \n')
 kinds='file|tensor|component|cursor|source|sparse|index|items|value|train|safetensors_index'
 takes_handle=$(grep -oE "\btenslice_[a-z0-9_]+\([^)]*\btenslice_($kinds) \*" <<< "$declarations" | sed 's/(.*//' | sort -u)
-[ "$(wc -l <<< "$takes_handle")" -gt 100 ] # what was looked for can be found
+[ "$(wc -l <<< "$takes_handle")" -gt 100 ] # the search works
 for function in $takes_handle; do
     case $function in tenslice_file_open | tenslice_source_init | tenslice_safetensors_index_open) continue ;; esac
     grep -q "\b$function(" c-tests/handles.c || { echo "c-tests/handles.c leaves out $function" >&2; exit 1; }
 done
-# Every function that fills memory by pointer and length is tried with memory that overlaps another argument.
+# Every function that fills memory by pointer and length must be tried with memory that overlaps another argument.
 fills=$(grep -oE '\btenslice_[a-z0-9_]+\([^)]*\)' <<< "$declarations" \
     | grep -E '[(,] *(void|char|uint32_t|uint64_t|float) \*[a-z]+, *size_t' | sed 's/(.*//')
 [ "$(wc -l <<< "$fills")" -gt 50 ]
@@ -45,8 +45,8 @@ for function in $fills; do
     grep -q "\b$function\b" c-tests/overlap.c || { echo "c-tests/overlap.c leaves out $function" >&2; exit 1; }
 done
 
-# Each header by itself, by every standard of C and C++, without a warning. Of all that clang has, these do not count: what
-# an older C++ than the one asked for lacks, padding, a class without a source file, arithmetic on pointers.
+# Compiles each header alone, under every standard of C and C++, without a warning. Of all of clang's warnings these are
+# ignored: compatibility with older C++ standards, padding, a class without a source file, pointer arithmetic.
 mapfile -t headers < <(cd include && ls tenslice.h tenslice/*.h)
 alone() { # COMPILER LANGUAGE STANDARD "WARNINGS" HEADER...
     local with="-std=$3 $4" header
@@ -92,14 +92,14 @@ for standard in 11 17 20; do
     "$out/plus" "$fixtures"
 done
 
-# tenslice.hpp under every standard and every compiler that is there, with results and with exceptions.
+# tenslice.hpp under every standard and every installed compiler, with results and with exceptions.
 compilers="${CXX:-c++}"
 if command -v clang++ > /dev/null; then
     compilers="$compilers clang++"
 else
     skip "tenslice.hpp with clang (not installed)"
 fi
-# Optimized for one, since some warnings need that; the others take half of the time without.
+# One standard is optimized, since some warnings need that. The others take half of the time without.
 for compiler in $compilers; do
     for standard in 17 20 2b; do
         level=$([ $standard = 17 ] && echo -O1 || echo -O0)
@@ -113,7 +113,7 @@ for compiler in $compilers; do
         include/tenslice.hpp 2> "$out/hpp.txt" || { cat "$out/hpp.txt"; exit 1; }
 done
 
-# Decoding: by the library with and without zstd, and by a decoder of ours that calls libzstd.
+# Decoding: with and without the library's zstd, and with a decoder of the test that calls libzstd.
 libzstd=""
 if echo '#include <zstd.h>' | $c -x c -fsyntax-only - 2> /dev/null; then
     libzstd="-DHAVE_LIBZSTD"
@@ -163,7 +163,7 @@ if "$out/span" tests/fixtures/bad/v1.2/end_past_eof.zt 2> "$out/span.txt"; then
 fi
 grep -q '100000 bytes at offset 64 extend past the end of the file (323 bytes)' "$out/span.txt"
 
-# All weights of a transformer, and what is said of a file that has others.
+# All weights of a transformer, and the message for a file with other weights.
 $c -Wconversion -D_GNU_SOURCE examples/engine.c "$lib/libtenslice.a" -o "$out/engine-c"
 $cxx -Wconversion -std=c++17 examples/engine.cpp "$lib/libtenslice.a" -o "$out/engine-cpp"
 model=tests/fixtures/safetensors/py_transformer.safetensors
@@ -183,7 +183,7 @@ for engine in engine-c engine-cpp; do
 done
 [ "$(wc -l < examples/engine.c)" -le 120 ] && [ "$(wc -l < examples/engine.cpp)" -le 60 ]
 
-# A model in several files: all of it, one tensor, and what is not as the index says.
+# A model in several files: all of it, one tensor, and files that differ from the index.
 $c -D_GNU_SOURCE examples/shards.c "$lib/libtenslice.a" -o "$out/shards"
 model=tests/fixtures/safetensors/rs_sharded
 "$out/shards" $model.safetensors.index.json > "$out/shards.txt"
@@ -209,26 +209,26 @@ shards '"dec.w": "a", "x": "c"' 'it names no tensor y' y
 (cd "$out/model" && echo '{"weight_map": {"d\u0065c.w": "\u0061"}}' > index.json && ../shards index.json dec.w > /dev/null)
 echo "examples: ok"
 
-# What a program does not call, it does not need: a library may lack a format.
+# A program does not need functions that it does not call: a library may lack a format.
 $cxx -std=c++17 -c examples/span.cpp -o "$out/span.o"
 if nm -u "$out/span.o" | grep -E 'safetensors|f32|tensor_block'; then
     echo "tenslice.hpp needs what a library may lack" >&2
     exit 1
 fi
-nm -u "$out/span.o" | grep 'tenslice_file_open' > /dev/null # what it does call is seen
+nm -u "$out/span.o" | grep 'tenslice_file_open' > /dev/null # the functions that it calls are found
 
-# No allocation, and no text formatting in a program that asks for no text.
+# No allocation, and no text formatting in a program that requests no text.
 $c -fno-builtin -ffunction-sections -Wl,--gc-sections c-tests/no_malloc.c "$lib/libtenslice.a" -o "$out/no_malloc"
 "$out/no_malloc" "$fixtures"
 if nm -C "$out/no_malloc" | grep -E 'tenslice::explain|explain::context|core::fmt|tenslice_error_text|rust_alloc'; then
     echo "no_malloc: text formatting is linked in" >&2
     exit 1
 fi
-nm -C "$out/read-static" | grep 'tenslice_error_text' > /dev/null # what was looked for can be found (and all of it read)
+nm -C "$out/read-static" | grep 'tenslice_error_text' > /dev/null # the search works, and reads all input
 echo "no text formatting: ok"
 
-# A program that calls the function of one type of blocks has no other, no table but its own, and little code: 4 to 8 KB
-# here, where the code and the tables of all types are 73.
+# A program that calls the function of one block type contains no other type's function or table, and little code: 4 to
+# 8 KB here, compared with 73 KB for the code and tables of all types.
 for type in q8_0 q4_k iq2_s; do
     echo "#include \"tenslice.h\"
         int main(int n, char **b) { float to; return tenslice_${type}_to_f32(b[0], (size_t)n, 0, &to, 1); }" \
@@ -241,7 +241,7 @@ for type in q8_0 q4_k iq2_s; do
         exit 1
     fi
 done
-[ "$(nm -C "$out/formats-static" | grep -c 'blocks::grids::')" = 6 ] # what was looked for can be found
+[ "$(nm -C "$out/formats-static" | grep -c 'blocks::grids::')" = 6 ] # the search works
 echo "one type of blocks: ok"
 
 # The shared library exports the C ABI and nothing else.

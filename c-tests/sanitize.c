@@ -1,8 +1,9 @@
 /*
- * What an instrumented library asks for and an older compiler's runtime lacks. Weak, so that a newer one has its own.
+ * Symbols that an instrumented library needs and the runtime of an older compiler lacks. They are weak, so that a newer
+ * runtime uses its own.
  *
- * Debian's rustc has a newer LLVM than its gcc and clang: its ThreadSanitizer calls memcpy and the like by names of
- * their own. The runtimes watch those functions by their usual names, too.
+ * Debian's rustc has a newer LLVM than its gcc and clang: its ThreadSanitizer calls memcpy and similar functions under
+ * different names. The runtimes intercept those functions under their usual names, too.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -18,5 +19,5 @@ WEAK void *__tsan_memcpy(void *to, const void *from, size_t size) { return memcp
 WEAK void *__tsan_memmove(void *to, const void *from, size_t size) { return memmove(to, from, size); }
 WEAK void *__tsan_memset(void *to, int value, size_t size) { return memset(to, value, size); }
 
-/* Of unwinding, which the parts of `core` that were built beforehand refer to. Nothing unwinds. */
+/* For unwinding: the prebuilt parts of `core` refer to it. Nothing unwinds. */
 WEAK void rust_eh_personality(void) { abort(); }

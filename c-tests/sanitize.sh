@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# The C tests and examples under the tools that see what no result shows, with the library itself instrumented: reads
-# out of bounds (AddressSanitizer), undefined behaviour (UndefinedBehaviorSanitizer in C; in Rust the compiler's debug
-# assertions, overflow checks and the preconditions of `core`), memory that nobody has set (MemorySanitizer), data races
-# (ThreadSanitizer); and the static analyzers of gcc and clang. Each is then seen to fail, by a program that does what
-# the header forbids, so that the fault happens inside the library.
+# Runs the C tests and examples under tools that detect faults which no result shows, with the library itself
+# instrumented: reads out of bounds (AddressSanitizer), undefined behaviour (UndefinedBehaviorSanitizer in C; in Rust
+# the compiler's debug assertions, overflow checks and the preconditions of `core`), uninitialized memory
+# (MemorySanitizer), data races (ThreadSanitizer); and the static analyzers of gcc and clang. Each tool is then shown to
+# fail, with a program that does what the header forbids, so that the fault happens inside the library.
 #
-# Takes a Rust compiler with its sources (in Debian rustc-web and rust-web-src), gcc, clang with its runtimes (for
-# Debian's clang 14 libclang-rt-14-dev) and clang-tools. What is missing is skipped with a line that says so; with
-# TENSLICE_NO_SKIP=1 that is a failure.
+# Needs a Rust compiler with its sources (in Debian rustc-web and rust-web-src), gcc, clang with its runtimes (for
+# Debian's clang 14 libclang-rt-14-dev) and clang-tools. Prints a line for each missing tool; with TENSLICE_NO_SKIP=1
+# that is a failure.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -25,10 +25,10 @@ skip() {
         exit 1
     fi
 }
-works() { # COMPILE...: whether programs built so run
+works() { # COMPILE...: true if programs built with it run
     echo 'int main(void) { return 0; }' | "$@" -x c - -o "$out/probe" 2> /dev/null && "$out/probe"
 }
-must_fail() { # WHAT PATTERN COMMAND...: its output has the pattern
+must_fail() { # WHAT PATTERN COMMAND...: must fail, with output that matches the pattern
     if "${@:3}" > "$out/log" 2>&1; then
         echo "$1: a program with a fault passes, so it proves nothing" >&2
         exit 1
@@ -36,9 +36,9 @@ must_fail() { # WHAT PATTERN COMMAND...: its output has the pattern
     grep -qE "$2" "$out/log" || { cat "$out/log"; echo "$1: the fault gives another failure" >&2; exit 1; }
 }
 
-# The static analyzers. A check that fails ends the program with the memory that it holds: those leaks are no defect.
+# The static analyzers. A failed check ends the program without freeing memory: such leaks are no defect.
 if works gcc -fanalyzer; then
-    # Not the two whose functions have hundreds of calls each, which take it minutes: scan-build reads them.
+    # Without the two files whose functions have hundreds of calls each, which take minutes: scan-build checks them.
     for file in c-tests/*.c examples/*.c; do
         case $file in c-tests/arguments.c | c-tests/formats.c) continue ;; esac
         gcc -std=gnu99 -O1 -fanalyzer -Wno-analyzer-malloc-leak -Werror -Iinclude -Ic-tests -DFUNCTION=f -c "$file" \
@@ -52,7 +52,7 @@ else
     skip "gcc -fanalyzer (this gcc has none)"
 fi
 if command -v scan-build > /dev/null && command -v clang > /dev/null; then
-    # Leaks where a program ends are no defect here either; the rest of that checker AddressSanitizer does.
+    # Leaks at the end of a program are no defect here either. AddressSanitizer covers the rest of that checker.
     analyze="scan-build --use-cc=clang --use-c++=clang++ --status-bugs -disable-checker unix.Malloc -o $out/reports"
     {
         echo 'all:'
@@ -83,7 +83,7 @@ if [ -z "$sources" ]; then
     exit 0
 fi
 host=$("$sources" -vV | sed -n 's/^host: //p')
-library() { # NAME "FLAGS" FEATURES ARGUMENTS...: builds it as $out/NAME.a
+library() { # NAME "FLAGS" FEATURES ARGUMENTS...: builds the library as $out/NAME.a
     CARGO_PROFILE_RELEASE_LTO=false CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 CARGO_PROFILE_RELEASE_OPT_LEVEL=1 \
         CARGO_PROFILE_RELEASE_DEBUG=line-tables-only RUSTFLAGS="-Zexternal-clangrt $2" RUSTC_BOOTSTRAP=1 \
         RUSTC=$sources "$(dirname "$sources")/cargo" rustc --quiet --release --no-default-features --lib --crate-type staticlib \
@@ -142,7 +142,7 @@ else
     skip "ThreadSanitizer (gcc has none)"
 fi
 
-# All of `core` must be instrumented, too. Values that are passed and returned have shadows, as in clang's C.
+# All of `core` must be instrumented, too. Passed and returned values have shadows, as in clang's C.
 if works clang -fsanitize=memory; then
     library memory "-Zsanitizer=memory -Cllvm-args=-msan-eager-checks=0" formats,digest,dequantize -Zbuild-std=core
     for test in $tests; do

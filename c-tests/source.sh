@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Builds the library inside C++ projects in an empty folder: add_subdirectory and FetchContent, Ninja and Make, Debug
-# and Release, from the tarball of `make dist-source` (without a network, and with no crates but its own) and from this
-# folder. Called by the Makefile with VERSION in the environment. Without CMake it is skipped with a line that says so,
-# which is a failure with TENSLICE_NO_SKIP=1.
+# and Release, from the tarball of `make dist-source` (without a network, and only with its own crates) and from this
+# folder. Called by the Makefile with VERSION in the environment. Without CMake it is skipped with a message, which is a
+# failure with TENSLICE_NO_SKIP=1.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -20,10 +20,10 @@ model=$top/tests/fixtures/v1.2/converted_safetensors.zt
 out=$(mktemp -d)
 trap 'rm -rf "$out"' EXIT
 
-quiet() { # COMMAND...: what it prints only where it fails
+quiet() { # COMMAND...: prints its output only if it fails
     "$@" > "$out/log" 2>&1 || { cat "$out/log" >&2; echo "failed: $*" >&2; exit 1; }
 }
-project() { # NAME LANGUAGES PROGRAM LINE...: a project of one program, which gets the library by those lines
+project() { # NAME LANGUAGES PROGRAM LINE...: a project of one program, with these lines for the library
     mkdir -p "$out/$1"
     cp "examples/cmake/$3" "$out/$1/"
     printf '%s\n' "cmake_minimum_required(VERSION 3.16)" "project($1 LANGUAGES $2)" "${@:4}" "add_executable(program $3)" \
@@ -36,21 +36,21 @@ build() { # NAME CMAKE_ARGUMENTS...: builds it and reads the model
     quiet cmake --build "$out/$1/build"
     "$out/$1/build/program" "$model" a.w | grep -q '^a.w: .*the first' || { echo "$1 does not answer" >&2; exit 1; }
 }
-configure() { # CMAKE_ARGUMENTS...: configures this folder in a new one; what it says is in $out/log
+configure() { # CMAKE_ARGUMENTS...: configures this folder in a new one, with the output in $out/log
     rm -rf "$out/checkout/other"
     cmake -S "$out/checkout" -B "$out/checkout/other" "$@" > "$out/log" 2>&1
 }
 says() { # TEXT
     grep -qF -- "$1" <<< "$(tr -s ' \n' ' ' < "$out/log")" || { cat "$out/log" >&2; echo "not said: $1" >&2; exit 1; }
 }
-refuses() { # TEXT CMAKE_ARGUMENTS...: configuring fails, and says why
+refuses() { # TEXT CMAKE_ARGUMENTS...: configuring must fail with that text
     if configure "${@:2}"; then
         echo "not refused: ${*:2}" >&2
         exit 1
     fi
     says "$1"
 }
-derives() { # TARGET CMAKE_ARGUMENTS...: that is what it builds for, or what Rust has no library for here
+derives() { # TARGET CMAKE_ARGUMENTS...: must build for that target, or report that Rust has no library for it
     if configure "${@:2}"; then
         says "for $1: "
     else
@@ -58,12 +58,12 @@ derives() { # TARGET CMAKE_ARGUMENTS...: that is what it builds for, or what Rus
     fi
 }
 
-# This folder, with the crates of the user's.
+# This folder, with the crates in the user's cache.
 project checkout C main.c "add_subdirectory(\"$top\" tenslice)"
 build checkout -G "Unix Makefiles" -DCMAKE_BUILD_TYPE=Debug -DTENSLICE_FEATURES=ztensor
 archive=$out/checkout/build/tenslice/libtenslice.a
 
-# Built once, and again when the sources or what is asked for change.
+# Built once, and again if the sources or the settings change.
 before=$(stat -c %y "$archive")
 quiet cmake --build "$out/checkout/build"
 [ "$(stat -c %y "$archive")" = "$before" ] || { echo "built again for nothing" >&2; exit 1; }
@@ -75,13 +75,13 @@ quiet cmake "$out/checkout/build" -DTENSLICE_FEATURES=npy
 quiet cmake --build "$out/checkout/build"
 has_npy || { echo "other features did not build it again" >&2; exit 1; }
 
-# What goes wrong is said.
+# Errors are reported.
 refuses "cargo was not found" -DTENSLICE_CARGO=OFF
 refuses "does not know the target no-such-machine" -DTENSLICE_RUST_TARGET=no-such-machine
 printf '%s\n' '#!/bin/sh' 'echo release: 1.70.0' 'echo host: x86_64-unknown-linux-gnu' > "$out/rustc"
 chmod +x "$out/rustc"
 refuses "is Rust 1.70.0;" -DTENSLICE_RUSTC="$out/rustc"
-# The machine comes from the compiler.
+# The machine is derived from the compiler.
 generic="-DCMAKE_SYSTEM_NAME=Generic -DCMAKE_C_COMPILER_WORKS=1"
 # shellcheck disable=SC2086 # words
 refuses "-DTENSLICE_RUST_TARGET=, such as" $generic -DCMAKE_SYSTEM_PROCESSOR=cortex-m4
@@ -97,7 +97,7 @@ if command -v musl-gcc > /dev/null; then
     derives x86_64-unknown-linux-musl -DCMAKE_C_COMPILER=musl-gcc
 fi
 
-# The tarball: nothing else is there, and no network.
+# The tarball: nothing else is available, and no network.
 export CARGO_NET_OFFLINE=true CARGO_HOME=$out/cargo-home
 project subdirectory CXX main.cpp "add_subdirectory(tenslice-$VERSION)"
 tar -xzf "$tarball" -C "$out/subdirectory"
@@ -111,7 +111,7 @@ project fetched "C CXX" main.cpp "include(FetchContent)" \
 build fetched -G "Unix Makefiles" -DCMAKE_BUILD_TYPE=Release -DTENSLICE_FEATURES=ztensor,zstd,zlib,c-alloc
 [ -z "$(ls "$CARGO_HOME/registry" 2> /dev/null)" ] || { echo "crates came from elsewhere" >&2; exit 1; }
 
-# And as packagers do: by make, and by the steps of the port for vcpkg, whose package lies elsewhere.
+# The builds of packagers: with make, and with the steps of the vcpkg port, whose package is in another folder.
 sources=$out/subdirectory/tenslice-$VERSION
 (cd "$sources" && quiet make --no-print-directory install PREFIX="$out/stage" FEATURES=ztensor)
 [ -s "$out/stage/lib/libtenslice.a" ] && [ -s "$out/stage/include/tenslice.h" ] \

@@ -1,4 +1,4 @@
-/* What the C tests share: a check that tells where it failed, and the bytes of a file. */
+/* Code that the C tests share: a check that prints where it failed, and loading a file. */
 #ifndef SUPPORT_H
 #define SUPPORT_H
 
@@ -17,7 +17,7 @@
         }                                                                             \
     } while (0)
 
-/* Checks a status, and names the one that came instead. */
+/* Checks a status, and prints the actual status if it differs. */
 #define EXPECT(status, call)                                                          \
     do {                                                                              \
         tenslice_status got_ = (call);                                                \
@@ -28,14 +28,14 @@
         }                                                                             \
     } while (0)
 
-/* What a typed pointer to little-endian numbers of several bytes gives on this machine. */
+/* The status of a typed pointer to little-endian numbers of several bytes on this machine. */
 static inline tenslice_status little_endian(void)
 {
     const uint16_t one = 1;
     return *(const unsigned char *)&one ? TENSLICE_OK : TENSLICE_FOREIGN_ENDIAN;
 }
 
-/* Handles have bytes that nobody sets, padding and space to spare. A test that compares them whole says so. */
+/* Handles have uninitialized bytes: padding and reserve. A test that compares whole handles declares that. */
 #if defined(__has_feature)
 #if __has_feature(memory_sanitizer)
 #include <sanitizer/msan_interface.h>
@@ -51,7 +51,7 @@ typedef struct {
     size_t size;
 } blob;
 
-/* The bytes of a file below the folder of the fixtures, on the heap, with nothing behind the last. */
+/* The bytes of a file below the folder of the fixtures, on the heap, with nothing after the last byte. */
 static inline blob load(const char *folder, const char *name)
 {
     char path[1024];

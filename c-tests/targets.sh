@@ -1,9 +1,8 @@
 #!/usr/bin/env bash
-# The tests on other machines: 32-bit (i686, runs here), big-endian (s390x, in QEMU), and wasm32 (in node).
+# The tests for other machines: 32-bit (i686, native), big-endian (s390x, in QEMU), and wasm32 (in node).
 #
-# Builds std from source, which takes a compiler with its sources (in Debian rustc-web and rust-web-src), gcc for the
-# two machines, qemu-user and lld. What is missing is skipped with a line that says so; with TENSLICE_NO_SKIP=1 that
-# is a failure.
+# Builds std from source, which needs a compiler with its sources (in Debian rustc-web and rust-web-src), gcc for the
+# two machines, qemu-user and lld. Prints a line for each missing tool; with TENSLICE_NO_SKIP=1 that is a failure.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -33,7 +32,7 @@ test_on() { # TARGET ARGUMENTS...
         -Zbuild-std --target-dir target/targets --features capi "$@"
 }
 features=capi,panic-handler,formats,digest,dequantize
-library() { # TARGET CRATE_TYPE: builds the C library, and says where it is
+library() { # TARGET CRATE_TYPE: builds the C library, and prints its folder
     packaging/bare-metal.sh "$1" target/targets rustc --quiet --release --no-default-features --lib --crate-type "$2" \
         --features $features
     echo "target/targets/$1/release"
@@ -55,11 +54,11 @@ if command -v s390x-linux-gnu-gcc > /dev/null && command -v qemu-s390x > /dev/nu
     echo "== s390x"
     export CARGO_TARGET_S390X_UNKNOWN_LINUX_GNU_LINKER=s390x-linux-gnu-gcc
     export CARGO_TARGET_S390X_UNKNOWN_LINUX_GNU_RUNNER="qemu-s390x -L /usr/s390x-linux-gnu"
-    # Emulated: without the hundreds of thousands of damaged files.
+    # Emulated: all tests except for the hundreds of thousands of damaged files.
     test_on s390x-unknown-linux-gnu --lib --test formats --test properties --test reference -- --skip damage
     lib=$(library s390x-unknown-linux-gnu staticlib)
     for test in layout arguments handles overlap parts formats read changed; do
-        # -lm first: the library brings compiler_builtins along, whose sqrt, as built here, asks for Rust's unwinding.
+        # -lm first: the library contains compiler_builtins, whose sqrt, in this build, needs Rust's unwinding.
         s390x-linux-gnu-gcc -std=c99 -O1 -Iinclude -Ic-tests "c-tests/$test.c" -lm "$lib/libtenslice.a" -o target/targets/$test
         qemu-s390x -L /usr/s390x-linux-gnu target/targets/$test tests/fixtures
     done

@@ -1,8 +1,8 @@
 /*
- * What the header says may be shared: eight threads call, at once, every function that takes its handles by const
- * pointer, with the same handles of the same files, each with outputs and scratch memory of its own. All get what the
- * main thread got before. For ThreadSanitizer (sanitize.sh), which sees what no result shows. Arguments: the fixtures,
- * and `broken` for a program that shares what must not be: a cursor.
+ * Sharing that the header allows: eight threads call every function that takes its handles by const pointer, at the
+ * same time, with the same handles of the same files, each with its own outputs and scratch memory. All get the results
+ * that the main thread got before. For ThreadSanitizer (sanitize.sh), which detects faults that no result shows.
+ * Arguments: the fixtures, and `broken` for a program that shares something that must not be shared: a cursor.
  */
 #include <pthread.h>
 
@@ -12,7 +12,7 @@
 #define ROUNDS 4
 #define ROOM 4096
 
-/* What all threads share. */
+/* The objects that all threads share. */
 static blob dense_bytes, sparse_bytes, array_bytes, train_bytes, attribute_bytes, block_bytes, shard_bytes, index_bytes;
 static tenslice_file dense, array, sources_file, trains, attributes, blocks, shards;
 static tenslice_tensor tensor, ordered, quantized;
@@ -26,7 +26,7 @@ static tenslice_safetensors_index model;
 static tenslice_str text = {"a\\u002eb", 8, 1, 0};
 static tenslice_error not_found, unknown;
 
-/* What a thread gets: every number and every byte of it. */
+/* The sum of every number and byte that a thread gets. */
 typedef struct {
     uint64_t sum;
 } result;
@@ -42,7 +42,7 @@ static void add(result *r, const void *bytes, size_t length)
 static void add_number(result *r, uint64_t number) { add(r, &number, sizeof number); }
 #define ADD(value) add(r, &(value), sizeof(value))
 
-/* A tensor by each way to find one, and its data by each way to read them. */
+/* Finds a tensor in each way, and reads its data in each way. */
 static void tensors(result *r, const tenslice_file *file)
 {
     static const uint64_t shape[2] = {2, 3};
@@ -130,7 +130,7 @@ static void tensors(result *r, const tenslice_file *file)
     EXPECT(TENSLICE_OK, tenslice_component_verify_scratch(&component, &length));
 }
 
-/* Sparse tensors, quantized ones, attributes, strings. */
+/* Sparse tensors, quantized tensors, attributes, strings. */
 static void contents(result *r)
 {
     tenslice_sparse sparse;
@@ -186,7 +186,7 @@ static void contents(result *r)
     EXPECT(TENSLICE_OK, tenslice_ztensor2_shards(&shards, &cursor));
 }
 
-/* Regions and chunks of one array, each thread's another; tensor trains. */
+/* Regions and chunks of one array, different for each thread; tensor trains. */
 static void regions(result *r, unsigned thread)
 {
     uint64_t start[2], stop[2], length, scratch, work, zeros[2] = {0, 0};
@@ -235,7 +235,7 @@ static void *check(void *argument)
     return NULL;
 }
 
-/* What the header does not allow. */
+/* Sharing that the header does not allow. */
 static void *share_cursor(void *argument)
 {
     tenslice_tensor found;

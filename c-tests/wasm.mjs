@@ -1,4 +1,4 @@
-// Opens a file by the library built for wasm32, in node: wasm.mjs MODULE FILE
+// Opens a file with the library built for wasm32, in node: wasm.mjs MODULE FILE
 import { readFileSync } from "node:fs";
 
 const [, , path, file] = process.argv;
@@ -8,7 +8,7 @@ const { memory, __heap_base, tenslice_file_open, tenslice_file_find, tenslice_te
 const bytes = readFileSync(file);
 const name = new TextEncoder().encode("layer1.weight");
 
-// Everything lies behind the program's own memory: handles of 192 bytes, the name, what is found, the file.
+// Everything is placed after the program's own memory: handles of 192 bytes, the name, the results, the file.
 const base = (__heap_base.value + 63) & ~63;
 const [handle, tensor, text, found, model] = [base, base + 192, base + 384, base + 448, base + 512];
 memory.grow(Math.ceil((model + bytes.length) / 65536));

@@ -1,6 +1,6 @@
 /*
- * Loads the weights of a transformer as an inference engine does: by a table of names, dtypes and shapes, each checked,
- * with a message for the user where the file has something else. Then one by ranges, as where a file cannot be mapped.
+ * Loads the weights of a transformer as an inference engine does: checks each against a table of names, dtypes and
+ * shapes, and prints a message on a mismatch. Then loads one tensor by ranges, as for files that cannot be mapped.
  *
  *     engine FILE
  */
@@ -33,12 +33,12 @@ static const struct weight {
     {"model.norm.weight", ONCE, TENSLICE_F32, 1, {HIDDEN, 1}},
 };
 
-/* One tensor of a mapped file. Here its numbers are summed up: an engine would keep the pointers. */
+/* Loads one tensor of a mapped file. This example sums its numbers; an engine would keep the pointers. */
 static int load(const tenslice_file *file, const tenslice_index *index, const struct weight *want, int layer,
                 double *sum)
 {
     char name[64], why[512] = "";
-    float room[INNER * HIDDEN]; /* no tensor of the table has more */
+    float room[INNER * HIDDEN]; /* enough for every tensor of the table */
     const float *numbers = room;
     tenslice_tensor tensor; tenslice_bytes bytes; tenslice_error error;
     size_t count, i;
@@ -60,7 +60,7 @@ static int load(const tenslice_file *file, const tenslice_index *index, const st
     return 1;
 }
 
-/* The first tensor of the table, of a file of which nothing is in memory: the library says which bytes it needs. */
+/* Loads the first tensor of the table from a file that is not in memory: the library says which bytes it needs. */
 static int load_by_ranges(int handle, uint64_t size, double *sum)
 {
     static unsigned char room[1 << 16];
@@ -93,7 +93,7 @@ static int load_by_ranges(int handle, uint64_t size, double *sum)
 
 int main(int argc, char **argv)
 {
-    static uint32_t words[3 * 1024]; /* for 1024 names; tenslice_file_index_length says how many a file needs */
+    static uint32_t words[3 * 1024]; /* for 1024 names; see tenslice_file_index_length */
     const int handle = argc == 2 ? open(argv[1], O_RDONLY) : -1;
     const off_t size = handle < 0 ? 0 : lseek(handle, 0, SEEK_END);
     const void *data = size <= 0 ? MAP_FAILED : mmap(NULL, (size_t)size, PROT_READ, MAP_PRIVATE, handle, 0);

@@ -1,5 +1,5 @@
-// examples/engine.c in C++17: loads the weights of a transformer by a table of names and shapes, with exceptions
-// that tell what the file has instead; then one of them by ranges, as where a file is not in memory as a whole.
+// examples/engine.c in C++17: loads the weights of a transformer by a table of names and shapes. Exceptions say what
+// the file has instead. Then finds one tensor by ranges, as for a file that is only partly in memory.
 //
 //     engine FILE
 #define TENSLICE_THROW
@@ -17,7 +17,7 @@ try {
     constexpr std::uint64_t layers = 22, hidden = 8, keys = 4, inner = 16, words = 12;
     const struct weight {
         const char *name;
-        std::vector<std::uint64_t> shape; // of a matrix, in f16; of a vector, in f32
+        std::vector<std::uint64_t> shape; // a matrix is f16, a vector f32
     } embedding = {"model.embed_tokens.weight", {words, hidden}}, last = {"model.norm.weight", {hidden}}, block[] = {
         {"input_layernorm.weight", {hidden}}, {"post_attention_layernorm.weight", {hidden}},
         {"self_attn.q_proj.weight", {hidden, hidden}}, {"self_attn.k_proj.weight", {keys, hidden}},
@@ -45,7 +45,7 @@ try {
         for (const weight &one : block)
             sum += load("model.layers." + std::to_string(layer) + '.' + one.name, one.shape);
 
-    // By ranges: the library says which bytes it needs. (They are there; elsewhere they would be read and kept.)
+    // By ranges: the library says which bytes it needs. (A real program would read them from a device and keep them.)
     tenslice::source source(bytes.size());
     while (const auto need = source.needs())
         source.add(need->offset, bytes.data() + need->offset, static_cast<std::size_t>(need->length));

@@ -1,6 +1,6 @@
 /*
- * Maps a tensor file, prints name, dtype and shape of each tensor, then finds one by name and sums its
- * elements through a pointer into the mapped file: nothing is copied, nothing allocated.
+ * Maps a tensor file and prints name, dtype and shape of each tensor. Then finds a tensor by name and sums its
+ * elements through a pointer into the mapped file, without copying or allocating.
  *
  *     load FILE [NAME]
  */
@@ -17,7 +17,7 @@
 
 #include "tenslice.h"
 
-/* Maps a whole file, until the program ends; 1 if it succeeds. */
+/* Maps a whole file until the program ends. Returns 1 on success. */
 static int map(const char *path, const void **data, size_t *size)
 {
 #ifdef _WIN32
@@ -26,7 +26,7 @@ static int map(const char *path, const void **data, size_t *size)
     if (handle == INVALID_HANDLE_VALUE || !GetFileSizeEx(handle, &length))
         return 0;
     *size = (size_t)length.QuadPart;
-    if (*size == 0) /* Windows maps no empty file */
+    if (*size == 0) /* Windows cannot map an empty file */
         return 1;
     handle = CreateFileMappingA(handle, NULL, PAGE_READONLY, 0, 0, NULL);
     *data = handle != NULL ? MapViewOfFile(handle, FILE_MAP_READ, 0, 0, 0) : NULL;
@@ -37,14 +37,14 @@ static int map(const char *path, const void **data, size_t *size)
     if (handle < 0 || fstat(handle, &status) != 0)
         return 0;
     *size = (size_t)status.st_size;
-    if (*size == 0) /* nor does POSIX */
+    if (*size == 0) /* neither can POSIX */
         return 1;
     *data = mmap(NULL, *size, PROT_READ, MAP_PRIVATE, handle, 0);
     return *data != MAP_FAILED;
 #endif
 }
 
-/* Prints the message of an error: which rule is broken, by which tensor, at which byte. */
+/* Prints the message of an error: the broken rule, the tensor, the byte. */
 static int refuse(const char *path, const tenslice_error *error, const void *data, size_t size)
 {
     char text[512];

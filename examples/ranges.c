@@ -1,6 +1,6 @@
 /*
- * Reads one tensor of a file of which nothing is in memory, by pread: an SD card, a partition or an HTTP server
- * with ranges would do as well. The library reports which bytes it needs, and never reads by itself.
+ * Reads one tensor of a file that is not in memory, by pread. An SD card, a partition or an HTTP server with ranges
+ * would do as well. The library reports which bytes it needs, and never reads by itself.
  *
  *     ranges FILE NAME
  */
@@ -14,7 +14,7 @@
 
 #include "tenslice.h"
 
-/* What a firmware would set aside: the metadata of the file has to fit. */
+/* The memory that a firmware would reserve; it must hold the metadata of the file. */
 static unsigned char room[1 << 18];
 
 static int fetch(int handle, uint64_t offset, void *to, uint64_t length, uint64_t *fetched)
@@ -53,7 +53,7 @@ int main(int argc, char **argv)
         return 1;
     }
 
-    /* Open: ask, fetch, add, until nothing is missing. */
+    /* Opens the file: fetches and adds each range that the library asks for. */
     tenslice_source_init(&source, (uint64_t)about.st_size);
     while ((status = tenslice_file_open_source(&file, &source, &need, NULL)) == TENSLICE_NEED) {
         if (need.length > sizeof room - used) { /* never trust the sizes that a file states */
@@ -68,7 +68,7 @@ int main(int argc, char **argv)
         if (status != TENSLICE_OK)
             return fail(argv[1], status);
         if (need.keep)
-            used += need.length; /* else the bytes may be overwritten by the next */
+            used += need.length; /* otherwise the next range may overwrite these bytes */
     }
     if (status != TENSLICE_OK)
         return fail(argv[1], status);

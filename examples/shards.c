@@ -1,6 +1,6 @@
 /*
- * Lists the tensors of a safetensors model that is in several files, by its index, or only those that are named.
- * Maps only the files that have them, each once, and checks that each tensor is where the index says.
+ * Lists all or some tensors of a safetensors model in several files, by its index. Maps only the files that have these
+ * tensors, each once, and checks that each tensor is where the index says.
  *
  *     shards FOLDER/model.safetensors.index.json [NAME...]
  */
@@ -31,7 +31,7 @@ static int map(const char *path, mapping *to)
     to->data = NULL;
     to->size = 0;
     is_mapped = handle >= 0 && fstat(handle, &status) == 0;
-    if (is_mapped && status.st_size > 0) { /* no bytes cannot be mapped */
+    if (is_mapped && status.st_size > 0) { /* an empty file cannot be mapped */
         to->size = (size_t)status.st_size;
         to->data = mmap(NULL, to->size, PROT_READ, MAP_PRIVATE, handle, 0);
         is_mapped = to->data != MAP_FAILED;
@@ -49,7 +49,7 @@ static void unmap(const mapping *file)
         munmap(file->data, file->size);
 }
 
-/* Prints the message of an error: which rule is broken, by which tensor, at which byte. */
+/* Prints the message of an error: the broken rule, the tensor, the byte. */
 static int refuse(const mapping *file, const tenslice_error *error)
 {
     char text[512];
@@ -68,7 +68,7 @@ static void *allocate(size_t size)
     return memory;
 }
 
-/* What a string means, on the heap, after `prefix_length` characters of `prefix`. Sets `length` to its own length. */
+/* Returns `prefix_length` characters of `prefix`, then the decoded text, on the heap. Sets `length` to the text's. */
 static char *decoded(const char *prefix, size_t prefix_length, const tenslice_str *text, size_t *length)
 {
     size_t needed = 0;
@@ -88,7 +88,7 @@ static void print_tensor(const tenslice_tensor *tensor, const char *name, size_t
     uint64_t shape[8];
     uint32_t rank = 0, i;
 
-    info.struct_size = sizeof info; /* of this program's header */
+    info.struct_size = sizeof info; /* the size in this program's header */
     if (tenslice_tensor_get_info(tensor, &info) != TENSLICE_OK)
         return;
     fwrite(name, 1, length, stdout);
@@ -101,7 +101,7 @@ static void print_tensor(const tenslice_tensor *tensor, const char *name, size_t
     printf("] %s\n", shard);
 }
 
-/* Whether a tensor was asked for: all are if no names were given. */
+/* Returns 1 if a tensor was requested. Without names, every tensor is. */
 static int is_wanted(const tenslice_str *name, char **names, int count)
 {
     int i;
@@ -112,7 +112,7 @@ static int is_wanted(const tenslice_str *name, char **names, int count)
     return count == 0;
 }
 
-/* Lists the tensors that the index says are in one file. Returns 1 if one is not there. */
+/* Lists the tensors that are in one file according to the index. Returns 1 if a tensor is missing. */
 static int list_shard(const tenslice_safetensors_index *index, const char *path, const char *shard, char **names,
                       int count)
 {
@@ -130,7 +130,7 @@ static int list_shard(const tenslice_safetensors_index *index, const char *path,
         char *text;
         if (!tenslice_str_equals(&file_name, shard, strlen(shard)) || !is_wanted(&name, names, count))
             continue;
-        if (!is_open) { /* only a file that is needed */
+        if (!is_open) { /* opened only if needed */
             if (!map(path, &shard_file))
                 return 1;
             if (tenslice_file_open(&file, shard_file.data, shard_file.size, &error) != TENSLICE_OK) {
@@ -174,7 +174,7 @@ int main(int argc, char **argv)
     if (tenslice_safetensors_index_open(&index, text.data, text.size, &error) != TENSLICE_OK)
         return refuse(&text, &error);
     tenslice_safetensors_index_count(&index, &tensors);
-    capacity = (size_t)tensors + 1; /* fewer than the text has bytes */
+    capacity = (size_t)tensors + 1; /* fewer than the bytes of the text */
     files = (uint32_t *)allocate(capacity * sizeof *files);
     if (tenslice_safetensors_index_check(&index, files, capacity, &error) != TENSLICE_OK
         || tenslice_safetensors_index_files(&index, files, capacity, &count, &error) != TENSLICE_OK)
@@ -186,7 +186,7 @@ int main(int argc, char **argv)
         }
     }
 
-    /* The paths of files were checked when the index was opened: none leads out of its folder. */
+    /* Opening the index has checked that no path leads out of its folder. */
     folder = strrchr(argv[1], '/') ? (size_t)(strrchr(argv[1], '/') + 1 - argv[1]) : 0;
     for (i = 0; i < count; i++) {
         size_t length;

@@ -1,6 +1,6 @@
-//! Lists the tensors of a safetensors model that is in several files, by its index, or only those that are named.
+//! Lists all or some tensors of a safetensors model in several files, by its index.
 //!
-//! Maps only the files that have them, each once, and checks that each tensor is where the index says.
+//! Maps only the files that have these tensors, each once, and checks that each tensor is where the index says.
 //! `cargo run --example shards FOLDER/model.safetensors.index.json [NAME...]`
 
 use std::error::Error;
@@ -23,12 +23,13 @@ fn main() -> ExitCode {
     if list(&mut io::stdout().lock(), path.as_ref(), &names) { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// Lists the tensors of these names, or all if there are none. Returns whether each is where the index says.
+/// Lists the tensors of these names, or all tensors if there are no names. Returns true if each is where the index
+/// says.
 fn list(out: &mut impl Write, path: &Path, names: &[String]) -> bool {
     list_index(out, path, names).unwrap_or_else(|error| complain(path, error))
 }
 
-/// Says what is wrong with a file.
+/// Prints an error of a file. Returns false.
 fn complain(path: &Path, error: impl Display) -> bool {
     eprintln!("error: {}: {error}", path.display());
     false
@@ -51,7 +52,7 @@ fn list_index(out: &mut impl Write, path: &Path, names: &[String]) -> Result<boo
             |entry: &IndexEntry<'_>| names.is_empty() || names.iter().any(|name| entry.name == name.as_str());
         let wanted: Vec<_> = index.entries().filter(|entry| entry.file == file && is_wanted(entry)).collect();
         if !wanted.is_empty() {
-            // The paths of files were checked when the index was opened: none leads out of its folder.
+            // Opening the index has checked that no path leads out of its folder.
             let shard = path.with_file_name(file.to_string());
             is_complete &= list_shard(out, &shard, &wanted).unwrap_or_else(|error| complain(&shard, error));
         }
@@ -59,7 +60,7 @@ fn list_index(out: &mut impl Write, path: &Path, names: &[String]) -> Result<boo
     Ok(is_complete)
 }
 
-/// Lists those tensors that the index says are in a file.
+/// Lists the tensors that are in one file according to the index. Returns true if the file has all of them.
 fn list_shard(out: &mut impl Write, path: &Path, entries: &[IndexEntry<'_>]) -> Result<bool, Box<dyn Error>> {
     let bytes = map(path)?;
     let shard = File::open(&bytes).map_err(|error| error.explain(&bytes[..]).to_string())?;
@@ -75,14 +76,14 @@ fn list_shard(out: &mut impl Write, path: &Path, entries: &[IndexEntry<'_>]) -> 
     Ok(is_complete)
 }
 
-/// The bytes of a file, mapped into memory.
+/// Maps a file into memory.
 fn map(path: &Path) -> io::Result<Mapping> {
     let handle = Handle::open(path)?;
     if handle.metadata()?.len() == 0 {
-        return Ok(Mapping(None)); // no bytes cannot be mapped
+        return Ok(Mapping(None)); // an empty file cannot be mapped
     }
-    // SAFETY: the library never trusts that bytes stay as they are; a file that is cut short while it is
-    // mapped ends the program with a signal, as it does with any program that maps files.
+    // SAFETY: the library never trusts bytes to stay unchanged. If a mapped file is truncated, a signal ends the
+    // program, as with any program that maps files.
     unsafe { memmap2::Mmap::map(&handle) }.map(|map| Mapping(Some(map)))
 }
 
@@ -104,7 +105,7 @@ mod tests {
 
     const FIXTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/safetensors");
 
-    /// What is printed for an index in the folder, and whether all was found.
+    /// Returns the output for an index in the folder, and true if everything was found.
     fn listed(folder: &str, index: &str, names: &[&str]) -> (String, bool) {
         let names: Vec<_> = names.iter().map(|name| name.to_string()).collect();
         let mut out = Vec::new();

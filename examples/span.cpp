@@ -1,4 +1,4 @@
-// The tensors of a file, and the elements of one of them as a span: C++17 or later, nothing is copied.
+// Prints the tensors of a file, and sums the elements of one tensor as a span, without copying. C++17 or later.
 //
 //     span FILE [NAME]
 #include <fstream>

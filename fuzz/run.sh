@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Fuzzes targets, two at once, each from its kept corpus: adds what was run to counts.txt, then minimizes
-# the corpora and packs them. It may be interrupted: counts are added after every slice of a target's time, and what was
-# found stays in corpus/TARGET/ for the next run.
+# Fuzzes targets, two at once, each starting from its kept corpus. Adds the runs to counts.txt, then minimizes the corpora
+# and packs them. The script may be interrupted: counts are added after every slice of a target's time, and findings stay
+# in corpus/TARGET/ for the next run.
 #
-# fuzz/run.sh [TARGET...]      all targets where none is named
-# FUZZ_SECONDS=N               for each target, 60 unless told; 0 minimizes and packs alone
-# FUZZ_RUNS=N                  instead, until counts.txt has N executions of each target, however long that takes
+# fuzz/run.sh [TARGET...]      all targets if none is named
+# FUZZ_SECONDS=N               time for each target, 60 by default; 0 only minimizes and packs
+# FUZZ_RUNS=N                  instead: runs until counts.txt has N executions of each target
 # FUZZ_MACHINE=i686            on 32 bits; packs nothing
 # FUZZ_FEATURES=F,...          more features of the package
 set -euo pipefail
@@ -15,18 +15,18 @@ machine=${FUZZ_MACHINE:-x86_64}
 triple=$machine-unknown-linux-gnu
 out=$(realpath -m "${CARGO_TARGET_DIR:-target}")
 slice=240
-# libFuzzer's own work took half of the time. Left out: weighing the inputs by how rare they are, counting how often an edge
-# is passed, looking for shorter inputs, and looking for leaks, of which the library, which allocates nothing, has none.
+# libFuzzer's own work took half of the time. Switched off: weighing inputs by rarity, counting edges, looking for
+# shorter inputs, and looking for leaks, since the library never allocates.
 fast=(-entropic=0 -use_counters=0 -reduce_inputs=0 -detect_leaks=0)
 
-# The targets that take their bytes as a file: they begin with the fixtures, too.
+# Targets whose input is a file. They start with the fixtures, too.
 of_files=" open decode verify compute frame ztensor2_manifest "
 folders() { # TARGET
     echo "corpus/$1"
     [[ $of_files != *" $1 "* ]] || echo corpus/fixtures
 }
 
-# How long its inputs are. What a file is made of takes few bytes: those behind them make no difference.
+# The maximum length of the inputs. Targets that make files use few bytes, and more bytes would make no difference.
 max_len() { # TARGET
     case $1 in
         b2nd | blz | npy | npz | tens | ztensor | ztensor2) echo 512 ;;
@@ -35,7 +35,7 @@ max_len() { # TARGET
     esac
 }
 
-# Runs one target for some seconds, at most so many times, and adds it to the table.
+# Runs one target for some seconds or some number of runs, and adds the runs to the table.
 one_slice() { # TARGET SECONDS RUNS
     local status=0 start log=corpus/$1.log folders
     start=$(date +%s)
@@ -90,7 +90,7 @@ one() { # TARGET
     mkdir "$dir.min"
     nice -n 19 "$out/$triple/release/$1" -merge=1 -max_len="$(max_len "$1")" "$dir.min" "${folders[@]}" \
         > "$dir.log" 2>&1
-    # Not the fixtures, which are here already: its files have the names that SHA-1 gives them.
+    # Removes the fixtures, which are in the repository already. The files have their SHA-1 as names.
     find corpus/fixtures -type f -exec sha1sum {} + | (cd "$dir.min" && cut -d ' ' -f 1 | xargs rm -f)
     tar --sort=name --mtime=@0 --owner=0 --group=0 --numeric-owner --mode=644 -C "$dir.min" -cf - . \
         | gzip -9n > "$dir.new"
@@ -107,32 +107,33 @@ fi
 
 features=libfuzzer${FUZZ_FEATURES:+,$FUZZ_FEATURES}
 targets=("$@")
-# Those whose features are on.
+# The targets whose features are enabled.
 [ $# -gt 0 ] || mapfile -t targets < <(awk -F '"' -v features=",$features," '
     /^name = / { name = $2 }
     /^required-features = / { is_on = 1; for (i = 2; i < NF; i += 2) is_on = is_on && index(features, "," $i ",") }
     /^required-features = / && is_on { print name }
 ' Cargo.toml)
 sanitizer=address
-# Not libFuzzer itself, which would be compiled with the sanitizer of the targets, and take twice as long.
+# libFuzzer itself must not be compiled with the sanitizer of the targets, which would double the time.
 cxxflags=-fno-sanitize=address
 if [ "$machine" = i686 ]; then
-    # Rust has no runtime of the sanitizer for that machine; that of clang takes its place.
+    # Rust has no sanitizer runtime for that machine, so clang's is used.
     sanitizer=none
     export RUSTFLAGS="-Zsanitizer=address -Zexternal-clangrt -Clinker=clang -Clink-arg=-m32 -Clink-arg=-fsanitize=address"
-    # Where Debian has headers for both widths, which only gcc-multilib finds by itself.
+    # Debian may have headers for both widths, which only gcc-multilib finds by itself.
     cxxflags+=" -idirafter /usr/include/x86_64-linux-gnu"
 fi
 export "CXXFLAGS_${triple//-/_}=$cxxflags"
-# Without a trace of compares, which takes half of the time: what must be equal is in the fixtures, or made so.
+# Without tracing comparisons, which takes half of the time: values that must match are in the fixtures, or are computed
+# by the targets.
 cargo +nightly fuzz build --no-trace-compares --sanitizer $sanitizer --target "$triple" --target-dir "$out" --features "$features"
 rm -rf corpus/fixtures
 mkdir -p corpus/fixtures
 find ../tests/fixtures -type f -size -9 ! -name '*.json' ! -name '*.md' ! -name '*.txt' \
     -exec cp --backup=numbered -t corpus/fixtures {} +
 [ -f counts.txt ] || echo "target machine executions seconds peak_rss_mb" > counts.txt
-# Less is kept of what was freed, so that it stays in the processor's caches, and nothing of where: what is found is run
-# again with all of it.
+# Keeps less freed memory, so that it stays in the processor's caches, and no backtraces. Findings are run again with
+# both.
 quarantine=quarantine_size_mb=1:thread_local_quarantine_size_kb=64
 export ASAN_OPTIONS=detect_odr_violation=0:$quarantine:malloc_context_size=0:detect_stack_use_after_return=0
 printf '%s\n' "${targets[@]}" | xargs -P 2 -n 1 ./run.sh --one

@@ -9,56 +9,55 @@
  *         != TENSLICE_OK) return fail();
  *     const float *numbers = (const float *)bytes.data;                 points into the model's bytes
  *
- * This header has what all formats share, and includes the others, in the folder tenslice/: types.h, with the
- * handles and what else all of them need; codes.h, with the numbers of statuses, dtypes and the like; and one for
- * each format that has functions of its own. What holds for every call is said here, and not again below.
+ * This header has what all formats share, and includes the headers in the folder tenslice/: types.h with handles and
+ * other common types, codes.h with the numbers of statuses, dtypes and the like, and one header for each format that
+ * has its own functions. The rules below hold for every call; the comments of the functions do not repeat them.
  *
  * Ownership. The caller owns all memory: the bytes of the file, and the handles, which are plain structs that may be
  * placed anywhere and copied by assignment (a tenslice_source only until something has been opened from it). Nothing
- * is allocated, so nothing is freed or closed. (A library with Zstandard built in does allocate while it decodes: up
- * to about twice the smaller of a stream's window and its output. If it runs out of memory, it terminates the
- * program.)
+ * is allocated, so nothing is freed or closed. Exception: a library with Zstandard built in allocates while it
+ * decodes, up to about twice the smaller of a stream's window and its output. If it runs out of memory, it
+ * terminates the program.
  *
  * Lifetimes. A handle, a string or a pointer to bytes is valid for as long as the bytes that the file was opened
- * from stay in place, unchanged. If the file was opened from a source, the source must stay in place, unmoved and
- * unchanged, too. A component over bytes of the caller's, and an index over memory of the caller's, need those as
- * well. What is returned as a const char * is NUL-terminated and valid forever; it is "?" for a number that means
- * nothing.
+ * from stay in place, unchanged. If the file was opened from a source, the source must also stay in place, unmoved
+ * and unchanged. The same holds for the caller's bytes under a component, and for the caller's memory under an
+ * index. A returned const char * is NUL-terminated and valid forever; it is "?" for an unknown number.
  *
- * Status. Every call that can fail returns a tenslice_status: TENSLICE_OK (0), TENSLICE_END after the last of
- * several items, TENSLICE_NEED, or the code of an error, from 100 on. Comments name the errors of a call without
- * TENSLICE_, and leave out what any call may return: INVALID_ARGUMENT and INVALID_HANDLE (see Arguments), and a code
- * from 200 on where the bytes have changed since they were opened. A call that fails leaves its outputs unchanged,
- * except where its comment says otherwise. The details of an error go to `error`; tenslice_error_text makes a
- * message of them.
+ * Status. Every call that can fail returns a tenslice_status: TENSLICE_OK (0), TENSLICE_END after the last item of
+ * an iteration, TENSLICE_NEED, or an error code of 100 or more. Comments name the errors of a call without
+ * TENSLICE_. They omit errors that any call may return: INVALID_ARGUMENT and INVALID_HANDLE (see Arguments), and
+ * codes of 200 or more if the bytes have changed since the file was opened. A call that fails leaves its outputs
+ * unchanged, unless its comment says otherwise. The details of an error are written to `error`; tenslice_error_text
+ * formats them as a message.
  *
  * Arguments. NULL, misaligned pointers, absurd lengths, zeroed handles (tenslice_file file = {0};) and handles of
- * another kind result in INVALID_ARGUMENT or INVALID_HANDLE, not in a crash. May be NULL: `error`, where it is an
- * output; `decoder`, for the one that is built in; and what a comment says so of. A call for files of one format
- * returns INVALID_ARGUMENT for a file of another. A handle is known by the number at its start. What follows is not
- * checked: memory that nobody has set, and a handle that anything but this library has written to, must not be
- * passed.
+ * another kind result in INVALID_ARGUMENT or INVALID_HANDLE, not in a crash. NULL is allowed for `error` if it is an
+ * output, for `decoder` to use the built-in one, and for any parameter documented as optional. A call for files of
+ * one format returns INVALID_ARGUMENT for a file of another format. A handle is recognised by the number at its
+ * start; the rest of the handle is not checked. Never pass uninitialised memory, or a handle that anything but this
+ * library has written to.
  *
- * Strings are passed in as a pointer and a length, in UTF-8: of a literal, TENSLICE_STR gives both; with the length
+ * Strings are passed in as a pointer and a length, in UTF-8. TENSLICE_STR gives both for a literal; with the length
  * TENSLICE_NUL, a string ends before its NUL. Names are compared byte by byte. Strings of a file are returned as a
  * tenslice_str, which is not NUL-terminated. Texts that the library makes are written to `buffer`, NUL-terminated;
- * `needed` (may be NULL) is set to the number of bytes needed, the NUL included. Where `capacity` is less:
- * TOO_SMALL, and nothing is written.
+ * `needed` (may be NULL) is set to the number of bytes needed, including the NUL. If `capacity` is smaller, the
+ * error is TOO_SMALL, and nothing is written.
  *
  * Structs that begin with struct_size grow at their end in later versions: set it to sizeof the struct before the
  * call, as TENSLICE_INIT does. A newer library fills no more than that size.
  *
- * Buffers. What is decoded is written to the `capacity` bytes at `destination`, of any alignment. `length` (may be
- * NULL) is set to the number of bytes written or, with TOO_SMALL, needed: UINT64_MAX where the file does not state
- * it; then try again with a larger destination. Some calls need `scratch`, memory of any alignment to work in: their
- * comments name the function that says how many bytes; where that is 0, it may be NULL; where there are fewer,
- * OUT_OF_SCRATCH. After TOO_SMALL nothing has been written, if the length is known; where stored bytes turn out to
- * be damaged, the contents of the destination are unspecified.
+ * Buffers. Decoded data is written to the `capacity` bytes at `destination`, of any alignment. `length` (may be
+ * NULL) is set to the number of bytes written or, with TOO_SMALL, needed. If the file does not state that number, it
+ * is UINT64_MAX: try again with a larger destination. Some calls need `scratch`, working memory of any alignment.
+ * Their comments name the function that returns how many bytes; if it returns 0, `scratch` may be NULL. With fewer
+ * bytes the error is OUT_OF_SCRATCH. After TOO_SMALL nothing has been written, if the length is known. If stored
+ * bytes turn out to be corrupt, the contents of the destination are unspecified.
  *
  * Overlap. Memory that a call fills by pointer and length (a destination, scratch memory, an array, a string buffer)
- * must share no byte with any other argument except `error`, and a handle must share none with the bytes that it is
- * made over: otherwise the call returns INVALID_ARGUMENT and leaves both unchanged. Outputs must not be inside the
- * bytes of an open file, or inside part of another argument, either: this is not checked.
+ * must not share a byte with any other argument except `error`. A handle must not share a byte with the bytes that
+ * it is made over. Otherwise the call returns INVALID_ARGUMENT and leaves both unchanged. Outputs must also not be
+ * inside the bytes of an open file, or inside a part of another argument; this is not checked.
  *
  * Threads. There is no global state. Calls that take handles by const pointer may run in any number of threads at
  * once.
@@ -70,7 +69,7 @@
  *     A tensor
  *     Decoding: a tensor as a dense array
  *     Numbers as floats
- *     A file: what it is, what is odd about it
+ *     A file and its warnings
  *     Components
  *     Ranges: files that are not in memory
  *     Sparse tensors
@@ -92,32 +91,35 @@ extern "C" {
 
 /* ---- Simple use -----------------------------------------------------------------------------------------------------
  *
- * Open a file, take the bytes of a tensor that you know, say what is wrong where that fails.
+ * Open a file, get the bytes of a known tensor, and print the error if that fails.
  */
 
 /**
- * Opens the file in the `length` bytes at `data`, of any alignment, which must stay in place for as long as anything
- * made from `file` is used. Checks the whole structure in one pass over the metadata and reads no tensor data.
+ * Opens the file in the `length` bytes at `data`. The bytes may have any alignment, and must stay in place while
+ * `file` or anything made from it is used. Checks the whole structure in one pass over the metadata; reads no tensor
+ * data.
  *
  * Errors: the first rule that the file breaks.
  */
 tenslice_status tenslice_file_open(tenslice_file *file, const void *data, size_t length, tenslice_error *error);
 
-/** As the rank of a shape that is expected: any shape will do. */
+/** Pass as `rank` to accept any shape. */
 #define TENSLICE_ANY_SHAPE SIZE_MAX
 
 /**
- * Finds the tensor named `name`, and sets `bytes` to its bytes, without a copy: those of a dense tensor of `dtype`,
- * in this machine's byte order, aligned, with the `rank` lengths at `shape`, in the order of the file. With
- * TENSLICE_ANY its elements may be of any type, and its bytes are as they are in the file; with TENSLICE_ANY_SHAPE
- * for `rank` it may have any shape, and `shape` is not read. Linear in the bytes of the metadata;
- * tenslice_index_find and tenslice_tensor_expect are not.
+ * Finds the tensor named `name`, checks that it is what the program expects, and sets `bytes` to its bytes, without
+ * a copy. The tensor must be dense, its elements of type `dtype`, in this machine's byte order and aligned, and its
+ * shape the `rank` lengths at `shape`, in the order of the file. With TENSLICE_ANY as `dtype`, the elements may be
+ * of any type, and the bytes are as they are in the file. With TENSLICE_ANY_SHAPE as `rank`, the shape may be any,
+ * and `shape` is not read. Linear in the bytes of the metadata; tenslice_index_find and tenslice_tensor_expect are
+ * not.
  *
- * With a shape, the elements must be in row-major order; with TENSLICE_COLUMN_MAJOR, combined with `dtype` by `|`,
- * in column-major order. Shapes of which fewer than two dimensions are longer than 1 are in both. With
- * TENSLICE_ANY_SHAPE and without that bit they may be in either: tenslice_tensor_strides says where each element is.
+ * If a shape is given, the elements must be in row-major order or, with TENSLICE_COLUMN_MAJOR combined with `dtype`
+ * by `|`, in column-major order. A shape in which at most one dimension is longer than 1 is in both orders. With
+ * TENSLICE_ANY_SHAPE and without that bit, the elements may be in either order: tenslice_tensor_strides returns
+ * where each element is.
  *
- * Where it fails, tenslice_expect_text has a message that says what the file has instead.
+ * After an error, tenslice_expect_text writes a message that says what the file has instead.
  *
  * Errors: NOT_FOUND, NOT_DENSE, WRONG_TYPE, WRONG_SHAPE, WRONG_ORDER, PARTIAL_ELEMENT, FOREIGN_ENDIAN, MISALIGNED,
  * ENCODED, UNSUPPORTED_ENCODING, IN_SHARD, NOT_IN_MEMORY.
@@ -125,25 +127,25 @@ tenslice_status tenslice_file_open(tenslice_file *file, const void *data, size_t
 tenslice_status tenslice_file_expect(const tenslice_file *file, const char *name, size_t length, uint32_t dtype,
     const uint64_t *shape, size_t rank, tenslice_bytes *bytes, tenslice_error *error);
 
-/** Combined by | with the dtype that is expected: elements in column-major order, see tenslice_file_expect. */
+/** Combine with `dtype` by | to expect elements in column-major order: see tenslice_file_expect. */
 #define TENSLICE_COLUMN_MAJOR UINT32_C(0x80000000)
 
 /**
  * Writes the message of an error of tenslice_file_expect, tenslice_tensor_expect, tenslice_file_find or
- * tenslice_index_find to `buffer`: which tensor was asked for, and what the file has instead, such as `tensor
+ * tenslice_index_find to `buffer`. It says which tensor was requested and what the file has instead, such as `tensor
  * "layer1.weight": expected f32 [64, 32]; the file has f16 [64, 16]`, or `no tensor "layer1.wieght"; the nearest
- * name is "layer1.weight"`. The arguments up to `rank` are those of the call that failed (after a call that takes a
- * name only, TENSLICE_ANY, NULL and TENSLICE_ANY_SHAPE), and `error` is what it has set. The metadata is read once
- * more.
+ * name is "layer1.weight"`. Pass the arguments of the call that failed, up to `rank`, and the `error` that it set.
+ * After a call that takes only a name, pass TENSLICE_ANY, NULL and TENSLICE_ANY_SHAPE. Reads the metadata once more.
  */
 tenslice_status tenslice_expect_text(const tenslice_file *file, const char *name, size_t length, uint32_t dtype,
     const uint64_t *shape, size_t rank, const tenslice_error *error, char *buffer, size_t capacity, size_t *needed);
 
 /**
- * Writes the message of an error to `buffer`: which rule is broken, by which tensor, at which byte. Names and
- * numbers are read again from the bytes that the file was opened from; `data` may be NULL, then they are left out.
+ * Writes the message of an error to `buffer`: which rule is broken, by which tensor, at which byte. The `length`
+ * bytes at `data` are those that the file was opened from; names and numbers in the message are read from them
+ * again. If `data` is NULL, the message leaves them out.
  *
- * Errors: INVALID_ARGUMENT, also for an error that this library has not produced.
+ * Errors: INVALID_ARGUMENT also for an error that this library has not produced.
  */
 tenslice_status tenslice_error_text(const tenslice_error *error, const void *data, size_t length, char *buffer,
     size_t capacity, size_t *needed);
@@ -156,14 +158,14 @@ const char *tenslice_status_name(tenslice_status status);
 
 /* ---- Tensors of a file ----------------------------------------------------------------------------------------------
  *
- * By name, or all of them in the order of the file:
+ * Find a tensor by name, or iterate over all tensors in file order:
  *
  *     tenslice_file_tensors(&file, &cursor);
  *     while (tenslice_tensors_next(&cursor, &tensor, NULL) == TENSLICE_OK) ...
  */
 
 /**
- * Finds the first tensor that is named `name`. Linear in the bytes of the metadata.
+ * Finds the first tensor named `name`, and makes `tensor` a handle of it. Linear in the bytes of the metadata.
  *
  * Errors: NOT_FOUND.
  */
@@ -178,8 +180,8 @@ tenslice_status tenslice_tensors_next(tenslice_cursor *cursor, tenslice_tensor *
 
 /* ---- Many names: an index -------------------------------------------------------------------------------------------
  *
- * tenslice_file_find and tenslice_file_expect read the metadata up to the tensor each time. An index is made once,
- * in memory of the caller's; a look-up then hardly depends on how many tensors there are.
+ * tenslice_file_find and tenslice_file_expect parse the metadata up to the tensor in each call. An index is built
+ * once, in the caller's memory; the cost of a look-up then hardly depends on the number of tensors.
  */
 
 /** An index of the names in a file: see tenslice_file_index. */
@@ -188,66 +190,69 @@ typedef struct {
 } tenslice_index;
 
 /**
- * Sets `count` to how many words tenslice_file_index needs: three for each tensor, none for a single one.
+ * Sets `count` to the number of elements of `words` that tenslice_file_index needs: three for each tensor, none for
+ * a file of one tensor.
  *
- * Errors: TOO_MANY where this machine could not address so many.
+ * Errors: TOO_MANY if this machine could not address so many.
  */
 tenslice_status tenslice_file_index_length(const tenslice_file *file, size_t *count);
 
 /**
- * Makes an index of the names in the file, so that tenslice_index_find takes no longer in a file of many tensors:
- * tenslice_file_find is linear. Compares all names exactly, as tenslice_file_check does. `words` is an array of
- * `count` elements, which must stay there unchanged for as long as `index` is used, and so must what the file was
- * opened from; `file` need not. Linear in the bytes of the metadata. Names that were made to collide are hashed once
- * more, with a seed that depends on all of them and on the address of `words`, and where that is no better they are
- * sorted: N log N comparisons. Nothing is allocated, and nothing needs to be closed.
+ * Makes `index` an index of the names in the file, for tenslice_index_find, whose time hardly depends on the number
+ * of tensors; tenslice_file_find is linear. Compares all names exactly, as tenslice_file_check does. `words` is an
+ * array of `count` elements. It must stay in place, unchanged, while `index` is used, and so must the bytes or the
+ * source that the file was opened from; `file` need not. Nothing is allocated, and nothing needs to be closed.
  *
- * Errors: OUT_OF_SCRATCH where there are fewer words than tenslice_file_index_length says; REPEATED_NAME where the
- * format forbids that (in zTensor 0.1, which allows it, the index has the first one); those of tenslice_file_check.
- * The contents of `words` are unspecified after an error.
+ * Linear in the bytes of the metadata. If names were made to collide, they are hashed once more, with a seed that
+ * depends on all names and on the address of `words`. If they still collide, they are sorted: N log N comparisons.
+ *
+ * Errors: OUT_OF_SCRATCH if `count` is less than tenslice_file_index_length returns; REPEATED_NAME if the format
+ * forbids it (zTensor 0.1 allows it, and the index has the first one); the errors of tenslice_file_check. The
+ * contents of `words` are unspecified after an error.
  */
 tenslice_status tenslice_file_index(const tenslice_file *file, uint32_t *words, size_t count, tenslice_index *index,
     tenslice_error *error);
 
 /**
- * Finds the first tensor with the name of `length` bytes at `name`, as tenslice_file_find does, in time that hardly
- * depends on how many tensors there are.
+ * Finds the first tensor whose name is the `length` bytes at `name`, as tenslice_file_find does, in time that hardly
+ * depends on the number of tensors.
  *
- * Errors: NOT_FOUND, also where the bytes have changed since the index was made and another name is where this one
- * was.
+ * Errors: NOT_FOUND, also if the bytes have changed since the index was made and another name is in the place of
+ * this one.
  */
 tenslice_status tenslice_index_find(const tenslice_index *index, const char *name, size_t length,
     tenslice_tensor *tensor, tenslice_error *error);
 
 /* ---- A tensor ---------------------------------------------------------------------------------------------------- */
 
-/** Returns the name of a tensor; one without bytes for an invalid handle. */
+/** Returns the name of a tensor; empty for an invalid handle. */
 tenslice_str tenslice_tensor_name(const tenslice_tensor *tensor);
 
-/** Returns the dtype of the elements of a tensor; 0 where it is unknown, and for an invalid handle. */
+/** Returns the dtype of the elements of a tensor; 0 if it is unknown, or for an invalid handle. */
 uint32_t tenslice_tensor_dtype(const tenslice_tensor *tensor);
 
 /**
- * Returns the type of the elements as the file spells it, where that says more than the dtype: texts, times,
- * records. Of NPY and the stored entries of NPZ the `descr`, in quotation marks if it is a string ("'<M8[s]'"), in
- * UTF-8 in version 3.0, in Latin-1 before; of Blosc2 arrays the dtype ("<M8[s]"). `data` is NULL for other formats,
- * for compressed entries of NPZ (see tenslice_tensor_describe), if the file states none, and for an invalid handle.
- * Linear in the bytes of the header.
+ * Returns the type of the elements as the file spells it. It says more than the dtype for texts, times and records.
+ *
+ * For NPY and for stored entries of NPZ this is the `descr`, in quotation marks if it is a string ("'<M8[s]'"), in
+ * UTF-8 in version 3.0 and in Latin-1 before. For Blosc2 arrays it is the dtype ("<M8[s]"). `data` is NULL for other
+ * formats, for compressed entries of NPZ (see tenslice_tensor_describe), if the file states no type, and for an
+ * invalid handle. Linear in the bytes of the header.
  */
 tenslice_str tenslice_tensor_stated_type(const tenslice_tensor *tensor);
 
-/** Returns the number of dimensions of a tensor; 0 for a scalar, and for an invalid handle. */
+/** Returns the number of dimensions of a tensor; 0 for a scalar or an invalid handle. */
 uint32_t tenslice_tensor_rank(const tenslice_tensor *tensor);
 
 /**
- * Returns the length of dimension `index` of a tensor, counted from 0, the outermost of a row-major array; 0 where
- * it has fewer dimensions, and for an invalid handle. Linear in `index`.
+ * Returns the length of dimension `index` of a tensor, counted from 0. Dimension 0 is the outermost of a row-major
+ * array. Returns 0 if there is no such dimension, or for an invalid handle. Linear in `index`.
  */
 uint64_t tenslice_tensor_dimension(const tenslice_tensor *tensor, uint32_t index);
 
 /**
  * Writes the shape, in the order of the file, to `dimensions`, an array of `capacity` lengths. `rank` (may be NULL)
- * is set to the number of dimensions in any case: call with a capacity of 0 to query it.
+ * is set to the number of dimensions, even after TOO_SMALL: call with a capacity of 0 to query it.
  *
  * Errors: TOO_SMALL.
  */
@@ -255,54 +260,55 @@ tenslice_status tenslice_tensor_shape(const tenslice_tensor *tensor, uint64_t *d
     uint32_t *rank);
 
 /**
- * Writes the strides to `strides`, an array of `capacity` numbers, one per dimension: the distance, in elements,
- * between elements whose indices differ by one in that dimension, in the stored dense tensor or in what
+ * Writes the strides to `strides`, an array of `capacity` numbers, one per dimension. A stride is the distance, in
+ * elements, between elements whose indices differ by one in that dimension: in a stored dense tensor, or in what
  * tenslice_tensor_read_into writes.
  *
- * Errors: TOO_SMALL where there are more than `capacity` dimensions; SHAPE_OVERFLOW where a tensor without elements
- * has lengths whose product exceeds 64 bits, then the contents of `strides` are unspecified.
+ * Errors: TOO_SMALL if there are more than `capacity` dimensions; SHAPE_OVERFLOW if a tensor without elements has
+ * lengths whose product exceeds 64 bits; the contents of `strides` are then unspecified.
  */
 tenslice_status tenslice_tensor_strides(const tenslice_tensor *tensor, uint64_t *strides, size_t capacity);
 
 /**
- * Returns the product of the dimensions of a tensor; UINT64_MAX where it exceeds 64 bits, which a sparse tensor's
- * may; 0 for an invalid handle.
+ * Returns the product of the dimensions of a tensor; UINT64_MAX if it exceeds 64 bits, which is possible for sparse
+ * tensors; 0 for an invalid handle.
  */
 uint64_t tenslice_tensor_elements(const tenslice_tensor *tensor);
 
-/** Returns how the components of a tensor make it up, a TENSLICE_LAYOUT_ code; UINT32_MAX for an invalid handle. */
+/** Returns how the components of a tensor represent it, a TENSLICE_LAYOUT_ code; UINT32_MAX for an invalid handle. */
 uint32_t tenslice_tensor_layout(const tenslice_tensor *tensor);
 
 /** Information about a tensor. */
 typedef struct {
-    uint32_t struct_size; /**< Its size, set by the caller. */
-    uint32_t dtype; /**< The dtype of its elements; 0 where it is unknown. */
-    tenslice_str name; /**< Its name. */
-    uint32_t layout; /**< How its components make up the tensor, a TENSLICE_LAYOUT_ code. */
+    uint32_t struct_size; /**< Size of this struct in bytes, set by the caller. */
+    uint32_t dtype; /**< The dtype of the elements; 0 if it is unknown. */
+    tenslice_str name; /**< The name. */
+    uint32_t layout; /**< How the components represent the tensor, a TENSLICE_LAYOUT_ code. */
     uint32_t order; /**< The order of the elements of a dense array, a TENSLICE_ORDER_ code. */
     tenslice_str layout_name; /**< The name of the layout, as the file spells it. */
-    uint64_t index; /**< Its index among the tensors of the file, from 0. */
-    /** The product of the dimensions; UINT64_MAX where it exceeds 64 bits, which a sparse tensor's may. */
+    uint64_t index; /**< Index among the tensors of the file, from 0. */
+    /** The product of the dimensions; UINT64_MAX if it exceeds 64 bits, which is possible for sparse tensors. */
     uint64_t elements;
     uint32_t rank; /**< Number of dimensions; 0 for a scalar. */
     uint32_t warnings; /**< Warnings about the tensor: TENSLICE_WARNING_ bits. */
 } tenslice_tensor_info;
 
-/** Fills `info`. */
+/** Fills `info` with information about a tensor. */
 tenslice_status tenslice_tensor_get_info(const tenslice_tensor *tensor, tenslice_tensor_info *info);
 
 /**
  * Returns why the elements of a tensor cannot be read, if it has TENSLICE_WARNING_UNREADABLE_TENSOR: its type is
- * unknown, its header is invalid, or its values are not in the file. Otherwise returns OK. Each call that reads its
- * elements returns the same error; tenslice_component_stored returns its bytes as they are in the file.
+ * unknown, its header is invalid, or its values are not in the file. Otherwise returns TENSLICE_OK. Each call that
+ * reads the elements returns the same error; tenslice_component_stored returns the stored bytes.
  *
- * Errors: UNKNOWN_DTYPE, NO_VALUES, and for an array of an NPZ archive those of an invalid NPY file.
+ * Errors: UNKNOWN_DTYPE, NO_VALUES; for an array of an NPZ archive the errors of an invalid NPY file.
  */
 tenslice_status tenslice_tensor_problem(const tenslice_tensor *tensor, tenslice_error *error);
 
 /**
- * Sets `bytes` to the bytes of a dense tensor, without a copy, and checked to be elements of `dtype`: of this type,
- * in this machine's byte order, aligned. With TENSLICE_ANY, the bytes as they are in the file.
+ * Sets `bytes` to the bytes of a dense tensor, without a copy. Checks that they are elements of `dtype`: of this
+ * type, in this machine's byte order, and aligned. With TENSLICE_ANY as `dtype`, returns the bytes as they are in
+ * the file.
  *
  * Errors: NOT_DENSE, WRONG_TYPE, PARTIAL_ELEMENT, FOREIGN_ENDIAN, MISALIGNED, ENCODED, UNSUPPORTED_ENCODING,
  * NOT_IN_MEMORY.
@@ -311,10 +317,10 @@ tenslice_status tenslice_tensor_bytes(const tenslice_tensor *tensor, uint32_t dt
     tenslice_error *error);
 
 /**
- * Compares a tensor that was found already with what is expected, and sets `bytes` to its bytes:
+ * Checks that a tensor found earlier is what the program expects, and sets `bytes` to its bytes:
  * tenslice_file_expect without the name. Constant cost.
  *
- * Errors: those of tenslice_file_expect but NOT_FOUND.
+ * Errors: the errors of tenslice_file_expect except NOT_FOUND.
  */
 tenslice_status tenslice_tensor_expect(const tenslice_tensor *tensor, uint32_t dtype, const uint64_t *shape,
     size_t rank, tenslice_bytes *bytes, tenslice_error *error);
@@ -322,85 +328,87 @@ tenslice_status tenslice_tensor_expect(const tenslice_tensor *tensor, uint32_t d
 /** Returns the name of a dtype, such as "f32". */
 const char *tenslice_dtype_name(uint32_t dtype);
 
-/** Returns the size of one element of a dtype in bytes; 0 where it is less than a byte, and for any other number. */
+/** Returns the size of one element of a dtype in bytes; 0 if it is less than a byte, or if `dtype` is not a dtype. */
 size_t tenslice_dtype_size(uint32_t dtype);
 
 /**
- * Returns the number of bits of one element of a dtype; 0 for any other number. Elements of 4 and 6 bits are packed
- * without gaps.
+ * Returns the number of bits of one element of a dtype; 0 if `dtype` is not a dtype. Elements of 4 and 6 bits are
+ * packed without gaps.
  */
 uint32_t tenslice_dtype_bits(uint32_t dtype);
 
 /* ---- Decoding: a tensor as a dense array ----------------------------------------------------------------------------
  *
- * Where tenslice_tensor_bytes has no bytes to point to: compressed, chunked and sparse tensors, tensor trains.
+ * For tensors that have no dense bytes in the file, so that tenslice_tensor_bytes fails: compressed, chunked and
+ * sparse tensors, tensor trains.
  */
 
-/** The description of a tensor's elements. */
+/** A description of the elements of a tensor. */
 typedef struct {
-    uint32_t struct_size; /**< Its size, set by the caller. */
+    uint32_t struct_size; /**< Size of this struct in bytes, set by the caller. */
     uint32_t dtype; /**< The dtype of the elements; 0 if they have none. */
-    /** The type of the elements as the file spells it, as tenslice_tensor_stated_type returns it; of a compressed
-     *  entry of an NPZ archive it is in the scratch memory. */
+    /** The type of the elements as the file spells it, as tenslice_tensor_stated_type returns it. For a compressed
+     *  entry of an NPZ archive, it points into the scratch memory. */
     tenslice_str stated_type;
     uint64_t elements; /**< The product of the dimensions; UINT64_MAX if it exceeds 64 bits. */
     uint32_t order; /**< The order of the elements, a TENSLICE_ORDER_ code. */
-    uint32_t byte_order; /**< The byte order of the elements as they are stored, a TENSLICE_BYTE_ORDER_ code. */
+    uint32_t byte_order; /**< The byte order of the stored elements, a TENSLICE_BYTE_ORDER_ code. */
     uint32_t rank; /**< Number of dimensions; 0 for a scalar. */
-    uint32_t warnings; /**< Warnings about the tensor, with those that only its header gives: TENSLICE_WARNING_ bits. */
-    /** 1 where the bytes of `stated_type` beyond ASCII are Latin-1, as in NPY before version 3.0; 0 where they are
-     *  UTF-8. */
+    /** Warnings about the tensor, including those known only from its header: TENSLICE_WARNING_ bits. */
+    uint32_t warnings;
+    /** 1 if bytes of `stated_type` beyond ASCII are Latin-1, as in NPY before version 3.0; 0 if they are UTF-8. */
     uint32_t is_latin_1;
     uint32_t reserved; /**< Reserved, 0. */
 } tenslice_described;
 
 /**
- * Fills `described` with what the elements of a tensor are, and writes the shape, in the order of the file, to
- * `dimensions`, an array of `capacity` lengths; with a capacity of 0, only the number of dimensions is reported. Of
- * a compressed entry of an NPZ archive, nothing is known before it is decoded: this decodes its header into
- * `scratch`, and nothing behind that. The headers that NumPy writes for numbers have 128 bytes;
- * tenslice_tensor_describe_scratch returns the exact length. For any other tensor nothing is decoded, and `scratch`
- * may be NULL. Linear in the bytes of the header.
+ * Fills `described` with a description of the elements of a tensor, and writes the shape, in the order of the file,
+ * to `dimensions`, an array of `capacity` lengths. With a capacity of 0, only the number of dimensions is reported.
+ * Linear in the bytes of the header.
  *
- * Errors: NOT_BUILT_IN if no decoder reads the start of a stream; OUT_OF_SCRATCH; TOO_SMALL if there are more than
- * `capacity` dimensions, if it is not 0; UNSUPPORTED_ENCODING, CORRUPT_STREAM, DECODED_LENGTH, NOT_IN_MEMORY; those
- * of an invalid NPY file; those of tenslice_tensor_problem.
+ * For a compressed entry of an NPZ archive, decodes the header of the array into `scratch`, but not the elements.
+ * tenslice_tensor_describe_scratch returns the length of the header; it is 128 bytes for the numbers that NumPy
+ * writes. For any other tensor nothing is decoded, and `scratch` may be NULL.
+ *
+ * Errors: NOT_BUILT_IN if no decoder reads the start of a stream; OUT_OF_SCRATCH; TOO_SMALL if `capacity` is not 0
+ * and less than the number of dimensions; UNSUPPORTED_ENCODING, CORRUPT_STREAM, DECODED_LENGTH, NOT_IN_MEMORY; the
+ * errors of an invalid NPY file; the errors of tenslice_tensor_problem.
  */
 tenslice_status tenslice_tensor_describe(const tenslice_tensor *tensor, const tenslice_decoder *decoder,
     void *scratch, size_t scratch_length, uint64_t *dimensions, size_t capacity, tenslice_described *described,
     tenslice_error *error);
 
 /**
- * Sets `length` to how much scratch memory tenslice_tensor_describe needs: of a compressed entry of an NPZ archive
- * the length of its header, of which 12 bytes are decoded; 0 for any other tensor.
+ * Sets `length` to the number of bytes of scratch memory that tenslice_tensor_describe needs. For a compressed entry
+ * of an NPZ archive, this is the length of its header, 12 bytes of which are decoded to find out; for any other
+ * tensor it is 0.
  *
- * Errors: those of tenslice_tensor_describe, except OUT_OF_SCRATCH and TOO_SMALL.
+ * Errors: the errors of tenslice_tensor_describe, except OUT_OF_SCRATCH and TOO_SMALL.
  */
 tenslice_status tenslice_tensor_describe_scratch(const tenslice_tensor *tensor, const tenslice_decoder *decoder,
     uint64_t *length, tenslice_error *error);
 
 /**
- * Sets `dense` to how many bytes tenslice_tensor_read_into writes, and `scratch` to how much scratch memory it
- * needs. Either may be NULL, and is set to UINT64_MAX where the file does not state it or where there can be no
- * dense array. For a chunked array the headers of all chunks are read, and `scratch` is also UINT64_MAX where one is
- * malformed or not in memory; tenslice_b2nd_region_lengths returns the reason.
+ * Sets `dense` to the number of bytes that tenslice_tensor_read_into writes, and `scratch` to the number of bytes of
+ * scratch memory that it needs. Either may be NULL. A value is UINT64_MAX if the file does not state it or there can
+ * be no dense array. For a chunked array, reads the headers of all chunks; `scratch` is also UINT64_MAX if a chunk
+ * is malformed or not in memory, and tenslice_b2nd_region_lengths returns the error.
  */
 tenslice_status tenslice_tensor_lengths(const tenslice_tensor *tensor, uint64_t *dense, uint64_t *scratch);
 
 /**
- * Reads a tensor as a dense array, whatever its layout, to `destination`: in this machine's byte order, dense data
- * in its own order, all else row-major. The elements of a chunked array stay in the byte order that its component
- * states. Scratch memory: tenslice_tensor_lengths.
+ * Reads a tensor of any layout as a dense array to `destination`. The elements are in this machine's byte order,
+ * except those of a chunked array, which stay in the byte order that its component states. Dense data keeps its
+ * order; all other layouts are written row-major. Scratch memory: tenslice_tensor_lengths.
  *
- * The cost is proportional to the bytes read and written (of a sparse tensor: to its indices and values, and to the
- * dense length, which the file does not bound), except for two layouts: blocks of chunks are decoded as a whole
- * (tenslice_b2nd_region_work reports how many bytes that is), and tenslice_blz_slice states the cost for the
- * elements of a tensor train.
+ * The cost is linear in the bytes read and written. For a sparse tensor these are its indices and values, and the
+ * dense array, whose length the file does not bound. Two layouts cost more: blocks of chunks are decoded as a whole
+ * (see tenslice_b2nd_region_work), and the elements of a tensor train are computed (see tenslice_blz_slice).
  *
- * Errors: TOO_SMALL, OUT_OF_SCRATCH, UNSUPPORTED_LAYOUT, SHAPE_OVERFLOW, those of tenslice_component_read_into; for
- * a sparse tensor INVALID_ROW_POINTERS, INDEX_OUT_OF_RANGE, COUNT_MISMATCH, PACKED_LENGTH; for a chunked array
- * UNSUPPORTED_CODEC where there is no decoder for its chunks, UNSUPPORTED_FILTER, and the error of a malformed
- * chunk; NO_VALUES if the values are elsewhere or still to be computed.
+ * Errors: TOO_SMALL, OUT_OF_SCRATCH, UNSUPPORTED_LAYOUT, SHAPE_OVERFLOW, the errors of tenslice_component_read_into;
+ * for a sparse tensor INVALID_ROW_POINTERS, INDEX_OUT_OF_RANGE, COUNT_MISMATCH, PACKED_LENGTH; for a chunked array
+ * UNSUPPORTED_CODEC if there is no decoder for its chunks, UNSUPPORTED_FILTER, and the error of a malformed chunk;
+ * NO_VALUES if the values are elsewhere or still to be computed.
  */
 tenslice_status tenslice_tensor_read_into(const tenslice_tensor *tensor, const tenslice_decoder *decoder,
     void *destination, size_t capacity, void *scratch, size_t scratch_length, uint64_t *length,
@@ -408,135 +416,140 @@ tenslice_status tenslice_tensor_read_into(const tenslice_tensor *tensor, const t
 
 /* ---- Numbers as floats ----------------------------------------------------------------------------------------------
  *
- * Absent from libraries built without the feature `dequantize`; functions for single types of quantized blocks are
+ * Absent from libraries built without the feature `dequantize`. Functions for single types of quantized blocks are
  * in tenslice/gguf.h.
  */
 
 /**
- * Reads `count` numbers of a dense tensor, or of one in quantized blocks, to `out`, from number `first` on. Booleans
- * become 0 and 1. Integers of 32 and 64 bits and doubles are rounded to the nearest float, ties to even; a double
- * beyond its range becomes infinite. Constant cost per element, wherever they are.
+ * Reads `count` numbers of a dense or quantized tensor to `out`, from number `first` on. Booleans become 0 and 1.
+ * Integers of 32 and 64 bits and doubles are rounded to the nearest float, ties to even; a double beyond the range
+ * of a float becomes infinite. Constant cost per element, wherever it is.
  *
- * In a library with GGUF it brings the code and the tables of all types of blocks; tenslice_q4_0_to_f32 and its
- * siblings bring those of one.
+ * In a library with GGUF, this function links the code and tables of all block types; tenslice_q4_0_to_f32 and
+ * similar functions link those of one type.
  *
- * Errors: NO_SUCH_ELEMENT where there are not as many; WRONG_TYPE for complex numbers, several lanes and 128 bits;
- * NOT_DENSE, ENCODED: tenslice_tensor_read_f32_into reads those; FOREIGN_ENDIAN for quantized blocks of a big-endian
- * file, whose contents no specification defines; NOT_IN_MEMORY.
+ * Errors: NO_SUCH_ELEMENT if the range extends past the last number; WRONG_TYPE for complex numbers, several lanes
+ * and 128 bits; NOT_DENSE, ENCODED: use tenslice_tensor_read_f32_into instead; FOREIGN_ENDIAN for quantized blocks
+ * of a big-endian file, whose contents no specification defines; NOT_IN_MEMORY.
  */
 tenslice_status tenslice_tensor_read_f32(const tenslice_tensor *tensor, uint64_t first, float *out, size_t count,
     tenslice_error *error);
 
 /**
- * Sets `length` to how much scratch memory tenslice_tensor_read_f32_into needs: 0 for dense data that is stored raw
- * and for quantized blocks. UINT64_MAX where the file does not state it.
+ * Sets `length` to the number of bytes of scratch memory that tenslice_tensor_read_f32_into needs: 0 for dense data
+ * and quantized blocks that are stored raw. UINT64_MAX if the file does not state it.
  */
 tenslice_status tenslice_tensor_f32_scratch(const tenslice_tensor *tensor, uint64_t *length);
 
 /**
- * Reads a whole tensor as numbers to `out`, whatever its layout and encoding, converted as by
- * tenslice_tensor_read_f32: one for each element, in the order in which tenslice_tensor_read_into writes them.
- * `capacity` and `count` (may be NULL) are numbers of elements. Scratch memory: tenslice_tensor_f32_scratch. The
- * cost is that of tenslice_tensor_read_into, and linear in the elements.
+ * Reads a whole tensor of any layout and encoding as floats to `out`, converted as by tenslice_tensor_read_f32, in
+ * the order in which tenslice_tensor_read_into writes the elements. `capacity` and `count` (may be NULL) are numbers
+ * of elements, not bytes. Scratch memory: tenslice_tensor_f32_scratch. The cost is that of
+ * tenslice_tensor_read_into, and linear in the elements.
  *
- * Errors: TOO_SMALL, OUT_OF_SCRATCH; those of tenslice_tensor_read_f32 and of tenslice_tensor_read_into.
+ * Errors: TOO_SMALL, OUT_OF_SCRATCH; the errors of tenslice_tensor_read_f32 and tenslice_tensor_read_into.
  */
 tenslice_status tenslice_tensor_read_f32_into(const tenslice_tensor *tensor, const tenslice_decoder *decoder,
     float *out, size_t capacity, void *scratch, size_t scratch_length, uint64_t *count, tenslice_error *error);
 
-/** Returns the value of an IEEE binary16. Exact, as the ones below. */
+/** Returns the exact value of an IEEE binary16. */
 float tenslice_f16_to_f32(uint16_t bits);
 
-/** Returns the value of a bfloat16. */
+/** Returns the exact value of a bfloat16. */
 float tenslice_bf16_to_f32(uint16_t bits);
 
-/** Returns the value of an 8-bit float with 4 exponent and 3 mantissa bits, NaN but no infinities. */
+/** Returns the exact value of an 8-bit float with 4 exponent and 3 mantissa bits, NaN but no infinities. */
 float tenslice_f8_e4m3fn_to_f32(uint8_t bits);
 
-/** Returns the value of an 8-bit float with 5 exponent and 2 mantissa bits, NaN and infinities. */
+/** Returns the exact value of an 8-bit float with 5 exponent and 2 mantissa bits, NaN and infinities. */
 float tenslice_f8_e5m2_to_f32(uint8_t bits);
 
 /**
- * Returns the value of an 8-bit float with 4 exponent and 3 mantissa bits, one NaN, no infinities, no negative zero.
+ * Returns the exact value of an 8-bit float with 4 exponent and 3 mantissa bits, one NaN, no infinities and no
+ * negative zero.
  */
 float tenslice_f8_e4m3fnuz_to_f32(uint8_t bits);
 
 /**
- * Returns the value of an 8-bit float with 5 exponent and 2 mantissa bits, one NaN, no infinities, no negative zero.
+ * Returns the exact value of an 8-bit float with 5 exponent and 2 mantissa bits, one NaN, no infinities and no
+ * negative zero.
  */
 float tenslice_f8_e5m2fnuz_to_f32(uint8_t bits);
 
-/** Returns the value of a power of two in 8 bits, 2^(bits - 127); 255 is NaN. */
+/** Returns the exact value of a power of two in 8 bits, 2^(bits - 127); 255 is NaN. */
 float tenslice_f8_e8m0_to_f32(uint8_t bits);
 
-/** Returns the value of a 4-bit float with 2 exponent bits and 1 mantissa bit, in the low 4 bits. */
+/** Returns the exact value of a 4-bit float with 2 exponent bits and 1 mantissa bit, in the low 4 bits. */
 float tenslice_f4_e2m1_to_f32(uint8_t bits);
 
-/** Returns the value of a 6-bit float with 2 exponent and 3 mantissa bits, in the low 6 bits. */
+/** Returns the exact value of a 6-bit float with 2 exponent and 3 mantissa bits, in the low 6 bits. */
 float tenslice_f6_e2m3_to_f32(uint8_t bits);
 
-/** Returns the value of a 6-bit float with 3 exponent and 2 mantissa bits, in the low 6 bits. */
+/** Returns the exact value of a 6-bit float with 3 exponent and 2 mantissa bits, in the low 6 bits. */
 float tenslice_f6_e3m2_to_f32(uint8_t bits);
 
-/* ---- A file: what it is, what is odd about it -------------------------------------------------------------------- */
+/* ---- A file and its warnings ------------------------------------------------------------------------------------- */
 
 /** Information about a file. */
 typedef struct {
-    uint32_t struct_size; /**< Its size, set by the caller. */
+    uint32_t struct_size; /**< Size of this struct in bytes, set by the caller. */
     uint32_t format; /**< The kind of file, a TENSLICE_FORMAT_ code. */
     uint64_t length; /**< Length of the file in bytes. */
     uint64_t tensor_count; /**< Number of tensors. */
-    tenslice_str version; /**< The version as the file states it. */
+    tenslice_str version; /**< The version that the file states. */
     uint32_t warnings; /**< Warnings that the format's specification calls for: TENSLICE_WARNING_ bits. */
     uint32_t reserved; /**< Reserved, 0. */
 } tenslice_file_info;
 
-/** Fills `info`. */
+/** Fills `info` with information about a file. */
 tenslice_status tenslice_file_get_info(const tenslice_file *file, tenslice_file_info *info);
 
 /**
- * Sets `index` to the number, in the order of the file, of the first tensor that a warning (one TENSLICE_WARNING_
+ * Sets `index` to the index, in the order of the file, of the first tensor that a warning (one TENSLICE_WARNING_
  * bit) is about.
  *
- * Errors: NOT_FOUND where the file does not have the warning, or it is not one of those that are recorded with a
- * tensor: bits 0 to 7.
+ * Errors: NOT_FOUND if the file does not have the warning, or if the warning is not recorded with a tensor (only
+ * bits 0 to 7 are).
  */
 tenslice_status tenslice_file_warning_tensor(const tenslice_file *file, uint32_t warning, uint64_t *index);
 
 /**
- * Sets `count` to how many words tenslice_file_check uses at most; so many are always enough. 0 if opening has left
- * nothing to compare. That is one word for each item of the kind of which there are most among those that are left:
- * names of tensors, roles of one tensor, keys of a GGUF file, places of data in safetensors, entries of an NPZ
- * archive. In zTensor 2 it is two words for each component or each shard, whichever are more. Linear in the bytes of
- * the metadata.
+ * Sets `count` to the number of elements of `scratch` that are always enough for tenslice_file_check; 0 if there is
+ * nothing left to compare. Linear in the bytes of the metadata.
+ *
+ * There is one element for each item of the most frequent kind that is still to be compared: names of tensors, roles
+ * of one tensor, keys of a GGUF file, places of data in safetensors, or entries of an NPZ archive. In zTensor 2
+ * there are two for each component or each shard, whichever are more.
  *
  * Errors: TOO_MANY if this machine could not address so many.
  */
 tenslice_status tenslice_file_check_length(const tenslice_file *file, size_t *count);
 
 /**
- * Compares what opening could not without memory, exactly: names (TENSLICE_WARNING_NAMES_UNCHECKED), the roles
- * within a tensor (TENSLICE_WARNING_ROLES_UNCHECKED), keys (TENSLICE_WARNING_KEYS_UNCHECKED), and the places of
- * components, entries of an archive, and shards (TENSLICE_WARNING_PLACES_UNCHECKED). `scratch` is an array of
- * `count` elements: with tenslice_file_check_length of them the items are sorted and read once. With fewer they are
- * read once for each part that fits, at most eight times; a file that needs more than eight times as many is
- * refused. The shards of a zTensor 2 file are looked up with two elements for each of them, not with fewer (on 32
- * bits without memory). `warnings` (may be NULL) is set to the file's warnings as they are afterwards.
+ * Compares exactly what could not be compared without memory when the file was opened: names
+ * (TENSLICE_WARNING_NAMES_UNCHECKED), the roles within a tensor (TENSLICE_WARNING_ROLES_UNCHECKED), keys
+ * (TENSLICE_WARNING_KEYS_UNCHECKED), and the places of components, entries of an archive, and shards
+ * (TENSLICE_WARNING_PLACES_UNCHECKED). Sets `warnings` (may be NULL) to the warnings that remain.
  *
- * Errors: REPEATED_NAME where the format forbids it, REPEATED_KEY for a role or a key, OVERLAP; in zTensor 2
- * UNKNOWN_SHARD and OUT_OF_SHARD; OUT_OF_SCRATCH, never with as many elements as tenslice_file_check_length says.
+ * `scratch` is an array of `count` elements. With the count of tenslice_file_check_length, the items are sorted and
+ * read once. With fewer, they are read once for each part that fits, at most eight times; a file that needs more
+ * than eight times as many elements is rejected. In zTensor 2, looking up shards takes two elements for each shard,
+ * or none on 32-bit machines.
+ *
+ * Errors: REPEATED_NAME if the format forbids it, REPEATED_KEY for a role or a key, OVERLAP; in zTensor 2
+ * UNKNOWN_SHARD and OUT_OF_SHARD; OUT_OF_SCRATCH, but never with the count of tenslice_file_check_length.
  */
 tenslice_status tenslice_file_check(const tenslice_file *file, uint32_t *scratch, size_t count, uint32_t *warnings,
     tenslice_error *error);
 
 /* ---- Components -----------------------------------------------------------------------------------------------------
  *
- * The parts that a tensor is made of, each with a role: one for a dense tensor, several for a sparse or quantized
- * one.
+ * The parts of a tensor, each with a role. A dense tensor has one component; a sparse or quantized tensor has
+ * several.
  */
 
 /**
- * Makes `component` the component that holds a dense tensor, all of it.
+ * Makes `component` the component that holds all elements of a dense tensor.
  *
  * Errors: NOT_DENSE.
  */
@@ -544,7 +557,7 @@ tenslice_status tenslice_tensor_data(const tenslice_tensor *tensor, tenslice_com
     tenslice_error *error);
 
 /**
- * Finds the first component whose role is `role`.
+ * Finds the first component whose role is the `length` bytes at `role`, such as "indices".
  *
  * Errors: NOT_FOUND.
  */
@@ -559,28 +572,29 @@ tenslice_status tenslice_components_next(tenslice_cursor *cursor, tenslice_compo
 
 /** Information about a component. */
 typedef struct {
-    uint32_t struct_size; /**< Its size, set by the caller. */
-    uint32_t dtype; /**< The dtype of its elements; 0 where the format does not specify one. */
-    /** The dtype that they are stored as, which differs where the file states a logical type over it. */
+    uint32_t struct_size; /**< Size of this struct in bytes, set by the caller. */
+    uint32_t dtype; /**< The dtype of the elements; 0 if the format does not specify one. */
+    /** The dtype of the stored elements. It differs from `dtype` if the file states a logical type over it. */
     uint32_t storage_dtype;
-    uint32_t byte_order; /**< The byte order of its elements, a TENSLICE_BYTE_ORDER_ code. */
-    uint32_t encoding; /**< How its bytes are stored, a TENSLICE_ENCODING_ code. */
+    uint32_t byte_order; /**< The byte order of the elements, a TENSLICE_BYTE_ORDER_ code. */
+    uint32_t encoding; /**< How the bytes are stored, a TENSLICE_ENCODING_ code. */
     uint32_t reserved; /**< Reserved, 0. */
-    tenslice_str role; /**< Its role in the tensor, in the format's own terms: "data", "values", "indices", ... */
+    tenslice_str role; /**< The role in the tensor, in the terms of the format: "data", "values", "indices", ... */
     tenslice_str encoding_name; /**< The name of the encoding, as the file spells it. */
-    tenslice_str digest; /**< Its digest as the file spells it, not verified. */
-    /** Offset of its bytes in the file, for a caller that reads them from elsewhere: checked to be inside the file. */
+    tenslice_str digest; /**< The digest as the file spells it, not verified. */
+    /** Offset of the bytes in the file, checked to be inside the file. For callers that read the bytes themselves. */
     uint64_t offset;
-    uint64_t length; /**< Its stored length in bytes. */
-    uint64_t decoded_length; /**< Its decoded length in bytes; UINT64_MAX where the file does not state it. */
+    uint64_t length; /**< Stored length in bytes. */
+    uint64_t decoded_length; /**< Decoded length in bytes; UINT64_MAX if the file does not state it. */
 } tenslice_component_info;
 
-/** Fills `info`. */
+/** Fills `info` with information about a component. */
 tenslice_status tenslice_component_get_info(const tenslice_component *component, tenslice_component_info *info);
 
 /**
- * Sets `bytes` to the bytes of a component, without a copy, and checked to be elements of `dtype`: of this type, in
- * this machine's byte order, aligned. With TENSLICE_ANY, the bytes as they are in the file.
+ * Sets `bytes` to the bytes of a component, without a copy. Checks that they are elements of `dtype`: of this type,
+ * in this machine's byte order, and aligned. With TENSLICE_ANY as `dtype`, returns the bytes as they are in the
+ * file.
  *
  * Errors: WRONG_TYPE, PARTIAL_ELEMENT, FOREIGN_ENDIAN, MISALIGNED, ENCODED, UNSUPPORTED_ENCODING, NOT_IN_MEMORY.
  */
@@ -588,7 +602,7 @@ tenslice_status tenslice_component_bytes(const tenslice_component *component, ui
     tenslice_error *error);
 
 /**
- * Sets `bytes` to the bytes of a component as stored, possibly encoded.
+ * Sets `bytes` to the stored bytes of a component, without a copy. They may be encoded.
  *
  * Errors: NOT_IN_MEMORY.
  */
@@ -596,14 +610,13 @@ tenslice_status tenslice_component_stored(const tenslice_component *component, t
     tenslice_error *error);
 
 /**
- * Sets `caps` to what can be done with a component here and now, with what this library has built in: TENSLICE_CAP_
- * flags, each set where the operation gets as far as reading the component's bytes. They may still turn out to be
- * damaged.
+ * Sets `caps` to what this library can do with a component here and now: TENSLICE_CAP_ flags. A flag is set if the
+ * operation gets as far as reading the component's bytes. The bytes may still turn out to be damaged.
  */
 tenslice_status tenslice_component_caps(const tenslice_component *component, uint32_t *caps);
 
 /**
- * Decodes the elements of a component to `destination`: in stored order, in this machine's byte order.
+ * Decodes the elements of a component to `destination`, in stored order and in this machine's byte order.
  *
  * Errors: TOO_SMALL, UNSUPPORTED_ENCODING, IN_SHARD, NOT_IN_MEMORY; CORRUPT_STREAM, INVALID_SEEK_TABLE,
  * INVALID_FRAME, DECODED_LENGTH, CHECKSUM_MISMATCH, PARTIAL_ELEMENT; ENCODED for chunked arrays, which
@@ -614,31 +627,32 @@ tenslice_status tenslice_component_read_into(const tenslice_component *component
 
 /**
  * Reads a range of what tenslice_component_read_into writes: `capacity` bytes from byte `offset` on. Raw bytes are
- * copied; of TENSLICE_ENCODING_ZSTD_SEEKABLE only the frames are decoded that have a share in the range, those that
- * are wanted in part into `scratch` (tenslice_component_range_scratch). A decoder of the caller's is asked for
- * TENSLICE_ENCODING_ZSTD, a frame at a time, and should check the frame's checksum.
+ * copied. With TENSLICE_ENCODING_ZSTD_SEEKABLE, only the frames that overlap the range are decoded; frames that are
+ * needed in part are decoded into `scratch` (tenslice_component_range_scratch). A caller's decoder is called with
+ * TENSLICE_ENCODING_ZSTD, one frame at a time, and should check the checksum of the frame.
  *
- * The cost is linear in `capacity`, in the frames that are decoded (at most 16 MiB more than that), and in the table
- * of all frames, 8 or 12 bytes each.
+ * The cost is linear in `capacity`, in the decoded frames (at most 16 MiB more than `capacity`), and in the table of
+ * all frames, 8 or 12 bytes each.
  *
- * Errors: NO_SUCH_ELEMENT where there are not as many bytes; PARTIAL_ELEMENT where the range begins or ends within a
- * number; ENCODED where the encoding has no ranges; UNSUPPORTED_ENCODING, OUT_OF_SCRATCH, IN_SHARD, NOT_IN_MEMORY;
- * INVALID_SEEK_TABLE, INVALID_FRAME, DECODED_LENGTH, CORRUPT_STREAM, CHECKSUM_MISMATCH.
+ * Errors: NO_SUCH_ELEMENT if the range extends past the end; PARTIAL_ELEMENT if the range begins or ends within a
+ * number; ENCODED if the encoding does not support ranges; UNSUPPORTED_ENCODING, OUT_OF_SCRATCH, IN_SHARD,
+ * NOT_IN_MEMORY; INVALID_SEEK_TABLE, INVALID_FRAME, DECODED_LENGTH, CORRUPT_STREAM, CHECKSUM_MISMATCH.
  */
 tenslice_status tenslice_component_read_range(const tenslice_component *component, const tenslice_decoder *decoder,
     uint64_t offset, void *destination, size_t capacity, void *scratch, size_t scratch_length,
     tenslice_error *error);
 
 /**
- * Sets `length` to how much scratch memory tenslice_component_read_range needs at most: 0 for raw bytes, else what
- * the largest frame decodes to, at most 16 MiB. UINT64_MAX where no range can be read: another encoding, bytes that
- * are not in memory, an invalid table of frames. Linear in that table.
+ * Sets `length` to the maximum number of bytes of scratch memory that tenslice_component_read_range needs: 0 for raw
+ * bytes, else the decoded size of the largest frame, at most 16 MiB. UINT64_MAX if no range can be read: the
+ * encoding does not support ranges, the bytes are not in memory, or the table of frames is invalid. Linear in that
+ * table.
  */
 tenslice_status tenslice_component_range_scratch(const tenslice_component *component, uint64_t *length);
 
 /* ---- Ranges: files that are not in memory ---------------------------------------------------------------------------
  *
- * The library requests the ranges it needs, and never reads by itself.
+ * The library requests the ranges that it needs, and never reads a file itself.
  *
  *     tenslice_source source; tenslice_need need; tenslice_status status;
  *     tenslice_source_init(&source, file_length);
@@ -649,53 +663,53 @@ tenslice_status tenslice_component_range_scratch(const tenslice_component *compo
  *         buffer += need.length;
  *     }
  *
- * Tensor data is not fetched this way: tenslice_component_get_info returns where it is in the file, and
- * tenslice_component_with_bytes takes the bytes read from there. Calls that read it from the file itself
- * (tenslice_tensor_read_into, tenslice_tensor_sparse, tenslice_tens_element, tenslice_tens_chunks_next, those of
- * tenslice/b2nd.h that read chunks) return NOT_IN_MEMORY unless it was added before the file was opened: open the
- * file once to learn where its components are, then again from a second source that includes them. For a chunked
- * array those are the table of chunks and the chunks that are wanted: tenslice_b2nd_get_info and
+ * Tensor data is not fetched this way: tenslice_component_get_info returns where the data is in the file, and
+ * tenslice_component_with_bytes takes the bytes read from there. Calls that read data from the file itself
+ * (tenslice_tensor_read_into, tenslice_tensor_sparse, tenslice_tens_element, tenslice_tens_chunks_next, the calls of
+ * tenslice/b2nd.h that read chunks) return NOT_IN_MEMORY unless the data was added before the file was opened. For
+ * these calls, open the file once to find its components, then again from a second source that includes them. A
+ * chunked array needs the table of chunks and the chunks to read: see tenslice_b2nd_get_info and
  * tenslice_b2nd_chunk_extent.
  */
 
-/** How many ranges a tenslice_source can keep. */
+/** The maximum number of ranges in a tenslice_source. */
 #define TENSLICE_MAX_SEGMENTS 32
 
 /**
- * A file of which only some ranges are in memory: its length, and the ranges fetched so far (at most
- * TENSLICE_MAX_SEGMENTS). Nothing may be added while anything opened from it is used: bytes read later go to
- * tenslice_component_with_bytes, or the file is opened again.
+ * A file that is only partly in memory: its length, and the ranges fetched so far (at most TENSLICE_MAX_SEGMENTS).
+ * Do not add to a source while anything opened from it is used. Instead, pass bytes read later to
+ * tenslice_component_with_bytes, or open the file again.
  */
 typedef struct {
     uint64_t opaque[130];
 } tenslice_source;
 
-/** A range of bytes that must be fetched. Always shorter than 4 GiB, and inside the file. */
+/** A range of bytes that must be fetched. It is always shorter than 4 GiB and inside the file. */
 typedef struct {
     uint64_t offset; /**< Offset of the first byte in the file. */
     uint64_t length; /**< Number of bytes. */
-    /** 1: the bytes must stay for as long as anything opened from the source is used. 0: they may be dropped or
-     *  overwritten once the next call of tenslice_file_open_source has returned. */
+    /** 1 if the bytes must stay in place while anything opened from the source is used. 0 if they may be overwritten
+     *  after the next call of tenslice_file_open_source has returned. */
     uint32_t keep;
     uint32_t reserved; /**< Reserved, 0. */
 } tenslice_need;
 
-/** Makes `source` describe a file of `file_length` bytes, none of them in memory yet. */
+/** Makes `source` describe a file of `file_length` bytes, with no bytes in memory yet. */
 tenslice_status tenslice_source_init(tenslice_source *source, uint64_t file_length);
 
 /**
- * Adds the bytes at `data`, found at `offset` of the file. Add each range as it was requested, or with more around
- * it, in one piece. A range that covers earlier ones replaces them; bytes that an earlier one already covers are not
- * added again. Where a range was requested with `keep` 0, bytes that contain all of it are dropped with it.
+ * Adds the `length` bytes at `data`, which are at `offset` in the file. Add each range in one piece, as it was
+ * requested or larger. A range that covers earlier ones replaces them; a range that an earlier one covers is
+ * ignored. If a range was requested with `keep` 0, bytes that contain all of it are dropped with it.
  *
- * Errors: INVALID_ARGUMENT, also where the bytes reach past the end of the file; TOO_MANY_SEGMENTS. The source is
- * unchanged then.
+ * Errors: INVALID_ARGUMENT also if the bytes extend past the end of the file; TOO_MANY_SEGMENTS. The source is
+ * unchanged after an error.
  */
 tenslice_status tenslice_source_add(tenslice_source *source, uint64_t offset, const void *data, size_t length);
 
 /**
- * Opens a file of which only some ranges are in memory. TENSLICE_NEED requests another range: fetch exactly that,
- * add it to the source, call again. `file` holds a pointer to the source.
+ * Opens a file that is only partly in memory. If it returns TENSLICE_NEED, `need` is a range to fetch: fetch exactly
+ * this range, add it to the source with tenslice_source_add, and call again. `file` holds a pointer to `source`.
  *
  * Errors: the first rule that the file breaks.
  */
@@ -703,70 +717,71 @@ tenslice_status tenslice_file_open_source(tenslice_file *file, tenslice_source *
     tenslice_error *error);
 
 /**
- * Makes `bound` the same component over the `length` bytes at `data`, which the caller read from its place in the
- * file.
+ * Makes `bound` the same component over the `length` bytes at `data`, which the caller has read from the component's
+ * place in the file. The bytes must stay in place while `bound` is used. `bound` may be the same handle as
+ * `component`.
  *
- * Errors: WRONG_LENGTH where these bytes have another length.
+ * Errors: WRONG_LENGTH if `length` is not the stored length of the component.
  */
 tenslice_status tenslice_component_with_bytes(const tenslice_component *component, const void *data, size_t length,
     tenslice_component *bound, tenslice_error *error);
 
 /**
- * Writes the message of an error as tenslice_error_text does, for a file that was opened from a source: with the
- * names and numbers that are still in memory.
+ * Writes the message of an error as tenslice_error_text does, for a file that was opened from a source. The message
+ * has the names and numbers that are still in memory.
  */
 tenslice_status tenslice_error_text_source(const tenslice_error *error, const tenslice_source *source, char *buffer,
     size_t capacity, size_t *needed);
 
 /* ---- Sparse tensors -------------------------------------------------------------------------------------------------
  *
- * Value by value; tenslice_tensor_read_into makes a dense array of one.
+ * Iterates over the values; tenslice_tensor_read_into writes the tensor as a dense array instead.
  */
 
-/** A sparse tensor whose indices have been checked, and a position among its values. */
+/** A sparse tensor whose indices have been checked, and a position among its values: a handle. */
 typedef struct {
     uint64_t opaque[32];
 } tenslice_sparse;
 
 /** Information about a sparse tensor. */
 typedef struct {
-    uint32_t struct_size; /**< Its size, set by the caller. */
+    uint32_t struct_size; /**< Size of this struct in bytes, set by the caller. */
     uint32_t dtype; /**< The dtype of the values. */
     uint64_t stored; /**< Number of stored values, zeros and duplicate indices included. */
     uint32_t rank; /**< Number of dimensions. */
-    uint32_t layout; /**< A TENSLICE_LAYOUT_ code. */
-    uint32_t warnings; /**< The warnings that the check produced: TENSLICE_WARNING_ bits. */
+    uint32_t layout; /**< The layout, a TENSLICE_LAYOUT_ code. */
+    uint32_t warnings; /**< Warnings that the check produced: TENSLICE_WARNING_ bits. */
     uint32_t byte_order; /**< The byte order of the values, a TENSLICE_BYTE_ORDER_ code. */
 } tenslice_sparse_info;
 
 /**
  * Checks the indices of a sparse tensor (rows, coordinates, or pairs of index and value) in one pass, and sets
- * `sparse` before the first value. Components that are stored encoded are decoded into `scratch`
- * (tenslice_tensor_lengths), which must stay in place as long as `sparse` is used. Linear in the number of indices.
+ * `sparse` before the first value. Encoded components are decoded into `scratch` (tenslice_tensor_lengths), which
+ * must stay in place while `sparse` is used. Linear in the number of indices.
  *
- * Errors: UNSUPPORTED_LAYOUT where the tensor is not sparse; INVALID_ROW_POINTERS, INDEX_OUT_OF_RANGE,
- * COUNT_MISMATCH, PACKED_LENGTH; OUT_OF_SCRATCH, NOT_IN_MEMORY, those of tenslice_component_read_into.
+ * Errors: UNSUPPORTED_LAYOUT if the tensor is not sparse; INVALID_ROW_POINTERS, INDEX_OUT_OF_RANGE, COUNT_MISMATCH,
+ * PACKED_LENGTH; OUT_OF_SCRATCH, NOT_IN_MEMORY, the errors of tenslice_component_read_into.
  */
 tenslice_status tenslice_tensor_sparse(const tenslice_tensor *tensor, const tenslice_decoder *decoder, void *scratch,
     size_t scratch_length, tenslice_sparse *sparse, tenslice_error *error);
 
-/** Fills `info`. */
+/** Fills `info` with information about a sparse tensor. */
 tenslice_status tenslice_sparse_get_info(const tenslice_sparse *sparse, tenslice_sparse_info *info);
 
 /**
- * Reads the next value, in stored order: writes its index in each dimension to `index`, an array of `capacity`
- * numbers, and sets `value` to its bytes: as stored, in the byte order that tenslice_sparse_info states, at any
- * address (copy them with memcpy). They are in the file, or in `scratch` where they had to be decoded. Returns
- * TENSLICE_END after the last.
+ * Reads the next value, in stored order. Writes its index in each dimension to `index`, an array of `capacity`
+ * numbers, and sets `value` to its bytes. The bytes are in the file or, if they had to be decoded, in the scratch
+ * memory of tenslice_tensor_sparse. They are in the byte order that tenslice_sparse_info states, at any address:
+ * copy them with memcpy. Returns TENSLICE_END after the last value.
  *
- * Errors: TOO_SMALL where there are more than `capacity` dimensions, then the position does not advance.
+ * Errors: TOO_SMALL if there are more than `capacity` dimensions; the position does not advance.
  */
 tenslice_status tenslice_sparse_next(tenslice_sparse *sparse, uint64_t *index, size_t capacity, tenslice_bytes *value,
     tenslice_error *error);
 
 /* ---- Attributes -----------------------------------------------------------------------------------------------------
  *
- * What else a file says about itself and its tensors: by key, or one after the other. Values may have others inside.
+ * Metadata of a file and of its tensors, by key or one after the other. Values may contain other values.
  */
 
 /** Sets `cursor` before the first attribute of the file, for tenslice_attributes_next. */
@@ -782,22 +797,22 @@ typedef struct {
 
 /** A value of an attribute. */
 typedef struct {
-    uint32_t struct_size; /**< Its size, set by the caller. */
-    uint32_t kind; /**< Its kind, a TENSLICE_VALUE_ code; 0 for the key of a value that has none. */
-    /** The text, the bytes of a byte string, the digits of a decimal number. `data` is NULL for the other kinds. */
+    uint32_t struct_size; /**< Size of this struct in bytes, set by the caller. */
+    uint32_t kind; /**< The kind, a TENSLICE_VALUE_ code; 0 for the key of a value without a key. */
+    /** The text, the bytes of a byte string, or the digits of a decimal number. `data` is NULL for other kinds. */
     tenslice_str text;
-    /** The magnitude of an integer. That of -2^64, the only one that does not fit, is 0 here, with `negative` set.
-     *  Also a boolean (0 or 1), the number of a simple value, the number of a tag. */
+    /** The magnitude of an integer; also a boolean (0 or 1), the number of a simple value, or the number of a tag.
+     *  The magnitude of -2^64 does not fit: it is 0, with `negative` set. */
     uint64_t magnitude;
     double real; /**< The floating-point number. */
-    uint32_t negative; /**< 1 for an integer below 0. */
+    uint32_t negative; /**< 1 for a negative integer, else 0. */
     uint32_t reserved; /**< Reserved, 0. */
     tenslice_items items; /**< The values inside this value, for tenslice_value_items. */
 } tenslice_value;
 
 /**
- * Sets `value` to the first attribute from `cursor` on whose key is `key`. The cursor stays where it is. Linear in
- * the bytes before the attribute.
+ * Sets `value` to the first attribute at or after `cursor` whose key is the `length` bytes at `key`. The cursor does
+ * not move. Linear in the bytes before the attribute.
  *
  * Errors: NOT_FOUND.
  */
@@ -805,172 +820,175 @@ tenslice_status tenslice_attributes_get(const tenslice_cursor *cursor, const cha
     tenslice_value *value, tenslice_error *error);
 
 /**
- * Sets `number` to an integer: tenslice_attributes_get.
+ * Sets `number` to the integer with this key, as tenslice_attributes_get does.
  *
- * Errors: NOT_FOUND; WRONG_TYPE for another kind of value, and where it does not fit.
+ * Errors: NOT_FOUND; WRONG_TYPE if the value is of another kind or does not fit.
  */
 tenslice_status tenslice_attributes_get_u64(const tenslice_cursor *cursor, const char *key, size_t length,
     uint64_t *number, tenslice_error *error);
 
 /**
- * Sets `number` to an integer: tenslice_attributes_get.
+ * Sets `number` to the integer with this key, as tenslice_attributes_get does.
  *
- * Errors: NOT_FOUND; WRONG_TYPE for another kind of value, and where it does not fit.
+ * Errors: NOT_FOUND; WRONG_TYPE if the value is of another kind or does not fit.
  */
 tenslice_status tenslice_attributes_get_i64(const tenslice_cursor *cursor, const char *key, size_t length,
     int64_t *number, tenslice_error *error);
 
 /**
- * Sets `number` to a floating-point number: tenslice_attributes_get.
+ * Sets `number` to the floating-point number with this key, as tenslice_attributes_get does.
  *
- * Errors: NOT_FOUND; WRONG_TYPE for another kind of value, integers included.
+ * Errors: NOT_FOUND; WRONG_TYPE if the value is of another kind, such as an integer.
  */
 tenslice_status tenslice_attributes_get_f64(const tenslice_cursor *cursor, const char *key, size_t length,
     double *number, tenslice_error *error);
 
 /**
- * Sets `truth` to a boolean, 0 or 1: tenslice_attributes_get.
+ * Sets `truth` to the boolean with this key, 0 or 1, as tenslice_attributes_get does.
  *
- * Errors: NOT_FOUND; WRONG_TYPE for another kind of value.
+ * Errors: NOT_FOUND; WRONG_TYPE if the value is of another kind.
  */
 tenslice_status tenslice_attributes_get_bool(const tenslice_cursor *cursor, const char *key, size_t length,
     uint32_t *truth, tenslice_error *error);
 
 /**
- * Sets `text` to a text: tenslice_attributes_get.
+ * Sets `text` to the text with this key, as tenslice_attributes_get does.
  *
- * Errors: NOT_FOUND; WRONG_TYPE for another kind of value.
+ * Errors: NOT_FOUND; WRONG_TYPE if the value is of another kind.
  */
 tenslice_status tenslice_attributes_get_str(const tenslice_cursor *cursor, const char *key, size_t length,
     tenslice_str *text, tenslice_error *error);
 
 /**
- * Reads the next attribute, or the next value inside one: `key` (may be NULL) is set to the key, of kind 0 where
- * there is none, `value` to the value. Returns TENSLICE_END after the last. A key is usually a text, but the formats
- * allow any value.
+ * Reads the next attribute, or the next value inside a value. Sets `value` to the value and `key` (may be NULL) to
+ * its key. The kind of `key` is 0 if the value has no key. Returns TENSLICE_END after the last value. A key is
+ * usually a text, but the formats allow any value.
  */
 tenslice_status tenslice_attributes_next(tenslice_cursor *cursor, tenslice_value *key, tenslice_value *value,
     tenslice_error *error);
 
 /**
- * Sets `cursor` before the first value inside a list, a map, a tagged value, or a text or byte string in chunks, for
- * tenslice_attributes_next.
+ * Sets `cursor` before the first value inside `value`: a list, a map, a tagged value, or a text or byte string in
+ * chunks. Read the values with tenslice_attributes_next.
  *
- * Errors: WRONG_TYPE for a value that contains no others.
+ * Errors: WRONG_TYPE if `value` contains no other values.
  */
 tenslice_status tenslice_value_items(const tenslice_value *value, tenslice_cursor *cursor);
 
 /**
- * Sets `count` to the number of values that are left, where the file states it without a walk over them: in GGUF.
+ * Sets `count` to the number of values left, if it is known without reading them: in GGUF, and 0 in formats without
+ * attributes.
  *
- * Errors: NOT_FOUND where it does not.
+ * Errors: NOT_FOUND in other formats.
  */
 tenslice_status tenslice_attributes_length(const tenslice_cursor *cursor, uint64_t *count);
 
 /**
- * Sets `offset` and `length` to where in the file the values of a list are that are left. A GGUF file that was
- * opened from a source may lack those of a long list, and tenslice_attributes_next returns NOT_IN_MEMORY: fetch this
- * range, add it to the source, and open the file again.
+ * Sets `offset` and `length` to the range of the file that holds the remaining values of a list. In a GGUF file
+ * opened from a source, the values of a long list may be missing, and tenslice_attributes_next returns
+ * NOT_IN_MEMORY. Then fetch this range, add it to the source, and open the file again.
  *
- * Errors: NOT_FOUND for values that are in memory whatever was fetched: all but those of lists in GGUF.
+ * Errors: NOT_FOUND for values that are always in memory: all but the lists of GGUF.
  */
 tenslice_status tenslice_attributes_extent(const tenslice_cursor *cursor, uint64_t *offset, uint64_t *length);
 
 /* ---- Strings ----------------------------------------------------------------------------------------------------- */
 
-/**
- * Writes what a string means to `buffer`, escapes decoded. One less than `needed` is its length: it may contain NULs
- * itself.
- */
+/** Writes a string to `buffer`, with escapes decoded. Its length is `needed` - 1: the string may contain NULs. */
 tenslice_status tenslice_str_copy(const tenslice_str *text, char *buffer, size_t capacity, size_t *needed);
 
 /**
- * Returns 1 if a string means the `length` bytes at `other`, escapes decoded; 0 if it does not, or for an invalid
- * argument. Linear.
+ * Returns 1 if a string, with escapes decoded, equals the `length` bytes at `other`; else 0, also for an invalid
+ * argument. Linear in the length of the string.
  */
 uint32_t tenslice_str_equals(const tenslice_str *text, const char *other, size_t length);
 
 /* ---- Verifying digests ----------------------------------------------------------------------------------------------
  *
- * Whether bytes are those that were written, where the file states digests. NOT_BUILT_IN where the library was built
- * without the feature for digests of that kind: `crc32`, `crc32c`, `sha256`, or `digest` for all.
+ * Checks that bytes are unchanged since they were written, if the file states digests. The error is NOT_BUILT_IN if
+ * the library was built without the feature for the kind of digest: `crc32`, `crc32c`, `sha256`, or `digest` for
+ * all.
  */
 
-/** The outcome of verifying a component, or the counts of the outcomes for several. */
+/** The result of verifying one component, or the counts of the results for several. */
 typedef struct {
-    uint32_t struct_size; /**< Its size, set by the caller. */
+    uint32_t struct_size; /**< Size of this struct in bytes, set by the caller. */
     uint32_t warnings; /**< Warnings about the data: TENSLICE_WARNING_ bits. */
-    uint64_t verified; /**< Components whose bytes match their digest. */
-    uint64_t without_digest; /**< Components for which the file states no digest. */
-    uint64_t unknown_digest; /**< Components whose digest is of an unknown kind. */
+    uint64_t verified; /**< Number of components whose bytes match their digest. */
+    uint64_t without_digest; /**< Number of components for which the file states no digest. */
+    uint64_t unknown_digest; /**< Number of components whose digest is of an unknown kind. */
 } tenslice_verified;
 
 /**
  * Verifies all components of a file against their digests, and the indices of sparse tensors that are not encoded.
- * Reads all their bytes, repeatedly where several share them: the cost is the sum of their lengths, which may exceed
- * the file's; for files that you do not trust, add them up first (tenslice_component_get_info). See
- * tenslice_file_verify_with for files whose digests are those of decoded bytes.
+ * Reads all bytes of the components; bytes that several components share are read once for each. The cost is the sum
+ * of the lengths, which may exceed the length of the file: for untrusted files, add them up first
+ * (tenslice_component_get_info). If digests cover decoded bytes, use tenslice_file_verify_with.
  *
- * Errors: those of tenslice_component_verify, for the first component that fails; INDEX_OUT_OF_RANGE,
+ * Errors: the errors of tenslice_component_verify, for the first component that fails; INDEX_OUT_OF_RANGE,
  * INVALID_ROW_POINTERS, INDEX_ORDER; NO_VALUES if the values of a Blosc2 array are not in the file.
  */
 tenslice_status tenslice_file_verify(const tenslice_file *file, tenslice_verified *verified, tenslice_error *error);
 
 /**
  * Verifies all components of a file as tenslice_component_verify_with does, and the indices of sparse tensors that
- * are not encoded. Of a Blosc2 frame, warns if one of the first 2^24 chunks was never written; of compressed entries
- * of an NPZ archive, of what their headers say, such as bytes behind the array: these may be missing without a
- * decoder for the first bytes of a stream, or without memory. Scratch memory: tenslice_file_verify_scratch.
+ * are not encoded. Scratch memory: tenslice_file_verify_scratch.
  *
- * Errors: those of tenslice_component_verify_with, for the first component that fails; those of
- * tenslice_file_verify; those of an invalid NPY file in a compressed entry.
+ * Also warns if one of the first 2^24 chunks of a Blosc2 frame was never written, and about the headers of
+ * compressed entries of an NPZ archive, such as bytes behind the array. These warnings may be missing if no decoder
+ * reads the first bytes of a stream, or if `scratch` is too small.
+ *
+ * Errors: the errors of tenslice_component_verify_with, for the first component that fails; the errors of
+ * tenslice_file_verify; the errors of an invalid NPY file in a compressed entry.
  */
 tenslice_status tenslice_file_verify_with(const tenslice_file *file, const tenslice_decoder *decoder, void *scratch,
     size_t scratch_length, tenslice_verified *verified, tenslice_error *error);
 
 /**
- * Sets `length` to how much scratch memory tenslice_file_verify_with needs: the most that any component, table of
- * chunks or header of a compressed array does; UINT64_MAX where one cannot be verified. Reads the metadata and the
- * tables of frames.
+ * Sets `length` to the number of bytes of scratch memory that tenslice_file_verify_with needs: the maximum over all
+ * components, tables of chunks and headers of compressed arrays. UINT64_MAX if a component cannot be verified. Reads
+ * the metadata and the tables of frames.
  */
 tenslice_status tenslice_file_verify_scratch(const tenslice_file *file, uint64_t *length);
 
 /**
- * Verifies a component against its digest: reads all its bytes. Exactly one of the counts is 1. Where the digest is
- * one of decoded bytes, as in zTensor 2, and these are stored encoded, see tenslice_component_verify_with.
+ * Verifies a component against its digest. Reads all bytes of the component. Exactly one of the counts in `verified`
+ * is set to 1. If the digest covers the decoded bytes, as in zTensor 2, and the bytes are stored encoded, use
+ * tenslice_component_verify_with.
  *
- * Errors: DIGEST_MISMATCH, INVALID_DIGEST, INVALID_ELEMENT, IN_SHARD, NOT_IN_MEMORY; OUT_OF_SCRATCH where decoding
- * takes memory; NOT_BUILT_IN.
+ * Errors: DIGEST_MISMATCH, INVALID_DIGEST, INVALID_ELEMENT, IN_SHARD, NOT_IN_MEMORY; OUT_OF_SCRATCH if decoding
+ * needs memory; NOT_BUILT_IN.
  */
 tenslice_status tenslice_component_verify(const tenslice_component *component, tenslice_verified *verified,
     tenslice_error *error);
 
 /**
- * Verifies a component as tenslice_component_verify does; where the digest is one of decoded bytes, they are decoded
- * a frame at a time into `scratch` (tenslice_component_verify_scratch). Linear in the bytes that the digest is of.
+ * Verifies a component as tenslice_component_verify does. If the digest covers the decoded bytes, they are decoded
+ * one frame at a time into `scratch` (tenslice_component_verify_scratch). Linear in the bytes that the digest
+ * covers.
  *
- * Errors: those of tenslice_component_verify and of tenslice_component_read_into.
+ * Errors: the errors of tenslice_component_verify and tenslice_component_read_into.
  */
 tenslice_status tenslice_component_verify_with(const tenslice_component *component, const tenslice_decoder *decoder,
     void *scratch, size_t scratch_length, tenslice_verified *verified, tenslice_error *error);
 
 /**
- * Sets `length` to how much scratch memory tenslice_component_verify_with needs: 0 for bytes that are stored as they
- * were digested, else what the largest frame decodes to, at most 16 MiB. UINT64_MAX where it cannot be verified: its
- * bytes are not in memory, the table of frames is invalid, or a digest of that kind is not built in. Linear in that
- * table.
+ * Sets `length` to the number of bytes of scratch memory that tenslice_component_verify_with needs: 0 if the digest
+ * covers the bytes as stored, else the decoded size of the largest frame, at most 16 MiB. UINT64_MAX if the
+ * component cannot be verified: its bytes are not in memory, the table of frames is invalid, or its kind of digest
+ * is not built in. Linear in that table.
  */
 tenslice_status tenslice_component_verify_scratch(const tenslice_component *component, uint64_t *length);
 
 /* ---- Versions ---------------------------------------------------------------------------------------------------- */
 
-/** The ABI version of this header; tenslice_abi_version() returns that of the library. */
+/** The ABI version of this header; tenslice_abi_version() returns the ABI version of the library. */
 #define TENSLICE_ABI_VERSION 1
 
-/** Returns the ABI version that the library was built with. Compare it with TENSLICE_ABI_VERSION. */
+/** Returns the ABI version of the library. Compare it with TENSLICE_ABI_VERSION. */
 uint32_t tenslice_abi_version(void);
 
-/** The version of this header; tenslice_version() returns that of the library. */
+/** The version of this header; tenslice_version() returns the version of the library. */
 #define TENSLICE_VERSION_MAJOR 0
 #define TENSLICE_VERSION_MINOR 1
 #define TENSLICE_VERSION_PATCH 0
@@ -982,7 +1000,7 @@ const char *tenslice_version(void);
 }
 #endif
 
-/* What only one format has. */
+/* Functions for single formats. */
 #include "tenslice/safetensors.h"
 #include "tenslice/gguf.h"
 #include "tenslice/npy.h"

@@ -1,7 +1,6 @@
 /*
- * tenslice.hpp: tenslice.h for C++17 and later. Header-only; nothing is owned, so nothing has to be freed, and
- * nothing is allocated but by text::to_string(). tenslice.h is the manual: lifetimes, threads, what each call
- * costs and how it fails.
+ * tenslice.hpp: a header-only wrapper of tenslice.h for C++17 and later. It owns nothing, so nothing has to be freed.
+ * Only text::to_string() allocates. tenslice.h is the manual: lifetimes, threads, cost and errors of each call.
  *
  *     auto file = tenslice::file::open(data, size);                   // the bytes stay the caller's
  *     if (!file) return fail(file.error());
@@ -10,13 +9,13 @@
  *     auto numbers = file->expect<float>("layer1.weight", {64, 32});  // a span into `data`
  *     if (!numbers) return fail(numbers.error());
  *
- * Calls that can fail return a tenslice::result: std::expected where the standard library has it, else the part
- * of it that is used here, whose value() throws a tenslice::exception (std::expected's has its own) or, without
- * exceptions, aborts. With TENSLICE_THROW defined before the header is included, calls return the value itself,
- * and throw a tenslice::exception.
+ * Calls that can fail return a tenslice::result. This is std::expected if the standard library has it, else a subset
+ * defined here, whose value() throws a tenslice::exception or, without exceptions, aborts. (std::expected throws its
+ * own exception.) If TENSLICE_THROW is defined before the header is included, calls return the value itself, and throw
+ * a tenslice::exception.
  *
- * With C++23's <stdfloat>, std::float16_t and std::bfloat16_t are types of elements; with its <mdspan>, a tensor is
- * seen as a std::mdspan by tensor::mdspan.
+ * With C++23's <stdfloat>, std::float16_t and std::bfloat16_t are element types. With its <mdspan>, tensor::mdspan
+ * returns a tensor as a std::mdspan.
  */
 #ifndef TENSLICE_HPP
 #define TENSLICE_HPP
@@ -66,8 +65,8 @@
 #define TENSLICE_DETAIL_EXCEPTIONS n
 #endif
 
-/* What a call returns, and what is there, differs with the standard, with TENSLICE_THROW and without exceptions: so do
-   the names for the linker, and programs may be put together of parts that were compiled in either way. */
+/* The declarations depend on the standard, on TENSLICE_THROW and on exceptions. So do the linker names: a program may
+   combine parts that were compiled in different ways. */
 #if defined(TENSLICE_THROW)
 #define TENSLICE_DETAIL_RESULT t
 #elif defined(__cpp_lib_expected)
@@ -95,7 +94,7 @@ inline namespace TENSLICE_DETAIL_ABI(TENSLICE_DETAIL_RESULT, TENSLICE_DETAIL_SPA
 #if defined(__cpp_lib_span)
 template <class T> using span = std::span<T>;
 #else
-/** Some objects, one after the other: the part of C++20's std::span that is used here. */
+/** The part of C++20's std::span that is used here. */
 template <class T> class span {
     template <class Range> using data_of = std::remove_pointer_t<decltype(std::data(std::declval<Range &>()))>;
 
@@ -109,7 +108,7 @@ public:
 
     constexpr span() noexcept = default;
     constexpr span(T *data, std::size_t size) noexcept : data_(data), size_(size) {}
-    /** Of an array, a std::array, a std::vector, another span: whatever has data and size. */
+    /** From an array, a std::array, a std::vector, another span: anything that has data and size. */
     template <class Range, class = std::enable_if_t<!std::is_same_v<std::decay_t<Range>, span>
                                                     && std::is_convertible_v<data_of<Range> (*)[], T (*)[]>>>
     constexpr span(Range &&range) noexcept : data_(std::data(range)), size_(std::size(range)) {}
@@ -130,7 +129,7 @@ private:
 };
 #endif
 
-/** Why a call failed: the rule, the part of the file, the byte. 24 bytes, without text of its own. */
+/** An error: the broken rule, the part of the file, the byte. 24 bytes, without text of its own. */
 class error {
 public:
     explicit constexpr error(tenslice_status status, const tenslice_error &details) noexcept
@@ -138,7 +137,7 @@ public:
 
     /** A TENSLICE_ code, from 100 on. */
     constexpr tenslice_status status() const noexcept { return status_; }
-    /** The byte of the file at which the rule is broken; none for the caller's own errors. */
+    /** The offset in the file at which the rule is broken; none for errors of the caller. */
     constexpr std::optional<std::uint64_t> offset() const noexcept
     {
         return details_.offset == UINT64_MAX ? std::nullopt : std::optional<std::uint64_t>(details_.offset);
@@ -146,9 +145,8 @@ public:
     /** The rule in words. */
     const char *what() const noexcept { return tenslice_status_text(status_); }
     /**
-     * The full message, written to `dst` and NUL-terminated: which rule, which tensor, which byte. Names and
-     * numbers are read again from the bytes that the file was opened from. If `dst` is too small, the rule
-     * alone.
+     * The full message, written to `dst` and NUL-terminated: the rule, the tensor, the byte. Names and numbers are
+     * read again from the bytes that the file was opened from. If `dst` is too small, returns only the rule.
      */
     std::string_view explain(span<char> dst, const void *data, std::size_t size) const noexcept
     {
@@ -164,24 +162,24 @@ private:
     tenslice_status status_;
 };
 
-/** What is thrown, with TENSLICE_THROW or by the value() of our own result. (Throwing allocates, as it always does.) */
+/** The exception thrown with TENSLICE_THROW, or by value() of tenslice's own result. (Throwing always allocates.) */
 class exception : public std::exception {
 public:
-    /** With a message of the rule, the part of the file and the byte. */
+    /** With a message that has the rule, the part of the file and the byte. */
     explicit exception(const class error &why) noexcept
         : exception(why, [&](span<char> room) { return why.explain(room, nullptr, 0); })
     {
     }
-    /** With the message that `explain` writes to a span<char>, of which it returns what it wrote. */
+    /** With the message that `explain` writes to a span<char>; `explain` returns the part written. */
     template <class Explain> exception(const class error &why, const Explain &explain) noexcept : why_(why)
     {
         if (std::string_view(explain(span<char>(text_.data(), text_.size()))).data() != text_.data())
             text_[0] = 0;
     }
     /**
-     * The full message where the call that threw could write it: of the bytes that were opened, or of what the file
-     * has instead of the tensor that was asked for. Else the rule, the part of the file and the byte; the rule alone
-     * where that takes more than 511 bytes.
+     * The full message, if the call that threw could read the opened bytes, or knew what the file has instead of the
+     * requested tensor. Otherwise the rule, the part of the file and the byte. If the message exceeds 511 bytes, only
+     * the rule.
      */
     const char *what() const noexcept override { return text_[0] != 0 ? text_.data() : why_.what(); }
     const class error &error() const noexcept { return why_; }
@@ -209,7 +207,7 @@ template <class T> using result = T;
 #elif defined(__cpp_lib_expected)
 template <class T> using result = std::expected<T, error>;
 #else
-/** A value, or why there is none: the part of C++23's std::expected that is used here. */
+/** A value or an error: the part of C++23's std::expected that is used here. */
 template <class T> class result {
     static_assert(std::is_trivially_copyable_v<T> && std::is_trivially_destructible_v<T>, "handles are plain");
 
@@ -222,12 +220,12 @@ public:
 
     constexpr bool has_value() const noexcept { return has_value_; }
     constexpr explicit operator bool() const noexcept { return has_value_; }
-    /** The value; only where there is one. */
+    /** The value. Requires has_value(). */
     constexpr const T &operator*() const noexcept { return value_; }
     constexpr T &operator*() noexcept { return value_; }
     constexpr const T *operator->() const noexcept { return &value_; }
     constexpr T *operator->() noexcept { return &value_; }
-    /** The value, or an exception. */
+    /** Returns the value, or throws. */
     const T &value() const
     {
         if (!has_value_)
@@ -235,7 +233,7 @@ public:
         return value_;
     }
     constexpr T value_or(const T &other) const noexcept { return has_value_ ? value_ : other; }
-    /** Why there is no value; only where there is none. */
+    /** The error. Requires !has_value(). */
     constexpr const error_type &error() const noexcept { return error_; }
 
 private:
@@ -248,7 +246,7 @@ private:
 #endif
 
 namespace detail {
-/** The result of a call that has failed. `explain` is what writes its message where it is thrown: see exception. */
+/** The result of a failed call. `explain` writes the message of the exception, if one is thrown. */
 template <class T, class... Explain> result<T> failure(const error &why, const Explain &...explain)
 {
 #if defined(TENSLICE_THROW)
@@ -263,7 +261,7 @@ template <class T, class... Explain> result<T> failure(const error &why, const E
 #endif
 }
 
-/** The value that a call has set, or why it has not. */
+/** The value that a call has set, or its error. */
 template <class T, class... Explain>
 result<T> finish(tenslice_status status, const tenslice_error &details, const T &value, const Explain &...explain)
 {
@@ -280,8 +278,8 @@ constexpr std::string_view view(const tenslice_str &text) noexcept
 }
 
 /**
- * Takes the front of a string with escapes: what is before the next escape or, where it begins with one, the character
- * that this means, decoded to `room`. Empty after the last.
+ * Takes the front off a string with escapes: the part before the next escape or, if the string begins with an escape,
+ * the decoded character, in `room`. Returns an empty string at the end.
  */
 inline std::string_view split(std::string_view &rest, std::array<char, 8> &room) noexcept
 {
@@ -300,7 +298,7 @@ inline std::string_view split(std::string_view &rest, std::array<char, 8> &room)
     return std::string_view(); /* the bytes have changed since the file was opened */
 }
 
-/** The dtype that elements of type T have in memory; 0 for any other type. */
+/** The dtype of elements of type T; 0 if there is none. */
 template <class T> constexpr std::uint32_t dtype_of() noexcept
 {
     if constexpr (std::is_same_v<T, float>) return TENSLICE_F32;
@@ -321,7 +319,7 @@ template <class T> constexpr std::uint32_t dtype_of() noexcept
     } else return 0;
 }
 
-/** Whether the bits of `stored` are read as T: bool and the 8-bit floats as bytes, 16-bit floats as uint16_t. */
+/** True if T has the bits of `stored`: bool and 8-bit floats are read as bytes, 16-bit floats as uint16_t. */
 template <class T> constexpr bool reads(std::uint32_t stored) noexcept
 {
     if constexpr (std::is_same_v<T, std::uint8_t>)
@@ -331,7 +329,7 @@ template <class T> constexpr bool reads(std::uint32_t stored) noexcept
     else return false;
 }
 
-/** The dtype to ask for where elements that are stored as `stored` are wanted as T; std::byte takes any. */
+/** The dtype to request to read elements of dtype `stored` as T; std::byte accepts any. */
 template <class T> constexpr std::uint32_t dtype_for(std::uint32_t stored) noexcept
 {
     static_assert(dtype_of<T>() != 0 || std::is_same_v<T, std::byte>, "elements cannot be read as this type");
@@ -343,16 +341,15 @@ template <class T> span<const T> elements(const tenslice_bytes &bytes) noexcept
     return span<const T>(static_cast<const T *>(bytes.data), bytes.length / sizeof(T));
 }
 
-/** None where the library says that there is none. */
+/** Nothing for UINT64_MAX, by which the library says that a number is unknown. */
 inline std::optional<std::uint64_t> known(std::uint64_t number) noexcept
 {
     return number == UINT64_MAX ? std::nullopt : std::optional<std::uint64_t>(number);
 }
 
 /**
- * A range that is walked once: over the tensors of a file, the components of a tensor. Kept in a variable, it can
- * be asked by error() whether the walk ended early; that happens only if the bytes have changed since the file
- * was opened.
+ * A single-pass range, such as the tensors of a file or the components of a tensor. Keep it in a variable to call
+ * error() afterwards.
  */
 template <class Cursor, class Handle, class Value, tenslice_status (*Next)(Cursor *, Handle *, tenslice_error *)>
 class range {
@@ -384,7 +381,7 @@ public:
     explicit range(const Cursor &cursor) noexcept : cursor_(cursor) {}
     iterator begin() noexcept { return iterator(this); }
     sentinel end() const noexcept { return sentinel(); }
-    /** Why the walk ended early: the bytes are not what they were when the file was opened. */
+    /** The error, if iteration ended early: the bytes are not in memory, or have changed since opening. */
     std::optional<tenslice::error> error() const noexcept
     {
         if (status_ == TENSLICE_OK || status_ == TENSLICE_END)
@@ -406,24 +403,24 @@ private:
 } // namespace detail
 
 /**
- * A string of a file: tenslice_str. Most stand in the file as they are. JSON may spell characters as escapes: comparing,
- * copying and printing decode them, so that a text is what it means.
+ * A string of a file: tenslice_str. In JSON, a string may spell characters as escapes; comparing, copying and printing
+ * decode them.
  */
 class text {
 public:
     constexpr text() noexcept = default;
     explicit constexpr text(const tenslice_str &handle) noexcept : handle_(handle) {}
 
-    /** Whether characters are spelled as escapes, so that raw() is not what it means. */
+    /** True if the string has escapes, so that raw() is not its decoded text. */
     constexpr bool is_escaped() const noexcept { return handle_.is_escaped != 0; }
-    /** The string in place; none if characters are spelled as escapes. */
+    /** The string in place; none if it has escapes. */
     constexpr std::optional<std::string_view> view() const noexcept
     {
         return is_escaped() ? std::nullopt : std::optional<std::string_view>(raw());
     }
-    /** Its bytes as they are in the file, escapes included. */
+    /** The string's bytes in the file, including escapes. */
     constexpr std::string_view raw() const noexcept { return detail::view(handle_); }
-    /** Its length in bytes, escapes decoded. Linear if there are any. */
+    /** The length in bytes, with escapes decoded. Linear if the string has escapes. */
     std::size_t length() const noexcept
     {
         std::size_t needed = 1;
@@ -431,14 +428,14 @@ public:
             (void)tenslice_str_copy(&handle_, nullptr, 0, &needed);
         return is_escaped() ? needed - 1 : raw().size();
     }
-    /** Writes it to `dst`, escapes decoded, and a NUL: length() + 1 bytes. Nothing is written if `dst` is too small. */
+    /** Writes the decoded string and a NUL to `dst`: length() + 1 bytes. If `dst` is too small, writes nothing. */
     result<std::string_view> copy_to(span<char> dst) const
     {
         std::size_t needed = 1;
         const auto status = tenslice_str_copy(&handle_, dst.data(), dst.size(), &needed);
         return detail::finish(status, detail::no_details, std::string_view(dst.data(), needed - 1));
     }
-    /** A copy of it, escapes decoded. This allocates. */
+    /** A copy of the decoded string. This allocates. */
     std::string to_string() const
     {
         if (!is_escaped())
@@ -462,7 +459,7 @@ public:
     friend bool operator!=(const text &a, const text &b) noexcept { return !(a == b); }
     friend bool operator!=(std::string_view a, const text &b) noexcept { return !(b == a); }
 
-    /** Prints it, escapes decoded. The width of the stream applies where view() has a value. */
+    /** Prints the decoded string. The width of the stream applies only if view() has a value. */
     template <class Traits>
     friend std::basic_ostream<char, Traits> &operator<<(std::basic_ostream<char, Traits> &out, const text &text)
     {
@@ -483,7 +480,7 @@ private:
         for (auto part = detail::split(rest, room); !part.empty(); part = detail::split(rest, room))
             call(part);
     }
-    /** Where both have escapes. */
+    /** Compares two strings that both have escapes. */
     bool means_same_as(const text &other) const noexcept
     {
         std::array<char, 8> room_a, room_b;
@@ -514,9 +511,9 @@ public:
     /** A TENSLICE_VALUE_ code. */
     std::uint32_t kind() const noexcept { return handle_.kind; }
     /**
-     * The value as a std::uint64_t or std::int64_t, a double, a bool, a text or a std::string_view; none where it is of
-     * another kind, or does not fit. A double is no integer, and an integer no double. A std::string_view is that of a
-     * text in place, or of a byte string: there is none of a text with escapes.
+     * The value as a std::uint64_t, std::int64_t, double, bool, text or std::string_view; none if it is of another
+     * kind, or does not fit. Integers and doubles are not converted. A std::string_view is a byte string, or a text in
+     * place; none for a text with escapes.
      */
     template <class T> std::optional<T> as() const noexcept
     {
@@ -525,7 +522,7 @@ public:
                 return handle_.magnitude;
         } else if constexpr (std::is_same_v<T, std::int64_t>) {
             const std::uint64_t most = handle_.negative != 0 ? std::uint64_t{1} << 63 : INT64_MAX;
-            /* The magnitude of -2^64 is stored as 0: no other negative integer has that. */
+            /* The magnitude of -2^64 is stored as 0; no other negative integer has magnitude 0. */
             const bool fits = handle_.magnitude <= most && (handle_.negative == 0 || handle_.magnitude != 0);
             if (kind() == TENSLICE_VALUE_INTEGER && fits) {
                 if (handle_.negative == 0)
@@ -548,7 +545,7 @@ public:
         }
         return std::nullopt;
     }
-    /** The values inside a list, a map, a tagged value; an error for any other kind. */
+    /** The values inside a list, a map or a tagged value; an error for any other kind. */
     result<attributes> items() const;
     const tenslice_value &handle() const noexcept { return handle_; }
 
@@ -599,7 +596,7 @@ inline tenslice_status get(const tenslice_cursor *all, std::string_view key, tex
 }
 } // namespace detail
 
-/** An attribute: a key, whose kind is 0 where the values are those of a list, and a value. */
+/** An attribute: a key and a value. The kind of the key is 0 for the values of a list. */
 struct attribute {
     explicit attribute(const detail::pair &pair) noexcept : key(pair.key), value(pair.value) {}
 
@@ -612,14 +609,14 @@ struct extent {
 };
 
 /**
- * The attributes of a file or a tensor, or the values inside one of them; to be walked once, while get() finds what has
- * not been walked over. Keys are looked for from the start: that is linear in the bytes before the attribute.
+ * The attributes of a file or a tensor, or the values inside an attribute. A single-pass range; get() searches only
+ * what iteration has not passed, in time that is linear in the bytes before the attribute.
  */
 class attributes : public detail::range<tenslice_cursor, detail::pair, attribute, detail::next_pair> {
 public:
     using range::range;
 
-    /** How many are left, where the file states it without a walk over them: in GGUF. */
+    /** The number of values left, if the file states it: only in GGUF. */
     std::optional<std::uint64_t> length() const noexcept
     {
         std::uint64_t length = 0;
@@ -627,8 +624,8 @@ public:
         return status == TENSLICE_OK ? std::optional<std::uint64_t>(length) : std::nullopt;
     }
     /**
-     * Where in the file those of a list are that are left: what to fetch where iterating ends with NOT_IN_MEMORY. Empty
-     * where they are in memory whatever was fetched: in all formats but GGUF.
+     * The place in the file of the remaining values of a list: the range to fetch if iteration ends with NOT_IN_MEMORY.
+     * None if the values are always in memory, as in all formats except GGUF.
      */
     std::optional<tenslice::extent> extent() const noexcept
     {
@@ -636,7 +633,7 @@ public:
         const auto status = tenslice_attributes_extent(&cursor(), &extent.offset, &extent.length);
         return status == TENSLICE_OK ? std::optional<tenslice::extent>(extent) : std::nullopt;
     }
-    /** The first value of that key. */
+    /** The first value with that key. */
     result<tenslice::value> get(std::string_view key) const
     {
         tenslice_value found{};
@@ -646,8 +643,8 @@ public:
         return detail::finish(status, why, tenslice::value(found));
     }
     /**
-     * The first value of that key, which must be one: a std::uint64_t or std::int64_t, a double, a bool, a text. An
-     * error where there is no such key, where the value is of another kind, and where it does not fit.
+     * The first value with that key, as a std::uint64_t, std::int64_t, double, bool or text. An error if the key is
+     * missing, or if the value is of another kind or does not fit.
      */
     template <class T> result<T> get(std::string_view key) const
     {
@@ -677,13 +674,13 @@ public:
         (void)tenslice_component_get_info(&handle_, &info);
         return info;
     }
-    /** What it is to its tensor: "data", "values", "indices", ... */
+    /** The role in its tensor: "data", "values", "indices", ... */
     std::string_view role() const noexcept { return detail::view(info().role); }
     std::uint32_t dtype() const noexcept { return info().dtype; }
 
-    /** Its bytes as they are in the file, without a copy; an error where they are stored encoded. */
+    /** The component's bytes in the file, without a copy; an error if they are stored encoded. */
     result<span<const std::byte>> bytes() const { return get<std::byte>(TENSLICE_ANY); }
-    /** Its bytes as they are stored, possibly encoded. */
+    /** The component's bytes as stored, possibly encoded. */
     result<span<const std::byte>> stored() const
     {
         tenslice_bytes bytes{};
@@ -691,12 +688,12 @@ public:
         const auto status = tenslice_component_stored(&handle_, &bytes, &why);
         return detail::finish(status, why, detail::elements<std::byte>(bytes));
     }
-    /** Its elements, without a copy: of this type, in this machine's byte order, aligned; else an error. */
+    /** The elements, without a copy. An error unless they are of type T, in this machine's byte order, and aligned. */
     template <class T> result<span<const T>> as() const
     {
         return get<T>(detail::dtype_for<T>(dtype()));
     }
-    /** Decodes it to `dst` and returns the number of bytes. If `decoder` is null, the built-in decoders are used. */
+    /** Decodes the component to `dst` and returns the number of bytes. A null `decoder` selects the built-in ones. */
     result<std::uint64_t> read_into(span<std::byte> dst, const tenslice_decoder *decoder = nullptr) const
     {
         std::uint64_t length = 0;
@@ -704,7 +701,7 @@ public:
         const auto status = tenslice_component_read_into(&handle_, decoder, dst.data(), dst.size(), &length, &why);
         return detail::finish(status, why, length);
     }
-    /** What can be done with it here and now: TENSLICE_CAP_ flags. */
+    /** The operations that are possible now, in this build: TENSLICE_CAP_ flags. */
     std::uint32_t caps() const noexcept
     {
         std::uint32_t caps = 0;
@@ -712,7 +709,7 @@ public:
         return caps;
     }
     /**
-     * Reads a range of what read_into writes, from byte `offset` on: as many bytes as `dst` has. `scratch` has
+     * Reads a range of the decoded bytes, starting at byte `offset`, and fills `dst`. `scratch` has
      * range_scratch_length() bytes.
      */
     result<span<std::byte>> read_range(std::uint64_t offset, span<std::byte> dst, span<std::byte> scratch = {},
@@ -723,14 +720,14 @@ public:
                                                           scratch.data(), scratch.size(), &why);
         return detail::finish(status, why, dst);
     }
-    /** How much scratch memory read_range needs at most; none where no range can be read. */
+    /** The most scratch memory that read_range needs, in bytes; none if no range can be read. */
     std::optional<std::uint64_t> range_scratch_length() const noexcept
     {
         std::uint64_t length = UINT64_MAX;
         (void)tenslice_component_range_scratch(&handle_, &length);
         return detail::known(length);
     }
-    /** Compares it with its digest: one of the counts is 1. `scratch` has verify_scratch_length() bytes. */
+    /** Verifies the digest: one of the returned counts is 1. `scratch` has verify_scratch_length() bytes. */
     result<tenslice_verified> verify(span<std::byte> scratch = {}, const tenslice_decoder *decoder = nullptr) const
     {
         tenslice_verified verified{};
@@ -740,21 +737,21 @@ public:
             tenslice_component_verify_with(&handle_, decoder, scratch.data(), scratch.size(), &verified, &why);
         return detail::finish(status, why, verified);
     }
-    /** How much scratch memory verify needs; none where it cannot be verified. */
+    /** The scratch memory that verify needs, in bytes; none if the component cannot be verified. */
     std::optional<std::uint64_t> verify_scratch_length() const noexcept
     {
         std::uint64_t length = UINT64_MAX;
         (void)tenslice_component_verify_scratch(&handle_, &length);
         return detail::known(length);
     }
-    /** The name of the file that its bytes are in, where that is another one, a shard; empty where it is not. */
+    /** The name of the shard, if the component's bytes are in another file; otherwise empty. */
     std::string_view shard() const noexcept
     {
         tenslice_str shard{};
         (void)tenslice_component_shard(&handle_, &shard);
         return detail::view(shard);
     }
-    /** This component over all bytes of the shard that it is in, whose size and digest the caller has checked. */
+    /** This component over all bytes of its shard. The caller has checked the shard's size and digest. */
     result<component> with_shard(span<const std::byte> shard) const
     {
         tenslice_component bound{};
@@ -762,7 +759,7 @@ public:
         const auto status = tenslice_component_with_shard(&handle_, shard.data(), shard.size(), &bound, &why);
         return detail::finish(status, why, component(bound));
     }
-    /** This component over bytes that the caller has read from the place that info() states. */
+    /** This component over bytes that the caller has read from the place given by info(). */
     result<component> with_bytes(span<const std::byte> bytes) const
     {
         tenslice_component bound{};
@@ -788,15 +785,15 @@ using component_range = detail::range<tenslice_cursor, tenslice_component, compo
 
 /** The type of the blocks of a quantized tensor. */
 struct block_type {
-    /** Its number in ggml, such as 12 for Q4_K. */
+    /** The type's number in ggml, such as 12 for Q4_K. */
     std::uint32_t number;
-    /** How many elements and how many bytes a block has. */
+    /** The numbers of elements and of bytes in a block. */
     std::uint64_t elements, bytes;
 };
 
 /**
- * Lengths or indices as an argument: in braces, as in {64, 32}, or whatever has data and size, such as a std::vector of
- * std::uint64_t. Refers to them, so that it is nothing to keep.
+ * Lengths or indices as an argument: a list such as {64, 32}, or anything that has data and size, such as a std::vector
+ * of std::uint64_t. It refers to the numbers, so do not store it.
  */
 class numbers {
     template <class Range> using data_of = decltype(std::data(std::declval<const Range &>()));
@@ -807,15 +804,15 @@ public:
     constexpr numbers(const Range &range) noexcept : numbers(std::data(range), std::size(range))
     {
     }
-    /** In place of a shape: any will do. */
+    /** Any shape. */
     static constexpr numbers any_shape() noexcept { return numbers(nullptr, TENSLICE_ANY_SHAPE); }
-    /** The same lengths, as the shape of elements that are expected in column-major order. */
+    /** The same lengths, as an expected shape in column-major order. */
     constexpr numbers column_major() const noexcept { return numbers(data_, size_, TENSLICE_COLUMN_MAJOR); }
 
     constexpr const std::uint64_t *data() const noexcept { return data_; }
     /** TENSLICE_ANY_SHAPE for any shape. */
     constexpr std::size_t size() const noexcept { return size_; }
-    /** TENSLICE_COLUMN_MAJOR, or 0 for row-major order: a part of the dtype that is expected. */
+    /** TENSLICE_COLUMN_MAJOR, or 0 for row-major order: a flag in the expected dtype. */
     constexpr std::uint32_t order() const noexcept { return order_; }
 
 private:
@@ -829,15 +826,14 @@ private:
     std::uint32_t order_;
 };
 
-/** A shape that is expected of elements in column-major order: expect<float>("w", column_major({64, 32})). */
+/** An expected shape in column-major order: expect<float>("w", column_major({64, 32})). */
 constexpr numbers column_major(const numbers &shape) noexcept { return shape.column_major(); }
 
-/** In place of a shape that is expected: any will do. */
+/** Accepts any shape. */
 inline constexpr numbers any_shape = numbers::any_shape();
 
 /**
- * The lengths of the dimensions of a tensor, in the order of the file. They are read from there, each of them past
- * those before it.
+ * The lengths of the dimensions of a tensor, in file order. Each access parses the file up to that length.
  */
 class shape {
 public:
@@ -868,7 +864,7 @@ public:
     explicit shape(const tenslice_tensor &tensor) noexcept : tensor_(tensor), rank_(tenslice_tensor_rank(&tensor)) {}
     std::size_t size() const noexcept { return rank_; }
     bool empty() const noexcept { return rank_ == 0; }
-    /** 0 past the last. */
+    /** The length of a dimension; 0 past the last. */
     std::uint64_t operator[](std::size_t i) const noexcept
     {
         return i < rank_ ? tenslice_tensor_dimension(&tensor_, static_cast<std::uint32_t>(i)) : 0;
@@ -876,7 +872,7 @@ public:
     iterator begin() const noexcept { return iterator(this, 0); }
     iterator end() const noexcept { return iterator(this, rank_); }
 
-    /** As in tensor.shape() == tenslice::numbers{64, 32}. */
+    /** For example, tensor.shape() == tenslice::numbers{64, 32}. */
     friend bool operator==(const shape &a, const numbers &b) noexcept
     {
         return b.size() == TENSLICE_ANY_SHAPE
@@ -915,7 +911,7 @@ inline tenslice_status next_item(sparse_cursor *cursor, sparse_item *item, tensl
     return tenslice_sparse_next(&cursor->values, cursor->index.data(), cursor->index.size(), &item->bytes, why);
 }
 
-/** Of this machine. */
+/** The byte order of this machine. */
 inline std::uint32_t byte_order() noexcept
 {
     const std::uint16_t one = 1;
@@ -933,7 +929,7 @@ struct sparse_value {
     {
     }
 
-    /** The value; none where it is of another type, or in the other byte order. */
+    /** The value; none if it is of another type, or in the other byte order. */
     template <class T> std::optional<T> as() const noexcept
     {
         T value{};
@@ -944,9 +940,9 @@ struct sparse_value {
         return value;
     }
 
-    /** Its index in each dimension, until the next value is read. */
+    /** The index in each dimension; valid until the next value is read. */
     span<const std::uint64_t> index;
-    /** As stored, at any address. */
+    /** The value as stored, at any address. */
     span<const std::byte> bytes;
     /** A TENSLICE_ code. */
     std::uint32_t dtype;
@@ -954,13 +950,13 @@ struct sparse_value {
     std::uint32_t byte_order;
 };
 
-/** The values of a sparse tensor, its indices checked, in stored order; to be walked once: tenslice_sparse. */
+/** The values of a sparse tensor with checked indices, in stored order: tenslice_sparse. A single-pass range. */
 class sparse_values
     : public detail::range<detail::sparse_cursor, detail::sparse_item, sparse_value, detail::next_item> {
 public:
     using range::range;
 
-    /** How many values there are, of which type, and what the check has found. */
+    /** The number of values, their type, and the results of the check. */
     tenslice_sparse_info info() const noexcept
     {
         tenslice_sparse_info info{};
@@ -983,14 +979,14 @@ public:
         return info;
     }
     text name() const noexcept { return text(tenslice_tensor_name(&handle_)); }
-    /** A TENSLICE_ code; 0 where it is not known. */
+    /** A TENSLICE_ code; 0 if unknown. */
     std::uint32_t dtype() const noexcept { return tenslice_tensor_dtype(&handle_); }
     const char *dtype_name() const noexcept { return tenslice_dtype_name(dtype()); }
-    /** The type as an NPY, NPZ or Blosc2 file spells it, in the file's bytes; empty where there is none. */
+    /** The type as an NPY, NPZ or Blosc2 file spells it, in place; empty if the file states none. */
     std::string_view stated_type() const noexcept { return detail::view(tenslice_tensor_stated_type(&handle_)); }
     /**
-     * What the elements are; with `dst`, also the lengths of the dimensions. Of a compressed entry of an NPZ archive, this
-     * decodes the header into `scratch`: describe_scratch() bytes. For any other tensor it needs none.
+     * Describes the elements; with `dst`, also writes the lengths of the dimensions. For a compressed entry of an NPZ
+     * archive, this decodes the header into `scratch`: describe_scratch() bytes. Other tensors need no scratch memory.
      */
     result<tenslice_described> describe(span<std::byte> scratch = {}, span<std::uint64_t> dst = {},
                                         const tenslice_decoder *decoder = nullptr) const
@@ -1002,7 +998,7 @@ public:
                                                      dst.size(), &described, &why);
         return detail::finish(status, why, described);
     }
-    /** How much scratch memory describe needs. */
+    /** The scratch memory that describe needs, in bytes. */
     result<std::uint64_t> describe_scratch(const tenslice_decoder *decoder = nullptr) const
     {
         std::uint64_t length = 0;
@@ -1011,13 +1007,13 @@ public:
         return detail::finish(status, why, length);
     }
     std::uint32_t rank() const noexcept { return tenslice_tensor_rank(&handle_); }
-    /** The product of the dimensions; none where it exceeds 64 bits, which a sparse tensor's may. */
+    /** The product of the dimensions; none if it exceeds 64 bits, as for some sparse tensors. */
     std::optional<std::uint64_t> elements() const noexcept { return detail::known(tenslice_tensor_elements(&handle_)); }
-    /** How its components make it up, a TENSLICE_LAYOUT_ code. */
+    /** The layout, which says how the components form the tensor: a TENSLICE_LAYOUT_ code. */
     std::uint32_t layout() const noexcept { return tenslice_tensor_layout(&handle_); }
     std::string_view layout_name() const noexcept { return detail::view(info().layout_name); }
 
-    /** Why its elements cannot be read, if it has TENSLICE_WARNING_UNREADABLE_TENSOR: each call that reads them fails so. */
+    /** The error of every call that reads the elements, if the tensor has TENSLICE_WARNING_UNREADABLE_TENSOR. */
     std::optional<error> problem() const noexcept
     {
         tenslice_error why = detail::no_details;
@@ -1025,10 +1021,10 @@ public:
         return status == TENSLICE_OK ? std::nullopt : std::optional<error>(error(status, why));
     }
 
-    /** The dimensions, in the order of the file. */
+    /** The dimensions, in file order. */
     class shape shape() const noexcept { return tenslice::shape(handle_); }
 
-    /** Writes the dimensions, in the order of the file, to `dst`. */
+    /** Writes the dimensions, in file order, to `dst`. */
     result<span<std::uint64_t>> shape(span<std::uint64_t> dst) const
     {
         std::uint32_t rank = 0;
@@ -1042,7 +1038,7 @@ public:
         return detail::finish(status, detail::no_details, status == TENSLICE_OK ? dst.first(rank()) : dst);
     }
 
-    /** The elements of a dense tensor, without a copy: of this type, in this machine's byte order, aligned. */
+    /** The elements of a dense tensor, without a copy: of type T, in this machine's byte order, aligned. */
     template <class T> result<span<const T>> as() const
     {
 #if defined(TENSLICE_THROW)
@@ -1054,12 +1050,12 @@ public:
         return all->template as<T>();
 #endif
     }
-    /** The bytes of a dense tensor as they are in the file, without a copy. */
+    /** The bytes of a dense tensor in the file, without a copy. */
     result<span<const std::byte>> bytes() const { return expect<std::byte>(); }
     /**
-     * The elements of a dense tensor, without a copy: of this type, as as() has them, and of this shape, as in
-     * expect<float>({64, 32}); any shape where it is left out. As std::byte, elements of any type. With a shape, in
-     * row-major order; in the other with column_major({64, 32}).
+     * The elements of a dense tensor, as by as(), if the tensor has this shape: expect<float>({64, 32}). The default is
+     * any shape. std::byte accepts elements of any type. A shape requires row-major order, or column-major order as in
+     * column_major({64, 32}).
      */
     template <class T> result<span<const T>> expect(const numbers &shape = any_shape) const
     {
@@ -1068,7 +1064,7 @@ public:
         const auto status = expect_bytes(detail::dtype_for<T>(dtype()), shape, bytes, why);
         return detail::finish(status, why, detail::elements<T>(bytes));
     }
-    /** Its bytes, where the elements are of that dtype, a TENSLICE_ code, in this machine's byte order, aligned. */
+    /** The bytes, if the elements have that dtype (a TENSLICE_ code), are in this machine's byte order, and aligned. */
     result<span<const std::byte>> expect(std::uint32_t dtype, const numbers &shape = any_shape) const
     {
         tenslice_bytes bytes{};
@@ -1078,8 +1074,8 @@ public:
     }
 #if defined(__cpp_lib_mdspan)
     /**
-     * The elements of a dense tensor of that rank, without a copy, in row-major or column-major order as they are: of
-     * this type, in this machine's byte order, aligned. WRONG_RANK where it has another number of dimensions.
+     * The elements of a dense tensor of that rank, without a copy, in their own order, row-major or column-major. They
+     * must be of type T, in this machine's byte order, and aligned. WRONG_RANK if the rank differs.
      */
     template <class T, std::size_t Rank>
     result<std::mdspan<const T, std::dextents<std::uint64_t, Rank>, std::layout_stride>> mdspan() const
@@ -1098,12 +1094,12 @@ public:
         if (status != TENSLICE_OK)
             return detail::failure<view>(error(status, why));
         for (auto &step : steps)
-            step = std::max(step, std::uint64_t{1}); /* 0 in a tensor without elements, which a layout must not have */
+            step = std::max(step, std::uint64_t{1}); /* a tensor without elements has 0, which a layout must not have */
         const std::layout_stride::mapping<extents> mapping(extents(lengths), steps);
         return view(static_cast<const T *>(bytes.data), mapping);
     }
 #endif
-    /** The component that holds a dense tensor. */
+    /** The component of a dense tensor. */
     result<component> data() const
     {
         tenslice_component found{};
@@ -1111,7 +1107,7 @@ public:
         const auto status = tenslice_tensor_data(&handle_, &found, &why);
         return detail::finish(status, why, component(found));
     }
-    /** The first component of that role. */
+    /** The first component with that role. */
     result<component> find(std::string_view role) const
     {
         tenslice_component found{};
@@ -1119,14 +1115,14 @@ public:
         const auto status = tenslice_tensor_component(&handle_, role.data(), role.size(), &found, &why);
         return detail::finish(status, why, component(found));
     }
-    /** The components, in the order of the file; to be walked once. */
+    /** The components, in file order. A single-pass range. */
     component_range components() const noexcept
     {
         tenslice_cursor cursor{};
         (void)tenslice_tensor_components(&handle_, &cursor);
         return component_range(cursor);
     }
-    /** The attributes, in the order of the file. */
+    /** The attributes, in file order. */
     class attributes attributes() const noexcept
     {
         tenslice_cursor cursor{};
@@ -1134,11 +1130,11 @@ public:
         return tenslice::attributes(cursor);
     }
 
-    /** How many bytes read_into writes; none where the file does not say. */
+    /** The number of bytes that read_into writes; none if the file does not state it. */
     std::optional<std::uint64_t> dense_length() const noexcept { return length(&handle_, true); }
-    /** How much scratch memory read_into needs; none where the file does not say. */
+    /** The scratch memory that read_into needs, in bytes; none if the file does not state it. */
     std::optional<std::uint64_t> scratch_length() const noexcept { return length(&handle_, false); }
-    /** Writes the tensor as a dense array, whatever its layout, encoding or byte order; the number of bytes. */
+    /** Writes the tensor of any layout, encoding or byte order as a dense array. Returns the number of bytes. */
     result<std::uint64_t> read_into(span<std::byte> dst, span<std::byte> scratch = {},
                                     const tenslice_decoder *decoder = nullptr) const
     {
@@ -1150,8 +1146,8 @@ public:
     }
 
     /**
-     * Reads elements of a dense tensor, or of one in quantized blocks, as float, from number `first` on: as many as
-     * `dst` has. A library that was built without `dequantize` lacks it.
+     * Reads elements of a dense or quantized tensor as float, starting with number `first`, and fills `dst`. Missing in
+     * libraries built without `dequantize`.
      */
     result<span<float>> read_f32(std::uint64_t first, span<float> dst) const
     {
@@ -1160,8 +1156,8 @@ public:
         return detail::finish(status, why, dst);
     }
     /**
-     * Reads the whole tensor as float, whatever its layout and encoding; what was written of `dst`. A library that was
-     * built without `dequantize` lacks it.
+     * Reads the whole tensor of any layout and encoding as float. Returns the part of `dst` that was written. Missing
+     * in libraries built without `dequantize`.
      */
     result<span<float>> read_f32_into(span<float> dst, span<std::byte> scratch = {},
                                       const tenslice_decoder *decoder = nullptr) const
@@ -1172,7 +1168,7 @@ public:
                                                           scratch.size(), &count, &why);
         return detail::finish(status, why, status == TENSLICE_OK ? dst.first(static_cast<std::size_t>(count)) : dst);
     }
-    /** How many bytes of scratch memory read_f32_into needs; none where the file does not say. */
+    /** The scratch memory that read_f32_into needs, in bytes; none if the file does not state it. */
     std::optional<std::uint64_t> f32_scratch_length() const noexcept
     {
         std::uint64_t length = UINT64_MAX;
@@ -1180,9 +1176,9 @@ public:
         return detail::known(length);
     }
     /**
-     * The values of a sparse tensor, whose indices are checked first. `index`, which has an element for each dimension,
-     * is where the index of a value is written. `scratch`, for values that are stored encoded, has scratch_length()
-     * bytes, and stays in place as long as they are read.
+     * Checks the indices of a sparse tensor, and returns its values. The index of each value is written to `index`,
+     * which has an element for each dimension. `scratch`, for encoded values, has scratch_length() bytes, and stays in
+     * place as long as the values are read.
      */
     result<sparse_values> sparse(span<std::uint64_t> index, span<std::byte> scratch = {},
                                  const tenslice_decoder *decoder = nullptr) const
@@ -1204,7 +1200,7 @@ public:
         }
         return detail::finish(status, why, sparse_values(cursor));
     }
-    /** The type of its blocks, where it is quantized. A library that was built without GGUF lacks it. */
+    /** The type of the blocks of a quantized tensor. Missing in libraries built without GGUF. */
     std::optional<block_type> block() const noexcept
     {
         block_type block{};
@@ -1233,7 +1229,7 @@ private:
 using tensor_range = detail::range<tenslice_cursor, tenslice_tensor, tensor, tenslice_tensors_next>;
 
 namespace detail {
-/** The message of an error of find or expect, written to `dst`; the rule alone where `dst` is too small. */
+/** The message of an error of find or expect, written to `dst`; only the rule if `dst` is too small. */
 inline std::string_view explain(const tenslice_file *file, const error &why, span<char> dst, std::string_view name,
                                 std::uint32_t dtype, const numbers &shape) noexcept
 {
@@ -1243,7 +1239,7 @@ inline std::string_view explain(const tenslice_file *file, const error &why, spa
     return status == TENSLICE_OK ? std::string_view(dst.data(), needed - 1) : std::string_view(why.what());
 }
 
-/** The result of a look-up by name; the message of what is thrown says what the file has instead. */
+/** The result of a look-up by name. The message of an exception says what the file has instead. */
 inline result<tensor> found(tenslice_status status, const tenslice_error &why, const tenslice_tensor &handle,
                             const tenslice_file *file, std::string_view name)
 {
@@ -1252,7 +1248,7 @@ inline result<tensor> found(tenslice_status status, const tenslice_error &why, c
     });
 }
 
-/** The elements of the tensor that a look-up has found, or its error. Without a `dtype`, it is that of T. */
+/** The elements of the tensor that a look-up has found, or the error. The default `dtype` is T's. */
 template <class T>
 result<span<const T>> expected(tenslice_status status, tenslice_error &why, const tenslice_tensor &handle,
                                std::optional<std::uint32_t> dtype, const numbers &shape, const tenslice_file *file,
@@ -1270,14 +1266,14 @@ result<span<const T>> expected(tenslice_status status, tenslice_error &why, cons
 } // namespace detail
 
 /**
- * Which tensor has which name: tenslice_index. The words that it was made in, and what the file was opened from, stay the
- * caller's, where they are.
+ * A name-to-tensor index: tenslice_index. The words that it was made in, and what the file was opened from, belong to
+ * the caller and stay in place.
  */
 class index {
 public:
     index(const tenslice_index &handle, const tenslice_file &file) noexcept : handle_(handle), file_(file) {}
 
-    /** The first tensor of that name: file::find, in time that hardly depends on how many there are. */
+    /** The first tensor of that name: file::find, in time that hardly depends on the number of tensors. */
     result<tensor> find(std::string_view name) const
     {
         tenslice_tensor found{};
@@ -1285,7 +1281,7 @@ public:
         const auto status = lookup(name, found, why);
         return detail::found(status, why, found, &file_, name);
     }
-    /** The elements of a tensor: file::expect, in time that hardly depends on how many tensors there are. */
+    /** The elements of a tensor: file::expect, in time that hardly depends on the number of tensors. */
     template <class T> result<span<const T>> expect(std::string_view name, const numbers &shape = any_shape) const
     {
         tenslice_tensor found{};
@@ -1293,7 +1289,7 @@ public:
         const auto status = lookup(name, found, why);
         return detail::expected<T>(status, why, found, std::nullopt, shape, &file_, name);
     }
-    /** The bytes of a tensor of that dtype. */
+    /** The bytes of a tensor with that dtype. */
     result<span<const std::byte>> expect(std::string_view name, std::uint32_t dtype,
                                          const numbers &shape = any_shape) const
     {
@@ -1322,7 +1318,7 @@ inline tenslice_status next_shard(tenslice_cursor *cursor, tenslice_ztensor2_sha
 }
 } // namespace detail
 
-/** A file that has bytes of components, as a zTensor 2 file lists it: tenslice_ztensor2_shard. */
+/** Another file with bytes of components, as listed in a zTensor 2 file: tenslice_ztensor2_shard. */
 struct ztensor2_shard {
     explicit ztensor2_shard(const tenslice_ztensor2_shard &shard) noexcept
         : name(detail::view(shard.name)), size(shard.size), digest(detail::view(shard.digest))
@@ -1331,9 +1327,9 @@ struct ztensor2_shard {
 
     /** The reference implementation looks for shard NAME of model.zt at model-NAME.zt. */
     std::string_view name;
-    /** In bytes. */
+    /** The size in bytes. */
     std::uint64_t size;
-    /** Of all bytes of the shard. */
+    /** The digest of all bytes of the shard. */
     std::string_view digest;
 };
 
@@ -1363,12 +1359,12 @@ using gguf_info_range =
 using tens_chunk_range =
     detail::range<tenslice_cursor, tenslice_tens_chunk, tenslice_tens_chunk, detail::next_tens_chunk>;
 
-/** What only a TENS file has. A library that was built without TENS lacks it. */
+/** The properties that only a TENS file has. Missing in libraries built without TENS. */
 class tens {
 public:
     explicit tens(const tenslice_file &file) noexcept : file_(file) {}
 
-    /** A dimension; 0 varies fastest. */
+    /** A dimension; the index of dimension 0 varies fastest. */
     result<tenslice_tens_dimension> dimension(std::uint32_t i) const
     {
         tenslice_tens_dimension dimension{};
@@ -1376,7 +1372,7 @@ public:
         const auto status = tenslice_tens_get_dimension(&file_, i, &dimension);
         return detail::finish(status, detail::no_details, dimension);
     }
-    /** The chunks, in the order of the file; to be walked once. */
+    /** The chunks, in file order. A single-pass range. */
     tens_chunk_range chunks() const noexcept
     {
         tenslice_cursor cursor{};
@@ -1385,7 +1381,7 @@ public:
     }
     /**
      * Writes the permutation of the symmetry in the chunk at that offset: for each position, the dimension whose index
-     * moves there. `dst` has as many numbers as the tensor has dimensions; what more it has is left alone.
+     * moves there. `dst` has at least as many numbers as the tensor has dimensions; the rest is unchanged.
      */
     result<span<std::uint32_t>> permutation(std::uint64_t offset, span<std::uint32_t> dst) const
     {
@@ -1394,8 +1390,8 @@ public:
         return detail::finish(status, why, dst);
     }
     /**
-     * The bytes of an element as they are in the file, at any address; empty for a 0 of which nothing is stored, where
-     * the file has pairs of index and value. Reads all pairs: tensor::sparse is for many elements.
+     * The bytes of an element in the file, at any address. If the file has pairs of index and value, they are empty for
+     * a 0 that is not stored, and each call reads all pairs: use tensor::sparse for many elements.
      */
     result<span<const std::byte>> element(const numbers &index) const
     {
@@ -1410,14 +1406,14 @@ private:
 };
 
 /**
- * A tensor train of a BLZ file, to compute with: tenslice_train. What the file was opened from, and the cores, stay in
- * place. `scratch` has as many bytes as scratch_lengths() says. A library that was built without BLZ lacks it.
+ * A tensor train of a BLZ file, to compute with: tenslice_train. The source of the file, and the cores, stay in place.
+ * `scratch` has as many bytes as scratch_lengths() returns. Missing in libraries built without BLZ.
  */
 class train {
 public:
     explicit train(const tenslice_train &handle) noexcept : handle_(handle) {}
 
-    /** How many bytes of scratch memory each call needs. */
+    /** The scratch memory that each call needs, in bytes. */
     tenslice_blz_scratch scratch_lengths() const noexcept
     {
         tenslice_blz_scratch lengths{};
@@ -1435,8 +1431,8 @@ public:
         return detail::finish(status, why, std::complex<double>(parts[0], parts[1]));
     }
     /**
-     * Writes the elements whose indices match `fixed`, where UINT64_MAX, or no number at all, selects all of a
-     * dimension: row-major, as double or std::complex<double>; the number of bytes.
+     * Writes the elements whose indices match `fixed`, row-major, as double or std::complex<double>. UINT64_MAX, or a
+     * missing number, selects all indices of a dimension. Returns the number of bytes.
      */
     result<std::uint64_t> slice(const numbers &fixed, span<std::byte> dst, span<std::byte> scratch) const
     {
@@ -1446,7 +1442,7 @@ public:
                                                scratch.data(), scratch.size(), &written, &why);
         return detail::finish(status, why, written);
     }
-    /** The sum of all elements, whose real part is std::ldexp(real, exponent). */
+    /** The sum of all elements; its real part is std::ldexp(real, exponent). */
     result<tenslice_scaled> sum(span<std::byte> scratch) const
     {
         tenslice_scaled sum{};
@@ -1471,7 +1467,7 @@ public:
                                                nullptr, &why);
         return detail::finish(status, why, inner);
     }
-    /** How much scratch memory inner needs; none for a train of another shape or type. */
+    /** The scratch memory that inner needs, in bytes; none for a train of another shape or type. */
     std::optional<std::uint64_t> inner_scratch_length(const train &other) const noexcept
     {
         tenslice_scaled inner{};
@@ -1485,14 +1481,14 @@ private:
     tenslice_train handle_;
 };
 
-/** How many bytes b2nd::read_region writes, and how many of scratch memory it needs. */
+/** The number of bytes that b2nd::read_region writes, and the scratch memory that it needs, in bytes. */
 struct region_lengths {
     std::uint64_t length, scratch;
 };
 
 /**
- * What only a Blosc2 frame has: chunks, and regions that are decoded by themselves. A region is given by the index in
- * each dimension at which it begins, and the one before which it ends. A library that was built without b2nd lacks it.
+ * The properties that only a Blosc2 frame has: chunks, and regions that can be decoded alone. For each dimension, a
+ * region has the index of its first element, and the index after its last. Missing in libraries built without b2nd.
  */
 class b2nd {
 public:
@@ -1510,7 +1506,7 @@ public:
     /** Writes the shape of the blocks of a chunk to `dst`. */
     result<span<std::uint64_t>> block_shape(span<std::uint64_t> dst) const { return write_shape(1, dst); }
 
-    /** What read_region needs. Reads the headers of all chunks that the region touches. */
+    /** The lengths for read_region. Reads the headers of all chunks that the region touches. */
     result<tenslice::region_lengths> region_lengths(const numbers &start, const numbers &stop) const
     {
         tenslice::region_lengths lengths{};
@@ -1521,7 +1517,7 @@ public:
                                                   &lengths.scratch, &why);
         return detail::finish(status, why, lengths);
     }
-    /** How many bytes read_region decodes at most: for files that are not trusted, see tenslice_b2nd_region_work. */
+    /** The most bytes that read_region decodes. For untrusted files: see tenslice_b2nd_region_work. */
     result<std::uint64_t> region_work(const numbers &start, const numbers &stop) const
     {
         std::uint64_t work = 0;
@@ -1531,7 +1527,7 @@ public:
             status = tenslice_b2nd_region_work(&file_, start.data(), stop.data(), start.size(), &work, &why);
         return detail::finish(status, why, work);
     }
-    /** Decodes a region to `dst`, row-major, in the byte order that the dtype states; the number of bytes. */
+    /** Decodes a region to `dst`, row-major, in the byte order of the dtype. Returns the number of bytes. */
     result<std::uint64_t> read_region(const numbers &start, const numbers &stop, span<std::byte> dst,
                                       span<std::byte> scratch = {}, const tenslice_decoder *decoder = nullptr) const
     {
@@ -1544,7 +1540,7 @@ public:
         return detail::finish(status, why, written);
     }
 
-    /** A chunk, by its index. `scratch` may have info().table_scratch bytes, which makes this fast. */
+    /** A chunk, by its index. Fast if `scratch` has info().table_scratch bytes. */
     result<tenslice_b2nd_chunk> chunk(std::uint64_t i, span<std::byte> scratch = {}) const
     {
         tenslice_b2nd_chunk chunk{};
@@ -1553,7 +1549,7 @@ public:
         const auto status = tenslice_b2nd_get_chunk(&file_, i, scratch.data(), scratch.size(), &chunk, &why);
         return detail::finish(status, why, chunk);
     }
-    /** Where a chunk is in the file, for a caller that fetches it. `scratch` is as for chunk. */
+    /** The place of a chunk in the file, for a caller that fetches the chunk. `scratch` is as for chunk(). */
     result<extent> chunk_extent(std::uint64_t i, span<std::byte> scratch = {}) const
     {
         extent place;
@@ -1562,7 +1558,7 @@ public:
                                                        &place.length, &why);
         return detail::finish(status, why, place);
     }
-    /** The number of chunks that were never written, which read as zeros. `scratch` is as for chunk. */
+    /** The number of chunks that were never written, which read as zeros. `scratch` is as for chunk(). */
     result<std::uint64_t> uninitialised_chunks(span<std::byte> scratch = {}) const
     {
         std::uint64_t count = 0;
@@ -1570,7 +1566,7 @@ public:
         const auto status = tenslice_b2nd_uninitialised_chunks(&file_, scratch.data(), scratch.size(), &count, &why);
         return detail::finish(status, why, count);
     }
-    /** Decodes a chunk, padding included; the number of bytes. `scratch` has the bytes that chunk() reports. */
+    /** Decodes a chunk, including padding, and returns the number of bytes. chunk() gives the length of `scratch`. */
     result<std::uint64_t> read_chunk(std::uint64_t i, span<std::byte> dst, span<std::byte> scratch = {},
                                      const tenslice_decoder *decoder = nullptr) const
     {
@@ -1589,7 +1585,7 @@ public:
         const auto status = tenslice_b2nd_get_metalayer(&file_, in_trailer ? 1 : 0, i, &metalayer);
         return detail::finish(status, detail::no_details, metalayer);
     }
-    /** Decodes a metalayer of the trailer; the number of bytes. `scratch` has the bytes that metalayer() reports. */
+    /** Decodes a metalayer of the trailer. Returns the number of bytes. metalayer() gives the length of `scratch`. */
     result<std::uint64_t> read_metalayer(std::uint32_t i, span<std::byte> dst, span<std::byte> scratch = {},
                                          const tenslice_decoder *decoder = nullptr) const
     {
@@ -1623,7 +1619,7 @@ class file {
 public:
     explicit file(const tenslice_file &handle) noexcept : handle_(handle) {}
 
-    /** Opens a file that is in memory as a whole; the bytes stay the caller's, where they are. */
+    /** Opens a file that is completely in memory. The bytes belong to the caller and stay in place. */
     static result<file> open(const void *data, std::size_t size)
     {
         tenslice_file handle{};
@@ -1641,28 +1637,28 @@ public:
         (void)tenslice_file_get_info(&handle_, &info);
         return info;
     }
-    /** The version as the file states it; empty where it states none. */
+    /** The version as the file states it; empty if it states none. */
     std::string_view version() const noexcept { return detail::view(info().version); }
     std::uint64_t tensor_count() const noexcept { return info().tensor_count; }
     /** TENSLICE_WARNING_ bits. */
     std::uint32_t warnings() const noexcept { return info().warnings; }
 
-    /** The index of the first tensor that a warning, one TENSLICE_WARNING_ bit, is about; none where there is none. */
+    /** The index of the first tensor with a warning (one TENSLICE_WARNING_ bit), if there is one. */
     std::optional<std::uint64_t> warning_tensor(std::uint32_t warning) const noexcept
     {
         std::uint64_t index = 0;
         const auto status = tenslice_file_warning_tensor(&handle_, warning, &index);
         return status == TENSLICE_OK ? std::optional<std::uint64_t>(index) : std::nullopt;
     }
-    /** How many words check() uses at most, and which are always enough: 0 if opening has left nothing to compare. */
+    /** The number of words that is always enough for check(); 0 if opening has compared everything. */
     result<std::size_t> check_length() const
     {
         std::size_t count = 0;
         return detail::finish(tenslice_file_check_length(&handle_, &count), detail::no_details, count);
     }
     /**
-     * Compares names, roles, keys and places exactly, where opening could not without memory; returns warnings() as they
-     * are afterwards. `scratch` has check_length() words; with less than an eighth of them, OUT_OF_SCRATCH.
+     * Compares the names, roles, keys and places that opening could not compare without memory. Returns the remaining
+     * warnings(). `scratch` has check_length() words; with less than an eighth of them, the error is OUT_OF_SCRATCH.
      */
     result<std::uint32_t> check(span<std::uint32_t> scratch) const
     {
@@ -1672,14 +1668,14 @@ public:
         return detail::finish(status, why, warnings);
     }
 
-    /** The tensors, in the order of the file; to be walked once. */
+    /** The tensors, in file order. A single-pass range. */
     tensor_range tensors() const noexcept
     {
         tenslice_cursor cursor{};
         (void)tenslice_file_tensors(&handle_, &cursor);
         return tensor_range(cursor);
     }
-    /** The attributes, in the order of the file: the metadata. */
+    /** The attributes, in file order: the metadata. */
     class attributes attributes() const noexcept
     {
         tenslice_cursor cursor{};
@@ -1687,8 +1683,8 @@ public:
         return tenslice::attributes(cursor);
     }
     /**
-     * The first tensor of that name. Linear in the bytes of the metadata, as is expect; an index is not. What is
-     * thrown, with TENSLICE_THROW, has read them once more for its message.
+     * The first tensor of that name. Linear in the bytes of the metadata, like expect; an index is faster. With
+     * TENSLICE_THROW, a failed call reads the metadata a second time for the message.
      */
     result<tensor> find(std::string_view name) const
     {
@@ -1698,9 +1694,9 @@ public:
         return detail::found(status, why, found, &handle_, name);
     }
     /**
-     * The elements of the dense tensor of that name, without a copy: of this type, as tensor::as has them, and of this
-     * shape, as in expect<float>("layer1.weight", {64, 32}); any shape where it is left out. As std::byte, elements of
-     * any type. With a shape, in row-major order; in the other with column_major({64, 32}). Where it fails, explain has
+     * The elements of the dense tensor of that name, as by tensor::as, if the tensor has this shape:
+     * expect<float>("layer1.weight", {64, 32}). The default is any shape. std::byte accepts elements of any type. A
+     * shape requires row-major order, or column-major order as in column_major({64, 32}). If it fails, explain gives
      * the message.
      */
     template <class T> result<span<const T>> expect(std::string_view name, const numbers &shape = any_shape) const
@@ -1710,7 +1706,7 @@ public:
         const auto status = lookup(name, found, why);
         return detail::expected<T>(status, why, found, std::nullopt, shape, &handle_, name);
     }
-    /** The bytes of a tensor of that dtype, a TENSLICE_ code, in this machine's byte order, aligned. */
+    /** The bytes of a tensor with that dtype (a TENSLICE_ code), in this machine's byte order, aligned. */
     result<span<const std::byte>> expect(std::string_view name, std::uint32_t dtype,
                                          const numbers &shape = any_shape) const
     {
@@ -1720,9 +1716,9 @@ public:
         return detail::expected<std::byte>(status, why, found, dtype, shape, &handle_, name);
     }
     /**
-     * The full message of an error of expect<T>, of the file or of an index of it, written to `dst` and NUL-terminated:
-     * which tensor was asked for, and what the file has instead, or which name is the nearest. The arguments are those
-     * of the call that failed. If `dst` is too small, the rule alone.
+     * The full message of an error of expect<T>, of the file or of its index, written to `dst` and NUL-terminated: the
+     * requested tensor, and what the file has instead, or the nearest name. Pass the arguments of the call that failed.
+     * If `dst` is too small, returns only the rule.
      */
     template <class T>
     std::string_view explain(const error &why, span<char> dst, std::string_view name,
@@ -1730,13 +1726,13 @@ public:
     {
         return detail::explain(&handle_, why, dst, name, detail::dtype_of<T>(), shape);
     }
-    /** That of an error of find, or of expect with a dtype. */
+    /** The full message of an error of find, or of expect with a dtype. */
     std::string_view explain(const error &why, span<char> dst, std::string_view name,
                              std::uint32_t dtype = TENSLICE_ANY, const numbers &shape = any_shape) const noexcept
     {
         return detail::explain(&handle_, why, dst, name, dtype, shape);
     }
-    /** How many words an index needs. */
+    /** The number of words that an index needs. */
     result<std::size_t> index_length() const
     {
         std::size_t count = 0;
@@ -1751,9 +1747,9 @@ public:
         return detail::finish(status, why, tenslice::index(made, handle_));
     }
     /**
-     * The shards of a zTensor 2 file, in the order of the file, to be walked once; INVALID_ARGUMENT for a file of another
-     * format. component::shard says which one a component is in. A library that was built without zTensor 2 lacks this
-     * and check_shard; programs that do not use them link all the same.
+     * The shards of a zTensor 2 file, in file order: a single-pass range. INVALID_ARGUMENT for a file of another
+     * format. component::shard returns the shard of a component. Libraries built without zTensor 2 lack this and
+     * check_shard; programs that do not use them still link.
      */
     result<ztensor2_shard_range> shards() const
     {
@@ -1762,9 +1758,9 @@ public:
         return detail::finish(status, detail::no_details, ztensor2_shard_range(cursor));
     }
     /**
-     * Holds `bytes` to be all of the shard of that name, so that component::with_shard can take them. True where the
-     * digest was compared, false where it is of an unknown kind, or is SHA-256 and that is not built in; an error where
-     * it is another file.
+     * Checks that `bytes` is the complete shard of that name; then component::with_shard can take the bytes. Returns
+     * true if the digest was compared, and false if its kind is unknown or is SHA-256 and not built in. An error if the
+     * bytes are another file.
      */
     result<bool> check_shard(std::string_view name, span<const std::byte> bytes) const
     {
@@ -1775,8 +1771,8 @@ public:
         return detail::finish(status, why, compared != 0);
     }
     /**
-     * What is particular to a GGUF file; INVALID_ARGUMENT for a file of another format. A library that was built without
-     * a format lacks this and those below that are for it; programs that do not use them link all the same.
+     * The properties that only a GGUF file has; INVALID_ARGUMENT for a file of another format. Libraries built without
+     * a format lack the functions for that format, here and below; programs that do not use them still link.
      */
     result<tenslice_gguf_file_info> gguf_info() const
     {
@@ -1784,7 +1780,7 @@ public:
         info.struct_size = sizeof info;
         return detail::finish(tenslice_gguf_get_info(&handle_, &info), detail::no_details, info);
     }
-    /** The tensors of a GGUF file as ggml sees them, in the order of the file; to be walked once. */
+    /** The tensors of a GGUF file as ggml sees them, in file order. A single-pass range. */
     result<gguf_info_range> gguf_infos() const
     {
         tenslice_cursor cursor{};
@@ -1798,21 +1794,21 @@ public:
         const auto status = tenslice_npy_descr(&handle_, &descr);
         return detail::finish(status, detail::no_details, detail::view(descr));
     }
-    /** All entries of an NPZ archive, arrays or not, in the order of its directory; to be walked once. */
+    /** All entries of an NPZ archive, arrays or not, in directory order. A single-pass range. */
     result<npz_entry_range> npz_entries() const
     {
         tenslice_cursor cursor{};
         const auto status = tenslice_npz_entries(&handle_, &cursor);
         return detail::finish(status, detail::no_details, npz_entry_range(cursor));
     }
-    /** What only a TENS file has; INVALID_ARGUMENT for a file of another format. */
+    /** The properties that only a TENS file has; INVALID_ARGUMENT for a file of another format. */
     result<class tens> tens() const
     {
         tenslice_cursor cursor{};
         const auto status = tenslice_tens_chunks(&handle_, &cursor);
         return detail::finish(status, detail::no_details, tenslice::tens(handle_));
     }
-    /** What only a Blosc2 frame has; INVALID_ARGUMENT for a file of another format. */
+    /** The properties that only a Blosc2 frame has; INVALID_ARGUMENT for a file of another format. */
     result<class b2nd> b2nd() const
     {
         tenslice_b2nd_info info{};
@@ -1820,7 +1816,7 @@ public:
         const auto status = tenslice_b2nd_get_info(&handle_, &info);
         return detail::finish(status, detail::no_details, tenslice::b2nd(handle_));
     }
-    /** What a BLZ file has; INVALID_ARGUMENT for a file of another format. */
+    /** The properties that only a BLZ file has; INVALID_ARGUMENT for a file of another format. */
     result<tenslice_blz_info> blz_info() const
     {
         tenslice_blz_info info{};
@@ -1834,7 +1830,7 @@ public:
         core.struct_size = sizeof core;
         return detail::finish(tenslice_blz_get_core(&handle_, i, &core), detail::no_details, core);
     }
-    /** The tensor train of a BLZ file, whose cores are in memory. */
+    /** The tensor train of a BLZ file. The cores must be in memory. */
     result<class train> train() const
     {
         tenslice_train train{};
@@ -1842,7 +1838,7 @@ public:
         const auto status = tenslice_blz_train(&handle_, &train, &why);
         return detail::finish(status, why, tenslice::train(train));
     }
-    /** The tensor train of a BLZ file, over its cores, which were read from the place that blz_info() states. */
+    /** The tensor train of a BLZ file, over cores that the caller has read from the place given by blz_info(). */
     result<class train> train(span<const std::byte> cores) const
     {
         tenslice_train train{};
@@ -1850,7 +1846,7 @@ public:
         const auto status = tenslice_blz_train_in(&handle_, cores.data(), cores.size(), &train, &why);
         return detail::finish(status, why, tenslice::train(train));
     }
-    /** Compares all components with their digests. `scratch` has verify_scratch_length() bytes. */
+    /** Verifies the digests of all components. `scratch` has verify_scratch_length() bytes. */
     result<tenslice_verified> verify(span<std::byte> scratch = {}, const tenslice_decoder *decoder = nullptr) const
     {
         tenslice_verified verified{};
@@ -1860,7 +1856,7 @@ public:
             tenslice_file_verify_with(&handle_, decoder, scratch.data(), scratch.size(), &verified, &why);
         return detail::finish(status, why, verified);
     }
-    /** How much scratch memory verify needs; none where a component cannot be verified. */
+    /** The scratch memory that verify needs, in bytes; none if a component cannot be verified. */
     std::optional<std::uint64_t> verify_scratch_length() const noexcept
     {
         std::uint64_t length = UINT64_MAX;
@@ -1879,7 +1875,7 @@ private:
 };
 
 /**
- * A file of which only some ranges are in memory: tenslice_source. Ranges are asked for until none is missing:
+ * A file that is only partly in memory: tenslice_source. Add ranges until none is missing:
  *
  *     tenslice::source source(length);
  *     while (const auto need = source.needs()) {
@@ -1888,7 +1884,7 @@ private:
  *     }
  *     const auto file = source.open();
  *
- * It stays in place, with the bytes added, as long as anything opened from it is used.
+ * The source and the added bytes must stay in place as long as anything opened from the source is used.
  */
 class source {
 public:
@@ -1896,7 +1892,7 @@ public:
     source(const source &) = delete;
     source &operator=(const source &) = delete;
 
-    /** The next range to fetch and add; none where the file is open, or cannot be opened, which open() says. */
+    /** The next range to fetch and add; none if open() will return the file or an error. */
     std::optional<tenslice_need> needs() noexcept
     {
         tenslice_need need{};
@@ -1904,12 +1900,12 @@ public:
             status_ = tenslice_file_open_source(&file_, &handle_, &need, &why_);
         return status_ == TENSLICE_NEED ? std::optional<tenslice_need>(need) : std::nullopt;
     }
-    /** Adds bytes of the file, found at `offset`, which stay where they are; returns how many. */
+    /** Adds bytes of the file from `offset`; they must stay in place. Returns the number of bytes. */
     result<std::size_t> add(std::uint64_t offset, const void *data, std::size_t size)
     {
         return detail::finish(tenslice_source_add(&handle_, offset, data, size), detail::no_details, size);
     }
-    /** The file; an error of status TENSLICE_NEED where a range is still missing. */
+    /** The file; an error with the status TENSLICE_NEED if a range is still missing. */
     result<file> open()
     {
         (void)needs();
@@ -1917,7 +1913,7 @@ public:
             return explain(tenslice::error(status_, why_), dst);
         });
     }
-    /** The full message of an error of open(), as error::explain writes it, with what of the file is in memory. */
+    /** The full message of an error of open(), as by error::explain, from the ranges that are in memory. */
     std::string_view explain(const error &why, span<char> dst) const noexcept
     {
         std::size_t needed = 0;
@@ -1943,19 +1939,19 @@ inline tenslice_status next_entry(tenslice_cursor *cursor, named_file *entry, te
 }
 } // namespace detail
 
-/** A tensor of a safetensors_index, and the name of the file that it is in. */
+/** A tensor of a safetensors_index, and the path of its file. */
 struct safetensors_entry {
     explicit safetensors_entry(const detail::named_file &entry) noexcept : name(entry.name), file(entry.file) {}
 
     text name;
-    /** Without a folder: it was checked not to lead out of the folder of the index. */
+    /** A path from the folder of the index, checked not to lead out of that folder. */
     text file;
 };
 
 using safetensors_entry_range =
     detail::range<tenslice_cursor, detail::named_file, safetensors_entry, detail::next_entry>;
 
-/** The names of the files of a safetensors_index, each once, in alphabetical order. */
+/** The paths of the files of a safetensors_index, each once, in alphabetical order. */
 class safetensors_files {
 public:
     class iterator {
@@ -2003,14 +1999,14 @@ private:
 };
 
 /**
- * Which tensor is in which file of a model in several: model.safetensors.index.json, tenslice_safetensors_index. A
- * library that was built without safetensors lacks it; programs that do not use it link all the same.
+ * The index of a model in several files, which says which file has each tensor: model.safetensors.index.json,
+ * tenslice_safetensors_index. Missing in libraries built without safetensors; programs that do not use it still link.
  */
 class safetensors_index {
 public:
     explicit safetensors_index(const tenslice_safetensors_index &handle) noexcept : handle_(handle) {}
 
-    /** Opens an index that is in memory; the bytes stay the caller's, where they are. */
+    /** Opens an index that is in memory. The bytes belong to the caller and stay in place. */
     static result<safetensors_index> open(const void *data, std::size_t size)
     {
         tenslice_safetensors_index handle{};
@@ -2027,7 +2023,7 @@ public:
         (void)tenslice_safetensors_index_count(&handle_, &count);
         return count;
     }
-    /** The name of the file that has the tensor of that name. */
+    /** The path of the file that has the tensor of that name. */
     result<text> find(std::string_view name) const
     {
         tenslice_str file{};
@@ -2035,7 +2031,7 @@ public:
         const auto status = tenslice_safetensors_index_find(&handle_, name.data(), name.size(), &file, &why);
         return detail::finish(status, why, text(file));
     }
-    /** The tensors and their files, in the order of the index; to be walked once. */
+    /** The tensors and their files, in the order of the index. A single-pass range. */
     safetensors_entry_range entries() const noexcept
     {
         tenslice_cursor cursor{};
@@ -2049,14 +2045,14 @@ public:
         (void)tenslice_safetensors_index_metadata(&handle_, &cursor);
         return attributes(cursor);
     }
-    /** Compares all names exactly, where opening could not without memory; true. `scratch` is as for file::check. */
+    /** Compares the names if opening could not without memory. Returns true. `scratch` is as for file::check. */
     result<bool> check(span<std::uint32_t> scratch) const
     {
         tenslice_error why = detail::no_details;
         const auto status = tenslice_safetensors_index_check(&handle_, scratch.data(), scratch.size(), &why);
         return detail::finish(status, why, true);
     }
-    /** The names of the files. `scratch`, which they stay in, has an element for each tensor. */
+    /** The paths of the files. They are kept in `scratch`, which has an element for each tensor. */
     result<safetensors_files> files(span<std::uint32_t> scratch) const
     {
         std::size_t count = 0;

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# The ABI of the shared library, as libabigail sees it: `abi.sh record` writes packaging/tenslice.abi,
-# `abi.sh check` compares with it and fails on whatever an older program could trip over. New functions are
-# fine. What it does not see, macros and enum values, stands in include/tenslice/codes.h, which is committed too.
+# Checks the ABI of the shared library with libabigail. `abi.sh record` writes packaging/tenslice.abi. `abi.sh check`
+# compares with it and fails on every change that could break an older program. New functions are accepted. libabigail
+# does not see macros and enum values; they are in include/tenslice/codes.h, which is committed, too.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -14,16 +14,16 @@ for tool in abidw abidiff; do
 done
 recorded=packaging/tenslice.abi
 target=target/abi
-# Full DWARF: with less, changed types go unnoticed. Paths are kept out of it.
+# Full DWARF: with less, changed types are not detected. Paths are removed from it.
 host=$(rustc -vV | sed -n 's/^host: //p')
 CARGO_ENCODED_RUSTFLAGS="--remap-path-prefix=${CARGO_HOME:-$HOME/.cargo}=cargo"$'\x1f'"--remap-path-prefix=$PWD=." cargo rustc --quiet \
     --target "$host" --profile abi --no-default-features --lib --crate-type cdylib \
     --features capi,panic-handler,formats,digest,dequantize --target-dir $target -- -C link-arg=-Wl,-z,defs
 abidw --no-show-locs --no-comp-dir-path --no-corpus-path --out-file $target/new.abi "$target/$host/abi/libtenslice.so"
-# Nor is where the crates came from anything of the ABI's.
+# The location of the crates is not a part of the ABI.
 sed -i "s|path='cargo/registry/src/[^/']*/|path='|" $target/new.abi
-# The arguments that src/capi/pointer.rs has types for are the pointer or the length inside: `repr(transparent)`, which DWARF
-# does not tell.
+# Arguments with types of src/capi/pointer.rs are passed as the pointer or length inside: they are `repr(transparent)`,
+# which DWARF does not state.
 awk -F "'" '
     /<namespace-decl name=/ { inside = $2 == "pointer" }
     /<\/namespace-decl>/ { inside = 0 }

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # Runs cargo for a target without an operating system: bare-metal.sh TARGET TARGET_DIR COMMAND ARGUMENTS...
 #
-# Takes the target's library if the toolchain has it (`rustup target add TARGET`), else builds `core` from source:
-# that needs the sources beside the compiler (rust-src; in Debian rust-src or rust-web-src) and is still behind a flag.
-# Also for systems whose library the toolchain lacks.
+# Uses the target's library if the toolchain has it (`rustup target add TARGET`). Otherwise builds `core` from source,
+# which needs the compiler's sources (rust-src; in Debian rust-src or rust-web-src) and an unstable flag. Also works for
+# systems whose library the toolchain lacks.
 set -euo pipefail
 target=$1
 folder=$2

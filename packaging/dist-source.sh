@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Makes target/dist/tenslice-VERSION-source.tar.gz: what the C library is built from, with the crates that it needs in
+# Makes target/dist/tenslice-VERSION-source.tar.gz: the sources of the C library, with the crates that it needs in
 # vendor/, so that CMake (add_subdirectory, FetchContent), `make lib` and `make install` need no network. The same
-# sources give the same bytes, in whatever folder. Called by the Makefile with VERSION in the environment.
+# sources give the same bytes in every folder. Called by the Makefile with VERSION in the environment.
 #
-# Left out are tests, benchmarks and what only they need, and the feature `zstd-c`: a program that has libzstd gives the
+# Excluded are tests, benchmarks and their dependencies, and the feature `zstd-c`: a program that has libzstd gives the
 # library a `tenslice_decoder`.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -19,16 +19,16 @@ cp CMakeLists.txt Makefile README.md CHANGELOG.md LICENSE-MIT LICENSE-APACHE "$t
 cp -r examples/*.c examples/*.cpp examples/cmake "$tree/examples/"
 cp -r packaging/*.sh packaging/*.in packaging/conan packaging/vcpkg "$tree/packaging/"
 
-# The workspace stays, empty: the manifest of a project around this one is not to be taken for it.
+# The workspace section stays, without members. Otherwise cargo would use the manifest of a surrounding project.
 awk '
-    /^#/ { comments = comments $0 "\n"; next } # a comment goes with the line after it
+    /^#/ { comments = comments $0 "\n"; next } # a comment belongs to the line after it
     /^\[/ { kept = !/^\[(dev-dependencies|\[example\]|profile\.test|profile\.abi)/ }
     /^unexpected_cfgs = / { sub(/check-cfg = \[/, "&\"cfg(feature, values(\\\"zstd-c\\\"))\", ") }
     kept && !/^members = / && !/^zstd-(c|safe) = / { printf "%s%s\n", comments, $0 }
     { comments = "" }' Cargo.toml > "$tree/Cargo.toml"
 cp Cargo.lock "$tree/"
 (cd "$tree" && cargo vendor --quiet vendor > /dev/null)
-# Nothing but what the project is tested with.
+# Only packages that the project is tested with.
 packages() { # LOCKFILE
     awk -F '"' '/^name = / { name = $2 } /^version = / && name { print name, $2; name = "" }' "$1" | LC_ALL=C sort
 }

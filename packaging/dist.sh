@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Makes target/dist/tenslice-VERSION.tar.gz: headers, and the libraries prebuilt in lib/TARGET/ for this host, other
-# systems and bare metal; the shared one, too, where the linker for it is here. The same sources and compilers give the
-# same bytes, in whatever folder. Called by the Makefile with VERSION, SOVERSION and FEATURES in the environment;
-# TARGETS= chooses others.
+# Makes target/dist/tenslice-VERSION.tar.gz: headers, and prebuilt libraries in lib/TARGET/ for this host, other systems
+# and bare metal. Includes the shared library if its linker is installed. The same sources and compilers give the same
+# bytes in every folder. Called by the Makefile with VERSION, SOVERSION and FEATURES in the environment. TARGETS=
+# selects other targets.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -17,7 +17,7 @@ tree=$out/$name
 rm -rf "$tree"
 mkdir -p "$tree/include" "$tree/lib"
 
-# Neither this folder nor the one of the dependencies shows in what is built.
+# Removes the paths of this folder and of the dependencies from the results.
 export CARGO_ENCODED_RUSTFLAGS="--remap-path-prefix=${CARGO_HOME:-$HOME/.cargo}=cargo"$'\x1f'"--remap-path-prefix=$PWD=."
 
 rustc -V > "$tree/lib/COMPILERS"

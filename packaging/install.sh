@@ -1,6 +1,6 @@
 #!/bin/sh
-# Installs what `make lib` has built, or (with --uninstall) takes it away again. Called by the Makefile with LIB,
-# RUST_TARGET, VERSION, SOVERSION, PREFIX, DESTDIR and LIBDIR (relative to the prefix, however deep) in the environment.
+# Installs the result of `make lib`, or removes it with --uninstall. Called by the Makefile with LIB, RUST_TARGET,
+# VERSION, SOVERSION, PREFIX, DESTDIR and LIBDIR (relative to the prefix, of any depth) in the environment.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -20,12 +20,12 @@ root=${DESTDIR:-}$PREFIX
 lib=$root/$LIBDIR
 doc=$root/share/doc/tenslice
 
-# One ../ for each folder from there up to the prefix, so that the tree may be moved as a whole.
+# One ../ for each folder up to the prefix, so that the tree may be moved as a whole.
 up() {
     echo "$1" | sed -e 's|//*|/|g' -e 's|/$||' -e 's|[^/][^/]*|..|g'
 }
 
-# What was built, and for which system.
+# The target that was built, and its settings.
 [ ! -f "$LIB/built" ] || . "$LIB/built"
 . packaging/names.sh
 case $RUST_TARGET in
@@ -38,7 +38,7 @@ if [ "${1:-}" = --uninstall ]; then
     for header in $headers; do
         rm -f "$root/include/$header"
     done
-    rmdir "$root/include/tenslice" 2> /dev/null || true # not there, or with files of others
+    rmdir "$root/include/tenslice" 2> /dev/null || true # missing, or has files of others
     for file in $static $shared $soname $full $import; do
         rm -f "$lib/$file" "$root/$place/$file"
     done
@@ -75,5 +75,5 @@ install -m 644 README.md CHANGELOG.md LICENSE-MIT LICENSE-APACHE examples/*.c ex
 install -m 644 include/README.md "$doc/ABI.md"
 mkdir -p "$doc/docs"
 install -m 644 docs/*.md "$doc/docs"
-# The licences of what is linked in.
+# The licences of the linked crates.
 cp -r "$LIB/third-party" "$doc/"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Builds the C libraries into FOLDER/release: lib.sh FOLDER. Called by the Makefile with RUST_TARGET, FEATURES, VERSION
-# and SOVERSION in the environment. For another machine whose linker is not here it builds the static library only.
+# and SOVERSION in the environment. Builds only the static library if the linker for the target is missing.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -30,10 +30,10 @@ if [ -n "$shared" ]; then
         arguments+=(-C "link-arg=-Wl,$link")
     done
 fi
-# The target is named, so that no setting of the user's changes where the library is built. no_std also on a host, and
-# never with the default features, which would bring std along.
+# Naming the target keeps settings of the user from changing where the library is built. It is no_std on a host, too,
+# and never has the default features, which would enable std.
 packaging/bare-metal.sh "$RUST_TARGET" "$folder" rustc --quiet --locked --release --no-default-features --lib \
-    --crate-type $types --features "capi,panic-handler,$FEATURES" -- ${arguments[@]+"${arguments[@]}"} # bash 3.2
+    --crate-type $types --features "capi,panic-handler,$FEATURES" -- ${arguments[@]+"${arguments[@]}"} # for bash 3.2
 
 rm -rf "$folder/release"
 mkdir -p "$folder/release"
@@ -44,6 +44,6 @@ case $shared in
 *.so | *.dylib) ln -s "$shared" "$folder/release/$soname" ;;
 esac
 packaging/notices.sh "$folder/release/third-party"
-# For install.sh, which has no compiler to ask.
+# For install.sh, which has no compiler.
 width=$("${RUSTC:-rustc}" --print cfg --target "$RUST_TARGET" | sed -n 's/^target_pointer_width="\(.*\)"/\1/p')
 printf '%s\n' "RUST_TARGET=$RUST_TARGET" "STATIC_ONLY=${STATIC_ONLY:-}" "word=$((width / 8))" > "$folder/release/built"

@@ -1,10 +1,10 @@
 # shellcheck shell=sh disable=SC2034 # read by lib.sh and install.sh, which have RUST_TARGET, VERSION and SOVERSION
-# How the system of RUST_TARGET names a C library, and what its linker takes.
+# Names of a C library on the system of RUST_TARGET, and linker arguments.
 #
 #     static    the static library
-#     shared    the shared library, as rustc writes it; empty where there is none, as with STATIC_ONLY=1
+#     shared    the shared library, as rustc writes it; empty if there is none, such as with STATIC_ONLY=1
 #     soname    the name by which programs ask for it
-#     full      the name that it is installed by
+#     full      the name under which it is installed
 #     import    the library that programs link with instead, on Windows
 #     links     arguments for the linker
 static=libtenslice.a

@@ -1,40 +1,57 @@
 //! Opens tensor files from borrowed byte slices, without allocating and without copying.
 //!
-//! The bytes may be a slice of flash, a mapped file, an embedded asset, or ranges of a file that the program fetches
-//! itself. Opening checks the whole structure in one pass over the metadata; tensors are then listed, found and read in
-//! place. Files are taken to be hostile: nothing in them makes the crate panic, recurse or (but for the feature `zstd`)
-//! allocate.
+//! The bytes can be a slice of flash, a mapped file, an embedded asset, or ranges of a file that the program fetches
+//! itself. Opening checks the whole structure in one pass over the metadata and reads no tensor data. After that,
+//! tensors are listed, found and read in place. The formats are zTensor 0.1 to 1.2, zTensor 2, safetensors, GGUF, NPY,
+//! NPZ, TENS, BLZ1 tensor trains, and Blosc2 frames and arrays.
+//!
+//! # First program
 //!
 //! ```
 //! # #[cfg(feature = "ztensor")] {
-//! # let bytes: &[u8] = include_bytes!("../tests/fixtures/v1.2/dense_all_dtypes.zt");
 //! use tenslice::{DType, File};
 //!
-//! let file = File::open(bytes)?; // any address does
+//! let bytes = std::fs::read("tests/fixtures/v1.2/dense_all_dtypes.zt")?; // or a mapped file, or a slice of flash
+//! let file = File::open(&bytes)?;
 //! for tensor in &file {
 //!     println!("{} {:?} {}", tensor.name(), tensor.dtype(), tensor.shape());
 //! }
 //!
 //! let tensor = file.find("t.float64")?;
 //! assert_eq!(tensor.dtype(), Some(DType::F64));
-//! let sum: f64 = tensor.data()?.elements::<f64>()?.sum(); // in place; `as_slice` gives `&[f64]` if aligned
+//! let sum: f64 = tensor.data()?.elements::<f64>()?.sum(); // read in place, at any alignment
 //!
 //! let mut numbers = [0_f64; 64];
-//! let numbers = tensor.read_elements(&mut numbers, &mut [])?; // copied, from any layout and encoding
+//! let numbers = tensor.read_elements(&mut numbers, &mut [])?; // copied, and decoded if necessary
 //! assert_eq!(numbers.iter().sum::<f64>(), sum);
 //! # }
-//! # Ok::<(), tenslice::Error>(())
+//! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! # The levels of the API
+//! # Types and tasks
 //!
-//! **What all formats share:** a [`File`] has [`Tensor`]s, and a tensor has [`Component`]s, which are ranges of bytes
-//! in the file. [`Tensor::data`] is the component of a dense tensor; [`Component::bytes`],
-//! [`as_slice`](Component::as_slice) and [`elements`](Component::elements) show it in place; [`Tensor::read_into`] and
-//! [`Tensor::read_elements`] write any tensor that can be materialized into the caller's memory. With the feature
-//! `dequantize` `Tensor::read_f32_into` converts elements of any real type, quantized ones too.
+//! A [`File`] has [`Tensor`]s, and a tensor has [`Component`]s, which are ranges of bytes in the file. These types are
+//! plain values that borrow the bytes, and are the same for all formats.
 //!
-//! **What only one format has:**
+//! | task | start at |
+//! |---|---|
+//! | open a file in memory | [`File::open`] |
+//! | open a file that is only partly in memory | [`Source`], [`File::open_source`] |
+//! | list tensors, or find one | [`File::tensors`], [`File::find`] |
+//! | find many tensors by name | [`File::index`], [`Index`] |
+//! | check dtype and shape, and get the bytes | [`File::expect`], [`Expected`] |
+//! | read a dense tensor in place | [`Tensor::data`], [`Component::as_slice`], [`Component::elements`] |
+//! | write a tensor of any layout to a buffer | [`Tensor::read_into`], [`Tensor::read_elements`] |
+//! | convert elements of any real type to `f32` | `Tensor::read_f32_into`, module `float` |
+//! | read a sparse tensor | [`Tensor::sparse`], module [`sparse`] |
+//! | fetch data that is not in memory | [`Component::extent`], [`Component::with_bytes`] |
+//! | read attributes | [`File::attributes`], [`Tensor::attributes`], [`Value`] |
+//! | verify digests | [`File::verify`], [`Tensor::verify`], [`Component::verify`] |
+//! | compare names and ranges that opening could not compare | [`File::check`] |
+//! | print the message of an error | [`Error::explain`] |
+//! | use another decoder | [`Decoder`], methods whose names end in `_with` |
+//!
+//! # Format-specific modules
 //!
 #![cfg_attr(
     feature = "ztensor",
@@ -64,35 +81,43 @@
 )]
 #![cfg_attr(feature = "b2nd", doc = "- [`File::as_b2nd`], module [`b2nd`]: regions of an array, chunks, metalayers.")]
 //!
-//! **Sparse tensors:** [`Tensor::sparse`] checks the indices of rows, coordinates or pairs once; the
-//! [`Sparse`](sparse::Sparse) that it returns is iterated over, or asked for one value.
+//! # Errors and warnings
 //!
-//! **Files that are not in memory:** [`File::open_source`] asks for the ranges that it needs, and takes them from a
-//! [`Source`]. The data stays outside: [`Component::extent`] is its place, [`Component::with_bytes`] takes its bytes.
+//! An [`Error`] has 16 bytes and contains no text. It states the violated rule ([`ErrorKind`]), the part of the file
+//! ([`Item`]) and the position. [`Error::explain`] reads names and numbers from the file and prints the full message.
+//! If a specification requires only a warning, the file is opened, and [`File::warnings`] returns the warning.
 //!
-//! **Decoders:** calls that end in `_with` take a [`Decoder`] of the caller's instead of what is [built in](BuiltIn).
+//! # Promises
 //!
-//! # Errors
+//! - **Input is untrusted.** Every offset, length, count and product in a file is checked before it is used. No file
+//!   makes the crate panic or recurse. A link-time test proves that builds without `zstd`, `zstd-c` and `zlib` contain
+//!   no panic path.
+//! - **No allocation.** Only the features `zstd` and `zstd-c` allocate. The caller provides all other memory.
+//! - **Bounded time.** Opening, listing, finding and checking take time linear in the metadata, or n log n if items
+//!   must be sorted. The documentation of each method that reads data states its cost.
+//! - **Bounded decoding.** A decoded stream is never larger than its destination, whatever the stream states.
+//! - **No unsafe code**, except in the C ABI and in three calls that use CRC instructions or detect them.
 //!
-//! An [`Error`] has 16 bytes and no text: the rule that was broken ([`ErrorKind`]), the part of the file ([`Item`]),
-//! the byte. [`Error::explain`] reads the names and numbers from the file again and writes the message. What a
-//! specification says to warn about is no error: see [`File::warnings`].
+//! Digests are verified only on request. They detect corruption, not tampering.
 //!
 //! # Features
 //!
-//! | feature | what it adds |
-//! |---|---|
-//! | `ztensor`, `ztensor2`, `safetensors`, `gguf`, `npy`, `npz`, `tens`, `blz`, `b2nd` | a format each; `formats` has them all |
-//! | `dequantize` | elements of any real type as `f32`, those of quantized blocks too |
-//! | `crc32c`, `sha256`, `crc32` | a checksum each, for `verify`: those of zTensor, and that of NPZ; `digest` has them all |
-//! | `zstd` | decodes Zstandard by ruzstd; needs `alloc` |
-//! | `zstd-c` | decodes Zstandard by libzstd instead, which is built from C |
-//! | `zlib` | decodes zlib and deflate, with 11 KiB of stack |
-//! | `std` | links `std`; nothing else changes |
-//! | `capi`, `panic-handler`, `c-alloc` | for the C library alone |
+//! At least one format must be enabled. The default is `std`, `formats`, `dequantize`, `digest`, `zstd` and `zlib`. For
+//! a microcontroller, disable the default features and enable the formats that are needed.
 //!
-//! The default is `std`, `formats`, `dequantize`, `digest`, `zstd` and `zlib`. For a microcontroller switch the
-//! defaults off and name the formats.
+//! | feature | effect |
+//! |---|---|
+//! | `ztensor`, `ztensor2`, `safetensors`, `gguf`, `npy`, `npz`, `tens`, `blz`, `b2nd` | enables one format |
+//! | `formats` | enables all formats |
+//! | `dequantize` | converts elements of any real type to `f32`, including quantized blocks |
+//! | `crc32c`, `sha256` | verifies digests of zTensor |
+//! | `crc32` | verifies checksums of NPZ |
+//! | `digest` | enables `crc32c`, `sha256` and `crc32` |
+//! | `zstd` | decodes Zstandard with ruzstd; needs `alloc` |
+//! | `zstd-c` | decodes Zstandard with libzstd instead, which is built from C |
+//! | `zlib` | decodes zlib and deflate with miniz_oxide, which uses 11 KiB of stack |
+//! | `std` | links `std`; nothing else changes |
+//! | `capi`, `panic-handler`, `c-alloc` | only for building the C library |
 #![no_std]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![deny(unsafe_code)]
@@ -122,7 +147,7 @@
         clippy::integer_division
     )
 )]
-// What only one format needs is unused in builds without that format.
+// Helpers that only one format uses are dead code in builds without that format.
 #![cfg_attr(not(feature = "formats"), allow(dead_code))]
 
 #[cfg(any(test, feature = "std"))]
@@ -180,13 +205,13 @@ macro_rules! modules {
 }
 format::formats!(modules!);
 
-/// The pages of the documentation: their examples are tests.
+/// The pages of the documentation, whose examples run as tests.
 #[cfg(doctest)]
 mod pages {
     macro_rules! pages {
         ($($page:ident $path:literal)*) => { $(#[doc = include_str!($path)] mod $page {})* };
     }
-    // The examples need these of the default features.
+    // The examples need these default features.
     #[cfg(all(feature = "formats", feature = "digest", feature = "zlib", feature = "dequantize"))]
     pages! {
         readme "../README.md"

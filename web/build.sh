@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds target/web: the npm package in tenslice/, with the two WebAssembly modules, and the page, index.html.
 #
-# Takes rustc with the library for wasm32-unknown-unknown or the sources to build it from (packaging/bare-metal.sh),
+# Requires rustc with the library for wasm32-unknown-unknown, or the sources to build it from (packaging/bare-metal.sh),
 # wasm-ld (in Debian: lld) and node.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -9,10 +9,10 @@ out=target/web
 package=$out/tenslice
 triple=wasm32-unknown-unknown
 mkdir -p "$package/src"
-# Small is what matters here: less to load.
+# Optimizes for size, because the modules are downloaded.
 export CARGO_PROFILE_SIZE_OPT_LEVEL=z
 
-link() { # MODULE LIBRARY OPTIONS...: a program without a start, of the functions that are exported; 1 MiB of stack
+link() { # MODULE LIBRARY OPTIONS...: links the exported functions, without an entry point, with 1 MiB of stack
     wasm-ld --no-entry --gc-sections --strip-all -O2 --stack-first -z stack-size=1048576 "${@:3}" "$2" -o "$1"
 }
 
@@ -23,7 +23,7 @@ exports=$(node web/build/exports.mjs)
 link "$package/tenslice.wasm" "$out/cargo/$triple/size/libtenslice.a" \
     --export=__heap_base --export-table --growable-table ${exports//tenslice_/--export=tenslice_}
 
-# Zstandard, which needs an allocator, in a module of its own: loaded when a file needs it.
+# Zstandard needs an allocator. It is a separate module, which is loaded when a file needs it.
 packaging/bare-metal.sh $triple "$out/cargo" rustc --quiet --profile size --manifest-path web/zstd/Cargo.toml --lib \
     --crate-type staticlib
 link "$package/zstd.wasm" "$out/cargo/$triple/size/libtenslice_zstd.a" \

@@ -1,4 +1,4 @@
-"""Draws the pictures of the README, docs/pictures: pictures.py. Takes what web/test/page.py takes, and the tool."""
+"""Draws the pictures of the README in docs/pictures: pictures.py. Requires the tool and all that page.py requires."""
 
 import html
 import os
@@ -20,7 +20,7 @@ STYLE = "body { margin: 0; background: #1c2128; color: #cdd9e5; font: 14px/1.35 
 
 
 def terminal():
-    """What the commands print, with the colours of a terminal."""
+    """The output of the commands as HTML, with the colours of a terminal."""
     text = ""
     for command in COMMANDS:
         printed = subprocess.run([TOOL, "--color", "always", "--width", "80", *command], cwd=ROOT, capture_output=True, text=True, check=True)

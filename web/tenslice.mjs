@@ -1,4 +1,4 @@
-// tenslice: opens tensor files of any size from a Blob, an address or memory, and reads only what is asked for.
+// tenslice: opens tensor files of any size from a Blob, an address or memory, and reads only the requested parts.
 import { FORMAT_NAMES, STATUS, WARNING_TEXTS } from "./src/abi.mjs";
 import { LongList, readAttributes, readListAt } from "./src/attributes.mjs";
 import { Library, TensliceError } from "./src/library.mjs";
@@ -9,7 +9,7 @@ import { Tensor } from "./src/tensor.mjs";
 
 export { LongList, provideModule, rangesOf, Tensor, TensliceError };
 
-/** What a long text of the metadata that was passed over is fetched with, at first and at most. */
+/** The number of bytes to fetch for a long text of the metadata that was skipped, at first and at most. */
 const TEXT = 1 << 16, LONGEST_TEXT = 1 << 26;
 
 /** An open file. */
@@ -24,7 +24,7 @@ class TensorFile {
 
     constructor(module, ranges) {
         this.ranges = ranges;
-        this.kept = null; // the tensor that was read as a whole last, and its values
+        this.kept = null; // the tensor that was last read as a whole, and its values
         this.#module = module;
         this.#metadata = new RememberedRanges(ranges);
     }
@@ -43,22 +43,22 @@ class TensorFile {
         return this;
     }
 
-    /** The instance of the library that lists the file: for conversions, too. */
+    /** The instance of the library that lists the file, which also converts numbers. */
     get library() {
         return this.#session.library;
     }
 
-    /** Opens the file once more, with ranges of data in memory. */
+    /** Opens the file again, with ranges of data in memory. */
     sessionWith(data) {
         return Session.open(this.#module, this.#metadata, data);
     }
 
-    /** Opens a file that was inside this one. */
+    /** Opens a file that is inside this one. */
     async openInside(bytes) {
         return new TensorFile(this.#module, await rangesOf(bytes)).open();
     }
 
-    /** What `use` makes of the session that lists the file; the memory that it takes is given back. */
+    /** Returns what `use` returns for the session that lists the file, and releases the memory that `use` allocated. */
     using(use) {
         const mark = this.library.mark();
         try {
@@ -88,7 +88,7 @@ class TensorFile {
         return this.#tensors;
     }
 
-    /** The first tensor of that name, or undefined. */
+    /** The first tensor named `name`, or undefined. */
     find(name) {
         if (this.#names === null) {
             this.#names = new Map();
@@ -98,8 +98,7 @@ class TensorFile {
     }
 
     /**
-     * The attributes of the file, as pairs of key and value. A list that is long is a LongList, which reads its items when
-     * they are asked for.
+     * The file's attributes, as pairs of key and value. A long list is a LongList, which reads its items on request.
      */
     async attributes() {
         const later = (index, offset, length) => async () => {
@@ -110,7 +109,7 @@ class TensorFile {
                 session.close();
             }
         };
-        const missing = new Map(); // texts that were passed over: where they begin, and how much is fetched
+        const missing = new Map(); // skipped texts: their offsets, and the number of bytes to fetch
         for (;;) {
             try {
                 if (missing.size === 0) return this.using((session) => readAttributes(session, attributesOf(session), later));
@@ -142,8 +141,8 @@ function attributesOf({ library, file }) {
 }
 
 /**
- * Opens a file: a Blob or File, an http address whose server has ranges, or a Uint8Array. Only the metadata is read.
- * Rejects with a TensliceError that says which rule the file breaks, and where.
+ * Opens a file: a Blob or File, an http address whose server supports ranges, or a Uint8Array. Only the metadata is
+ * read. Rejects with a TensliceError that states which rule the file violates, and where.
  */
 export async function open(file) {
     const [module, ranges] = await Promise.all([compiledModule("tenslice"), rangesOf(file)]);

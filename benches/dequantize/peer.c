@@ -1,8 +1,8 @@
 /* The functions of ggml that dequantize rows, by the number of the type. PEER is the name of the function. */
 #include "ggml-quants.c"
 
-/* Writes n numbers; returns 0 where ggml has no such function. All within one file, so that the compiler may do as it
-   likes. */
+/* Writes n numbers. Returns 0 if ggml has no such function. All code is in one file, so that the compiler may inline
+   it. */
 int PEER(int type, const void *blocks, float *numbers, int64_t n) {
     switch (type) {
 #define CASE(TYPE, NAME) \
@@ -40,7 +40,7 @@ int PEER(int type, const void *blocks, float *numbers, int64_t n) {
     }
 }
 
-/* What ggml-quants.c refers to in files that are not compiled: nobody calls it to dequantize. */
+/* Functions that ggml-quants.c refers to in files that are not compiled. Dequantizing never calls them. */
 void ggml_abort(const char *file, int line, const char *format, ...) {
     (void)file, (void)line, (void)format;
     abort();

@@ -1,4 +1,4 @@
-//! tenslice's Blosc2 reader beside c-blosc2, on the same frames: see benches/README.md.
+//! Compares tenslice's Blosc2 reader with c-blosc2 on the same frames: see benches/README.md.
 
 mod data;
 mod peer;
@@ -25,9 +25,9 @@ pub const COLUMNS: usize = 4096;
 const BLOCK_ROWS: usize = 32;
 const ROW_BYTES: usize = COLUMNS * 4;
 
-/// Every time is the shortest of so many.
+/// Every time is the shortest of this many rounds.
 const ROUNDS: usize = 15;
-/// So many openings are timed as one.
+/// The number of openings in one measured time.
 const OPENINGS: usize = 200;
 
 type Make = fn() -> Vec<u8>;
@@ -58,7 +58,7 @@ const COMPRESSIONS: [Compression; 7] = [
     Compression { name: "zlib+shuffle", codec: ZLIB, filter: SHUFFLE, level: 5 },
 ];
 
-/// How many times as fast as c-blosc2 tenslice is.
+/// The speed of tenslice divided by that of c-blosc2.
 struct Speeds {
     data: &'static str,
     compression: &'static str,
@@ -67,7 +67,7 @@ struct Speeds {
     open: f64,
 }
 
-/// What a speed has to be, for one compression or for all, and what it is hoped to be.
+/// The required speed for one compression or for all, and the desired speed.
 struct Target {
     what: &'static str,
     speed: fn(&Speeds) -> f64,
@@ -112,7 +112,7 @@ fn main() -> ExitCode {
     );
     let mut all = Vec::new();
     for (data, make) in DATA {
-        // What is only copied takes as long whatever it is.
+        // Copied data takes the same time, whatever it is.
         let once = |compression: &&Compression| compression.level > 0 || data == DATA[0].0;
         let wanted = |compression: &&Compression| name(data, compression).contains(filter);
         let chosen: Vec<_> = COMPRESSIONS.iter().filter(once).filter(wanted).collect();
@@ -133,7 +133,7 @@ fn name(data: &str, compression: &Compression) -> String {
     format!("{data} {}", compression.name)
 }
 
-/// Checks what both read, measures it, and prints a line.
+/// Checks that both read the same, measures the times, and prints a line.
 fn compare(data: &'static str, bytes: &[u8], compression: &Compression) -> Speeds {
     let name = name(data, compression);
     let settings = Settings {
@@ -148,7 +148,7 @@ fn compare(data: &'static str, bytes: &[u8], compression: &Compression) -> Speed
     let peer = Array::open(&frame);
     let mut ours = Ours::open(&frame);
     let mut out = vec![0; bytes.len()];
-    // As many as a block has, from all over the array, each at another place within its block.
+    // One row for each row of a block, from all over the array, each at another position within its block.
     let samples = || (0..BLOCK_ROWS).map(|i| i * (ROWS / BLOCK_ROWS + 1));
 
     let mut check = |who: &str, rows: Range<usize>, read: Action<'_>| {
@@ -180,7 +180,7 @@ fn compare(data: &'static str, bytes: &[u8], compression: &Compression) -> Speed
     let open_times = fastest(&mut [], [&mut peer_opens, &mut ours_opens]);
     let [peer_open, ours_open] = open_times.map(|time| time / OPENINGS as f64);
 
-    let rate = |time: f64| bytes.len() as f64 / time; // bytes in a nanosecond are GB in a second
+    let rate = |time: f64| bytes.len() as f64 / time; // bytes per nanosecond are GB per second
     let speeds = Speeds {
         data,
         compression: compression.name,
@@ -205,7 +205,7 @@ fn compare(data: &'static str, bytes: &[u8], compression: &Compression) -> Speed
 
 type Action<'a> = &'a mut dyn FnMut(&mut [u8]);
 
-/// The shortest time of each action, in nanoseconds, over rounds in which they take turns.
+/// The shortest time of each action in nanoseconds, over rounds in which they take turns.
 fn fastest<const N: usize>(out: &mut [u8], mut actions: [Action<'_>; N]) -> [f64; N] {
     let mut times = [u64::MAX; N];
     for _ in 0..ROUNDS {
@@ -218,7 +218,7 @@ fn fastest<const N: usize>(out: &mut [u8], mut actions: [Action<'_>; N]) -> [f64
     times.map(|time| time as f64)
 }
 
-/// Prints for each target the slowest workload that it is for.
+/// Prints the slowest workload for each target.
 fn summarize(all: &[Speeds]) {
     println!("\n{:22}{:>6}{:>6}{:>9}", "ours/peer", "goal", "aim", "slowest");
     for Target { what, speed, compression, goal, aim } in &TARGETS {
@@ -244,7 +244,7 @@ fn open(frame: &[u8]) -> b2nd::Frame<'_> {
     file.as_b2nd().expect("a b2nd array")
 }
 
-/// An open array with the memory that reading takes.
+/// An open array with the memory that reading needs.
 struct Ours<'a> {
     file: b2nd::Frame<'a>,
     scratch: Vec<u8>,

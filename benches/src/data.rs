@@ -1,10 +1,10 @@
-//! The arrays that are compressed: 32-bit floats, little-endian, the same in every run.
+//! The arrays to compress: 32-bit floats, little-endian, the same in every run.
 
 use std::f64::consts::TAU;
 
 use crate::{COLUMNS, ROWS};
 
-/// A smooth field with two decimals, as of temperatures in kelvin.
+/// A smooth field with two decimals, such as temperatures in kelvin.
 pub fn smooth() -> Vec<u8> {
     field(250.0, 20.0, 0.009)
 }
@@ -15,7 +15,7 @@ pub fn weights() -> Vec<u8> {
     array(|_, _| 0.02 * random.normal())
 }
 
-/// A field of smaller numbers under noise.
+/// A field of smaller numbers with noise.
 pub fn noisy() -> Vec<u8> {
     field(20.0, 5.0, 0.04)
 }
@@ -51,12 +51,12 @@ impl Random {
         bits ^ (bits >> 31)
     }
 
-    /// More than 0, at most 1.
+    /// A number greater than 0 and at most 1.
     fn uniform(&mut self) -> f64 {
         ((self.bits() >> 11) + 1) as f64 / (1_u64 << 53) as f64
     }
 
-    /// Of mean 0 and deviation 1, by Box and Muller.
+    /// A number with mean 0 and deviation 1, by Box and Muller.
     fn normal(&mut self) -> f64 {
         (-2.0 * self.uniform().ln()).sqrt() * (TAU * self.uniform()).cos()
     }

@@ -1,4 +1,4 @@
-//! c-blosc2, by way of peer.c. All unsafe code is here.
+//! c-blosc2, called through peer.c. All unsafe code is here.
 
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::marker::PhantomData;
@@ -25,9 +25,9 @@ unsafe extern "C" {
     fn peer_rows(array: *const c_void, start: i64, stop: i64, buffer: *mut u8, length: i64) -> c_int;
 }
 
-/// Comes first. The version of the library that is loaded.
+/// Must be called first. Returns the version of the loaded library.
 pub fn start() -> &'static str {
-    // SAFETY: a literal of the library's.
+    // SAFETY: a string literal of the library.
     unsafe { CStr::from_ptr(peer_start()) }.to_str().expect("the version is ASCII")
 }
 
@@ -36,7 +36,7 @@ pub fn nanoseconds() -> u64 {
     peer_nanoseconds()
 }
 
-/// How an array of rows and columns is cut and compressed, in the numbers of blosc2.h.
+/// The shape, partition and compression of an array, with the numbers of blosc2.h.
 pub struct Settings {
     pub shape: [i64; 2],
     pub chunk: [i32; 2],
@@ -46,7 +46,7 @@ pub struct Settings {
     pub level: u8,
 }
 
-/// The frame of 32-bit floats.
+/// Writes the frame of 32-bit floats.
 pub fn write(data: &[u8], settings: &Settings) -> Vec<u8> {
     let Settings { shape, chunk, block, codec, filter, level } = settings;
     assert_eq!(data.len() as i64, shape[0] * shape[1] * 4);
@@ -55,7 +55,7 @@ pub fn write(data: &[u8], settings: &Settings) -> Vec<u8> {
         unsafe { peer_write(data.as_ptr(), shape.as_ptr(), chunk.as_ptr(), block.as_ptr(), *codec, *filter, *level) };
     let array = Array::of(array);
     let mut frame = std::ptr::null();
-    // SAFETY: the frame is copied before its array goes.
+    // SAFETY: the frame is copied before its array is freed.
     unsafe {
         let length = peer_frame(array.handle.as_ptr(), &mut frame);
         let length = usize::try_from(length).expect("c-blosc2 gives no frame");
@@ -85,7 +85,7 @@ impl<'a> Array<'a> {
         check(unsafe { peer_read(self.handle.as_ptr(), out.as_mut_ptr(), out.len() as i64) });
     }
 
-    /// Decodes all chunks to the start of `out`, each over the one before.
+    /// Decodes all chunks to the start of `out`, each over the previous one.
     pub fn chunks(&self, out: &mut [u8]) {
         let length = i32::try_from(out.len()).expect("less than 2 GiB");
         // SAFETY: c-blosc2 checks the length.
@@ -102,7 +102,7 @@ impl<'a> Array<'a> {
 
 impl Drop for Array<'_> {
     fn drop(&mut self) {
-        // SAFETY: open until now.
+        // SAFETY: the array is open until now.
         unsafe { peer_close(self.handle.as_ptr()) }
     }
 }

@@ -1,7 +1,7 @@
-//! `tenslice`: looks into tensor files.
+//! `tenslice`: inspects tensor files.
 //!
-//! `commands` has a module for each subcommand, with its options. They stand on `values` (the numbers of a tensor, piece by
-//! piece), `terminal`, `paths`, `progress`, and on `common`, which `examples/inspect` of the library shares.
+//! `commands` has one module per subcommand, with its options. Commands use `values` (the numbers of a tensor, piece by
+//! piece), `terminal`, `paths`, `progress`, and `common`, which `examples/inspect` of the library shares.
 
 #![deny(unsafe_code)]
 
@@ -24,24 +24,24 @@ use commands::Command;
 use terminal::Terminal;
 
 const EXIT_STATUS: &str = "\
-Exit status: 0 all files were accepted, 1 some were refused or could not be read, 2 wrong usage.
-For `diff`: 0 no difference, 1 differences, 2 wrong usage, or a file was refused.
+Exit status: 0 if all files are valid, 1 if a file is refused or cannot be read, 2 for wrong usage.
+For `diff`: 0 if there is no difference, 1 if there are differences, 2 for wrong usage or a refused file.
 
-A FILE may be `-` for standard input, a folder (all tensor files below it), the index of a model in several
-files such as model.safetensors.index.json, or the first part of a split GGUF model.";
+A FILE may be `-` (standard input), a folder (all tensor files below it), the index of a model in several files
+(such as model.safetensors.index.json), or the first part of a split GGUF model.";
 
-/// Looks into tensor files: safetensors, GGUF, NPY, NPZ, zTensor, Blosc2, TENS, BLZ
+/// Inspect tensor files: safetensors, GGUF, NPY, NPZ, zTensor, Blosc2, TENS, BLZ
 #[derive(Parser)]
 #[command(name = "tenslice", version, after_help = EXIT_STATUS)]
 pub struct Arguments {
     #[command(subcommand)]
     command: Command,
 
-    /// Colours: by the terminal and NO_COLOR, or as said here
+    /// When to use colours; `auto` depends on the terminal and on NO_COLOR
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
     color: Color,
 
-    /// Columns that lines may take; by default those of the terminal, any number in a pipe
+    /// Maximum line width in columns; by default the width of the terminal, unlimited in a pipe
     #[arg(long, global = true, value_name = "COLUMNS")]
     width: Option<usize>,
 }
@@ -58,7 +58,7 @@ fn main() -> ExitCode {
     let mut terminal = Terminal::new(arguments.color, arguments.width);
     match arguments.command.run(&mut terminal).and_then(|status| terminal.flush().map(|()| status)) {
         Ok(status) => ExitCode::from(status),
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS, // the reader has seen enough
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS, // the reader closed the pipe
         Err(error) => {
             terminal.complain(&format!("cannot write: {error}"));
             ExitCode::FAILURE

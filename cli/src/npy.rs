@@ -4,8 +4,8 @@ use tenslice::{DType, Order};
 
 use crate::values::number::lanes;
 
-/// The header for an array in this machine's byte order; `None` where NumPy has no such type. Several lanes become a
-/// dimension of their own, complex numbers do not.
+/// The header of an array in this machine's byte order; `None` if NumPy has no such type. The lanes of an element
+/// become an extra dimension, except for complex numbers.
 pub fn header(dtype: DType, shape: &[u64], order: Order) -> Option<Vec<u8>> {
     let mut shape = shape.to_vec();
     let is_complex = matches!(dtype, DType::C64 | DType::C128);
@@ -13,7 +13,7 @@ pub fn header(dtype: DType, shape: &[u64], order: Order) -> Option<Vec<u8>> {
     let descr = descr(lane)?;
     let mut order = order;
     if count > 1 {
-        // The lanes of an element are together, in either order; only one of them can be written.
+        // The lanes of an element are adjacent in either order, but a header can state only one order.
         if order == Order::ColumnMajor && shape.len() > 1 {
             return None;
         }
@@ -23,8 +23,8 @@ pub fn header(dtype: DType, shape: &[u64], order: Order) -> Option<Vec<u8>> {
     Some(header_of(&format!("'{descr}'"), &shape, order))
 }
 
-/// The header for an array of a type that is written as this literal: as NumPy does, in Latin-1, or in UTF-8 where that does
-/// not do.
+/// The header of an array whose type is the literal `descr`: in Latin-1, as NumPy writes it, or in UTF-8 if Latin-1
+/// cannot express it.
 pub fn header_of(descr: &str, shape: &[u64], order: Order) -> Vec<u8> {
     let lengths: String = shape.iter().map(|length| format!("{length}, ")).collect();
     let lengths = if shape.len() > 1 { lengths.trim_end_matches(", ") } else { lengths.trim_end() };

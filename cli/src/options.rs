@@ -1,47 +1,47 @@
-//! Options that several commands have.
+//! Options that several commands share.
 
 use crate::common::budget::Budget;
 
 /// The limits of a command.
 #[derive(clap::Args)]
 pub struct Limits {
-    /// Remove the limits of the command: 1 GiB of decoded data in memory at once, and work of 1 GiB plus 64 times the size of
-    /// the files
+    /// Lift the limits of the command: 1 GiB of decoded data in memory at once, and work of 1 GiB plus 64 times the
+    /// file sizes
     #[arg(long)]
     no_limit: bool,
 }
 
 impl Limits {
-    /// For a command of one thread.
+    /// Returns the budget of a single-threaded command.
     pub fn budget(&self) -> Budget {
         Budget::new(!self.no_limit)
     }
 
-    /// For threads that read a tensor each.
+    /// Returns a budget for threads that each read a tensor.
     pub fn shared_budget(&self) -> Budget {
         Budget::shared(!self.no_limit)
     }
 }
 
-/// Options for comparing checksums before data is handed out.
+/// Options for verifying checksums before data is used.
 #[derive(clap::Args)]
 pub struct Checks {
-    /// Compare all checksums of a tensor, even if only a part of a large one is read
+    /// Verify all checksums of a tensor, even if only part of a large tensor is read
     #[arg(long, conflicts_with = "no_verify")]
     verify: bool,
 
-    /// Do not compare checksums, except of compressed NPZ entries, which are compared while they are decoded
+    /// Do not verify checksums; those of compressed NPZ entries are always verified while decoding
     #[arg(long)]
     no_verify: bool,
 }
 
 impl Checks {
-    /// Returns true if the checksums of a tensor that is read as a whole are compared.
+    /// Returns true if checksums are verified when a whole tensor is read.
     pub fn are_compared(&self) -> bool {
         !self.no_verify
     }
 
-    /// Returns true if they are compared when only a part is read, of a tensor with `stored` bytes in the file.
+    /// Returns true if checksums are verified when part of a tensor with `stored` bytes in the file is read.
     pub fn are_compared_for_a_part(&self, stored: u64) -> bool {
         const SMALL: u64 = 1 << 26;
         self.verify || self.are_compared() && stored <= SMALL

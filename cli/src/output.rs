@@ -1,4 +1,4 @@
-//! Files that are there whole or not at all.
+//! Output files that appear complete or not at all.
 
 use std::fs::Metadata;
 use std::io::{self, Write};
@@ -9,12 +9,12 @@ use tempfile::{Builder, NamedTempFile};
 
 use crate::common::failure::Failure;
 
-/// What is being written, to be removed where the program is interrupted.
+/// The file being written, which is removed if the program is interrupted.
 static UNFINISHED: Mutex<Option<PathBuf>> = Mutex::new(None);
 static HANDLER: Once = Once::new();
 
-/// A file that is written under another name, beside its place, and gets its own name when it is finished. Dropped before
-/// that, it is removed.
+/// A file that is written under a temporary name in the target folder and renamed when it is finished. Dropping it
+/// earlier removes it.
 pub struct Output {
     file: NamedTempFile,
     path: PathBuf,
@@ -22,11 +22,11 @@ pub struct Output {
 }
 
 impl Output {
-    /// Begins a file; one that is there already is replaced only `by_force`.
+    /// Creates a file. An existing file is replaced only `by_force`.
     pub fn create(path: &Path, by_force: bool) -> Result<Self, Failure> {
         let is_file = |metadata: &Metadata| metadata.is_file();
         match path.symlink_metadata() {
-            Ok(metadata) if by_force && !is_file(&metadata) => return Err(fail(path, "this is no plain file")),
+            Ok(metadata) if by_force && !is_file(&metadata) => return Err(fail(path, "not a regular file")),
             Ok(_) if !by_force => return Err(there_is_one(path)),
             _ => {}
         }
@@ -35,7 +35,7 @@ impl Output {
                 if let Some(path) = UNFINISHED.lock().ok().and_then(|mut path| path.take()) {
                     let _ = std::fs::remove_file(path);
                 }
-                std::process::exit(130); // as shells report an interrupt
+                std::process::exit(130); // the status that shells report for an interrupt
             });
         });
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
@@ -45,8 +45,8 @@ impl Output {
         let mut builder = Builder::new();
         builder.prefix(".tenslice-");
         #[cfg(unix)]
-        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666)); // less what the user masks
-        // The handler waits for the lock: there is no moment in which it does not know the file.
+        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666)); // minus the umask
+        // The lock is held until the file is registered, so the handler cannot miss the file.
         let mut unfinished = UNFINISHED.lock().map_err(|_| fail(path, "the program was interrupted"))?;
         let file = builder.tempfile_in(folder).map_err(|error| fail(path, &error.to_string()))?;
         *unfinished = Some(file.path().into());
@@ -68,7 +68,7 @@ impl Output {
         }
     }
 
-    /// An error of writing this file, with its name.
+    /// Returns an error in writing this file, with the path.
     pub fn fail(&self, error: &io::Error) -> Failure {
         fail(&self.path, &error.to_string())
     }
@@ -89,5 +89,5 @@ fn fail(path: &Path, message: &str) -> Failure {
 }
 
 fn there_is_one(path: &Path) -> Failure {
-    fail(path, "it exists; --force replaces it")
+    fail(path, "the file exists; pass --force to replace it")
 }

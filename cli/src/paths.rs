@@ -1,4 +1,4 @@
-//! The files that an argument stands for: itself, or the tensor files below a folder.
+//! Resolves an argument to files: the file itself, or the tensor files below a folder.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fs::{self, File};
@@ -10,12 +10,12 @@ use tenslice::{ErrorKind, Format};
 use crate::common::model::Target;
 use crate::common::model::files::{files_of_index, models_of};
 
-/// The endings of tensor files: such a file is listed whatever it contains, for the message that it is damaged.
+/// File name extensions of tensor files. Such a file is always listed, so that a damaged one is reported.
 const ENDINGS: [&str; 10] =
     [".zt", ".safetensors", ".sft", ".gguf", ".npy", ".npz", ".tens", ".blz", ".b2nd", ".b2frame"];
 
-/// The file, or what is below the folder, in the order of names: models in several files, and each file that belongs to
-/// none. Hidden files and folders are skipped. A file that links lead to, as in caches of models, is listed once.
+/// Returns the file, or the contents of the folder sorted by name: models in several files, and each file that belongs
+/// to no model. Hidden files and folders are skipped. A file that links point to, as in model caches, is listed once.
 pub fn expand(path: &Path) -> io::Result<Vec<Target>> {
     if !path.is_dir() {
         return Ok(vec![Target::File(path.into())]);
@@ -27,7 +27,7 @@ pub fn expand(path: &Path) -> io::Result<Vec<Target>> {
     Ok(targets)
 }
 
-/// The tensor files below a folder, by their content or by their name.
+/// The tensor files below a folder, recognized by content or by name.
 fn tensor_files_below(path: &Path) -> io::Result<Vec<PathBuf>> {
     let (mut found, mut folders) = (Vec::new(), vec![path.to_path_buf()]);
     while let Some(folder) = folders.pop() {
@@ -37,7 +37,7 @@ fn tensor_files_below(path: &Path) -> io::Result<Vec<PathBuf>> {
             if entry.file_name().to_string_lossy().starts_with('.') {
                 continue;
             }
-            // A link may lead to a file, but not to a folder: it may be one above.
+            // Links to files are followed. Links to folders are not, because the target may be a parent folder.
             if entry.file_type()?.is_dir() {
                 folders.push(path);
             } else if path.is_file() && is_tensor_file(&path)
@@ -51,19 +51,19 @@ fn tensor_files_below(path: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-/// The file that a path leads to.
+/// The file that a path resolves to.
 fn real_file(path: &Path) -> PathBuf {
     fs::canonicalize(path).unwrap_or_else(|_| path.into())
 }
 
-/// The files without those that a link among them leads to.
+/// Removes each file that a link in the list points to.
 fn linked_once(found: Vec<PathBuf>) -> Vec<PathBuf> {
     let linked: HashSet<PathBuf> =
         found.iter().filter(|path| path.is_symlink()).map(|path| real_file(path)).collect();
     found.into_iter().filter(|path| path.is_symlink() || !linked.contains(&real_file(path))).collect()
 }
 
-/// The models among the files, and those files that belong to none.
+/// Groups the files into models. Files that belong to no model stay single.
 fn targets_of(found: &[PathBuf]) -> Vec<Target> {
     let mut folders: BTreeMap<Option<&Path>, Vec<PathBuf>> = BTreeMap::new();
     for path in found {
@@ -87,7 +87,8 @@ fn real_files(target: &Target) -> BTreeSet<PathBuf> {
     paths.iter().map(|path| real_file(path)).collect()
 }
 
-/// Returns true for the name of an index, such as `model.safetensors.index.json` or `model.safetensors.index.fp16.json`.
+/// Returns true for the name of an index, such as `model.safetensors.index.json` or
+/// `model.safetensors.index.fp16.json`.
 fn is_index(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     name.contains(".safetensors.index.") && name.ends_with(".json")
@@ -99,8 +100,8 @@ fn has_ending(path: &Path) -> bool {
     ENDINGS.iter().any(|ending| name.ends_with(ending)) || is_index(path)
 }
 
-/// Returns true if the name or the first bytes are those of a tensor file. Other files are ZIP archives as well: of an NPZ
-/// archive, the first entry is an array.
+/// Returns true if the name or the first bytes are those of a tensor file. A ZIP archive is one if its first entry is an
+/// NPY array.
 fn is_tensor_file(path: &Path) -> bool {
     if has_ending(path) {
         return true;

@@ -1,11 +1,11 @@
-//! Progress on the terminal, for what takes a while.
+//! Progress bars for long operations.
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-/// Bytes that are read before anybody would miss a sign of life.
+/// The minimum number of bytes for which a bar is shown.
 const WORTH_SHOWING: u64 = 1 << 26;
 
-/// A bar on standard error with bytes and the time left; none where that is no terminal, or where there is little to do.
+/// A bar on standard error with bytes and remaining time; hidden without a terminal or if there is little to do.
 pub fn bar(total: u64) -> ProgressBar {
     if total < WORTH_SHOWING {
         return ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::hidden());

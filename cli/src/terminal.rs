@@ -11,7 +11,7 @@ use crate::common::model::{Opened, Target};
 use crate::common::table::Look;
 use crate::paths;
 
-/// Where output goes, and how it looks.
+/// Standard output, and the appearance of standard output and standard error.
 pub struct Terminal {
     pub out: BufWriter<StdoutLock<'static>>,
     pub look: Look,
@@ -21,7 +21,7 @@ pub struct Terminal {
 impl Terminal {
     pub fn new(color: Color, width: Option<usize>) -> Self {
         let out = io::stdout().lock();
-        // Decides, and is not written to: it would take bytes away that look like codes of a terminal.
+        // `AutoStream` only decides. Output bypasses it, because it strips bytes that look like terminal codes.
         let is_colored = |choice: ColorChoice| match color {
             Color::Auto => choice != ColorChoice::Never,
             Color::Always => true,
@@ -38,26 +38,26 @@ impl Terminal {
         self.out.flush()
     }
 
-    /// Writes a warning to standard error, after what has been written to standard output.
+    /// Writes a warning to standard error after flushing standard output.
     pub fn warn(&mut self, message: &str) {
         let _ = self.flush();
         let _ = writeln!(io::stderr(), "{} {message}", self.errors.yellow("warning:"));
     }
 
-    /// Writes to standard error what matters to everyone who uses the data of a file.
+    /// Writes the warnings that concern every user of a file's data to standard error.
     pub fn warn_of_data(&mut self, opened: &Opened<'_>) {
         for warning in opened.warnings_of_data() {
             self.warn(&format!("{}: {}", opened.path.display(), warning.message));
         }
     }
 
-    /// Writes an error message to standard error, after what has been written to standard output.
+    /// Writes an error message to standard error after flushing standard output.
     pub fn complain(&mut self, message: &str) {
         let _ = self.flush();
         let _ = writeln!(io::stderr(), "{} {message}", self.errors.painted("31", "error:"));
     }
 
-    /// Writes why a file was refused; an error of writing output is passed on.
+    /// Reports why a file was refused. Returns an error if the output cannot be written.
     pub fn refuse(&mut self, path: &Path, failure: Failure) -> io::Result<()> {
         match failure {
             Failure::Output(error) => return Err(error),
@@ -72,7 +72,7 @@ impl Terminal {
         Ok(())
     }
 
-    /// Does `f` with every file, and what is in folders, and reports which were refused. Returns the exit status.
+    /// Calls `f` with every file, including files in folders, and reports refused files. Returns the exit status.
     pub fn each(
         &mut self,
         files: &[PathBuf],
@@ -83,7 +83,7 @@ impl Terminal {
             let found = paths::expand(path);
             let is_folder = path.is_dir();
             if is_folder && matches!(&found, Ok(found) if found.is_empty()) {
-                self.complain(&format!("{}: there is no tensor file in this folder", path.display()));
+                self.complain(&format!("{}: no tensor files in this folder", path.display()));
                 status = 1;
             }
             match found {
@@ -104,7 +104,7 @@ impl Terminal {
         Ok(status)
     }
 
-    /// The exit status of what was done with one file.
+    /// Reports the result of processing one file, and returns the exit status.
     pub fn status_of(&mut self, path: &Path, result: Result<(), Failure>) -> io::Result<u8> {
         match result {
             Ok(()) => Ok(0),

@@ -1,4 +1,4 @@
-/* The dtype and the first element of a tensor: main FILE NAME */
+/* Prints the length and the first element of a tensor: main FILE NAME */
 #include <stdio.h>
 #include <string.h>
 #include <tenslice.h>

@@ -1,4 +1,4 @@
-// The same in C++: main FILE NAME
+// Prints the length and the first element of a tensor: main FILE NAME
 #include <fstream>
 #include <iostream>
 #include <iterator>

@@ -1,4 +1,4 @@
-/* Numbers of quantized blocks and nothing else, for size.sh to measure: of the types of TYPES, or of all. */
+/* Only decodes quantized blocks, of the types in TYPES or of all types. For size.sh. */
 #include "board.h"
 #include "tenslice.h"
 

@@ -1,4 +1,4 @@
-/* The board: text and exit code by semihosting, a count of instructions, and the files that model.S places in flash. */
+/* The board: text and exit code by semihosting, an instruction counter, and the files that model.S places in flash. */
 #ifndef BOARD_H
 #define BOARD_H
 
@@ -8,7 +8,7 @@
 #if __has_include(<string.h>)
 #include <string.h>
 #else
-/* No C library: the static library brings these. */
+/* Without a C library, the static library provides these. */
 size_t strlen(const char *text);
 void *memcpy(void *to, const void *from, size_t length);
 void *memset(void *to, int byte, size_t length);
@@ -20,11 +20,11 @@ void print(const char *text);
 void print_number(uint32_t number);
 _Noreturn void leave(int code);
 
-/* Counts instructions in QEMU run with -icount shift=6: those since the last `count()`. */
+/* Counts the instructions since the last `count()`, in QEMU with -icount shift=6. */
 void count(void);
 uint32_t counted(void);
 
-/* What cortex-m.c or riscv.c calls, and what it gives: a service of the debugger's, or of QEMU's. */
+/* `start` and `fault` are called by cortex-m.c or riscv.c, which has `semihost`, a call to the debugger or QEMU. */
 void start(void);
 void fault(void);
 void semihost(uint32_t operation, const void *argument);

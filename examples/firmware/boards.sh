@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Prints which of some boards can be tried here: boards.sh BOARD... For RISC-V, the compiler or QEMU may be missing: then
-# it is skipped, with a line that says so; with TENSLICE_NO_SKIP=1 that is a failure.
+# Prints the boards that can be tested on this machine: boards.sh BOARD... If the compiler or QEMU for RISC-V is
+# missing, that board is skipped, with a message; with TENSLICE_NO_SKIP=1 this is a failure.
 set -euo pipefail
 
 for board in "$@"; do

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Builds a firmware and runs it in QEMU: build.sh BOARD MAIN MODEL [ARGUMENTS OF QEMU...]
 #
-# BOARD is m4, m4f, m0 or rv32; the exit code is that of the firmware (124: it did not end in time). The library is built
-# from source for the chip, in target/firmware. DEFINES are more arguments of the C compiler.
+# BOARD is m4, m4f, m0 or rv32. The exit code is the firmware's, or 124 after a timeout. The library is built from
+# source for the chip, in target/firmware. DEFINES has more arguments for the C compiler.
 set -euo pipefail
 cd "$(dirname "$0")"
 top=$(cd ../.. && pwd)
@@ -25,16 +25,16 @@ built=$top/target/firmware/cargo
 out=$top/target/firmware/$board-${features//,/-}
 mkdir -p "$out"
 
-# The handler calls a function that exists nowhere: that the firmware links shows that no panic path is left.
+# The panic handler calls an undefined function, so the firmware links only if no panic path is left.
 "$top/packaging/bare-metal.sh" $target "$built" rustc --quiet --manifest-path "$top/Cargo.toml" --profile size \
     --no-default-features --lib --crate-type staticlib --features "capi,no-panic-link,$features"
-# One folder for all, so that `core` is built once a target: what cargo leaves there is of the last features.
+# All features share a folder, so that `core` is built once per target. Cargo leaves the last build there.
 cp "$built/$target/size/libtenslice.a" "$out/"
 
 elf=$out/$main-$(basename "$model" .zt).elf
 sources="$main.c startup.c $chip.c model.S"
 if [ "$main" = zstd ]; then
-    # libzstd's own sources, which the crate that the tests compare with brings along; there is no heap.
+    # libzstd's own sources, from a crate that the tests use for comparison. There is no heap.
     zstd=$(cargo metadata --manifest-path "$top/Cargo.toml" --format-version 1 --locked \
         | grep -o '[^"]*/zstd-sys-[^"]*/Cargo.toml' | head -n 1 | xargs dirname)/zstd/lib
     flags="$flags -I$zstd -DHUF_FORCE_DECOMPRESS_X1=1 -DZSTD_FORCE_DECOMPRESS_SEQUENCES_SHORT=1 -DZSTD_NO_INLINE=1
@@ -43,7 +43,7 @@ if [ "$main" = zstd ]; then
     sources="$sources $(echo "$zstd"/decompress/*.c "$zstd"/common/{entropy_common,error_private,fse_decompress,xxhash,zstd_common}.c)"
 fi
 
-# Sums in the order of the source, each rounded by itself: the logits come out bit for bit.
+# Without contraction each sum is rounded separately, in source order, so the logits match bit for bit.
 $gcc $flags ${DEFINES:-} -std=c11 -Os -g -ffreestanding -ffp-contract=off -ffunction-sections -fdata-sections \
     -Wall -Wextra -Werror -DMODEL="\"$model\"" -I"$top/include" -nostartfiles -nostdlib -T $machine.ld \
     -Wl,--gc-sections,-z,noexecstack,--fatal-warnings,-Map="$elf.map" \

@@ -1,6 +1,6 @@
 /*
- * Calls one by one, for calls.sh to measure: CALLS has a bit for each that is in the firmware. With STACK, prints the
- * stack that each of them uses, and what it returns.
+ * Single calls, for calls.sh. CALLS has a bit for each call that is in the firmware. With STACK, prints the stack that
+ * each call uses, and its status.
  */
 #include "board.h"
 #include "tenslice.h"
@@ -12,7 +12,7 @@ static tenslice_error error;
 static tenslice_status status;
 static tenslice_str name = {"layer1.weight", 13, 0, 0};
 
-/* What they fill is static, so that the stack is that of the library alone. */
+/* The outputs are static, so that only the library's stack is measured. */
 #define CALL(name) static __attribute__((noinline, unused)) void name(void)
 
 CALL(call_open)
@@ -139,14 +139,14 @@ static __attribute__((noinline)) void use(void (*call)(void), const char *what)
 #define use(call, what) call()
 #endif
 
-/* The first three are what every program calls; `list` comes before `find`, which is of the last tensor then. */
+/* Every program makes the first three calls. `list` runs before `find`, so that `find` looks up the last tensor. */
 int main(void)
 {
 #define USE(bit, what)                                                                                               \
     if (CALLS & UINT32_C(1) << bit)                                                                                  \
         use(call_##what, #what);
 
-    __asm volatile("" : : "r"(model_start)); /* so that the model is in the image whatever is called */
+    __asm volatile("" : : "r"(model_start)); /* keeps the model in the image, whatever is called */
     USE(0, open)
     USE(4, list)
     USE(1, find)
@@ -161,7 +161,7 @@ int main(void)
     USE(11, verify)
     USE(12, status_name)
     USE(13, status_text)
-    /* Of a name that is not there. */
+    /* Makes the error of a missing name. */
     if (CALLS & UINT32_C(3) << 14)
         status = tenslice_file_find(&file, TENSLICE_STR("layer1.wieght"), &tensor, &error);
     USE(14, error_text)

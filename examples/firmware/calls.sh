@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# Prints what single calls cost on a chip: calls.sh [BOARD] [FORMAT] [MODEL]
+# Prints the cost of single calls on a chip: calls.sh [BOARD] [FORMAT] [MODEL]
 #
-# BOARD is m4, m4f, m0 or rv32, FORMAT a feature of Cargo.toml, MODEL a file of yours to measure with; FEATURES= are the
-# features besides the format's.
+# BOARD is m4, m4f, m0 or rv32. FORMAT is a feature of Cargo.toml. MODEL is your own file to measure with. FEATURES= has
+# the features besides the format's.
 #
-# Flash is by how many bytes the image grows with the call: open, find and bytes one after the other, from a program that
-# calls nothing; each of the others by itself, in a program that calls these three. Two of them together cost less than
-# their sum where they share code. Stack is measured in QEMU, with the last tensor of the model: another file, or an error
-# in it, may take more, so leave room above it.
+# Flash is the number of bytes by which a call makes the image larger. open, find and bytes are added in this order to a
+# program without calls. Each other call is added alone to a program with these three. Two calls that share code cost
+# less than their sum. Stack is measured in QEMU, with the last tensor of the model. Another file, or an error in it,
+# may need more stack, so leave a margin.
 set -euo pipefail
 board=${1:-m4} format=${2:-ztensor} model=${3:+$(realpath "$3")}
 cd "$(dirname "$0")"
@@ -35,7 +35,7 @@ while read -r call stack result; do
 done < <(DEFINES="-DSTACK -DCALLS=0xffff" ./build.sh "$board" calls "$model" || echo "failed 0 exit code $?")
 [ -n "${stacks[expect_text]:-}" ] && [ -z "${stacks[failed]:-}" ] || { echo "calls: the firmware failed" >&2; exit 1; }
 
-flash() { # CALLS: bytes of the image, without the calls' own text
+flash() { # CALLS: the size of the image
     local elf
     elf=$(DEFINES="-DCALLS=$1" BUILD_ONLY=1 LIBS= ./build.sh "$board" calls "$model")
     $size "$elf" | awk 'END { print $1 + $2 }'

@@ -1,4 +1,4 @@
-/* The Cortex-M specifics: the vectors, the FPU, the call to the debugger, a count of instructions. */
+/* The code for Cortex-M: the vectors, the FPU, the call to the debugger, an instruction counter. */
 #include "board.h"
 
 extern uint32_t _estack;
@@ -6,13 +6,13 @@ extern uint32_t _estack;
 void Reset_Handler(void)
 {
 #if defined(__ARM_FP)
-    *(volatile uint32_t *)0xE000ED88 |= UINT32_C(0xF) << 20; /* CPACR: the FPU, before any floating-point code */
+    *(volatile uint32_t *)0xE000ED88 |= UINT32_C(0xF) << 20; /* CPACR: enables the FPU before any floating-point code */
     __asm volatile("dsb; isb");
 #endif
     start();
 }
 
-/* The first words of flash: the stack, then where to go. */
+/* The first words of flash: the stack pointer, then the addresses of the handlers. */
 __attribute__((section(".reset"), used)) static const void *const vectors[16] = {
     &_estack, (const void *)Reset_Handler, (const void *)fault, (const void *)fault, (const void *)fault, (const void *)fault,
     (const void *)fault, 0, 0, 0, 0, (const void *)fault, (const void *)fault, 0, (const void *)fault, (const void *)fault};
@@ -40,7 +40,7 @@ void count(void)
 
 uint32_t counted(void)
 {
-    /* Counts down; with -icount shift=6 an instruction takes 64 ns. */
+    /* The timer counts down. With -icount shift=6 an instruction takes 64 ns. */
     const uint32_t ticks = (first - SYSTICK_VALUE) & 0xffffff;
 #ifdef SMALL
     return ticks - ticks / 43; /* 62.5 ns a tick on the micro:bit */

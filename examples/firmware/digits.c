@@ -1,8 +1,8 @@
 /*
- * Reads handwritten digits with weights that are in flash: opens the model where it is, takes pointers to its tensors,
- * and computes. Nothing is copied except what the network itself computes; nothing is allocated.
+ * Recognises handwritten digits with weights in flash: opens the model in place, takes pointers to its tensors, and
+ * computes. No weight is copied; nothing is allocated.
  *
- * Exit code 0 only if all ten digits are read, and if every logit is bit for bit the one in the file.
+ * The exit code is 0 only if all ten digits are recognised, and every logit equals the logit in the file bit for bit.
  */
 #include "board.h"
 #include "tenslice.h"
@@ -11,7 +11,7 @@
 #define HIDDEN 32
 #define DIGITS 10
 
-/* The message of an error: which rule is broken, by which tensor, at which byte. */
+/* Prints the message of an error: the broken rule, the tensor, the byte. */
 static int refuse(const tenslice_error *error)
 {
     static char text[256];
@@ -23,7 +23,7 @@ static int refuse(const tenslice_error *error)
     return 1;
 }
 
-/* A tensor of `rows` rows of `columns` numbers, in place; NULL if it is not what it should be. */
+/* Returns a tensor of `rows` rows of `columns` numbers, in place; NULL if dtype or shape differ. */
 static const void *numbers(const tenslice_file *file, const char *name, uint32_t dtype, uint64_t rows, uint64_t columns)
 {
     tenslice_tensor tensor;
@@ -57,7 +57,7 @@ static void layer(const float *weight, const float *bias, const float *in, float
     }
 }
 
-/* layer1.weight in the other formats: every element must be the same. */
+/* Returns 1 if layer1.weight has the same elements in TENS; the functions below do so for other formats. */
 static int same_in_tens(const float *weight)
 {
     tenslice_file file;
@@ -78,7 +78,7 @@ static int same_in_tens(const float *weight)
     return 1;
 }
 
-/* Compressed in flash, so read a few rows at a time: a block of 1 KB, and memory to undo its filter. */
+/* The array is compressed, so a few rows are read at a time: a block of 1 KB, and memory to undo its filter. */
 static int same_in_b2nd(const float *weight)
 {
     static float rows[4 * PIXELS];

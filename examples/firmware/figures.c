@@ -1,6 +1,6 @@
 /*
- * The cost of opening a file, finding a tensor and reading it: stack, measured by painting it, and instructions. Prints
- * one line per figure, for size.sh.
+ * The cost of opening a file, finding a tensor and reading it: stack, measured by painting, and instructions. Prints
+ * one line for each operation, for size.sh.
  */
 #include "board.h"
 #include "paint.h"
@@ -23,7 +23,7 @@ static __attribute__((noinline)) void find(void)
     status = tenslice_file_find(&file, name, strlen(name), &tensor, NULL);
 }
 
-/* All of a chunked tensor, decoded. */
+/* Decodes a whole chunked tensor. */
 static __attribute__((noinline)) void read_chunks(void)
 {
     static uint32_t room[512], scratch[256];
@@ -71,7 +71,7 @@ int main(void)
 
     if (measure("open", open_file))
         return 1;
-    /* The tensor that takes longest to find. */
+    /* The last tensor takes longest to find. */
     if (tenslice_file_tensors(&file, &cursor) != TENSLICE_OK)
         return 1;
     while (tenslice_tensors_next(&cursor, &last, NULL) == TENSLICE_OK)

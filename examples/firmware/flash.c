@@ -1,4 +1,4 @@
-/* Every call that firmware needs, once, for size.sh to measure. Opens from flash and from parts, lists, finds, reads. */
+/* Each call that firmware needs, once, for size.sh: opens from flash and in parts, lists, finds, reads. */
 #include "board.h"
 #include "tenslice.h"
 

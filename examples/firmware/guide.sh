@@ -1,18 +1,19 @@
 #!/usr/bin/env bash
-# Writes the files of docs/firmware.md to a folder: guide.sh FOLDER. Without a folder, does in a new one what the page says,
-# and holds each of its commands to what the page says it prints.
+# Writes the files of docs/firmware.md to a folder: guide.sh FOLDER. Without a folder, runs the commands of the page in
+# a new folder, and compares their output with the page.
 #
-# A comment before a block of the page says what it is:
+# A comment before a block of the page gives its kind:
 #
 #     <!-- file: NAME -->    a file
-#     <!-- not run -->       commands that are left out here
-#     <!-- prints -->        what all commands print since the last such block
+#     <!-- not run -->       commands that are skipped here
+#     <!-- prints -->        the output of all commands since the last such block
 #
-# All other blocks of sh are run, one after the other, in one shell.
+# All other sh blocks are run in order, in one shell.
 set -euo pipefail
 top=$(cd "$(dirname "$0")/../.." && pwd)
 
-# With STEPS, the commands, each block as a file STEPS/LINE.sh, and what they print, STEPS/LINE.txt.
+# Writes the files to FOLDER. With STEPS, also writes each block of commands to STEPS/LINE.sh and its output to
+# STEPS/LINE.txt.
 extract() { # FOLDER [STEPS]
     awk -v folder="$1" -v steps="${2:-}" '
         /^```[a-z]+$/ && !inside { inside = 1; to = ""

@@ -1,10 +1,10 @@
 /*
- * Reads handwritten digits in integers: weights of 8 bits and their scales, one for each row, are multiplied where they
- * are in flash. No weight becomes a float, and none is copied; between the layers the numbers become 8 bits again.
+ * Recognises handwritten digits with integers: 8-bit weights, with a scale for each row, are multiplied in place in
+ * flash. No weight is converted to float or copied. Between the layers the numbers are rounded to 8 bits again.
  *
- * With DIGESTS, those of the file are compared first: of the formats here, only zTensor has them.
+ * With DIGESTS, verifies the digests of the file first. Only zTensor files have them.
  *
- * Exit code 0 only if all ten digits are read, and if every logit is bit for bit the one in the file.
+ * The exit code is 0 only if all ten digits are recognised, and every logit equals the logit in the file bit for bit.
  */
 #include "board.h"
 #include "tenslice.h"
@@ -28,7 +28,7 @@ static int refuse(const char *what, tenslice_status status)
     return 1;
 }
 
-/* The elements of a tensor, in place; NULL if it is not what it should be. */
+/* Returns the elements of a tensor, in place; NULL if dtype or shape differ. */
 static const void *numbers(const tenslice_file *file, const char *name, uint32_t dtype, const uint64_t *shape, size_t rank)
 {
     tenslice_bytes bytes;
@@ -40,7 +40,7 @@ static const void *numbers(const tenslice_file *file, const char *name, uint32_t
 }
 
 #ifdef DIGESTS
-/* 1 where a digest does not match, or where a tensor has none. */
+/* Returns 1 if a digest does not match, or a tensor has none. */
 static int damaged(const tenslice_file *file)
 {
     tenslice_verified verified;
@@ -60,7 +60,7 @@ static int damaged(const tenslice_file *file)
 }
 #endif
 
-/* Sums of integers, which are exact; a scale and a bias for each. */
+/* Sums integers, which is exact, then applies the scale and the bias of each row. */
 static void compute(const layer *layer, const int8_t *in, float *out, unsigned rows, unsigned columns)
 {
     unsigned row, column;

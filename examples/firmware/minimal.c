@@ -1,4 +1,4 @@
-/* The fewest calls that firmware needs to use a tensor, and one more where DEFINES has its name, for size.sh to measure. */
+/* The fewest calls that firmware needs to use a tensor, and one more that DEFINES names. For size.sh. */
 #include "board.h"
 #include "tenslice.h"
 

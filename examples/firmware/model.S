@@ -1,5 +1,4 @@
-/* The files in flash, at addresses that their numbers are aligned at. MODEL is a zTensor, a safetensors or a GGUF
-   file. */
+/* The files in flash, at addresses that align their numbers. MODEL is a zTensor, a safetensors or a GGUF file. */
     .section .rodata.model, "a"
     .global model_start, model_end
     .balign 64

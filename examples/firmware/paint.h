@@ -1,4 +1,4 @@
-/* How much stack a call uses: the memory below the stack pointer is painted, and looked at afterwards. */
+/* Measures the stack of a call: paints the memory below the stack pointer, and checks it afterwards. */
 #ifndef PAINT_H
 #define PAINT_H
 
@@ -14,7 +14,7 @@
 
 static __attribute__((noinline)) void nothing(void) {}
 
-/* Bytes of stack that a call uses, those of calling it included: at most those of PAINTED words are seen. */
+/* Returns the bytes of stack that a call uses, including the call itself. Detects at most PAINTED words. */
 static __attribute__((noinline)) uint32_t stack_of(void (*call)(void))
 {
     uint32_t *low, *sp;

@@ -1,9 +1,9 @@
 /*
- * Reads handwritten digits with quantized weights that are in flash, in a GGUF file: a layer of 8 bits, one of 4 bits.
- * A row at a time becomes floats, in a small buffer, by the functions of the two types: no other type's code and tables
- * are in the firmware. Nothing else is copied, nothing is allocated.
+ * Recognises handwritten digits with quantized weights in flash, in a GGUF file: a layer of 8 bits, and one of 4 bits.
+ * The functions of these two types convert one row at a time to floats, in a small buffer. The firmware has no other
+ * type's code and tables. Nothing else is copied, and nothing is allocated.
  *
- * Exit code 0 only if all ten digits are read, and if every logit is bit for bit the one in the file.
+ * The exit code is 0 only if all ten digits are recognised, and every logit equals the logit in the file bit for bit.
  */
 #include "board.h"
 #include "tenslice.h"
@@ -12,11 +12,11 @@
 #define HIDDEN 32
 #define DIGITS 10
 
-/* The numbers of these types in ggml. */
+/* ggml's numbers of these types. */
 #define Q4_0 2
 #define Q8_0 8
 
-/* A function such as tenslice_q8_0_to_f32. */
+/* The type of tenslice_q8_0_to_f32 and its siblings. */
 typedef tenslice_status to_f32(const void *blocks, size_t length, uint64_t first, float *out, size_t count);
 
 static int refuse(const char *name, const char *why)
@@ -28,7 +28,7 @@ static int refuse(const char *name, const char *why)
     return 0;
 }
 
-/* A tensor of `rows` rows of `columns` numbers; 0 if it is not what it should be. */
+/* Finds a tensor of `rows` rows of `columns` numbers. Returns 0 if it is missing or has another shape. */
 static int find(const tenslice_file *file, const char *name, uint64_t rows, uint64_t columns, tenslice_tensor *tensor)
 {
     tenslice_error error;
@@ -42,7 +42,7 @@ static int find(const tenslice_file *file, const char *name, uint64_t rows, uint
     return 1;
 }
 
-/* The numbers of such a tensor, in place; NULL if they are not of that type. */
+/* Returns the numbers of a tensor, in place; NULL if dtype or shape differ. */
 static const void *numbers(const tenslice_file *file, const char *name, uint32_t dtype, uint64_t rows, uint64_t columns)
 {
     tenslice_tensor tensor;
@@ -57,7 +57,7 @@ static const void *numbers(const tenslice_file *file, const char *name, uint32_t
     return NULL;
 }
 
-/* The blocks of such a tensor, in place; 0 if they are not of that type. */
+/* Sets `bytes` to the blocks of a tensor, in place. Returns 0 if type or shape differ. */
 static int blocks(const tenslice_file *file, const char *name, uint32_t type, uint64_t rows, uint64_t columns,
                   tenslice_bytes *bytes)
 {

@@ -1,4 +1,4 @@
-/* The RISC-V specifics: reset, traps, the call to the debugger, a count of instructions. */
+/* The code for RISC-V: reset, traps, the call to the debugger, an instruction counter. */
 #include "board.h"
 
 /* The first bytes of flash. */
@@ -16,7 +16,7 @@ void semihost(uint32_t operation, const void *argument)
 {
     register uint32_t a0 __asm("a0") = operation;
     register const void *a1 __asm("a1") = argument;
-    /* Three instructions of four bytes, which must not cross a page. */
+    /* Three instructions of four bytes each; they must not cross a page. */
     __asm volatile(".option push\n"
                    ".option norvc\n"
                    ".balign 16\n"
@@ -27,7 +27,7 @@ void semihost(uint32_t operation, const void *argument)
                    : "+r"(a0) : "r"(a1) : "memory");
 }
 
-/* With -icount shift=6, QEMU adds 64 an instruction. */
+/* With -icount shift=6, QEMU adds 64 per instruction. */
 static uint32_t instret(void)
 {
     uint32_t value;

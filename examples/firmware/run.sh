@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs the firmware on every chip, and holds it to what it must print.
+# Runs the firmware on every chip, and checks its exit code and output.
 set -euo pipefail
 cd "$(dirname "$0")"
 
@@ -14,14 +14,14 @@ for board in $boards; do
     ./build.sh $board digits model/digits2.zt
     ./build.sh $board sdcard model/digits2.zt
     FEATURES=gguf,dequantize ./build.sh $board quantized model/digits.gguf
-    # A model whose last weights are said to lie behind the end of flash.
+    # A model that states an offset of its last weights beyond the end of the file.
     if text=$(./build.sh $board digits model/broken.zt); then
         echo "firmware: a broken model was accepted" >&2
         exit 1
     fi
     echo "$text" | grep 'component "data" of tensor "layer2.weight": 1280 bytes at offset 65535 extend past the end of the file'
 done
-# Integers, with and without digests; a weight of another value is found by its digest.
+# Integers, with and without digests. A changed weight must fail its digest.
 damaged=$(cd ../../target/firmware && pwd)/damaged.zt
 cp model/digits8.zt "$damaged"
 printf '\002' | dd of="$damaged" bs=1 seek=100 conv=notrunc status=none
@@ -35,19 +35,19 @@ for board in m4 m0; do
     fi
     echo "$text" | grep 'the weights: the stored bytes do not match the digest'
 done
-# Zstandard by the program's decoder, with no heap.
+# Zstandard by the program's decoder, without a heap.
 ./build.sh m4 zstd model/compressed.zt
-# Nobody allocates but who says so: the library names no allocator.
+# The library must not reference an allocator.
 symbols=$(arm-none-eabi-nm ../../target/firmware/m4-formats/libtenslice.a 2> /dev/null)
 grep -q ' T tenslice_file_open$' <<< "$symbols"
 if grep -E ' U .*(malloc|calloc|realloc|free|aligned_alloc|rust_alloc|rust_dealloc)' <<< "$symbols"; then
     echo "firmware: the library would allocate" >&2
     exit 1
 fi
-# What single calls cost: every one of them is linked and run.
+# The cost of single calls: each call is linked and run.
 costs=$(./calls.sh m4 ztensor)
 echo "$costs"
 [ "$(awk 'NR > 2 && $2 > 0 && $3 > 0 && NF == 3' <<< "$costs" | wc -l)" = 16 ]
-# docs/firmware.md, word for word, and the program in Rust.
+# The commands of docs/firmware.md, including the program in Rust.
 ./guide.sh
 echo "firmware: ok"

@@ -1,10 +1,10 @@
 /*
- * The same model on a card of 512-byte sectors (here memory that is only read by sectors): the library reports which
- * bytes it needs, and only those sectors are read. All metadata is in a small buffer, the bytes of layer1.weight stream
- * through one sector.
+ * Reads the same model from a card of 512-byte sectors (here memory that is only read by sectors). The library reports
+ * which bytes it needs, and only their sectors are read. All metadata is in a small buffer; the bytes of layer1.weight
+ * stream through one sector.
  *
- * Exit code 0 only if fewer sectors were read than the metadata and the tensor take, and 4 more, and the bytes
- * are those of the model.
+ * The exit code is 0 only if the bytes are the model's, and fewer than 3 sectors were read in addition to those that
+ * the metadata and the tensor need.
  */
 #include "board.h"
 #include "tenslice.h"
@@ -13,7 +13,7 @@
 
 static unsigned sectors_read;
 
-/* Reads one sector, the only operation of a card. */
+/* Reads one sector: the only operation of the card. */
 static void card_read(uint32_t sector, unsigned char *to)
 {
     const size_t size = (size_t)(model_end - model_start), from = (size_t)sector * SECTOR;
@@ -75,7 +75,7 @@ int main(void)
         print("\n");
         return 1;
     }
-    /* Each sector once: a program would compute with the bytes, this one adds them up. */
+    /* Reads each sector once. A real program would compute with the bytes; this one hashes them. */
     for (sector = (uint32_t)(info.offset / SECTOR); consumed < info.length; sector++) {
         const uint32_t skip = (uint32_t)((info.offset + consumed) % SECTOR);
         card_read(sector, bytes);
@@ -84,7 +84,7 @@ int main(void)
     }
     for (at = model_start + info.offset; at < model_start + info.offset + info.length; at++)
         expected = expected * 31 + *at;
-    /* What the metadata and the tensor take, and 4: the head of the file is among the metadata. */
+    /* The sectors of the metadata and the tensor, plus 3: ranges may cross sectors. */
     bound = metadata + (uint32_t)((info.length + SECTOR - 1) / SECTOR) + 3;
     print("read ");
     print_number(sectors_read);

@@ -1,15 +1,16 @@
 #!/usr/bin/env bash
-# Flash, stack and instructions that the library takes on chips, as a table; with --check held against limits.txt.
+# Prints a table of the flash, stack and instructions of the library on chips. With --check, compares it with
+# limits.txt.
 #
-# Flash is what the linker kept of the library, the compiler's helpers for it included, in a program that opens, lists,
-# finds and reads from C: no text of an error but in `minimal`, no floating point but in `quantized`. Stack and
+# Flash is the part of the library that the linker kept, including the compiler's helpers for it, in a C program that
+# opens, lists, finds and reads. Only `minimal` has texts of errors, and only `quantized` has floating point. Stack and
 # instructions are measured in QEMU.
 set -euo pipefail
 cd "$(dirname "$0")"
 top=$(cd ../.. && pwd)
 exceeded=
 
-limit() { # WHAT FIGURE: holds a figure to its limit
+limit() { # WHAT FIGURE: compares a figure with its limit
     local most
     most=$(awk -v what="$1" '$1 == what { print $2 }' limits.txt)
     printf '%-34s %9s   (at most %s)\n' "$1" "$2" "${most:-not set}"
@@ -18,7 +19,7 @@ limit() { # WHAT FIGURE: holds a figure to its limit
     fi
 }
 
-flash() { # MAP: bytes of the library in the image
+flash() { # MAP: the bytes of the library in the image
     python3 - "$1" << 'PYTHON'
 import re, sys
 text = open(sys.argv[1]).read()
@@ -40,7 +41,7 @@ for board in $boards; do
         limit "$board.$features.flash" "$flash"
         limit "$board.$features.ram" "$ram"
     done
-    # The fewest calls that use a tensor of zTensor 1.2, and with one more: texts, digests.
+    # The fewest calls to use a tensor of zTensor 1.2, and one more: texts, digests.
     for call in none status_text error_text expect_text crc32c file_crc32c sha256; do
         case $call in
         none) features=ztensor define= ;;
@@ -53,17 +54,17 @@ for board in $boards; do
         limit "$board.minimal-${call/_/-}.flash" "$flash"
         limit "$board.minimal-${call/_/-}.ram" "$ram"
     done
-    # A model in quantized blocks of two types, read as numbers.
+    # A model with two types of quantized blocks, read as numbers.
     elf=$(FEATURES=gguf,dequantize BUILD_ONLY=1 ./build.sh $board quantized model/digits.gguf)
     read -r flash ram <<< "$(flash "$elf.map")"
     limit "$board.quantized.flash" "$flash"
     limit "$board.quantized.ram" "$ram"
-    # The same network with weights of 8 bits and their scales, multiplied in place.
+    # The same network with 8-bit weights and scales, multiplied in place.
     elf=$(FEATURES=safetensors BUILD_ONLY=1 ./build.sh $board int8 model/digits8.safetensors)
     read -r flash ram <<< "$(flash "$elf.map")"
     limit "$board.int8.flash" "$flash"
     limit "$board.int8.ram" "$ram"
-    # Numbers of blocks, and nothing else: what each type brings by itself, and what all of them do.
+    # Decoding of blocks, and nothing else: the cost of single types, and of all types.
     for type in q8_0 q4_k iq2_s all; do
         one=-DTYPES="CALL($type)"
         [ $type != all ] || one=

@@ -1,4 +1,4 @@
-/* What every chip does after reset, and output by semihosting. */
+/* The startup code of every chip, and output by semihosting. */
 #include "board.h"
 
 extern uint32_t _sidata, _sdata, _edata, _sbss, _ebss;

@@ -1,8 +1,8 @@
 /*
- * Compressed weights on a chip: the library decodes with a function of the program, here libzstd with all its memory in
- * one static workspace of 96 KB. Nothing is allocated, and a workspace that is too small is an error.
+ * Decodes compressed weights on a chip. The library calls a decoder of the program, here libzstd, which has all its
+ * memory in one static workspace of 96 KB. Nothing is allocated; a workspace that is too small is an error.
  *
- * Exit code 0 only if the weights decode to those of the model, and if the small workspace is refused.
+ * The exit code is 0 only if the decoded weights equal the model's, and the small workspace is refused.
  */
 #define ZSTD_STATIC_LINKING_ONLY
 #include <zstd.h>
@@ -48,7 +48,7 @@ int main(void)
     tenslice_status status;
     uint64_t length = 0;
 
-    /* compressed.zt is in flash as the model, digits.tens has the same weights, column by column. */
+    /* The model in flash is compressed.zt; digits.tens has the same weights, column by column. */
     if (tenslice_file_open(&file, model_start, (size_t)(model_end - model_start), NULL) != TENSLICE_OK
         || tenslice_file_find(&file, "layer1.weight", 13, &tensor, NULL) != TENSLICE_OK)
         return 1;

@@ -1,4 +1,4 @@
-//! Shows what is in tensor files, as `tenslice list` does: the same code, to be built with any features of the library.
+//! Lists tensor files like `tenslice list`, with the same code. Can be built with any features of the library.
 //!
 //! `cargo run --example inspect -- [--json] [--digest] [--no-limit] FILE...`
 
@@ -45,7 +45,7 @@ fn main() -> ExitCode {
     match run(options, has_limits, &files) {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS, // the reader has seen enough
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS, // the reader stopped early
         Err(error) => {
             eprintln!("inspect: cannot write: {error}");
             ExitCode::FAILURE
@@ -53,7 +53,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Shows all files; returns whether all were accepted.
+/// Lists all files. Returns true if all were accepted.
 fn run(options: Options, has_limits: bool, files: &[PathBuf]) -> io::Result<bool> {
     let budget = Budget::new(has_limits);
     let mut out = BufWriter::new(io::stdout().lock());
@@ -82,7 +82,7 @@ fn show(out: &mut impl Write, options: Options, path: &Path, budget: &Budget) ->
     list(out, Look::default(), options, &model, Work { budget, progress: &|_| {} })
 }
 
-/// Prints why a file was refused; an error of writing output is passed on.
+/// Prints why a file was refused. Returns an error if the output cannot be written.
 fn report(out: &mut impl Write, path: &Path, failure: Failure) -> io::Result<()> {
     match failure {
         Failure::Output(error) => return Err(error),

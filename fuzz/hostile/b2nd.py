@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Blosc2 frames that are made to be expensive: see README.md."""
+"""Blosc2 frames that are expensive to read: see README.md."""
 import pathlib
 import struct
 
@@ -11,7 +11,7 @@ COPIED = 2
 VARIABLE = 1  # blocks of different lengths
 DICTIONARY = 1
 ONE_VALUE = 3 << 4
-EMPTY_BLOCK = b"\0\0\0"  # of a Zstandard frame
+EMPTY_BLOCK = b"\0\0\0"  # a block of a Zstandard frame
 EMPTY_FRAME = b"\x28\xb5\x2f\xfd\x20\0\1\0\0"
 
 
@@ -30,12 +30,12 @@ def repeated(value, length):
 
 
 def all_first(count):
-    """A table that says of each of `count` chunks that it is the first."""
+    """A table in which the offset of each of `count` chunks is that of the first."""
     return repeated(bytes(8), 8 * count)
 
 
 def of_streams(streams, length, block_size, **fields):
-    """Blocks of one stream each; `streams` may be one stream, which all blocks share."""
+    """Blocks of one stream each. `streams` may be one stream, which all blocks share."""
     count = -(-length // block_size)
     if isinstance(streams, bytes):
         places = struct.pack("<i", 32 + 4 * count) * count
@@ -48,7 +48,7 @@ def of_streams(streams, length, block_size, **fields):
 
 
 def of_variable_blocks(blocks, **fields):
-    """Blocks that state their lengths: pairs of a length and what is stored."""
+    """Blocks that state their lengths: pairs of a length and the stored bytes."""
     places, data = [], []
     at = 32 + 4 * len(blocks)
     for length, stored in blocks:
@@ -60,7 +60,7 @@ def of_variable_blocks(blocks, **fields):
 
 
 def metalayers(items, start):
-    """The metalayers of a header or a trailer; places count from `start` bytes before them."""
+    """The metalayers of a header or a trailer. Offsets count from `start` bytes before them."""
     index_length = 7 + sum(6 + len(name) for name, _ in items)
     at = start + index_length + 3
     index, contents = b"", b""
@@ -81,7 +81,7 @@ def array(shape, chunks, blocks):
 
 
 def frame(chunks, table, length, chunk_length, header=(), trailer=()):
-    """A frame; `chunk_length` is 0 where chunks differ in length."""
+    """A frame. `chunk_length` is 0 if the chunks differ in length."""
     before = metalayers(header, 87)
     header_length = 87 + len(before)
     end = b"\x94\x01" + metalayers(trailer, 2)
@@ -96,12 +96,12 @@ def frame(chunks, table, length, chunk_length, header=(), trailer=()):
 
 
 def frame_of_shared_chunk(one, decoded, count, chunk_length):
-    """A frame of `count` chunks, each of which is `one`."""
+    """A frame with `count` copies of the chunk `one`."""
     return frame(one, all_first(count), decoded * count, chunk_length)
 
 
 def dictionary(length):
-    """A Zstandard dictionary: that of a fixture, and more content behind it, which does not matter."""
+    """A Zstandard dictionary: that of a fixture, followed by content that does not matter."""
     fixtures = pathlib.Path(__file__).resolve().parents[2] / "tests/fixtures/b2nd/good"
     real = (fixtures / "dict_zstd_shuffle_0.b2nd").read_bytes()
     at = real.index(b"\x37\xa4\x30\xec")
@@ -124,31 +124,31 @@ def raw_frame(data):
 
 
 def many_blocks(size):
-    """A Zstandard frame of one byte, after `size` blocks of none."""
+    """A Zstandard frame of `size` empty blocks and one block of one byte."""
     return b"\x28\xb5\x2f\xfd\x20\1" + EMPTY_BLOCK * size + b"\x09\0\0x"
 
 
 def variable_blocks_of_long_streams(size):
-    """Chunks of one byte each, all of them the same one block of its own length: a frame of many empty blocks."""
+    """Copies of one chunk of one byte, whose block states its length: a frame of many empty blocks."""
     one = of_variable_blocks([(1, many_blocks(size))], flags=NOT_SPLIT | ZSTD)
     return frame_of_shared_chunk(one, 1, size, 0)
 
 
 def empty_variable_blocks_of_long_streams(size):
-    """The same with a block of nothing, before one of two raw bytes."""
+    """The same with an empty block before one of two raw bytes."""
     empty = b"\x28\xb5\x2f\xfd\x20\0" + EMPTY_BLOCK * size + b"\x01\0\0"
     one = of_variable_blocks([(0, empty), (2, b"xx")], flags=NOT_SPLIT | ZSTD)
     return frame_of_shared_chunk(one, 2, size, 0)
 
 
 def shared_variable_blocks(size):
-    """Chunks of as many blocks as there are chunks, all of them the same."""
+    """`size` copies of a chunk of `size` blocks."""
     one = of_variable_blocks([(0, b"")] * (size - 1) + [(size, bytes(size))])
     return frame_of_shared_chunk(one, size, size, 0)
 
 
 def padding(size):
-    """One column of elements, each in a chunk of 64 KiB that has to be decoded, all of them the same."""
+    """One column of elements. Each is in a copy of a 64 KiB chunk that has to be decoded."""
     wide = 1 << 16
     run = b"\x28\xb5\x2f\xfd\xa0" + struct.pack("<I", wide) + (wide << 3 | 3).to_bytes(3, "little") + b"x"
     one = of_streams(run, wide, wide, flags=NOT_SPLIT | ZSTD)
@@ -157,7 +157,7 @@ def padding(size):
 
 
 def dictionary_of_frames(size):
-    """Blocks of 64 bytes that share a stream with a dictionary: frames of nothing, as many as a stream may have."""
+    """Blocks of 64 bytes that share a stream and a dictionary: as many empty frames as a stream may have."""
     streams = EMPTY_FRAME * 13 + raw_frame(b"x" * 64)
     chunks = with_dictionary(dictionary(32768), streams, 64 * size, 64)
     return frame(chunks, copied(bytes(8)), 64 * size, 64 * size)
@@ -171,7 +171,7 @@ def two_dictionaries(size, length=1):
 
 
 def two_short_dictionaries(size):
-    """The same with chunks that are no shorter than their dictionaries: as short as they can be."""
+    """The same with the shortest chunks that are no shorter than their dictionaries."""
     content, length = dictionary(0), 704
     stream = b"\x28\xb5\x2f\xfd\x60" + struct.pack("<H", length - 256) + (length << 3 | 3).to_bytes(3, "little")
     one, two = (with_dictionary(content, stream + letter, length, length) for letter in (b"x", b"y"))
@@ -179,7 +179,7 @@ def two_short_dictionaries(size):
 
 
 def blocks_of_frames(size):
-    """Blocks of one byte that share a stream: frames of nothing, as many as a stream may have."""
+    """Blocks of one byte that share a stream: as many empty frames as a stream may have."""
     chunks = of_streams(EMPTY_FRAME * 6 + raw_frame(b"x"), size, 1, flags=NOT_SPLIT | ZSTD)
     return frame(chunks, copied(bytes(8)), size, size)
 
@@ -190,12 +190,12 @@ def blocks_of_empty_blocks(size):
 
 
 def blocks_of_long_streams(size):
-    """The same with a stream that is too long for what it decodes to."""
+    """The same with a stream that is too long for its decoded length."""
     return frame(of_streams(many_blocks(size), size, 1, flags=NOT_SPLIT | ZSTD), copied(bytes(8)), size, size)
 
 
 def empty_chunks(size):
-    """As many empty chunks as bytes, each with a place of its own in the table."""
+    """One empty chunk for each byte, each with its own offset in the table."""
     chunks = chunk(b"", 0, 1) * (size - 1) + copied(bytes(size))
     return frame(chunks, copied(b"".join(struct.pack("<q", 32 * i) for i in range(size))), size, 0)
 

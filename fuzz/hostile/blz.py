@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""BLZ1 files that are made to be expensive: see README.md."""
+"""BLZ1 files that are expensive to read: see README.md."""
 import array
 import struct
 import sys
@@ -8,7 +8,7 @@ import command
 
 
 def train(lengths, bonds, value=0.001):
-    """A train of equal numbers; `bonds` are those between the cores."""
+    """A train of equal numbers. `bonds` are the bonds between the cores."""
     bonds = [1, *bonds, 1]
     count = len(lengths)
     head = b"BLZ1\1\0" + bytes([count]) + bytes(8)
@@ -21,22 +21,22 @@ def train(lengths, bonds, value=0.001):
 
 
 def tail_of_ones(size):
-    """A long dimension before 240 of length 1: all elements share the product of the cores behind."""
+    """A long dimension before 240 of length 1: all elements share the product of the cores after the first."""
     return train([size] + [1] * 240, [16] * 240)
 
 
 def ones_before(size):
-    """A long dimension behind 240 of length 1."""
+    """A long dimension after 240 of length 1."""
     return train([1] * 240 + [size], [16] * 240)
 
 
 def ones_between(size):
-    """240 dimensions of length 1 between two that are long."""
+    """240 dimensions of length 1 between two long ones."""
     return train([size, *[1] * 240, 50], [8] * 241)
 
 
 def ones_on_all_sides(size):
-    """Three dimensions with 62 of length 1 before, between and behind them."""
+    """Three dimensions with 62 of length 1 before, between and after them."""
     run = [1] * 62
     return train([*run, size, *run, 6, *run, 6, *run], [8] * (4 * 62 + 2))
 
@@ -47,22 +47,22 @@ def wide_bond(size):
 
 
 def wide_bond_among_narrow_ones(size):
-    """One long bond among many of 1: scratch memory is as long as the longest."""
+    """One long bond among many of 1: scratch memory has the size of the longest."""
     return train([2] * 12, [1] * 5 + [size] + [1] * 5)
 
 
 def long_dimension(size):
-    """One dimension only."""
+    """Only one dimension."""
     return train([size], [])
 
 
 def bonds_of_one(size):
-    """A long dimension among many of 2, all bonds of 1."""
+    """A long dimension among many of length 2, with all bonds 1."""
     return train([2, 2, 2, size, 2, 2, 2], [1] * 6)
 
 
 def more_elements_than_numbers(size):
-    """255 dimensions, 2^255 elements; the size is that of the bonds, 64 at most."""
+    """255 dimensions, 2^255 elements. The size is that of the bonds, at most 64."""
     return train([2] * 255, [min(size, 64)] * 254)
 
 

@@ -1,10 +1,10 @@
-"""The command line that all generators of this folder have."""
+"""The command line of all generators in this folder."""
 import pathlib
 import sys
 
 
 def run(cases):
-    """Writes the case that the arguments name, or lists all of them: names, and functions that take a size."""
+    """Writes the case that the arguments name, or lists all cases. `cases` maps names to functions of a size."""
     arguments = sys.argv[1:]
     if arguments == ["--list"]:
         for name, case in cases.items():

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes GGUF files that are costly to read, or that readers may read differently. See README.md."""
+"""Writes GGUF files that are costly to read, or that readers may interpret differently. See README.md."""
 
 import struct
 
@@ -35,16 +35,16 @@ def file(pairs, infos=(), data=b"", alignment=32):
 
 
 def floats(names):
-    """A file with a scalar of each name."""
+    """A file with a scalar for each name."""
     names = list(names)
     infos = [info(name, [], offset=32 * i) for i, name in enumerate(names)]
     return file([], infos, bytes(32 * len(names)))
 
 
 def alignment_twice(size):
-    """Two alignments behind more keys than are compared on opening: where the data begins depends on the one taken."""
+    """Two alignments, separated by more keys than opening compares: the start of the data depends on which one is used."""
     others = [pair(f"key.{i:06}", U32, u32(0)) for i in reversed(range(size))]
-    # Taken for 32, there is data of 1, else of 2.
+    # With an alignment of 32 the data is 1, otherwise 2.
     ends = [pair("general.alignment", U32, u32(alignment)) for alignment in (32, 4096)]
     head = file([ends[0], *others, ends[1]], [info("a", [1])], alignment=1)
     data = struct.pack("<f", 1.0)
@@ -52,12 +52,12 @@ def alignment_twice(size):
 
 
 def keys_alike(size):
-    """Keys that differ in their last bytes, in falling order."""
+    """Keys that differ in their last bytes, in descending order."""
     return file([pair("k" * 1000 + f"{i:06}", U32, u32(0)) for i in reversed(range(size))])
 
 
 def names_alike(size):
-    """Names that differ in their last bytes, in falling order."""
+    """Names that differ in their last bytes, in descending order."""
     return floats("n" * 1000 + f"{i:06}" for i in reversed(range(size)))
 
 
@@ -66,7 +66,7 @@ def names_falling(size):
 
 
 def name_long(size):
-    """A name as long as all others together, which begin like it."""
+    """A name as long as all others together, which begin with the same byte."""
     return floats(["0" * 60 * size, *(f"{i:08}" for i in reversed(range(size)))])
 
 
@@ -75,7 +75,7 @@ def strings(size):
 
 
 def lists(size):
-    """Lists in lists, empty, as deep as they may be."""
+    """Empty lists nested to the largest depth."""
     value = array(U32, [])
     for _ in range(6):
         value = array(ARRAY, [value])
@@ -83,13 +83,13 @@ def lists(size):
 
 
 def lengths_zero(size):
-    """Tensors without elements whose other lengths are as large as they can be."""
+    """Tensors without elements whose other lengths are as large as possible."""
     infos = [info(f"{i:06}", [0, 1 << 62, 1 << 62, 1 << 62]) for i in range(size)]
     return file([], infos)
 
 
 def offset_last(size):
-    """Lengths whose sum is near the end of 64 bits."""
+    """Lengths whose sum is near 2^64."""
     names = [f"{i:06}" for i in range(size)]
     return file([], [info(name, [(1 << 64) - 64], 24, 0) for name in names])
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""NPY files that are made to be expensive: see README.md."""
+"""NPY files that are expensive to read: see README.md."""
 import struct
 
 import command
@@ -12,28 +12,28 @@ def npy(descr, shape, data=b"", extra=""):
 
 
 def fields(size):
-    """A record of so many fields."""
+    """A record of `size` fields."""
     return npy("[" + "('x', '<f4'), " * size + "]", "(0,)")
 
 
 def nested_fields(size):
-    """Records nested as deeply as they may be, again and again."""
+    """`size` records nested to the largest depth."""
     deep = "[('a', " * 31 + "'<f4'" + ")]" * 31
     return npy("[" + f"('x', {deep}), " * size + "]", "(0,)")
 
 
 def too_deep(size):
-    """Records nested without end."""
+    """Records nested too deeply."""
     return npy("[('a', " * size, "(0,)")
 
 
 def shapes_of_fields(size):
-    """Fields with a shape of many lengths of 1."""
+    """A field with a shape of many lengths of 1."""
     return npy("[('x', '<f4', (" + "1, " * size + "))]", "(0,)")
 
 
 def shapes_of_nested_fields(size):
-    """Records of one field each, nested, with a long shape at each of them."""
+    """Nested records of one field each, with a long shape at each level."""
     ones = "(" + "1, " * size + ")"
     return npy("[('a', " * 31 + "'|u1'" + f", {ones})]" * 31, "(0,)")
 
@@ -44,7 +44,7 @@ def shape(size):
 
 
 def shape_of_zeros(size):
-    """A shape of large lengths, and a length of 0 behind them."""
+    """A shape of large lengths, followed by a length of 0."""
     return npy("'|u1'", "(" + f"{(1 << 64) - 1}, " * size + "0)")
 
 
@@ -56,37 +56,37 @@ def space(size):
 
 
 def long_name(size):
-    """A field whose name is long, in escapes."""
+    """A field with a long name of escapes."""
     return npy("[('" + "\\x41" * size + "', '<f4')]", "(0,)")
 
 
 def long_type(size):
-    """A type that is no type."""
+    """An invalid type."""
     return npy("'" + "<" * size + "'", "(0,)")
 
 
 def unclosed_string(size):
-    """Quotes that nothing closes, in one name."""
+    """Unclosed quotes, in one name."""
     return npy("[('" + '"' * size, "(0,)")
 
 
 def digits(size):
-    """A length of more digits than fit 64 bits."""
+    """A length with more digits than fit 64 bits."""
     return npy("'|u1'", "(" + "1" * size + ",)")
 
 
 def digits_of_a_string(size):
-    """The length of a string, in many digits."""
+    """The length of a string type, with many digits."""
     return npy("'|S" + "9" * size + "'", "(0,)")
 
 
 def empty_items(size):
-    """Items of no bytes, as many as fit 64 bits."""
+    """The largest number of empty items that fits 64 bits."""
     return npy("'|S0'", f"({(1 << 63) - 1}, " + "1, " * size + ")")
 
 
 def keys(size):
-    """One key again and again."""
+    """One key repeated `size` times."""
     return npy("'|u1'", "(0,)", extra=", 'shape': (0,)" * size)
 
 

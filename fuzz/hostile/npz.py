@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes NPZ archives that are costly to read, or that readers may read differently. See README.md."""
+"""Writes NPZ archives that are costly to read, or that readers may interpret differently. See README.md."""
 
 import struct
 import zlib
@@ -27,7 +27,7 @@ def record(name, data, offset, extra=b"", method=0, size=None, flags=0, comment=
 
 
 def file(entries, order=None, comment=b"", local_extra=b"", **more):
-    """`entries` are names and data; `order` is that of the directory."""
+    """`entries` are names and data. `order` is that of the directory."""
     body, records = b"", []
     parts = []
     at = 0
@@ -52,7 +52,7 @@ def names(size):
 
 
 def falling(size):
-    """Names and places in falling order."""
+    """Names and offsets in descending order."""
     return file([(name, npy()) for name in names(size)], reversed(range(size)))
 
 
@@ -61,12 +61,12 @@ def names_alike(size):
 
 
 def extras(size):
-    """Records with as many extra fields as there can be, in falling order."""
+    """Records with as many extra fields as possible, in descending order."""
     return file([(name, npy()) for name in names(size)], reversed(range(size)), extra=struct.pack("<2H", 7, 0) * 16383)
 
 
 def unnamed(size):
-    """Arrays whose names do not tell that they are."""
+    """Arrays whose names do not say that they are arrays."""
     return file([(name[:-4], npy()) for name in names(size)], reversed(range(size)))
 
 
@@ -84,13 +84,13 @@ def rank(size):
 
 
 def ends(size):
-    """A comment full of ends of archives, none of which is that of the file but the first."""
+    """A comment full of fake end records. Only the first record is the end of the file."""
     fake = struct.pack("<4s4H2IH", b"PK\5\6", 0, 0, 0, 0, 0, 0, 1)
     return file([(name, npy()) for name in names(size)], comment=(fake * 3000)[:0xffff])
 
 
 def other_name(size):
-    """The field that Info-ZIP has for names in Unicode: newer readers take the name from that, older ones do not."""
+    """The Info-ZIP field for Unicode names: newer readers use the name in it, older ones do not."""
     entries = [(name, npy(data=bytes([i % 256]))) for i, name in enumerate(names(size))]
     parts, records, at = [], [], 0
     for i, (name, data) in enumerate(entries):

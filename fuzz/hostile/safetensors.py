@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes safetensors files, and indices of such, that are costly to read. See README.md."""
+"""Writes safetensors files and indices that are costly to read. See README.md."""
 
 import struct
 
@@ -17,7 +17,7 @@ def entry(name, begin=0, end=0, shape=None, space=""):
 
 
 def names_alike(size):
-    """Names that differ in their last characters, in falling order."""
+    """Names that differ in their last characters, in descending order."""
     return file(entry("n" * 1000 + f"{i:06}") for i in reversed(range(size)))
 
 
@@ -34,13 +34,13 @@ def places_falling(size):
 
 
 def place_spaced(size):
-    """Places in falling order; the end of one of them is behind as much space as all others take."""
+    """Offsets in descending order. The end of one of them follows as much white space as all others take."""
     entries = [entry(f"{i:06}", size - 1 - i, size - i, space=" " * 64 * size * (i == size - 1)) for i in range(size)]
     return file(entries, bytes(size))
 
 
 def places_empty(size):
-    """Tensors without elements inside another."""
+    """Tensors without elements inside of another tensor."""
     return file([entry("a", 0, size), *(entry(f"b{i:06}", i, i) for i in reversed(range(size)))], bytes(size))
 
 
@@ -53,18 +53,18 @@ def rank_spaced(size):
 
 
 def padded(size):
-    """Much space behind the header."""
+    """Much white space after the header."""
     return file((entry(f"{i:06}") for i in reversed(range(size))), pad=" " * 64 * size)
 
 
 def metadata(size):
-    """The metadata is behind the tensors, with escapes in all keys."""
+    """The metadata follows the tensors, with escapes in all keys."""
     pairs = ",".join(f'"\\u006b{i:06}":"\\n\\n"' for i in range(size))
     return file([*(entry(f"{i:06}") for i in range(size)), f'"__met\\u0061data__":{{{pairs}}}'])
 
 
 def nested(size):
-    """Unknown fields that nest as deeply as they may."""
+    """Unknown fields nested to the largest depth."""
     deep = "[" * 120 + "]" * 120
     one = '"{}":{{"x":{},"dtype":"U8","shape":[0],"data_offsets":[0,0]}}'
     return file(one.format(f"{i:06}", deep) for i in reversed(range(size)))

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""TENS files that are made to be expensive: see README.md."""
+"""TENS files that are expensive to read: see README.md."""
 import struct
 
 import command
@@ -37,7 +37,7 @@ def symmetries_of_shared_names(size):
 
 
 def symmetries(size):
-    """As many symmetries as can be, each of them of one dimension, with the longest operation."""
+    """Many symmetries of one dimension, each with the longest operation."""
     return header([(1, 97)]) + symmetry([97], b"-" * 255) * size + dense(bytes(8))
 
 
@@ -52,12 +52,12 @@ def empty_chunks(size):
 
 
 def pairs_of_many_dimensions(size):
-    """As many pairs as dimensions: all dimensions but one have length 1."""
+    """`size` pairs and `size` dimensions, all but one of length 1."""
     return header([(1, 97)] * (size - 1) + [(size, 98)], flags=1) + pairs([(i, 1.0) for i in range(size)])
 
 
 def pairs_in_falling_order(size):
-    """Pairs whose indices fall."""
+    """Pairs with descending indices."""
     return header([(size, 97)], flags=1) + pairs([(size - 1 - i, 1.0) for i in range(size)])
 
 
@@ -72,7 +72,7 @@ def pairs_of_a_huge_tensor(size):
 
 
 def dimensions_of_zero(size):
-    """Dimensions of length 0 behind some whose product exceeds 64 bits."""
+    """Dimensions of length 0 after some whose product exceeds 64 bits."""
     return header([((1 << 32) - 1, 97)] * 3 + [(0, 98)] * size) + dense(b"")
 
 

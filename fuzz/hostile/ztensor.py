@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes zTensor 1.2 and 0.1 files that are costly to read, or that readers may read differently. See README.md."""
+"""Writes zTensor 1.2 and 0.1 files that are costly to read, or that readers may interpret differently. See README.md."""
 
 import struct
 
@@ -17,7 +17,7 @@ def head(major, n):
 
 def cbor(value):
     if isinstance(value, bytes):
-        return value  # encoded
+        return value  # already encoded
     if isinstance(value, int):
         return head(0, value)
     if isinstance(value, str):
@@ -25,7 +25,7 @@ def cbor(value):
         return head(3, len(data)) + data
     if isinstance(value, list):
         return head(4, len(value)) + b"".join(map(cbor, value))
-    pairs = list(value.items()) if isinstance(value, dict) else list(value)  # pairs where a key may be there twice
+    pairs = list(value.items()) if isinstance(value, dict) else list(value)  # pairs, in which a key may be repeated
     return head(5, len(pairs)) + b"".join(cbor(key) + cbor(item) for key, item in pairs)
 
 
@@ -49,7 +49,7 @@ def old_file(entries, blobs=b""):
 
 
 def data_twice(size):
-    """`data` twice behind more roles than are compared on opening: one has as many bytes as the shape says."""
+    """`data` twice, separated by more roles than opening compares. One of the two has as many bytes as the shape says."""
     others = [(f"{i:06}", part()) for i in reversed(range(size))]
     both = [("data", part(64, 4)), *others, ("data", part(64, 64))]
     return file([("a", tensor(both, [16]))], bytes(64))
@@ -69,14 +69,14 @@ def roles_falling(size):
 
 
 def one_blob(size):
-    """Tensors that all have the same bytes, as many as all of their entries."""
+    """Tensors that all share the same bytes, as many as all of their entries have."""
     blob = bytes(size * 128)
     return file([(f"{i:06}", tensor([("data", part(64, len(blob), "u8", digest="crc32c:0x00000000"))],
                                     [len(blob)])) for i in range(size)], blob)
 
 
 def attributes_deep(size):
-    """Values that nest as deeply as they may, one beside the other."""
+    """Many values nested to the largest depth."""
     value = 0
     for _ in range(29):
         value = [value]
@@ -84,14 +84,14 @@ def attributes_deep(size):
 
 
 def endless(size):
-    """Maps of indefinite length whose last value is one, too."""
+    """Maps of indefinite length whose last value is also one."""
     entry = b"\xbf" + b"".join(cbor(key) + cbor(value) for key, value in tensor([("data", part())]).items())
     entry += cbor("x") + b"\x9f" * 20 + b"\xff" * 20 + b"\xff"
     return file([(f"{i:06}", entry) for i in reversed(range(size))], bytes(64))
 
 
 def names_last(size):
-    """0.1: the name of each entry is behind much else."""
+    """0.1: the name of each entry comes after much else."""
     def entry(i):
         fields = {"x": [0] * 1000, "offset": 64, "size": 4, "dtype": "float32", "shape": [1], "layout": "dense",
                   "encoding": "raw", "name": f"{i:06}"}

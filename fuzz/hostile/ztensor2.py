@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""zTensor 2 files that are made to be expensive, or to be read differently by different readers: see README.md."""
+"""zTensor 2 files that are expensive to read, or that readers may interpret differently: see README.md."""
 import struct
 
 import command
@@ -15,7 +15,7 @@ MAGIC = b"\x89ZT2\r\n\x1a\n"
 
 
 def xxh3(data):
-    """XXH3-64 of more than 240 bytes."""
+    """The XXH3-64 of more than 240 bytes."""
     accumulators = [0xC2B2AE3D, 0x9E3779B185EBCA87, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9,
                     0x85EBCA77C2B2AE63, 0x85EBCA77, 0x27D4EB2F165667C5, 0x9E3779B1]
     keys = [struct.unpack_from("<8Q", SECRET, at) for at in range(0, 129, 8)]
@@ -53,7 +53,7 @@ def head(major, n):
 
 def cbor(value):
     if isinstance(value, bytes):
-        return value  # as it is encoded
+        return value  # already encoded
     if isinstance(value, int):
         return head(0, value)
     if isinstance(value, str):
@@ -87,12 +87,12 @@ def blobs_falling(size):
 
 
 def blobs_shared(size):
-    """Tensors that all have one blob, but for one of another blob between each two."""
+    """Tensors that alternate between two blobs."""
     return file({name: tensor({"data": part(1 + i % 2)}) for i, name in enumerate(names(size))}, 2)
 
 
 def one_blob(size):
-    """Tensors that all have the same bytes, as many as all of their entries have."""
+    """Tensors that all share the same bytes, as many as all of their entries have."""
     pages = -(-size * 128 // 4096)
     more = {"digest": "xxh3:0000000000000000"}
     data = part(1, 4096 * pages, "u8", **more)
@@ -100,7 +100,7 @@ def one_blob(size):
 
 
 def parts_of_one(size):
-    """A tensor of many components, of another layout."""
+    """A tensor of many components, with an unknown layout."""
     return file({"a": tensor({name: part(size - i) for i, name in enumerate(names(size))}, [1], "other")}, size)
 
 
@@ -110,14 +110,14 @@ def names_alike(size):
 
 
 def shards(size):
-    """Components in shards that are looked up in falling order."""
+    """Components in shards that are looked up in descending order."""
     table = {name: {"size": 8192, "digest": "xxh3:0"} for name in names(size)}
     entries = {name: tensor({"data": part(shard=names(size)[-1 - i])}) for i, name in enumerate(names(size))}
     return file(entries, shards=table)
 
 
 def lists_deep(size):
-    """Values that nest as deeply as they may, one beside the other."""
+    """Many values nested to the largest depth."""
     value = 0
     for _ in range(28):
         value = [value]
@@ -125,14 +125,14 @@ def lists_deep(size):
 
 
 def keys_alike(size):
-    """Maps whose keys are maps that begin alike."""
+    """Maps whose keys are maps with the same start."""
     inner = {f"{i:06}": 0 for i in range(100)}
     keys = [cbor({**inner, "x": i}) for i in range(size)]
     return file({}, attributes={"a": {key: 0 for key in keys}, "b": "a" * 256})
 
 
 def blob_of_manifest(size):
-    """Components that are the manifest itself, whose length is stated in it."""
+    """Components whose bytes are the manifest itself, which states its own length."""
     objects = {}
     length = 0
     for _ in range(4):

@@ -1,7 +1,7 @@
-//! Blosc2 frames: arrays of any grid, whose chunks are copied, special, a value again and again, or compressed,
-//! shuffled and split; and frames without an array, of blocks of different lengths. What was made is read back, chunk
-//! by chunk, whole and in regions. Or one thing is broken: in a chunk, whose length is made right, in the table of
-//! their places, anywhere.
+//! Blosc2 frames: arrays of any grid, with chunks that are copied, special, repeated values, or compressed, shuffled
+//! and split; and frames without an array, with blocks of different lengths. What was made is read back by chunk,
+//! whole, and in regions. Or one thing is broken: in a chunk (its length is then corrected), in the table of offsets,
+//! or anywhere.
 
 use tenslice::File;
 
@@ -13,13 +13,13 @@ use crate::objects;
 const LZ4: u8 = 1 << 5;
 
 struct Made {
-    /// Shape, chunk shape, block shape; empty without an array.
+    /// Shape, chunk shape and block shape. Empty without an array.
     shape: Vec<u64>,
     chunk_shape: Vec<u32>,
     block_shape: Vec<u32>,
-    /// The elements of the array, row-major, of a byte each.
+    /// The elements of the array, row-major, one byte each.
     elements: Vec<u8>,
-    /// What each chunk decodes to, how it is stored, and the place in the table of one that is not.
+    /// For each chunk: its decoded bytes, its stored bytes, and the table entry if nothing is stored.
     chunks: Vec<(Vec<u8>, Vec<u8>, Option<u64>)>,
 }
 
@@ -48,7 +48,7 @@ fn shuffle(bytes: &[u8], width: usize) -> Vec<u8> {
     result
 }
 
-/// A stream with its length: of zeros, of a run, raw, or compressed where that is shorter or longer.
+/// A stream with its length: zeros, a run, raw, or compressed to another length.
 fn stream(choices: &mut Choices<'_>, codec: u8, bytes: &[u8]) -> Vec<u8> {
     let is_run = bytes.iter().all(|byte| *byte == bytes[0]);
     match choices.below(3) {
@@ -56,12 +56,12 @@ fn stream(choices: &mut Choices<'_>, codec: u8, bytes: &[u8]) -> Vec<u8> {
         0 if is_run => return [&(-i32::from(bytes[0])).to_le_bytes()[..], &[1]].concat(),
         1 => {
             let coded = if codec == ZSTD {
-                // In smaller blocks the heads alone would make it longer than a stream may be.
+                // With smaller blocks the headers alone would exceed the limit for a stream.
                 objects::zstd_frame(bytes, 3 + choices.below(62))
             } else {
                 lz4_flex::block::compress(bytes)
             };
-            // One that is as long as its content is taken as raw.
+            // A stream as long as its content would be read as raw.
             if coded.len() != bytes.len() {
                 return [&(coded.len() as u32).to_le_bytes()[..], &coded].concat();
             }
@@ -71,12 +71,12 @@ fn stream(choices: &mut Choices<'_>, codec: u8, bytes: &[u8]) -> Vec<u8> {
     [&(bytes.len() as u32).to_le_bytes()[..], bytes].concat()
 }
 
-/// Blocks of one length, each a stream or as many as an element has bytes.
+/// Blocks of one length, each with one stream or one for each byte of an element.
 fn compressed(choices: &mut Choices<'_>, bytes: &[u8], block: usize) -> Vec<u8> {
     let codec = choices.of(&[LZ4, ZSTD]);
     let typesize = choices.of(&[1, 2, 4, 8, 3]);
     let is_shuffled = choices.below(2) == 0;
-    // The last block may be shorter, and is not split then.
+    // The last block may be shorter, and is then not split.
     let is_split = block.is_multiple_of(typesize) && choices.below(2) == 0;
     let (mut places, mut all) = (Vec::new(), Vec::new());
     let count = bytes.len().div_ceil(block);
@@ -98,7 +98,7 @@ fn compressed(choices: &mut Choices<'_>, bytes: &[u8], block: usize) -> Vec<u8> 
     chunk.bytes()
 }
 
-/// Stores what a chunk decodes to; also the place of one that only the table tells of.
+/// Stores a chunk. Also returns its table entry if only the table describes it.
 fn stored(choices: &mut Choices<'_>, bytes: &[u8], block: usize) -> (Vec<u8>, Option<u64>) {
     let is_one = bytes.iter().all(|byte| *byte == bytes[0]);
     match choices.below(5) {
@@ -129,7 +129,7 @@ impl Made {
                 _ => seed.wrapping_mul((i * i) as u8).wrapping_add((i >> 3) as u8),
             })
             .collect();
-        // Blocks are whole, also at the end of a chunk, and chunks are, also at the end of the array.
+        // Blocks at the end of a chunk are padded, and so are chunks at the end of the array.
         let of = |lengths: &[u32]| lengths.iter().map(|length| u64::from(*length)).collect::<Vec<u64>>();
         let (chunk, block) = (of(&chunk_shape), of(&block_shape));
         let grid = |whole: &[u64], part: &[u64]| -> Vec<u64> {
@@ -180,7 +180,7 @@ impl Made {
         Self { shape: Vec::new(), chunk_shape: Vec::new(), block_shape: Vec::new(), elements: Vec::new(), chunks }
     }
 
-    /// The frame, after the table was given to `change`.
+    /// The frame. `change` may change the table.
     fn frame(&self, choices: &mut Choices<'_>, change: impl FnOnce(&mut Choices<'_>, &mut Vec<u8>)) -> Vec<u8> {
         let (mut chunks, mut table) = (Vec::new(), Vec::new());
         for (_, stored, place) in &self.chunks {

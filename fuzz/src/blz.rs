@@ -1,4 +1,4 @@
-//! BLZ1 files of any tensor train: of small whole numbers, so that every element can be computed exactly and
+//! BLZ1 files of any tensor train. The numbers are small integers, so that every element can be computed exactly and
 //! compared. Or one thing is broken.
 
 use tenslice::{Layout, Warning};
@@ -6,14 +6,14 @@ use tenslice::{Layout, Warning};
 use crate::check;
 use crate::choices::Choices;
 
-/// A complex number; of a real train the second part is 0.
+/// A complex number. For a real train the second part is 0.
 type Number = (f64, f64);
 
 struct Train {
     is_complex: bool,
     lengths: Vec<u64>,
     bonds: Vec<u64>,
-    /// The cores, one after the other, row-major.
+    /// The cores in order, row-major.
     cores: Vec<Vec<Number>>,
     reserved: u8,
     trailing: Vec<u8>,
@@ -22,7 +22,7 @@ struct Train {
 impl Train {
     fn new(choices: &mut Choices<'_>) -> Self {
         let is_complex = choices.below(2) == 1;
-        // Long ones have numbers of at most 1, whose products are exact, however many they are.
+        // Long trains have numbers of at most 1, so that all products are exact.
         let is_long = choices.one_in(16);
         let rank = if is_long { 6 + choices.below(60) } else { 1 + choices.below(5) };
         let lengths: Vec<u64> = (0..rank).map(|_| 1 + choices.below(if is_long { 2 } else { 4 }) as u64).collect();
@@ -52,7 +52,7 @@ impl Train {
         file
     }
 
-    /// An element, by multiplying the cores' matrices.
+    /// Computes an element by multiplying the cores' matrices.
     fn element(&self, index: &[u64]) -> Number {
         let mut row = vec![(1.0, 0.0)];
         for (k, core) in self.cores.iter().enumerate() {
@@ -69,7 +69,7 @@ impl Train {
         row[0]
     }
 
-    /// Opens the file, and compares it with what was made.
+    /// Opens the file and compares it with what was made.
     fn compare(&self, file: &[u8]) {
         let opened = check::sound(file);
         let warnings = opened.warnings();

@@ -1,4 +1,4 @@
-//! CBOR items, written in the deterministic encoding or in any that is well-formed.
+//! CBOR items, written in the deterministic encoding or in any well-formed one.
 
 use std::borrow::Cow;
 
@@ -12,11 +12,11 @@ pub enum Node {
     Text(Text),
     Array(Vec<Node>),
     Map(Vec<(Text, Node)>),
-    /// As it is encoded.
+    /// Already encoded.
     Raw(&'static [u8]),
 }
 
-/// Most are constants: a copy of each takes longer than to write them.
+/// Most texts are constants: copying each would take longer than writing them.
 pub type Text = Cow<'static, str>;
 
 impl From<u64> for Node {
@@ -65,13 +65,13 @@ fn write(out: &mut Vec<u8>, text: &str, widened: usize) {
     out.extend_from_slice(text.as_bytes());
 }
 
-/// How much wider than need be a head is.
+/// The number of steps by which a head is wider than necessary.
 fn widening(choices: &mut Choices<'_>) -> usize {
     if choices.one_in(16) { choices.below(5) } else { 0 }
 }
 
 impl Node {
-    /// In the deterministic encoding.
+    /// Writes the deterministic encoding.
     pub fn strict(&self, out: &mut Vec<u8>) {
         match self {
             Self::Uint(n) => head(out, 0, *n, 0),
@@ -94,7 +94,7 @@ impl Node {
         }
     }
 
-    /// In any encoding: heads of any width, lengths that are not stated.
+    /// Writes any encoding: heads of any width, indefinite lengths.
     pub fn spelled(&self, choices: &mut Choices<'_>, out: &mut Vec<u8>) {
         let widened = widening(choices);
         let (major, count) = match self {
@@ -124,7 +124,7 @@ impl Node {
         }
     }
 
-    /// A map of any values, with keys that differ.
+    /// A map of any values with distinct keys.
     pub fn any_map(choices: &mut Choices<'_>, is_strict: bool, depth: usize) -> Self {
         let entries = (0..choices.below(4)).map(|k| {
             let keys = [["0", "1", "2"], ["key0", "key1", "key2"], ["é0", "é1", "é2"]];
@@ -134,7 +134,7 @@ impl Node {
     }
 
     fn any(choices: &mut Choices<'_>, is_strict: bool, depth: usize) -> Self {
-        // Those that the deterministic encoding allows, and then others.
+        // Values that the deterministic encoding allows, then others.
         let strict: [&'static [u8]; 12] = [
             b"\xf6",
             b"\xf4",
@@ -171,7 +171,7 @@ impl Node {
         }
     }
 
-    /// Compares a map with what is listed of it, in any order.
+    /// Compares a map with its listed items, in any order.
     pub fn compare_map(&self, mut listed: Attributes<'_>) {
         let Self::Map(entries) = self else { panic!() };
         for (key, value) in entries {

@@ -1,6 +1,6 @@
-//! What holds for any bytes. A file opened whole and in parts is the same, down to the last attribute; every place
-//! lies inside it; every error has a sentence and an offset inside the file. What is read has the size that was
-//! promised, does not depend on what the memory held before, and a call that fails early has written nothing.
+//! Checks that hold for any bytes. A file opened whole and in parts is the same, down to the last attribute. Every
+//! offset lies inside the file, and every error has a message and an offset inside the file. Reading returns the
+//! promised size, does not depend on the previous contents of the memory, and writes nothing if it fails early.
 
 use std::fmt::{self, Write};
 
@@ -9,10 +9,10 @@ use tenslice::{
     Verification, Warning,
 };
 
-/// The most memory that a file of the fuzzer's is given, in bytes.
+/// The largest amount of memory in bytes that a file of the fuzzer is given.
 pub const LARGEST: u64 = 1 << 18;
 
-/// Opens a file in both ways, and reads everything that it has.
+/// Opens a file in both ways, and reads everything in it.
 pub fn all(bytes: &[u8]) -> Result<File<'_>, Error> {
     let file = open(bytes)?;
     verify(&file, bytes);
@@ -20,17 +20,17 @@ pub fn all(bytes: &[u8]) -> Result<File<'_>, Error> {
     Ok(file)
 }
 
-/// Does as much with a file that is sound.
+/// Does the same with a file that must be valid.
 pub fn sound(bytes: &[u8]) -> File<'_> {
     all(bytes).unwrap_or_else(|error| panic!("{}", error.explain(bytes)))
 }
 
-/// Opens a file whole and in parts, and compares them.
+/// Opens a file whole and in parts, and compares the two.
 pub fn open(bytes: &[u8]) -> Result<File<'_>, Error> {
     open_given(bytes, &[])
 }
 
-/// Opens a file whole and in parts, of which some are there before: each a beginning and an end.
+/// Opens a file whole and in parts. `given` lists the ranges that are available from the start: begin and end.
 pub fn open_given<'b>(bytes: &'b [u8], given: &[(usize, usize)]) -> Result<File<'b>, Error> {
     let whole = File::open(bytes);
     let mut source = Source::new(bytes.len() as u64);
@@ -66,7 +66,7 @@ pub fn open_given<'b>(bytes: &'b [u8], given: &[(usize, usize)]) -> Result<File<
     whole
 }
 
-/// An error of opening has an offset inside the file, and a sentence.
+/// Checks that an error of opening has an offset inside the file, and a message.
 pub fn explained(error: Error, bytes: &[u8]) {
     struct Length(usize);
     impl Write for Length {
@@ -82,7 +82,7 @@ pub fn explained(error: Error, bytes: &[u8]) {
     assert!(length.0 > 10, "{error:?}");
 }
 
-/// Lists a file that was opened in both ways.
+/// Compares the lists of a file that was opened in both ways.
 fn same(whole: &File<'_>, in_parts: &File<'_>, bytes: &[u8]) {
     assert_eq!((whole.format(), whole.version()), (in_parts.format(), in_parts.version()));
     assert_eq!((whole.tensor_count(), whole.warnings()), (in_parts.tensor_count(), in_parts.warnings()));
@@ -135,7 +135,8 @@ fn same(whole: &File<'_>, in_parts: &File<'_>, bytes: &[u8]) {
     }
 }
 
-/// A tensor that cannot be read has its own error, which each call that reads it returns, and the file has the warning.
+/// Checks that a tensor that cannot be read has its own error, that each call that reads it returns that error, and
+/// that the file has the warning.
 fn unreadable(file: &File<'_>, tensor: &Tensor<'_>, bytes: &[u8]) {
     let Some(problem) = tensor.problem() else {
         return assert!(!tensor.warnings().contains(Warning::UnreadableTensor));
@@ -143,7 +144,7 @@ fn unreadable(file: &File<'_>, tensor: &Tensor<'_>, bytes: &[u8]) {
     assert!(tensor.warnings().contains(Warning::UnreadableTensor));
     assert!(file.warnings().first_tensor(Warning::UnreadableTensor).is_some_and(|first| first <= tensor.index()));
     explained(problem, bytes);
-    // What a lazy array is to become is stated.
+    // A lazy array states the dtype that it will have.
     assert!(tensor.layout() == Layout::Other && (tensor.dtype().is_none() || problem.kind() == ErrorKind::NoValues));
     assert_eq!(tensor.data().unwrap_err(), problem);
     assert_eq!(tensor.read_into(&mut [], &mut []).unwrap_err(), problem);
@@ -151,7 +152,7 @@ fn unreadable(file: &File<'_>, tensor: &Tensor<'_>, bytes: &[u8]) {
     assert_eq!(tensor.verify().unwrap_err(), problem);
 }
 
-/// A tensor is found by its name: it or, where the name appears twice, an earlier one.
+/// Checks that a tensor is found by its name. If the name is repeated, an earlier tensor may be found.
 fn found(file: &File<'_>, index: &Result<tenslice::Index<'_, '_>, Error>, tensor: &Tensor<'_>) {
     let text = tensor.name();
     let decoded;
@@ -170,7 +171,7 @@ fn found(file: &File<'_>, index: &Result<tenslice::Index<'_, '_>, Error>, tensor
     }
 }
 
-/// Compares all values; those of a long list that were walked over may not be in memory.
+/// Compares all values. The values of a long skipped list may not be in memory.
 fn same_attributes(mut whole: Attributes<'_>, mut in_parts: Attributes<'_>, depth: usize) {
     assert!(depth < 200);
     assert_eq!((whole.length(), whole.extent()), (in_parts.length(), in_parts.extent()));
@@ -215,7 +216,7 @@ fn same_value(one: Value<'_>, other: Value<'_>, depth: usize) {
     }
 }
 
-/// Verifies a file: the counts are those of the components, one by one.
+/// Verifies a file, and checks that the counts match those of verifying each component.
 pub fn verify(file: &File<'_>, bytes: &[u8]) {
     let length = file.verify_scratch_length().filter(|length| *length <= LARGEST);
     let mut scratch = vec![0x5a; length.unwrap_or(0) as usize];
@@ -230,8 +231,8 @@ pub fn verify(file: &File<'_>, bytes: &[u8]) {
             assert!(states.iter().all(Result::is_ok));
         }
         Err(error) => {
-            // The error belongs to a component, to the indices of a sparse tensor, to a tensor that cannot be read, to the header
-            // of a compressed array, or to chunks without values.
+            // The error belongs to a component, to the indices of a sparse tensor, to a tensor that cannot be read,
+            // to the header of a compressed array, or to chunks without values.
             let of_tensor = |tensor: Tensor<'_>| {
                 [tensor.sparse(&mut []).err(), tensor.problem(), describe(&tensor)].contains(&Some(error))
             };
@@ -242,7 +243,7 @@ pub fn verify(file: &File<'_>, bytes: &[u8]) {
     }
 }
 
-/// Describes a tensor, with the memory that it needs and with less; returns its error.
+/// Describes a tensor, with the memory that it needs and with less. Returns its error.
 fn describe(tensor: &Tensor<'_>) -> Option<Error> {
     let decoder = &mut BuiltIn::default();
     let length = match tensor.describe_length(decoder) {
@@ -291,7 +292,7 @@ pub fn read(tensor: &Tensor<'_>) {
                 assert!(!caps.decode || error.kind().code() >= 200, "{error:?}");
             }
         }
-        // Too small by one: nothing was written.
+        // Too small by one byte: nothing is written.
         if let Some(less) = length.filter(|length| (1..=LARGEST).contains(length)) {
             let mut room = vec![0x3c; less as usize - 1];
             assert!(component.read_into(&mut room).is_err());
@@ -303,7 +304,7 @@ pub fn read(tensor: &Tensor<'_>) {
     dense(tensor);
 }
 
-/// A range is a part of the whole, wherever it is.
+/// Checks that a range is a part of the whole, at any offset.
 fn ranges(component: &Component<'_>, whole: &[u8]) {
     let Some(length) = component.range_scratch_length().filter(|length| *length <= LARGEST) else { return };
     let mut scratch = vec![0x11; length as usize];
@@ -315,7 +316,7 @@ fn ranges(component: &Component<'_>, whole: &[u8]) {
         component.read_range_into(from as u64, &mut part, &mut scratch).unwrap();
         assert_eq!(part, whole[from..to]);
     }
-    // A range that ends outside, or in the middle of a number: nothing was written.
+    // A range that ends outside, or in the middle of a number: nothing is written.
     let mut part = vec![0x22; lane];
     assert!(component.read_range_into((lanes * lane) as u64, &mut part, &mut scratch).is_err());
     if lane > 1 {
@@ -324,7 +325,7 @@ fn ranges(component: &Component<'_>, whole: &[u8]) {
     assert!(part.iter().all(|byte| *byte == 0x22));
 }
 
-/// The indices of a sparse tensor are inside its shape.
+/// Checks that the indices of a sparse tensor are inside its shape.
 fn sparse(tensor: &Tensor<'_>) {
     if ![Layout::SparseCsr, Layout::SparseCoo, Layout::IndexValue].contains(&tensor.layout()) {
         assert!(tensor.sparse(&mut []).is_err());
@@ -343,13 +344,13 @@ fn sparse(tensor: &Tensor<'_>) {
     }
 }
 
-/// A tensor made dense has the length that was promised, and as `f32` a range is a part of the whole. Returns its
-/// bytes; `None` where they are many or cannot be had.
+/// Checks that a dense tensor has the promised length, and that a range as `f32` is a part of the whole. Returns the
+/// bytes; `None` if they are too many or cannot be read.
 pub fn dense(tensor: &Tensor<'_>) -> Option<Vec<u8>> {
-    // The elements of a tensor train are computed, each from all of its cores.
+    // Each element of a tensor train is computed from all of its cores.
     let largest = if tensor.layout() == Layout::TensorTrain { 1 << 10 } else { LARGEST };
     let length = tensor.dense_length().filter(|length| *length <= largest);
-    // Looks at the chunks of a chunked array, however many they are.
+    // Examines all chunks of a chunked array.
     let scratch = length.and_then(|_| tensor.scratch_length()).filter(|length| *length <= largest);
     let mut bytes = None;
     if let (Some(length), Some(scratch)) = (length, scratch) {

@@ -1,12 +1,12 @@
-//! The bytes of the fuzzer, from which a target that makes files takes all its choices.
+//! The bytes of the fuzzer. A target that makes files takes all its choices from them.
 
 use arbitrary::{Arbitrary, Unstructured};
 
 /// The choices. When the bytes are used up, every choice is the first one.
 pub struct Choices<'b> {
     bytes: Unstructured<'b>,
-    /// Whether the file stays as it was made: the first choice of all. A run does one or the other, since checking a file
-    /// is what takes the time.
+    /// True if the file stays valid: the first choice of all. A run does one or the other, since checking a file
+    /// takes most of the time.
     pub is_sound: bool,
 }
 
@@ -22,7 +22,7 @@ impl<'b> Choices<'b> {
         self.bytes.int_in_range(0..=bound.saturating_sub(1)).unwrap_or(0)
     }
 
-    /// `true` once in `count` times.
+    /// Returns `true` once in `count` times.
     pub fn one_in(&mut self, count: usize) -> bool {
         self.below(count) + 1 == count
     }

@@ -1,5 +1,5 @@
-//! Any bytes as a chunk of a sound frame, so that they come as far as the codecs. What was in the memory before never
-//! shows.
+//! Any bytes as a chunk of a valid frame, so that they reach the codecs. The previous contents of the memory must not
+//! show.
 
 use tenslice::File;
 

@@ -1,9 +1,9 @@
-//! Tensor trains, pairs and symmetries in any bytes: computed with, in exactly the scratch memory that is asked
-//! for. Nothing panics, what is computed in two ways is the same.
+//! Tensor trains, pairs and symmetries in any bytes, computed with exactly the required scratch memory. Nothing
+//! panics, and results computed in two ways are equal.
 
 use tenslice::{File, blz, tens};
 
-/// How many numbers a file of the fuzzer's may make us compute.
+/// The largest number of values that a file of the fuzzer may make us compute.
 const LIMIT: u64 = 1 << 16;
 
 pub fn run(bytes: &[u8]) {

@@ -11,7 +11,7 @@ pub fn run(bytes: &[u8]) {
     }
 }
 
-/// The first two bytes are the room, the others the stream.
+/// The first two bytes are the length of the destination, the rest is the stream.
 fn stream(bytes: &[u8]) {
     let Some((room, stream)) = bytes.split_first_chunk::<2>() else { return };
     let room = usize::from(u16::from_le_bytes(*room));

@@ -1,4 +1,4 @@
-//! Chains of filters, undone and compared with code that goes byte by byte. The first bytes choose them.
+//! Chains of filters, undone and compared with a byte-by-byte implementation. The first bytes choose them.
 
 use tenslice::File;
 
@@ -13,7 +13,7 @@ pub fn run(bytes: &[u8]) {
     let ids: [u8; 6] = std::array::from_fn(|i| [0, 1, 2, 3, 4, 34, 35, 36][usize::from(filters[i]) % 8]);
     let metas: [u8; 6] = std::array::from_fn(|i| filters[6 + i]);
 
-    // Blocks that are stored as they are, so that only the filters are left to be undone.
+    // Uncompressed blocks, so that only the filters have to be undone.
     let count = data.len().div_ceil(block);
     let mut chunk = vec![5, 1, 0x15, typesize];
     let mut places = Vec::new();

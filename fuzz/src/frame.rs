@@ -1,5 +1,5 @@
-//! Any bytes as a Blosc2 frame: regions of it, in exactly the scratch memory that is asked for and in none; what was
-//! in the memory before never shows, and a region is the same part of the whole.
+//! Any bytes as a Blosc2 frame. Regions are read with exactly the required scratch memory, and without any. The
+//! previous contents of the memory must not show, and a region is a part of the whole.
 
 use tenslice::{ErrorKind, File, b2nd};
 
@@ -18,7 +18,7 @@ pub fn run(bytes: &[u8]) {
     let stop: Vec<u64> = frame.shape().iter().collect();
     let start = vec![0; stop.len()];
     let whole = region(&frame, &start, &stop);
-    // A part of it, by bytes that say nothing else.
+    // A part of the frame, chosen by bytes that have no other meaning.
     let pick = |i: usize, length: u64| u64::from(bytes[(i + 90) % bytes.len()]) % length.max(1);
     let (from, to): (Vec<u64>, Vec<u64>) = (0..).zip(&stop).map(|(i, &length)| {
         let from = pick(i, length).min(length);

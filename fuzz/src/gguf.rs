@@ -1,5 +1,5 @@
-//! GGUF files made from any structure: valid ones, which must open and give back what they were made of, or one
-//! thing is broken. Whole and in parts they are the same, nothing panics.
+//! GGUF files of any structure. Valid files must open and return what they were made of; otherwise one thing is
+//! broken. Opening whole and in parts gives the same result, and nothing panics.
 
 #[path = "../../tests/support/gguf.rs"]
 mod builder;
@@ -11,7 +11,7 @@ use tenslice::{ErrorKind, File, Value};
 use crate::check;
 use crate::choices::Choices;
 
-/// A value of that kind, in lists that are `depth` deep.
+/// A value of that kind at list depth `depth`.
 fn value(choices: &mut Choices<'_>, kind: u32, depth: usize) -> Meta {
     match kind {
         0 => Meta::U8(choices.any::<u8>()),
@@ -25,10 +25,10 @@ fn value(choices: &mut Choices<'_>, kind: u32, depth: usize) -> Meta {
         TEXT => Meta::Text(choices.bytes(12)),
         ARRAY if depth < 8 => {
             let kind = choices.below(13) as u32;
-            // Lists of lists as deep as they may be, all of them empty at the end.
+            // Lists nested to the largest depth; the innermost are empty.
             let kind = if kind == ARRAY && depth == 7 { 0 } else { kind };
             match choices.below(40) {
-                // A long one, of one element again and again.
+                // A long list of one repeated element.
                 39 if depth == 1 && kind != ARRAY => {
                     let one = value(choices, kind, depth + 1);
                     Meta::Array(kind, vec![one; 4000 + choices.below(200)])
@@ -43,7 +43,7 @@ fn value(choices: &mut Choices<'_>, kind: u32, depth: usize) -> Meta {
     }
 }
 
-/// A type of ggml, with the elements and the bytes of a block.
+/// A ggml type, with the number of elements and bytes of a block.
 fn type_of(choice: usize) -> (u32, u64, usize) {
     match choice {
         0 => (0, 1, 4),
@@ -64,13 +64,13 @@ fn type_of(choice: usize) -> (u32, u64, usize) {
 /// The pairs of a file, and its tensors: name, dimensions, type, data.
 type Made = (Vec<(String, Meta)>, Vec<(String, Vec<u64>, u32, Vec<u8>)>);
 
-/// A file, and what it was made of. It is valid, unless a key or a name repeats.
+/// A file, and what it was made of. It is valid unless a key or a name is repeated.
 pub(crate) fn made(choices: &mut Choices<'_>) -> (Vec<u8>, Made) {
     let (version, is_big) = [(3, false), (3, true), (2, false), (1, false)][choices.below(4)];
     let mut made = Gguf::new(version, is_big);
     let mut pairs = Vec::new();
     for _ in 0..choices.below(8) {
-        // Few keys, so that some repeat.
+        // Few keys, so that some are repeated.
         let key = format!("{}", choices.below(60));
         let kind = choices.below(13) as u32;
         let value = value(choices, kind, 1);
@@ -176,7 +176,7 @@ fn same_value(found: &Value<'_>, made: &Meta) {
     assert!(is_same, "{found:?}, not {made:?}");
 }
 
-/// A tensor of an unknown type has the bytes up to the next tensor, the last one those up to the end of the file.
+/// Checks that a tensor of an unknown type extends to the next tensor, or to the end of the file.
 fn unknown_lengths(file: &File<'_>) {
     let extents = file.tensors().map(|tensor| tensor.component("data").unwrap().extent());
     let ends = extents.clone().skip(1).map(|extent| extent.offset).chain([file.length()]);
@@ -188,7 +188,7 @@ fn unknown_lengths(file: &File<'_>) {
     }
 }
 
-/// Opens a file whole and in parts, some of which are there before.
+/// Opens a file whole and in parts, some of which are available from the start.
 fn both_ways(bytes: &[u8], choices: &mut Choices<'_>) {
     let given: Vec<_> = (0..choices.below(4)).map(|_| {
         let from = choices.below(bytes.len());

@@ -1,5 +1,5 @@
-//! The fuzz targets: each is a module with a function `run` that takes any bytes and panics where a promise of the
-//! library is broken. Programs for libFuzzer call them (`fuzz_targets`), and so do the tests, with the kept corpora.
+//! The fuzz targets. Each is a module with a function `run` that takes any bytes and panics if a promise of the
+//! library is broken. The libFuzzer programs (`fuzz_targets`) call them, and so do the tests, with the kept corpora.
 
 mod cbor;
 mod check;
@@ -12,7 +12,7 @@ mod sound_frame;
 
 /// A target.
 pub struct Target {
-    /// Its name: that of its module, its program and its corpus.
+    /// The name of the module, the program and the corpus.
     pub name: &'static str,
     pub run: fn(&[u8]),
 }
@@ -28,7 +28,7 @@ macro_rules! targets {
     };
 }
 
-// A target is a row here, a `[[bin]]` in Cargo.toml, and a program of three lines in `fuzz_targets`.
+// A target has a row here, a `[[bin]]` in Cargo.toml, and a program of three lines in `fuzz_targets`.
 targets! {
     open
     decode

@@ -1,15 +1,15 @@
-//! NPY arrays of any type, in any spelling of their header that the grammar allows: what was made is listed and read
-//! back. Or one thing is broken, in the header or anywhere.
+//! NPY arrays of any type, with any spelling of their header that the grammar allows. What was made is listed and
+//! read back. Or one thing is broken, in the header or anywhere.
 
 use tenslice::{ByteOrder, DType, Order, Tensor};
 
 use crate::check;
 use crate::choices::Choices;
 
-/// An array, and what is to be found in it.
+/// An array and its expected contents.
 pub struct Array {
     pub bytes: Vec<u8>,
-    /// Where the items begin.
+    /// The offset of the items.
     pub head: usize,
     dtype: Option<DType>,
     is_big: bool,
@@ -49,7 +49,7 @@ impl Writer<'_, '_> {
         self.token(")");
     }
 
-    /// Writes the type of what is in a field or, with its shape, in a subarray there, and returns its size.
+    /// Writes the type in a field or, with its shape, in a subarray. Returns its size.
     fn inner(&mut self, depth: usize, has_shape: bool) -> u64 {
         let mut size = if depth < 3 && self.choices.one_in(8) {
             self.token("(");
@@ -68,7 +68,7 @@ impl Writer<'_, '_> {
         size
     }
 
-    /// Writes a type, and returns the dtype, whether it is big-endian, and the size of an item.
+    /// Writes a type. Returns the dtype, whether it is big-endian, and the size of an item.
     fn descr(&mut self, depth: usize) -> (Option<DType>, bool, u64) {
         if depth < 3 && self.choices.one_in(6) {
             let mut size = 0;
@@ -79,7 +79,7 @@ impl Writer<'_, '_> {
                     self.token(",");
                 }
                 self.token("(");
-                // No two fields have one name.
+                // Field names must differ.
                 if self.choices.one_in(6) {
                     self.token("(");
                     self.quoted(&format!("a title{k}"));
@@ -129,14 +129,14 @@ impl Array {
         let is_column_major = choices.below(2) == 1;
         let mut shape: Vec<u64> = (0..choices.below(5)).map(|_| choices.below(4) as u64).collect();
         if shape.contains(&0) && choices.one_in(4) {
-            shape.push(u64::MAX); // of no items
+            shape.push(u64::MAX); // no items
         }
         let turn = choices.below(6);
         let mut writer = Writer { choices, text: String::new(), version };
         let (mut items, mut descr) = ((None, false, 0), String::new());
         writer.token("{");
         for place in 0..3 {
-            // In any order.
+            // The keys may be in any order.
             let field = [[0, 1, 2], [1, 0, 2], [2, 1, 0], [0, 2, 1], [1, 2, 0], [2, 0, 1]][turn][place];
             writer.quoted(["descr", "fortran_order", "shape"][field]);
             writer.token(":");
@@ -183,7 +183,7 @@ impl Array {
         if lane > 1 {
             assert_eq!(data.byte_order() == ByteOrder::Big, self.is_big);
         }
-        // In this machine's byte order.
+        // In native byte order.
         let native: Vec<u8> = match (self.is_big, cfg!(target_endian = "big")) {
             (true, false) | (false, true) => stored.chunks(lane).flat_map(|lane| lane.iter().rev().copied()).collect(),
             _ => stored.to_vec(),
@@ -202,7 +202,7 @@ pub fn run(bytes: &[u8]) {
         assert_eq!(file.as_npy().unwrap().descr(), made.descr.as_bytes());
         return;
     }
-    // In the header alone, whose length is then made right, or anywhere.
+    // In the header alone, whose length is then corrected, or anywhere.
     let mut broken = made.bytes.clone();
     if choices.below(2) == 0 {
         let before = if broken[6] == 1 { 10 } else { 12 };

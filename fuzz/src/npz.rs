@@ -1,6 +1,6 @@
 //! NPZ archives of any arrays, stored or deflated, with or without zip64, data descriptors, extra fields, comments
-//! and entries that are no arrays: what was made is listed, verified and read back. Or one thing is broken; where
-//! it is in an array, its checksum is made right.
+//! and other entries. What was made is listed, verified and read back. Or one thing is broken; if it is in an array,
+//! the checksum is corrected.
 
 use tenslice::{Encoding, ErrorKind, File, Verification};
 
@@ -22,9 +22,9 @@ struct Entry {
     /// The length and the checksum follow the data.
     has_descriptor: bool,
     is_zip64: bool,
-    /// Deflated without being made smaller.
+    /// Deflated in stored blocks.
     is_plain: bool,
-    /// An extra field that says nothing.
+    /// An extra field without meaning.
     extra: Vec<u8>,
 }
 
@@ -34,11 +34,11 @@ impl Entry {
         let content = if is_array {
             Content::Array(Array::new(choices))
         } else {
-            // What begins as an array does is taken for one, whatever its name.
+            // An entry that begins like an array is read as one, whatever its name.
             let bytes = choices.bytes(20);
             Content::Other(if bytes.starts_with(b"\x93NUMPY") { Vec::new() } else { bytes })
         };
-        // Few names, so that some repeat.
+        // Few names, so that some are repeated.
         let name = match &content {
             Content::Array(_) => format!("{}.npy", choices.below(100)),
             Content::Other(_) => choices.of(&["notes.txt", "folder/", "a"]).into(),
@@ -63,8 +63,8 @@ impl Entry {
     }
 }
 
-/// A stream of `deflate`: blocks that are stored, or one of fixed codes, in which runs are repeated. A compressor
-/// would take more time than all else.
+/// A deflate stream of stored blocks, or of one block of fixed codes in which runs are matches. A real compressor
+/// would dominate the time.
 fn deflate(bytes: &[u8], is_stored: bool) -> Vec<u8> {
     let mut stream = Vec::new();
     if is_stored {
@@ -95,8 +95,8 @@ fn deflate(bytes: &[u8], is_stored: bool) -> Vec<u8> {
     while let Some(&byte) = bytes.get(at) {
         let run = bytes[at..].iter().take(10).take_while(|other| **other == byte).count();
         if at > 0 && bytes[at - 1] == byte && run >= 3 {
-            put(run as u32 - 2, 7); // so many bytes again
-            put(0, 5); // from 1 before
+            put(run as u32 - 2, 7); // the length of the match
+            put(0, 5); // at distance 1
             at += run;
         } else {
             match byte {
@@ -119,7 +119,7 @@ fn archive(entries: &[Entry], contents: &[&[u8]], comment: &[u8], is_zip64: bool
         let crc = CRC32.checksum(content);
         let lengths = [stored.len(), content.len()];
         let flags: u16 = if entry.has_descriptor { 1 << 3 } else { 0 };
-        // Before the data the lengths are unknown where they follow it.
+        // If the lengths follow the data, the local header does not have them.
         let mut local = b"PK\x03\x04\x2d\0".to_vec();
         let mut record = b"PK\x01\x02\x2d\0\x2d\0".to_vec();
         for (header, is_local) in [(&mut local, true), (&mut record, false)] {
@@ -196,7 +196,7 @@ pub fn run(bytes: &[u8]) {
             }
         };
     }
-    // In an array, so that the archive is sound, or anywhere.
+    // In an array, so that the archive is valid, or anywhere.
     if choices.below(2) == 0 {
         let which = choices.below(entries.len());
         let mut broken = contents[which].to_vec();
@@ -227,7 +227,7 @@ fn compare(file: &File<'_>, entries: &[Entry]) {
             array.compare(&tensor);
             assert_eq!(component.verify(), Ok(Verification::Verified));
         } else {
-            // The decoded bytes are an array of their own.
+            // The decoded bytes are an NPY file.
             let mut room = vec![0; content.len()];
             assert_eq!(component.read_into(&mut room).unwrap(), content);
             array.compare(&File::open(&room).unwrap().find("").unwrap());

@@ -1,4 +1,4 @@
-//! Tensors of any layout, with the components that the layout requires, before a format spells them.
+//! Tensors of any layout with the components that the layout requires, independent of a format.
 
 use tenslice::{DType, Tensor};
 
@@ -26,14 +26,14 @@ pub struct Object {
     pub shape: Vec<u64>,
     pub dtype: DType,
     pub parts: Vec<Part>,
-    /// The elements, where they are known.
+    /// The elements, if they are known.
     pub dense: Option<Vec<u8>>,
-    /// Of a sparse one, the coordinates and the values.
+    /// The coordinates and values of a sparse tensor.
     pub entries: Vec<(Vec<u64>, Vec<u8>)>,
 }
 
 impl Object {
-    /// Makes one, of elements of one of those dtypes and with indices of one of those others.
+    /// Makes a tensor with elements of one of `dtypes` and indices of one of `indices`.
     pub fn new(choices: &mut Choices<'_>, kind: Kind, dtypes: &[DType], indices: &[DType]) -> Self {
         let dtype = choices.of(dtypes);
         let rank = if kind == Kind::Csr { 2 } else { choices.below(4) };
@@ -43,7 +43,7 @@ impl Object {
         let value = |dtype: DType, k: usize, count: u64| -> Vec<u8> {
             let length = dtype.byte_length(count).unwrap() as usize;
             let bytes = (0..length).map(|i| seed.wrapping_add((k * 31 + i * i) as u8));
-            // Of booleans, 0 and 1.
+            // Booleans are 0 and 1.
             bytes.map(|byte| if dtype == DType::BOOL { byte & 1 } else { byte }).collect()
         };
         let mut made = Self { kind, shape, dtype, parts: Vec::new(), dense: None, entries: Vec::new() };
@@ -51,7 +51,7 @@ impl Object {
             Kind::Dense => {
                 let mut bytes = value(dtype, 0, count);
                 if let Some(last) = bytes.last_mut().filter(|_| dtype == DType::F4_E2M1 && count % 2 == 1) {
-                    *last &= 0xf; // half of it is not used
+                    *last &= 0xf; // half of the last byte is unused
                 }
                 made.dense = Some(bytes.clone());
                 made.parts.push(Part { role: "data", dtype, bytes });
@@ -116,7 +116,7 @@ impl Object {
         self.dense = Some(dense);
     }
 
-    /// Compares the elements, in the byte order that they are made in.
+    /// Compares the elements, in the byte order in which they were made.
     pub fn compare(&self, tensor: &Tensor<'_>) {
         assert_eq!(tensor.shape(), self.shape[..]);
         if let Some(dense) = &self.dense {
@@ -132,7 +132,7 @@ impl Object {
     }
 }
 
-/// The digest SHA-256, as both versions of zTensor spell it.
+/// The SHA-256 digest, as both versions of zTensor spell it.
 pub fn sha256(bytes: &[u8]) -> String {
     use sha2::Digest;
     let mut text = String::from("sha256:");
@@ -141,10 +141,10 @@ pub fn sha256(bytes: &[u8]) -> String {
     text
 }
 
-/// A frame of Zstandard with a checksum: of stored blocks and of runs, as long as `block` at most.
+/// A Zstandard frame with a checksum: stored blocks and runs of at most `block` bytes.
 pub fn zstd_frame(content: &[u8], block: usize) -> Vec<u8> {
     let mut frame = vec![0x28, 0xb5, 0x2f, 0xfd];
-    // A single segment, with the length of the content in one byte, or in two that begin at 256.
+    // A single segment. The length of the content is in one byte, or in two bytes that start at 256.
     match content.len() {
         length @ 0..256 => frame.extend([0x24, length as u8]),
         length => {

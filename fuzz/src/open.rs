@@ -1,4 +1,4 @@
-//! Any bytes: opened whole and in parts, asked for everything. Both ways give the same.
+//! Any bytes: opened whole and in parts, and listed completely. Both ways give the same result.
 
 use crate::check;
 
@@ -8,7 +8,7 @@ pub fn run(bytes: &[u8]) {
         if let (Ok(data), Some(dtype), Some(elements)) = (tensor.data(), tensor.dtype(), tensor.shape().element_count())
             && let Ok(bytes) = data.bytes()
         {
-            // Indexing by the shape stays inside.
+            // Indexing by the shape stays inside of the bytes.
             assert_eq!(dtype.byte_length(elements), Some(bytes.len() as u64));
         }
     }

@@ -1,6 +1,6 @@
-//! A valid safetensors file from arbitrary choices, spelled in any way that JSON allows, or with one thing broken; the
-//! index of a model likewise, and any bytes as an index. What is valid is listed as it was made. Opened
-//! whole and in parts, a file is the same. The tensors of what is accepted cover the data, each byte once.
+//! A valid safetensors file from arbitrary choices, with any spelling that JSON allows, or with one thing broken; the
+//! index of a model in the same way, and any bytes as an index. A valid file is listed as it was made. Opening whole
+//! and in parts gives the same result. The tensors of an accepted file cover the data, each byte once.
 
 use std::io::Write;
 
@@ -19,7 +19,7 @@ const DTYPES: [(&str, DType); 22] = [
     ("I64", DType::I64),
 ];
 
-/// Numbers that a reader may slip on.
+/// Numbers that a reader may handle wrongly.
 const NUMBERS: [&str; 16] = [
     "0", "1", "2", "7", "8", "18446744073709551615", "18446744073709551616", "9223372036854775808", "4294967296",
     "-0", "-1", "00", "01", "1.0", "1e1", "99999999999999999999",
@@ -35,7 +35,7 @@ struct Tensor {
     length: u64,
 }
 
-/// Writes JSON, in ways that the fuzzer chooses.
+/// Writes JSON with spellings that the fuzzer chooses.
 struct Writer<'b> {
     choices: Choices<'b>,
     json: Vec<u8>,
@@ -78,7 +78,7 @@ pub fn run(bytes: &[u8]) {
     if is_sound { open_as(&valid, Some(&tensors)) } else { open_as(&broken, None) }
 }
 
-/// The index of a model in several files, sound or broken, and any bytes as one.
+/// The index of a model in several files, valid or broken, and any bytes as an index.
 fn index(writer: &mut Writer<'_>, is_sound: bool, bytes: &[u8]) {
     let (tensors, _) = writer.tensors();
     let files: Vec<String> = tensors.iter().map(|_| format!("{}.safetensors", writer.below(3))).collect();
@@ -94,12 +94,12 @@ fn index(writer: &mut Writer<'_>, is_sound: bool, bytes: &[u8]) {
     }
 }
 
-/// A file of that header, and data of that length.
+/// A file with that header and data of that length.
 fn file(header: &[u8], length: u64) -> Vec<u8> {
     [&(header.len() as u64).to_le_bytes()[..], header, &vec![0; length as usize]].concat()
 }
 
-/// Opens a file whole and in parts. `expected` is what it has if it is valid.
+/// Opens a file whole and in parts. `expected` has its tensors if it is valid.
 fn open_as(bytes: &[u8], expected: Option<&[Tensor]>) {
     match check::all(bytes) {
         Ok(file) => list(&file, expected),
@@ -145,7 +145,7 @@ fn list(file: &File<'_>, expected: Option<&[Tensor]>) {
     }), end);
 }
 
-/// Opens an index, and lists it. `expected` is what it has if it is valid: names of tensors and of files.
+/// Opens an index, and lists it. `expected` has the names of tensors and files if it is valid.
 fn open_index_as(text: &[u8], expected: Option<&[(String, String)]>) {
     let index = match Index::open(text) {
         Ok(index) => index,
@@ -163,7 +163,7 @@ fn open_index_as(text: &[u8], expected: Option<&[(String, String)]>) {
     assert!(expected.is_none_or(|expected| expected == found));
     for (name, file) in &found {
         assert_eq!(index.find(name).unwrap(), file.as_str());
-        // A path below the folder.
+        // The path is below the folder.
         let names: Vec<&str> = file.split('/').collect();
         assert!(!file.starts_with('/') && !file.contains(['\\', ':', '\0']) && !names.contains(&".."), "{file}");
         assert!(!["", "."].contains(names.last().unwrap()), "{file}");
@@ -194,7 +194,7 @@ fn walk(attributes: Attributes<'_>, depth: usize) {
 }
 
 impl Writer<'_> {
-    /// A choice; 0 when the fuzzer's bytes are used up.
+    /// A choice. It is 0 when the fuzzer's bytes are used up.
     fn below(&mut self, bound: usize) -> usize {
         self.choices.below(bound)
     }

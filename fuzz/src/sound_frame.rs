@@ -1,6 +1,6 @@
-//! A sound Blosc2 frame of one chunk.
+//! A valid Blosc2 frame of one chunk.
 
-/// `chunk` as the only chunk of a frame of bytes, with the `typesize` and the decoded length that are given.
+/// A frame of bytes with `chunk` as its only chunk, and with the given `typesize` and decoded length.
 pub fn frame_of(chunk: &[u8], length: u32, typesize: u32) -> Vec<u8> {
     const NO_METALAYERS: &[u8] = &[0x93, 0xcd, 0, 0, 0xde, 0, 0, 0xdc, 0, 0];
     let header_length = 97_u32;
@@ -22,7 +22,7 @@ pub fn frame_of(chunk: &[u8], length: u32, typesize: u32) -> Vec<u8> {
     frame.extend([0; 16]);
     frame.extend(NO_METALAYERS);
     frame.extend(chunk);
-    // The table of offsets: one of 0, copied.
+    // The table of offsets: one offset of 0, copied.
     frame.extend([5, 1, 0x07, 8, 8, 0, 0, 0, 8, 0, 0, 0, 40, 0, 0, 0]);
     frame.extend([0; 16 + 8]);
     frame.extend([0x94, 1]);

@@ -1,5 +1,5 @@
 //! TENS files of any dimensions, types, symmetries and unknown chunks, of elements or of pairs, in both versions and
-//! byte orders: what was made is listed and read back. Or one thing is broken.
+//! byte orders. What was made is listed and read back. Or one thing is broken.
 
 use tenslice::{ByteOrder, DType, File, Layout, Order};
 
@@ -12,12 +12,12 @@ struct Made {
     is_big: bool,
     /// Lengths, fastest first, and names.
     dimensions: Vec<(u32, u8)>,
-    /// Magic and contents of the chunks before the data, without their heads.
+    /// Magic and contents of the chunks before the data, without their headers.
     chunks: Vec<([u8; 8], Vec<u8>)>,
-    /// The elements, as they are stored; of a tensor that is stored as pairs, those that are not 0 have one.
+    /// The elements as they are stored. In a tensor of pairs, only nonzero elements have one.
     elements: Vec<u8>,
     pairs: Option<Vec<u64>>,
-    /// How many symmetries say that elements are left out.
+    /// The number of symmetries that pack the data.
     packed: usize,
 }
 
@@ -45,14 +45,14 @@ impl Made {
         let mut packed = 0;
         for _ in 0..if is_old { 0 } else { choices.below(4) } {
             if choices.below(2) == 0 {
-                // Text, so that it is not taken for the count of pairs.
+                // Text, so that it is not read as the number of pairs.
                 let magic = choices.of(&[*b"COMMENTS", *b"~~~~~~~~", *b"DENSDATB", *b"        "]);
                 let mut content = choices.bytes(24);
                 content.resize(content.len().next_multiple_of(8), 0);
                 chunks.push((magic, content));
                 continue;
             }
-            // Dimensions of equal lengths may change places.
+            // Dimensions of equal lengths may be swapped.
             let mut map: Vec<usize> = (0..dimensions.len()).collect();
             for k in 1..map.len() {
                 let other = choices.below(k + 1);
@@ -63,7 +63,7 @@ impl Made {
             let is_packed = packed == 0 && !has_pairs && choices.one_in(8);
             packed += usize::from(is_packed);
             let operation = choices.of(&["x", "-x", "conj(x)", ""]);
-            let mut content = vec![is_packed.into(), operation.len() as u8]; // after the head of 16 bytes
+            let mut content = vec![is_packed.into(), operation.len() as u8]; // after the header of 16 bytes
             content.extend(operation.bytes());
             content.extend(map.iter().map(|k| dimensions[*k].1));
             content.resize(content.len().next_multiple_of(8), 0);

@@ -1,7 +1,7 @@
 //! zTensor files of 0.1, 1.0, 1.1 and 1.2 with any tensors: dense and sparse, raw and compressed, with digests,
-//! attributes and keys in any order, and CBOR in any spelling. What was made is listed, verified and read back. Or
-//! one thing is broken: in the bytes of a component, whose digest is made right; in the manifest, whose length is
-//! made right; anywhere.
+//! attributes and keys in any order, and any spelling of CBOR. What was made is listed, verified and read back. Or
+//! one thing is broken: in the bytes of a component (its digest is then corrected), in the manifest (its length is
+//! then corrected), or anywhere.
 
 use tenslice::{DType, File, Layout, Verification, Warning};
 
@@ -28,7 +28,7 @@ const SHORT: [(&str, DType); 17] = [
 const INDICES: [DType; 8] =
     [DType::U64, DType::U32, DType::U16, DType::U8, DType::I64, DType::I32, DType::I16, DType::I8];
 
-/// What verifying a component returns, by the kind of its digest.
+/// The result of verifying a component, by the kind of its digest.
 pub const VERIFIED: [Verification; 5] = [
     Verification::NoDigest,
     Verification::Verified,
@@ -44,7 +44,7 @@ enum Version {
     V1_2,
 }
 
-/// A tensor, and how it is spelled.
+/// A tensor and its encoding.
 struct Tensor {
     name: String,
     object: Object,
@@ -58,13 +58,13 @@ struct Component {
     role: &'static str,
     dtype: DType,
     stored: Vec<u8>,
-    /// In the order of the file.
+    /// The decoded bytes, in the byte order of the file.
     decoded: Vec<u8>,
     is_big: bool,
     encoding: Option<&'static str>,
     states_length: bool,
     digest: usize,
-    /// How far behind a multiple of 64.
+    /// The distance from a multiple of 64.
     misaligned: usize,
 }
 
@@ -111,7 +111,7 @@ impl Tensor {
             }
             parts = vec![("data", object.dtype, packed)];
         } else if version == Version::V1_0 && kind == Kind::Other {
-            // Its components have the dtype of the tensor, or are indices.
+            // The components have the dtype of the tensor, or are indices.
             parts.iter_mut().for_each(|(_, _, bytes)| bytes.truncate(bytes.len() / 16 * 16));
         }
         let components = parts
@@ -119,8 +119,7 @@ impl Tensor {
             .map(|(role, dtype, decoded)| {
                 let encoding = choices.of(&[None, Some("raw"), Some("zstd"), None]);
                 let encoding = if version == Version::V0_1 { encoding.or(Some("raw")) } else { encoding };
-                // Only of raw data is the order of 0.1, and of the numbers of sparse data there is none that is
-                // known.
+                // In 0.1 only raw data has a byte order, and sparse data has no known one.
                 let has_order = version == Version::V0_1 && kind == Kind::Dense && encoding != Some("zstd");
                 let is_big = has_order && choices.one_in(3);
                 let decoded = if is_big {
@@ -139,7 +138,7 @@ impl Tensor {
             })
             .collect();
         let attributes = Node::any_map(choices, false, 0);
-        // Different, in no order; those of 0.1 may repeat.
+        // Distinct names in no order. Names in 0.1 may be repeated.
         let name = if version == Version::V0_1 && choices.one_in(4) {
             "again".into()
         } else {
@@ -149,7 +148,7 @@ impl Tensor {
     }
 }
 
-/// The digest of stored bytes, as it is spelled.
+/// The digest of stored bytes, as text.
 fn digest(kind: usize, stored: &[u8]) -> Option<String> {
     match kind {
         1 => Some(format!("crc32c:0x{:08X}", CRC32C.checksum(stored))),
@@ -161,7 +160,7 @@ fn digest(kind: usize, stored: &[u8]) -> Option<String> {
     }
 }
 
-/// Turns a map around at a place that is chosen, so that its keys are in another order.
+/// Rotates a map by a chosen number of keys.
 fn turned(choices: &mut Choices<'_>, entries: Vec<(&'static str, Node)>) -> Node {
     let mut entries = entries;
     let by = choices.below(entries.len());
@@ -171,7 +170,7 @@ fn turned(choices: &mut Choices<'_>, entries: Vec<(&'static str, Node)>) -> Node
     cbor::map(entries)
 }
 
-/// Writes all components, and returns them and the manifest, which is behind them.
+/// Writes all components. Returns them, and the manifest that follows them.
 fn manifest(version: Version, tensors: &[Tensor], attributes: &Node, choices: &mut Choices<'_>) -> (Vec<u8>, Vec<u8>) {
     let mut file = if version == Version::V0_1 { b"ZTEN0001".to_vec() } else { b"ZTEN1000".to_vec() };
     let names = if version == Version::V1_2 { &SHORT[..] } else { &LONG[..] };
@@ -236,7 +235,7 @@ fn manifest(version: Version, tensors: &[Tensor], attributes: &Node, choices: &m
     (file, manifest)
 }
 
-/// A file of those bytes and that manifest.
+/// A file with these bytes and that manifest.
 fn finish(version: Version, data: &[u8], manifest: &[u8]) -> Vec<u8> {
     let magic: &[u8] = if version == Version::V1_2 { b"ZTEN1000" } else { b"" };
     [data, manifest, &(manifest.len() as u64).to_le_bytes(), magic].concat()
@@ -303,7 +302,7 @@ fn compare(file: &File<'_>, version: Version, tensors: &[Tensor], attributes: &N
             assert_eq!(component.stored().unwrap(), part.stored);
             assert_eq!(component.verify(), Ok(VERIFIED[part.digest]));
         }
-        // The sparse layouts of 1.0 and later need the lengths of components to be stated, or to follow from others.
+        // The sparse layouts of 1.0 and later need lengths of components that are stated, or that follow from others.
         let is_read = made.components.iter().all(|part| {
             let states_length = version == Version::V1_2 && part.states_length;
             part.encoding != Some("zstd") || made.object.kind == Kind::Dense || states_length

@@ -1,7 +1,7 @@
-//! zTensor 2 files with any tensors: dense and sparse, microscaled and in blocks of GGUF, raw and in frames of
-//! Zstandard, with digests, logical types, attributes, and components that are in shards. What was made is listed,
-//! verified and read back. Or one thing is broken: in the bytes of a component, whose digest is made right; in the
-//! manifest, whose hash and length are made right; anywhere.
+//! zTensor 2 files with any tensors: dense and sparse, microscaled and in GGUF blocks, raw and in Zstandard frames,
+//! with digests, logical types, attributes, and components in shards. What was made is listed, verified and read
+//! back. Or one thing is broken: in the bytes of a component (its digest is then corrected), in the manifest (its
+//! hash and length are then corrected), or anywhere.
 
 use tenslice::{DType, ErrorKind, File};
 use xxhash_rust::xxh3::xxh3_64;
@@ -14,7 +14,7 @@ use crate::ztensor::VERIFIED;
 
 pub const MAGIC: &[u8; 8] = b"\x89ZT2\r\n\x1a\n";
 
-/// The dtypes: name, logical type, and what it is stored as.
+/// The dtypes: dtype, storage type, logical type.
 const DTYPES: [(DType, &str, Option<&str>); 21] = [
     (DType::F32, "f32", None),
     (DType::BF16, "bf16", None),
@@ -57,7 +57,7 @@ struct Part {
     in_shard: bool,
 }
 
-/// Frames of Zstandard and the table of their lengths.
+/// Zstandard frames and the table of their lengths.
 fn frames(content: &[u8], chunk: usize, has_checksums: bool) -> Vec<u8> {
     let (mut stream, mut table) = (Vec::new(), Vec::new());
     let chunks: Vec<&[u8]> = content.chunks(chunk).collect();
@@ -81,7 +81,7 @@ fn frames(content: &[u8], chunk: usize, has_checksums: bool) -> Vec<u8> {
 impl Tensor {
     fn new(choices: &mut Choices<'_>, number: usize) -> Self {
         let dtypes = DTYPES.map(|(dtype, ..)| dtype);
-        // What the elements of sparse tensors are has whole bytes.
+        // The elements of sparse tensors have whole bytes.
         let whole: Vec<DType> = dtypes.into_iter().filter(|dtype| !dtype.is_packed()).collect();
         let (kind, layout) = choices.of(&[
             (Kind::Dense, "dense"),
@@ -98,7 +98,7 @@ impl Tensor {
         let mut attributes = (choices.below(2) == 0).then(|| Node::any_map(choices, true, 0));
         let block: usize = if layout == "zt.mx/1" { 4 } else { 32 };
         if block == 4 || layout.starts_with("gguf") {
-            // Sound in this layout: rows of whole blocks.
+            // Valid in this layout: rows of whole blocks.
             object.shape = vec![choices.below(3) as u64, (block * choices.below(3)) as u64];
             let blocks = object.shape.iter().product::<u64>() as usize / block;
             let seed = choices.any::<u8>();
@@ -133,7 +133,7 @@ impl Tensor {
     }
 }
 
-/// The digest of the decoded bytes, as it is spelled.
+/// The digest of the decoded bytes, as text.
 fn digest(kind: usize, decoded: &[u8]) -> Option<String> {
     match kind {
         1 => Some(format!("xxh3:{:016x}", xxh3_64(decoded))),
@@ -149,7 +149,7 @@ fn align(file: &mut Vec<u8>) {
     file.resize(file.len().next_multiple_of(4096), 0);
 }
 
-/// Writes all components, and returns them, those of the shard, and the manifest.
+/// Writes all components. Returns them, the shard, and the manifest.
 fn manifest(tensors: &[Tensor], attributes: Option<&Node>) -> (Vec<u8>, Vec<u8>, Vec<u8>) {
     let (mut file, mut shard) = (Vec::with_capacity(1 << 16), MAGIC.to_vec());
     file.extend(MAGIC);
@@ -186,7 +186,7 @@ fn manifest(tensors: &[Tensor], attributes: Option<&Node>) -> (Vec<u8>, Vec<u8>,
         entry.extend(tensor.attributes.iter().map(|attributes| ("attributes", attributes.clone())));
         objects.push((tensor.name.clone().into(), cbor::map(entry)));
     }
-    // A shard has a footer, and no manifest.
+    // A shard has a footer and no manifest.
     shard.extend([0; 24]);
     shard.extend([2, 0, 0, 0, 0, 0, 0, 0]);
     shard.extend(MAGIC);
@@ -203,7 +203,7 @@ fn manifest(tensors: &[Tensor], attributes: Option<&Node>) -> (Vec<u8>, Vec<u8>,
     (file, shard, manifest)
 }
 
-/// A file of those bytes and that manifest.
+/// A file with these bytes and that manifest.
 pub fn finish(data: &[u8], manifest: &[u8]) -> Vec<u8> {
     let numbers = [data.len() as u64, manifest.len() as u64, xxh3_64(manifest), 2];
     [data, manifest, &numbers.map(u64::to_le_bytes).concat(), MAGIC].concat()
@@ -248,7 +248,7 @@ pub fn run(bytes: &[u8]) {
     }
 }
 
-/// Reads what is in shards, from bytes that may be those of the shard.
+/// Reads the components in shards from bytes that may be those of the shard.
 fn shards(file: &File<'_>, shard: &[u8]) {
     let Some(view) = file.as_ztensor2() else { return };
     for listed in view.shards() {
@@ -264,7 +264,7 @@ fn shards(file: &File<'_>, shard: &[u8]) {
 }
 
 fn compare(file: &File<'_>, tensors: &mut [Tensor], shard: &[u8]) {
-    // Listed in the order of the names as they are encoded: the shorter first.
+    // Listed in the order of the encoded names: the shorter first.
     tensors.sort_by_key(|tensor| (tensor.name.len(), tensor.name.clone()));
     let view = file.as_ztensor2().unwrap();
     assert_eq!(file.tensor_count(), tensors.len() as u64);

@@ -1,10 +1,10 @@
-//! Any bytes as the manifest of a zTensor 2 file, whose hash is right: opened whole and in parts, compared with the
-//! caller's memory, asked for everything.
+//! Any bytes as the manifest of a zTensor 2 file, with a correct hash: opened whole and in parts, checked with the
+//! caller's memory, and listed completely.
 
 use crate::check;
 use crate::ztensor2::{self, MAGIC};
 
-/// The manifest at 12288, behind two pages of data; of a whole file, the file with its hash repaired.
+/// The manifest at 12288, after two pages of data. If `bytes` is a whole file, the file with its hash repaired.
 pub(crate) fn file_of(bytes: &[u8]) -> Vec<u8> {
     if let Some(footer) = bytes.len().checked_sub(40).filter(|_| bytes.starts_with(MAGIC)) {
         let mut file = bytes.to_vec();

@@ -1,4 +1,4 @@
-//! The targets, once more: each on its kept corpus and on the fixtures.
+//! Replays the targets on their kept corpora and on the fixtures.
 
 mod corpus;
 

@@ -1,4 +1,4 @@
-//! The targets that compare with a second reader, once more: each on its kept corpus and on the fixtures.
+//! Replays the targets that compare with a second reader, on their kept corpora and on the fixtures.
 #![cfg(feature = "second")]
 
 mod corpus;

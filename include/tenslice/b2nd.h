@@ -15,42 +15,46 @@ extern "C" {
 
 /* ---- Regions of an array --------------------------------------------------------------------------------------------
  *
- * The elements from index `start` (included) to index `stop` (excluded), `rank` numbers each. In a frame without an
- * array the elements are bytes.
+ * A region has the elements from index `start` (included) to index `stop` (excluded), `rank` numbers each. In a
+ * frame without an array the elements are bytes.
  */
 
 /**
- * Sets `length` to how many bytes tenslice_b2nd_read_region writes, and `scratch` to how much scratch memory it
- * needs. Either may be NULL. For `scratch` the headers of all chunks that the region touches are read.
+ * Sets `length` to the number of bytes that tenslice_b2nd_read_region writes, and `scratch` to the number of bytes
+ * of scratch memory that it needs. Either may be NULL. To compute `scratch`, reads the headers of all chunks that
+ * the region touches.
  *
- * Errors: WRONG_RANK, NO_SUCH_ELEMENT, SHAPE_OVERFLOW; for `scratch` the error of a malformed chunk, NOT_IN_MEMORY.
+ * Errors: WRONG_RANK, NO_SUCH_ELEMENT, SHAPE_OVERFLOW; for `scratch` also the error of a malformed chunk, and
+ * NOT_IN_MEMORY.
  */
 tenslice_status tenslice_b2nd_region_lengths(const tenslice_file *file, const uint64_t *start, const uint64_t *stop,
     size_t rank, uint64_t *length, uint64_t *scratch, tenslice_error *error);
 
 /**
- * Decodes the region to `destination`: row-major, in the byte order that the dtype states. Decodes only the blocks
+ * Decodes a region to `destination`: row-major, in the byte order that the dtype states. Decodes only the blocks
  * that the region touches, but each as a whole: see tenslice_b2nd_region_work. Scratch memory:
- * tenslice_b2nd_region_lengths. `needed` (may be NULL) is set to the number of bytes written; with TOO_SMALL to the
- * size that the destination needs; with OUT_OF_SCRATCH to the size that `scratch` needs.
+ * tenslice_b2nd_region_lengths. `needed` (may be NULL) is set to the number of bytes written; with TOO_SMALL, to the
+ * size that the destination needs; with OUT_OF_SCRATCH, to the size that `scratch` needs.
  *
- * Errors: WRONG_RANK, NO_SUCH_ELEMENT, TOO_SMALL, SHAPE_OVERFLOW: nothing is written then. OUT_OF_SCRATCH;
- * UNSUPPORTED_CODEC, UNSUPPORTED_FILTER, CORRUPT_STREAM, DECODED_LENGTH, CHECKSUM_MISMATCH and others of a chunk;
- * NOT_IN_MEMORY: other regions can still be read; so they can with NO_VALUES if a proxy has fetched them. NO_VALUES
- * for every region of an array that is still to be computed.
+ * Errors: WRONG_RANK, NO_SUCH_ELEMENT, TOO_SMALL, SHAPE_OVERFLOW; nothing is written in these cases. OUT_OF_SCRATCH.
+ * UNSUPPORTED_CODEC, UNSUPPORTED_FILTER, CORRUPT_STREAM, DECODED_LENGTH, CHECKSUM_MISMATCH, other errors of a chunk,
+ * and NOT_IN_MEMORY; other regions can still be read. NO_VALUES if a proxy has not fetched a chunk of the region
+ * (other regions can still be read), or if the array is still to be computed (no region can be read).
  */
 tenslice_status tenslice_b2nd_read_region(const tenslice_file *file, const uint64_t *start, const uint64_t *stop,
     size_t rank, const tenslice_decoder *decoder, void *destination, size_t capacity, void *scratch,
     size_t scratch_length, uint64_t *needed, tenslice_error *error);
 
 /**
- * Sets `work` to the maximum number of bytes that tenslice_b2nd_read_region decodes. Blocks and streams count as a
- * whole, even where little of them is wanted, since a codec cannot decode less; dictionaries of Zstandard count for
- * each chunk that has one. Chunks may extend past the array and share their bytes, so that a file of 300 bytes can
- * make a small region cost terabytes: for files that you do not trust, read only regions whose work is acceptable.
- * Examines the chunks that the region touches and their streams; past 65536 of them it uses an upper bound.
+ * Sets `work` to the maximum number of bytes that tenslice_b2nd_read_region decodes. Codecs decode only whole blocks
+ * and streams, so these count in full, even if the region needs little of them. The Zstandard dictionary of each
+ * chunk counts, too.
  *
- * Errors: WRONG_RANK, NO_SUCH_ELEMENT; the error of a malformed chunk, NOT_IN_MEMORY.
+ * Chunks may extend past the array and share their bytes, so a file of 300 bytes can make a small region cost
+ * terabytes. For untrusted files, read only regions whose work is acceptable. Examines the chunks that the region
+ * touches and their streams; past 65536 of them, uses an upper bound.
+ *
+ * Errors: WRONG_RANK, NO_SUCH_ELEMENT; the error of a malformed chunk; NOT_IN_MEMORY.
  */
 tenslice_status tenslice_b2nd_region_work(const tenslice_file *file, const uint64_t *start, const uint64_t *stop,
     size_t rank, uint64_t *work, tenslice_error *error);
@@ -58,107 +62,111 @@ tenslice_status tenslice_b2nd_region_work(const tenslice_file *file, const uint6
 /* ---- The frame and its chunks ------------------------------------------------------------------------------------ */
 
 /**
- * Information about a Blosc2 frame. Codec, filters and block size are the writer's defaults: each chunk has its own.
+ * Information about a Blosc2 frame. Codec, filters and block size are the defaults of the frame; each chunk states
+ * its own.
  */
 typedef struct {
-    uint32_t struct_size; /**< Its size, set by the caller. */
+    uint32_t struct_size; /**< Size of this struct in bytes, set by the caller. */
     uint32_t is_array; /**< 1 if the frame holds an array, 0 if it holds plain bytes. */
     uint64_t item_size; /**< Size of an element in bytes. */
     uint64_t chunk_count; /**< Number of chunks. */
-    uint64_t chunk_size; /**< Decoded size of a chunk in bytes, padding included; 0 where the chunks differ. */
-    uint64_t block_size; /**< Size of a block in bytes; 0 where each chunk chooses its own. */
-    uint64_t decoded; /**< Decoded size of all chunks in bytes, the padding of arrays included. */
+    /** Decoded size of a chunk in bytes, padding included; 0 if the sizes of the chunks differ. */
+    uint64_t chunk_size;
+    uint64_t block_size; /**< Size of a block in bytes; 0 if each chunk states its own. */
+    uint64_t decoded; /**< Decoded size of all chunks in bytes, padding included. */
     uint64_t stored; /**< Stored size of all chunks in bytes. */
-    /** How much scratch memory makes tenslice_b2nd_get_chunk fast; UINT64_MAX where the table of chunks is malformed
-     *  or not in memory. */
+    /** Bytes of scratch memory with which tenslice_b2nd_get_chunk is fast; UINT64_MAX if the table of chunks is
+     *  malformed or not in memory. */
     uint64_t table_scratch;
-    /** Offset of the table of chunks in the file: to be added to a source before chunks are looked up. */
+    /** Offset of the table of chunks in the file. Add the table to a source before looking up chunks. */
     uint64_t table_offset;
-    uint64_t table_length; /**< Length of the table of chunks in bytes; 0 where there are no chunks. */
-    /** The dtype as the file spells it, such as "<f4"; `data` is NULL where the file states none. */
-    tenslice_str dtype;
+    uint64_t table_length; /**< Length of the table of chunks in bytes; 0 if there are no chunks. */
+    tenslice_str dtype; /**< The dtype as the file spells it, such as "<f4"; `data` is NULL if the file states none. */
     uint8_t version; /**< The version of the frame: 1, 2 or 3. */
-    uint8_t codec; /**< 0 BloscLZ, 1 LZ4, 2 LZ4HC, 4 zlib, 5 Zstandard; 32 and above belong to plug-ins. */
+    uint8_t codec; /**< The codec: 0 BloscLZ, 1 LZ4, 2 LZ4HC, 4 zlib, 5 Zstandard; 32 and above are plug-ins. */
     uint8_t level; /**< Compression level: 0 to 9. */
     uint8_t has_dictionary; /**< 1 if chunks may have dictionaries, else 0. */
     /** The filters in the order of application: 0 none, 1 shuffle, 2 bitshuffle, 3 delta, 4 truncated precision, 35
-     *  bytedelta; others belong to plug-ins. */
+     *  bytedelta; others are plug-ins. */
     uint8_t filters[6];
     uint8_t filters_meta[6]; /**< The parameter of each filter. */
 } tenslice_b2nd_info;
 
-/** Fills `info`. */
+/** Fills `info` with information about a Blosc2 frame. */
 tenslice_status tenslice_b2nd_get_info(const tenslice_file *file, tenslice_b2nd_info *info);
 
 /**
- * Writes the shape of the chunks of an array (`of_blocks` 0), or that of the blocks of a chunk (1), to `dimensions`,
- * an array of `capacity` lengths. `rank` (may be NULL) is set to the number of dimensions in any case.
+ * Writes the shape of the chunks of an array (`of_blocks` 0), or the shape of the blocks of a chunk (1), to
+ * `dimensions`, an array of `capacity` lengths. `rank` (may be NULL) is set to the number of dimensions, even after
+ * TOO_SMALL.
  *
- * Errors: TOO_SMALL; NOT_FOUND in a frame without an array.
+ * Errors: TOO_SMALL; NOT_FOUND if the frame has no array.
  */
 tenslice_status tenslice_b2nd_chunk_shape(const tenslice_file *file, uint32_t of_blocks, uint64_t *dimensions,
     size_t capacity, uint32_t *rank);
 
-/** A chunk. */
+/** A chunk of a Blosc2 frame. */
 typedef struct {
-    uint32_t struct_size; /**< Its size, set by the caller. */
+    uint32_t struct_size; /**< Size of this struct in bytes, set by the caller. */
     uint32_t block_count; /**< Number of blocks. */
-    uint64_t offset; /**< Its offset in the file; `offset` and `length` are 0 where nothing is stored for the chunk. */
-    uint64_t length; /**< Its stored length in bytes. */
-    uint64_t decoded_length; /**< Its decoded length in bytes. */
-    /** Decoded size of a block in bytes, the last of which may be shorter; 0 where the blocks differ. */
-    uint64_t block_size;
-    uint64_t scratch; /**< How much scratch memory tenslice_b2nd_read_chunk needs. */
-    /** How its contents are stored: 0 compressed, 1 copied, 2 zeros, 3 NaN, 4 one value, 5 uninitialized (read as
+    /** Offset of the chunk in the file; `offset` and `length` are 0 if the file stores no bytes for the chunk. */
+    uint64_t offset;
+    uint64_t length; /**< Stored length in bytes. */
+    uint64_t decoded_length; /**< Decoded length in bytes. */
+    uint64_t block_size; /**< Decoded size of a block in bytes; 0 if the sizes differ. The last block may be shorter. */
+    uint64_t scratch; /**< Bytes of scratch memory that tenslice_b2nd_read_chunk needs. */
+    /** How the contents are stored: 0 compressed, 1 copied, 2 zeros, 3 NaN, 4 one value, 5 uninitialized (read as
      *  zeros), 6 compressed in blocks of different lengths. */
     uint8_t content;
-    uint8_t codec; /**< As in tenslice_b2nd_info. */
-    uint8_t filters[6]; /**< As in tenslice_b2nd_info. */
+    uint8_t codec; /**< The codec, numbered as in tenslice_b2nd_info. */
+    uint8_t filters[6]; /**< The filters, numbered as in tenslice_b2nd_info. */
 } tenslice_b2nd_chunk;
 
 /**
- * Fills `chunk` from the header of chunk `index`. If the file was opened from a source, the table of chunks and the
- * chunk must be in memory. `scratch` (may be NULL) is used for the table: with at least `table_scratch` bytes (see
- * tenslice_b2nd_info) part of the table is decoded; with fewer the chunk is looked up without memory, which works
- * for most tables, but is slow for large ones.
+ * Fills `chunk` with information about chunk `index`, read from the header of the chunk. If the file was opened from
+ * a source, the table of chunks and the chunk must be in memory.
  *
- * Errors: NOT_FOUND past the last chunk; the error of a malformed table or chunk; NOT_IN_MEMORY; NO_VALUES for a
- * chunk that a proxy has not fetched, or of an array that is still to be computed; OUT_OF_SCRATCH where the table
- * cannot be searched without memory.
+ * `scratch` (may be NULL) is used for the table. With at least `table_scratch` bytes (see tenslice_b2nd_info), part
+ * of the table is decoded into it. With fewer, the chunk is looked up without memory; this works for most tables,
+ * but is slow for large ones.
+ *
+ * Errors: NOT_FOUND if there is no such chunk; the error of a malformed table or chunk; NOT_IN_MEMORY; NO_VALUES if
+ * a proxy has not fetched the chunk, or if the array is still to be computed; OUT_OF_SCRATCH if the table cannot be
+ * searched without memory.
  */
 tenslice_status tenslice_b2nd_get_chunk(const tenslice_file *file, uint64_t index, void *scratch,
     size_t scratch_length, tenslice_b2nd_chunk *chunk, tenslice_error *error);
 
 /**
- * Sets `offset` and `length` to where chunk `index` is in the file, for a caller that fetches it; both are 0 where
- * nothing is stored for it. Needs the table of chunks, as tenslice_b2nd_get_chunk does, but at most the first 32
- * bytes of the chunk.
+ * Sets `offset` and `length` to the range of the file that holds chunk `index`, so that the caller can fetch it.
+ * Both are 0 if the file stores no bytes for the chunk. The table of chunks must be in memory, and at most the first
+ * 32 bytes of the chunk. `scratch` is used as in tenslice_b2nd_get_chunk.
  *
- * Errors: those of tenslice_b2nd_get_chunk. With NOT_IN_MEMORY, the error's offset is where the missing 32 bytes
- * begin.
+ * Errors: the errors of tenslice_b2nd_get_chunk. With NOT_IN_MEMORY, the offset of the error is where the missing 32
+ * bytes begin.
  */
 tenslice_status tenslice_b2nd_chunk_extent(const tenslice_file *file, uint64_t index, void *scratch,
     size_t scratch_length, uint64_t *offset, uint64_t *length, tenslice_error *error);
 
 /**
- * Decodes chunk `index`, padding included, to `destination`. Scratch memory, which the table of chunks uses, too:
- * tenslice_b2nd_get_chunk.
+ * Decodes chunk `index`, padding included, to `destination`. Scratch memory: the `scratch` bytes of
+ * tenslice_b2nd_get_chunk; the table of chunks uses them, too.
  *
  * Errors: TOO_SMALL, OUT_OF_SCRATCH, UNSUPPORTED_CODEC, UNSUPPORTED_FILTER, CORRUPT_STREAM, DECODED_LENGTH,
- * CHECKSUM_MISMATCH, those of tenslice_b2nd_get_chunk.
+ * CHECKSUM_MISMATCH, the errors of tenslice_b2nd_get_chunk.
  */
 tenslice_status tenslice_b2nd_read_chunk(const tenslice_file *file, uint64_t index, const tenslice_decoder *decoder,
     void *destination, size_t capacity, void *scratch, size_t scratch_length, uint64_t *length,
     tenslice_error *error);
 
 /**
- * Sets `count` to the number of chunks that were never written, which are read as zeros. Linear in the number of
- * chunks, up to 2^32: decodes the table of chunks, which must be in memory, but reads no chunk. `scratch` (may be
- * NULL) is for the table: `table_scratch` bytes (see tenslice_b2nd_info); with fewer, the time is quadratic, and
- * limited.
+ * Sets `count` to the number of chunks that were never written; they read as zeros. Decodes the table of chunks,
+ * which must be in memory, but reads no chunk. Linear in the number of chunks, up to 2^32. `scratch` (may be NULL)
+ * is used for the table and should have `table_scratch` bytes (see tenslice_b2nd_info). With fewer, the time is
+ * quadratic, and limited.
  *
- * Errors: OUT_OF_SCRATCH where the table cannot be searched without memory, or not soon; the error of a malformed
- * table; NOT_IN_MEMORY.
+ * Errors: OUT_OF_SCRATCH if the table cannot be searched without memory, or would take too long; the error of a
+ * malformed table; NOT_IN_MEMORY.
  */
 tenslice_status tenslice_b2nd_uninitialised_chunks(const tenslice_file *file, void *scratch, size_t scratch_length,
     uint64_t *count, tenslice_error *error);
@@ -170,31 +178,31 @@ tenslice_status tenslice_b2nd_uninitialised_chunks(const tenslice_file *file, vo
 
 /** A metalayer: named metadata of a frame. */
 typedef struct {
-    uint32_t struct_size; /**< Its size, set by the caller. */
+    uint32_t struct_size; /**< Size of this struct in bytes, set by the caller. */
     uint32_t reserved; /**< Reserved, 0. */
-    tenslice_str name; /**< Its name, at most 31 bytes. */
-    /** Its content as stored, usually MessagePack. That of a metalayer in the trailer (a variable-length metalayer)
-     *  is compressed: tenslice_b2nd_read_metalayer decodes it. */
+    tenslice_str name; /**< The name, at most 31 bytes. */
+    /** The content as stored, usually MessagePack. The content of a metalayer in the trailer (a variable-length
+     *  metalayer) is compressed: tenslice_b2nd_read_metalayer decodes it. */
     tenslice_bytes content;
-    /** Its decoded length in bytes; UINT64_MAX where its chunk is malformed: tenslice_b2nd_read_metalayer then
+    /** Decoded length in bytes; UINT64_MAX if the chunk of the metalayer is malformed: tenslice_b2nd_read_metalayer
      *  returns the error. */
     uint64_t decoded_length;
-    uint64_t scratch; /**< How much scratch memory tenslice_b2nd_read_metalayer needs. */
+    uint64_t scratch; /**< Bytes of scratch memory that tenslice_b2nd_read_metalayer needs. */
 } tenslice_b2nd_metalayer;
 
 /**
- * Fills `metalayer` with metalayer `index` of the header (`in_trailer` 0) or of the trailer (1).
+ * Fills `metalayer` with information about metalayer `index` of the header (`in_trailer` 0) or of the trailer (1).
  *
- * Errors: NOT_FOUND past the last one.
+ * Errors: NOT_FOUND if there is no such metalayer.
  */
 tenslice_status tenslice_b2nd_get_metalayer(const tenslice_file *file, uint32_t in_trailer, uint32_t index,
     tenslice_b2nd_metalayer *metalayer);
 
 /**
- * Decodes the content of metalayer `index` of the trailer to `destination`. Scratch memory:
+ * Decodes the content of metalayer `index` of the trailer to `destination`. Scratch memory: the `scratch` bytes of
  * tenslice_b2nd_get_metalayer.
  *
- * Errors: NOT_FOUND past the last one; those of tenslice_b2nd_read_chunk.
+ * Errors: NOT_FOUND if there is no such metalayer; the errors of tenslice_b2nd_read_chunk.
  */
 tenslice_status tenslice_b2nd_read_metalayer(const tenslice_file *file, uint32_t index,
     const tenslice_decoder *decoder, void *destination, size_t capacity, void *scratch, size_t scratch_length,

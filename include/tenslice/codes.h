@@ -12,7 +12,7 @@
 /* ---- Statuses and dtypes ----------------------------------------------------------------------------------------- */
 
 /**
- * The result of a call, a tenslice_status. 1xx: the caller's error; 2xx: the file is malformed; 3xx: it is not
+ * The result of a call, a tenslice_status. 1xx: a mistake of the caller; 2xx: the file is malformed; 3xx: not
  * supported; 4xx: the data is wrong; 5xx: a buffer is too small. Numbers are never reused.
  */
 enum {
@@ -133,7 +133,7 @@ enum {
     TENSLICE_TOO_MANY_SEGMENTS = 502, /**< the source holds the maximum number of segments */
 };
 
-/** The type of an element (uint32_t dtype); 0 is none, or any. */
+/** The type of an element (uint32_t dtype); 0 means none, or any. */
 enum {
     TENSLICE_ANY = 0,
     TENSLICE_BOOL = 1,
@@ -165,7 +165,7 @@ enum {
 };
 
 /**
- * Combined with the type of a number, the type of an element of several lanes: TENSLICE_F64 | TENSLICE_LANES_4. Two
+ * Combine with the type of a number for an element of several lanes: TENSLICE_F64 | TENSLICE_LANES_4. Two lanes of
  * F32 or F64 are TENSLICE_C64 and TENSLICE_C128 instead.
  */
 enum {
@@ -176,7 +176,7 @@ enum {
 
 /* ---- Files and their parts --------------------------------------------------------------------------------------- */
 
-/** A kind of file. Not every kind that is recognised is supported. */
+/** A kind of file. Some kinds are recognised but not supported. */
 enum {
     TENSLICE_FORMAT_UNKNOWN = 0, /**< unknown */
     TENSLICE_FORMAT_ZTENSOR = 1, /**< ztensor */
@@ -195,7 +195,7 @@ enum {
     TENSLICE_FORMAT_SAFETENSORS_INDEX = 14, /**< safetensors index */
 };
 
-/** Warnings, as bits: what is not an error, but worth a look. */
+/** Warnings, as bits: findings that are not errors. */
 enum {
     TENSLICE_WARNING_MISALIGNED_OFFSET = 1, /**< an offset is not a multiple of the format's alignment */
     TENSLICE_WARNING_UNKNOWN_LOGICAL_TYPE = 2, /**< a logical type is unknown; only the storage dtype is known */
@@ -309,7 +309,7 @@ enum {
     TENSLICE_ORDER_COLUMN_MAJOR = 1, /**< column-major */
 };
 
-/** The order of the bytes of a number. */
+/** The byte order of a number. */
 enum {
     TENSLICE_BYTE_ORDER_LITTLE = 0, /**< little-endian */
     TENSLICE_BYTE_ORDER_BIG = 1, /**< big-endian */
@@ -326,12 +326,12 @@ enum {
     TENSLICE_ENCODING_OTHER = 255, /**< other */
 };
 
-/** What can be done with a component, as bits: tenslice_component_caps. */
+/** The operations that a component supports, as bits: see tenslice_component_caps. */
 enum {
-    TENSLICE_CAP_BYTES = 1, /**< tenslice_component_bytes returns its bytes in place */
-    TENSLICE_CAP_RANGE = 2, /**< tenslice_component_read_range reads a range of them */
-    TENSLICE_CAP_DECODE = 4, /**< tenslice_component_read_into decodes it, or copies it */
-    TENSLICE_CAP_VERIFY = 8, /**< tenslice_component_verify_with compares it with a digest */
+    TENSLICE_CAP_BYTES = 1, /**< tenslice_component_bytes returns the bytes in place */
+    TENSLICE_CAP_RANGE = 2, /**< tenslice_component_read_range reads a range of the bytes */
+    TENSLICE_CAP_DECODE = 4, /**< tenslice_component_read_into decodes or copies the component */
+    TENSLICE_CAP_VERIFY = 8, /**< tenslice_component_verify_with compares the component with a digest */
 };
 
 /** The kind of a value of an attribute. */

@@ -15,23 +15,23 @@ extern "C" {
 /* ---- NPY: the type of an array ----------------------------------------------------------------------------------- */
 
 /**
- * Sets `descr` to the type of the items of an NPY file as the file spells it, such as "'<f4'" or "[('x', '<i2'),
- * ('y', '<f8', (2,))]": UTF-8 in version 3.0, Latin-1 before. Linear in the bytes of the header.
+ * Sets `descr` to the type of the elements of an NPY file as the file spells it, such as "'<f4'" or "[('x', '<i2'),
+ * ('y', '<f8', (2,))]". It is UTF-8 in version 3.0, Latin-1 before. Linear in the bytes of the header.
  */
 tenslice_status tenslice_npy_descr(const tenslice_file *file, tenslice_str *descr);
 
 /* ---- NPZ: the entries of an archive ------------------------------------------------------------------------------ */
 
-/** An entry of an NPZ archive, an array or not. */
+/** An entry of an NPZ archive. It need not be an array. */
 typedef struct {
-    uint32_t struct_size; /**< Its size, set by the caller. */
-    uint32_t encoding; /**< How its bytes are stored, a TENSLICE_ENCODING_ code. */
-    /** Its name, which for an array usually ends with ".npy". Only a label: it may be a path that leads out of any
-     *  directory. */
+    uint32_t struct_size; /**< Size of this struct in bytes, set by the caller. */
+    uint32_t encoding; /**< How the bytes are stored, a TENSLICE_ENCODING_ code. */
+    /** The name; that of an array usually ends with ".npy". Use it only as a label: it may be a path that leads out
+     *  of any directory. */
     tenslice_str name;
-    uint64_t offset; /**< Offset of its bytes, possibly compressed, in the file. */
-    uint64_t length; /**< Its stored length in bytes. */
-    uint64_t decoded_length; /**< Its decoded length in bytes. */
+    uint64_t offset; /**< Offset of the stored bytes in the file. They may be compressed. */
+    uint64_t length; /**< Stored length in bytes. */
+    uint64_t decoded_length; /**< Decoded length in bytes. */
     uint32_t crc32; /**< CRC-32 of the decoded bytes. */
     uint32_t reserved; /**< Reserved, 0. */
 } tenslice_npz_entry;

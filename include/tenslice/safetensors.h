@@ -14,18 +14,19 @@ extern "C" {
 
 /* ---- The index: model.safetensors.index.json ------------------------------------------------------------------------
  *
- * It says which file each tensor is in. Paths of files that lead out of its folder are refused.
+ * The index says which file each tensor is in. Paths of files that lead out of its folder are refused.
  */
 
-/** An index of tensors and the files that they are in: model.safetensors.index.json. */
+/** An index that maps each tensor of a model to its file: model.safetensors.index.json. */
 typedef struct {
     uint64_t opaque[16];
 } tenslice_safetensors_index;
 
 /**
- * Opens the index in the `length` bytes at `data`, and checks all of it.
+ * Opens the index in the `length` bytes at `data`, and checks all of it. The bytes must stay in place while `index`
+ * or anything made from it is used.
  *
- * Errors: those of the text, with its offset.
+ * Errors: the first rule that the text breaks, with its offset.
  */
 tenslice_status tenslice_safetensors_index_open(tenslice_safetensors_index *index, const void *data, size_t length,
     tenslice_error *error);
@@ -34,7 +35,7 @@ tenslice_status tenslice_safetensors_index_open(tenslice_safetensors_index *inde
 tenslice_status tenslice_safetensors_index_count(const tenslice_safetensors_index *index, uint64_t *count);
 
 /**
- * Sets `file` to the name of the file that has the tensor of that name. Linear.
+ * Sets `file` to the name of the file that has the tensor named `name`. Linear in the bytes of the index.
  *
  * Errors: NOT_FOUND.
  */
@@ -45,26 +46,26 @@ tenslice_status tenslice_safetensors_index_find(const tenslice_safetensors_index
 tenslice_status tenslice_safetensors_index_entries(const tenslice_safetensors_index *index, tenslice_cursor *cursor);
 
 /**
- * Reads the names of the next tensor and of its file, in the order of the index; returns TENSLICE_END after the
- * last. `name` and `file` may be NULL.
+ * Reads the next tensor, in the order of the index: sets `name` to its name and `file` to the name of its file.
+ * Either may be NULL. Returns TENSLICE_END after the last tensor.
  */
 tenslice_status tenslice_safetensors_index_next(tenslice_cursor *cursor, tenslice_str *name, tenslice_str *file,
     tenslice_error *error);
 
 /**
- * Writes to `files` a number for each file, in the alphabetical order of their names, and sets `count` to how many
- * there are. tenslice_safetensors_index_file returns their names. `capacity` must be at least the number of tensors,
- * although there are fewer files: they are found by sorting.
+ * Writes one number per file to `files`, in the alphabetical order of the file names, and sets `count` to the number
+ * of files. tenslice_safetensors_index_file returns the name for a number. `capacity` must be at least the number of
+ * tensors, although there are fewer files: they are found by sorting.
  *
- * Errors: OUT_OF_SCRATCH where `capacity` is too small.
+ * Errors: OUT_OF_SCRATCH if `capacity` is too small.
  */
 tenslice_status tenslice_safetensors_index_files(const tenslice_safetensors_index *index, uint32_t *files,
     size_t capacity, size_t *count, tenslice_error *error);
 
 /**
- * Sets `name` to the name of the file that has this number: one that tenslice_safetensors_index_files has written.
+ * Sets `name` to the name of file `file`, a number written by tenslice_safetensors_index_files.
  *
- * Errors: NOT_FOUND where the index has no such name.
+ * Errors: NOT_FOUND if the index has no file with this number.
  */
 tenslice_status tenslice_safetensors_index_file(const tenslice_safetensors_index *index, uint32_t file,
     tenslice_str *name);
@@ -73,9 +74,9 @@ tenslice_status tenslice_safetensors_index_file(const tenslice_safetensors_index
 tenslice_status tenslice_safetensors_index_metadata(const tenslice_safetensors_index *index, tenslice_cursor *cursor);
 
 /**
- * Compares all names exactly, where opening could not without memory because they are unsorted and more than 1024.
- * `scratch` has `count` elements; as many as there are tensors are always enough. With fewer the names are read once
- * for each part that fits, at most eight times.
+ * Compares all names exactly. Opening does not do this if the names are unsorted and more than 1024. `scratch` is an
+ * array of `count` elements; the number of tensors is always enough. With fewer, the names are read once for each
+ * part that fits, at most eight times.
  *
  * Errors: REPEATED_NAME; OUT_OF_SCRATCH if there are more than eight times as many names as elements.
  */

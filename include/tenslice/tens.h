@@ -17,37 +17,40 @@ extern "C" {
 
 /** A dimension of a TENS file. */
 typedef struct {
-    uint32_t struct_size; /**< Its size, set by the caller. */
-    uint32_t length; /**< Its length: the number of indices. */
-    /** The name of its index, a single byte: 'a', 'b' and so on in most files, but it may be any byte. */
+    uint32_t struct_size; /**< Size of this struct in bytes, set by the caller. */
+    uint32_t length; /**< The length of the dimension. */
+    /** The name of the dimension's index, a single byte: 'a', 'b' and so on in most files, but any byte is allowed. */
     uint8_t name;
-    uint8_t is_sparse; /**< 1 where the file marks it as sparse: informational only. */
+    uint8_t is_sparse; /**< 1 if the file marks the dimension as sparse, else 0. Informational only. */
     uint8_t reserved[6]; /**< Reserved, 0. */
 } tenslice_tens_dimension;
 
 /**
- * Fills `dimension` with information about dimension `index`: 0 varies fastest.
+ * Fills `dimension` with information about dimension `index`. Dimension 0 varies fastest.
  *
- * Errors: NOT_FOUND past the last one.
+ * Errors: NOT_FOUND if there is no such dimension.
  */
 tenslice_status tenslice_tens_get_dimension(const tenslice_file *file, uint32_t index,
     tenslice_tens_dimension *dimension);
 
 /** A chunk of a TENS file. */
 typedef struct {
-    uint32_t struct_size; /**< Its size, set by the caller. */
-    uint32_t is_packed; /**< 1 for a symmetry because of which elements are omitted from the data. */
-    uint8_t magic[8]; /**< Its type: "SYMMETRY", "DENSDATA", or eight other bytes, unknown to this library. */
-    uint64_t offset; /**< Its offset in the file. */
-    uint64_t length; /**< Its length in bytes, including its 16-byte head. */
-    /** Of a symmetry, the operation on the elements, such as "-x": free text in an unspecified encoding. `data` is
+    uint32_t struct_size; /**< Size of this struct in bytes, set by the caller. */
+    uint32_t is_packed; /**< 1 if the chunk is a symmetry that omits elements from the data, else 0. */
+    /** The type of the chunk: "SYMMETRY", "DENSDATA", or eight other bytes, unknown to this library. */
+    uint8_t magic[8];
+    uint64_t offset; /**< Offset of the chunk in the file. */
+    uint64_t length; /**< Length of the chunk in bytes, including its 16-byte head. */
+    /** The operation of a symmetry on the elements, such as "-x": free text in an unspecified encoding. `data` is
      *  NULL for other chunks. */
     tenslice_str operation;
-    tenslice_str map; /**< Of a symmetry, the names of the indices in their new order, one byte per dimension. */
+    /** The names of the indices of a symmetry in their new order, one byte per dimension. `data` is NULL for other
+     *  chunks. */
+    tenslice_str map;
 } tenslice_tens_chunk;
 
 /**
- * Sets `cursor` before the first chunk, for tenslice_tens_chunks_next. There are none where the data follows the
+ * Sets `cursor` before the first chunk, for tenslice_tens_chunks_next. A file has no chunks if its data follows the
  * dimensions directly, as in the files of most programs.
  */
 tenslice_status tenslice_tens_chunks(const tenslice_file *file, tenslice_cursor *cursor);
@@ -63,8 +66,8 @@ tenslice_status tenslice_tens_chunks_next(tenslice_cursor *cursor, tenslice_tens
  * Writes the permutation of the symmetry in the chunk at `offset` to `sources`, an array of `capacity` numbers: for
  * each position, the dimension whose index moves there.
  *
- * Errors: NOT_FOUND where there is no symmetry, or where dimensions that share a name make it ambiguous; TOO_SMALL
- * where there are more than `capacity` dimensions; NOT_IN_MEMORY.
+ * Errors: NOT_FOUND if there is no symmetry at `offset`, or if dimensions that share a name make it ambiguous;
+ * TOO_SMALL if there are more than `capacity` dimensions; NOT_IN_MEMORY.
  */
 tenslice_status tenslice_tens_permutation(const tenslice_file *file, uint64_t offset, uint32_t *sources,
     size_t capacity, tenslice_error *error);
@@ -72,10 +75,10 @@ tenslice_status tenslice_tens_permutation(const tenslice_file *file, uint64_t of
 /* ---- Elements ---------------------------------------------------------------------------------------------------- */
 
 /**
- * Sets `value` to the bytes of the element at the index of `rank` numbers at `index`: as they are in the file, in
- * the byte order that its component states, at any address (copy them with memcpy). Where the file stores pairs and
- * none of them has this index, the element is 0 and `value` is set to NULL. Each call reads all pairs; use
- * tenslice_tensor_sparse to read many elements.
+ * Sets `value` to the bytes of one element. `index` is an array of `rank` indices, one per dimension. The bytes are
+ * in the byte order that the component states, at any address: copy them with memcpy. If the file stores pairs and
+ * none has this index, the element is 0 and `value` is set to NULL. Each call reads all pairs; to read many
+ * elements, use tenslice_tensor_sparse.
  *
  * Errors: WRONG_RANK, NO_SUCH_ELEMENT, NOT_IN_MEMORY; UNSUPPORTED_LAYOUT for packed elements.
  */
@@ -83,8 +86,8 @@ tenslice_status tenslice_tens_element(const tenslice_file *file, const uint64_t 
     tenslice_bytes *value, tenslice_error *error);
 
 /**
- * Returns the double nearest to an IEEE binary128, given by the lower and the upper half of its bits; ties go to
- * even.
+ * Returns the double nearest to an IEEE binary128, whose bits are `high` (upper half) and `low` (lower half). Ties
+ * go to even.
  */
 double tenslice_binary128_to_double(uint64_t low, uint64_t high);
 

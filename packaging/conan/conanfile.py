@@ -1,5 +1,5 @@
-"""A recipe for Conan 2, in the unpacked tarball of `make dist-source`: conan create packaging/conan. It builds the tarball's
-sources by its CMakeLists.txt, and needs cargo."""
+"""A recipe for Conan 2, in the unpacked tarball of `make dist-source`: conan create packaging/conan. It builds the
+tarball's sources with its CMakeLists.txt, and needs cargo."""
 import os
 import re
 

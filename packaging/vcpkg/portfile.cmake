@@ -1,5 +1,6 @@
-# A port for vcpkg, in the unpacked tarball of `make dist-source`: vcpkg install tenslice --overlay-ports=packaging/vcpkg. It
-# builds the tarball's sources, and needs cargo; the port of a registry would download the tarball.
+# A port for vcpkg, in the unpacked tarball of `make dist-source`: vcpkg install tenslice
+# --overlay-ports=packaging/vcpkg. It builds the tarball's sources, and needs cargo. The port of a registry would
+# download the tarball.
 get_filename_component(SOURCE_PATH "${CMAKE_CURRENT_LIST_DIR}/../.." ABSOLUTE)
 
 # Rust's optimized library serves both configurations.

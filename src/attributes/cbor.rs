@@ -1,6 +1,4 @@
 //! Attributes in CBOR, one value after the other.
-//!
-//! Depends on `super`, `error`, `bytes`, `codec::cbor`.
 #![forbid(unsafe_code)]
 
 use super::{Attribute, Attributes, Inner, Value};
@@ -20,13 +18,13 @@ pub(super) struct Items<'a> {
     position: u32,
     left: Left,
     is_map: bool,
-    /// Keys that are not attributes.
+    /// Keys that are not reported as attributes.
     hidden: Keywords,
     fault: Option<Fault>,
 }
 
 impl<'a> Attributes<'a> {
-    /// Returns the pairs of the map at `position` of `region`, in a file of kind `format`, except those with `hidden`
+    /// Returns the pairs of the map at `position` of `region`, in a file of format `format`, except pairs with `hidden`
     /// keys.
     pub(crate) fn cbor(region: Region<'a>, format: Format, position: u32, hidden: Keywords) -> Self {
         let mut reader = Reader::new(region.bytes, position);
@@ -38,7 +36,7 @@ impl<'a> Attributes<'a> {
 }
 
 impl<'a> Items<'a> {
-    /// Returns why the iterator ended early.
+    /// Returns the reason why the iterator ended early.
     pub(super) fn error(&self) -> Option<Error> {
         self.fault.map(|fault| fault.in_file(self.format, self.region.start))
     }

@@ -1,7 +1,6 @@
 //! Attributes in GGUF, one value after the other.
 //!
-//! Depends on `super`, `error`, `bytes`, `codec::gguf`. Values are read where they are; those of a file that is only
-//! partly in memory may be missing.
+//! Values are read in place; if the file is only partly in memory, values may be missing.
 #![forbid(unsafe_code)]
 
 use super::{Attribute, Attributes, Inner, Value};
@@ -18,7 +17,7 @@ use crate::error::origin::Item;
 pub(super) struct Items<'a> {
     input: Input<'a>,
     encoding: Encoding,
-    /// Where the next one begins, and where the last one of an array ends.
+    /// The start of the next item, and the end of the last item of an array.
     at: u32,
     end: u32,
     left: u64,
@@ -35,22 +34,22 @@ impl<'a> Attributes<'a> {
 }
 
 impl<'a> Items<'a> {
-    /// Returns why the iterator ended early.
+    /// Returns the reason why the iterator ended early.
     pub(super) const fn error(&self) -> Option<Error> {
         self.error
     }
 
-    /// Returns how many are left.
+    /// Returns the number of items left.
     pub(super) const fn length(&self) -> u64 {
         if self.error.is_some() { 0 } else { self.left }
     }
 
-    /// Returns where the elements of an array are that are left.
+    /// Returns the place of the remaining elements of an array; `None` for pairs.
     pub(super) fn extent(&self) -> Option<Extent> {
         self.kind.map(|_| Extent::new(self.at.into(), self.end.saturating_sub(self.at).into()))
     }
 
-    /// Moves past the first pair of that key, and returns its value. The values of the others need not be in memory.
+    /// Moves past the first pair with the key `key`, and returns its value. The values before it need not be in memory.
     pub(super) fn find(&mut self, key: &[u8]) -> Option<Value<'a>> {
         if self.kind.is_some() {
             return None; // the values of a list have no keys
@@ -69,7 +68,7 @@ impl<'a> Items<'a> {
         }
     }
 
-    /// Reads the next one, if there is one.
+    /// Reads the next item, if there is one.
     fn step<T>(&mut self, read: impl FnOnce(&Self, &mut Reader<'_, 'a>) -> ParseResult<T>) -> Option<T> {
         if self.error.is_some() || self.left == 0 {
             return None;
@@ -103,7 +102,7 @@ impl<'a> Items<'a> {
         Ok(Attribute { key, value })
     }
 
-    /// Reads a value, skipping what an array contains.
+    /// Reads a value, skipping the elements of an array.
     fn value(&self, reader: &mut Reader<'_, 'a>, kind: u32) -> ParseResult<Value<'a>> {
         Ok(match kind {
             kind::U8 => Value::Integer(u8::from_le_bytes(reader.number()?).into()),
@@ -119,7 +118,7 @@ impl<'a> Items<'a> {
             kind::BOOL => Value::Bool(reader.boolean()?),
             kind::STRING => {
                 let bytes = reader.string()?;
-                // Tokens of a vocabulary may be parts of characters.
+                // Tokens of a vocabulary may be incomplete characters.
                 if is_utf8(bytes) { Value::Text(Text::new(bytes, false)) } else { Value::Bytes(bytes) }
             }
             _ => {
@@ -135,7 +134,7 @@ impl<'a> Items<'a> {
     }
 }
 
-/// The position of a reader, which is within a header of at most a gibibyte.
+/// Returns the position of a reader, which is within a header of at most 1 GiB.
 fn position(reader: &Reader<'_, '_>) -> u32 {
     u32::try_from(reader.position()).unwrap_or(u32::MAX)
 }

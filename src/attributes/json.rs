@@ -1,6 +1,4 @@
 //! Attributes in JSON, one value after the other.
-//!
-//! Depends on `super`, `error`, `bytes`, `codec::json`.
 #![forbid(unsafe_code)]
 
 use super::{Attribute, Attributes, Inner, Value};
@@ -20,7 +18,7 @@ pub(super) struct Items<'a> {
 }
 
 impl<'a> Attributes<'a> {
-    /// Returns the members of the object at `position` of `region`, in a file of kind `format`.
+    /// Returns the members of the object at `position` of `region`, in a file of format `format`.
     pub(crate) fn json(region: Region<'a>, format: Format, position: u32) -> Self {
         let mut reader = Reader::new(region.bytes, position);
         let fault = reader.begin(b'{').map_or(reader.fault(), |()| None);
@@ -30,15 +28,15 @@ impl<'a> Attributes<'a> {
 }
 
 impl<'a> Items<'a> {
-    /// Returns why the iterator ended early.
+    /// Returns the reason why the iterator ended early.
     pub(super) fn error(&self) -> Option<Error> {
         self.fault.map(|fault| fault.in_file(self.format, self.region.start))
     }
 
-    /// Reads the next item; nothing where the reader has found a fault.
+    /// Reads the next item, or `Some(None)` after the last; `None` if the reader has found a fault.
     fn read(&mut self, reader: &mut Reader<'a>) -> Option<Option<Attribute<'a>>> {
         if !reader.more(if self.is_map { b'}' } else { b']' })? {
-            return Some(None); // and again when asked again
+            return Some(None); // the position is unchanged: the next call ends here, too
         }
         let key = if self.is_map { Some(Value::Text(reader.key()?)) } else { None };
         let value = self.value(reader)?;

@@ -1,6 +1,6 @@
 //! Attributes: named values of a file or a tensor, and the values inside them.
 //!
-//! Depends on `error`, `bytes`, `codec`. Each format writes them in its own way; users see them alike.
+//! Each format stores attributes in its own way; the API is the same for all formats.
 #![forbid(unsafe_code)]
 
 #[cfg(any(feature = "ztensor", feature = "ztensor2"))]
@@ -32,10 +32,9 @@ pub enum Value<'a> {
     Integer(i128),
     /// A floating-point number of 16, 32 or 64 bits, widened without loss.
     Float(f64),
-    /// A number in decimal digits, as JSON writes it: one with a fraction or an exponent, or an integer of more than 64
-    /// bits.
+    /// A decimal number as JSON writes it, with a fraction or an exponent, or an integer of more than 64 bits.
     Decimal(Text<'a>),
-    /// Another simple value, by its number.
+    /// Another simple value, given by its number.
     Simple(u8),
     /// A text string.
     Text(Text<'a>),
@@ -74,7 +73,7 @@ pinned! {
 }
 
 impl<'a> Value<'a> {
-    /// Returns its kind.
+    /// Returns the kind of the value.
     #[must_use]
     pub const fn kind(&self) -> ValueKind {
         match self {
@@ -95,49 +94,49 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// Returns the text string; `None` for another kind.
+    /// Returns the text string; `None` for any other kind.
     #[must_use]
     pub const fn as_text(&self) -> Option<Text<'a>> {
         if let Self::Text(text) = self { Some(*text) } else { None }
     }
 
-    /// Returns the text string if it stands in the file as it is: see [`Text::as_str`]; `None` for another kind.
+    /// Returns the text string if the file stores it without escapes: see [`Text::as_str`]. `None` for any other kind.
     #[must_use]
     pub const fn as_str(&self) -> Option<&'a str> {
         if let Self::Text(text) = self { text.as_str() } else { None }
     }
 
-    /// Returns the bytes of a byte string; `None` for another kind.
+    /// Returns the bytes of a byte string; `None` for any other kind.
     #[must_use]
     pub const fn as_bytes(&self) -> Option<&'a [u8]> {
         if let Self::Bytes(bytes) = self { Some(bytes) } else { None }
     }
 
-    /// Returns the boolean; `None` for another kind.
+    /// Returns the boolean; `None` for any other kind.
     #[must_use]
     pub const fn as_bool(&self) -> Option<bool> {
         if let Self::Bool(value) = self { Some(*value) } else { None }
     }
 
-    /// Returns the integer; `None` for another kind, and where it does not fit.
+    /// Returns the integer; `None` for any other kind, or if the integer does not fit.
     #[must_use]
     pub fn as_i64(&self) -> Option<i64> {
         if let Self::Integer(integer) = self { i64::try_from(*integer).ok() } else { None }
     }
 
-    /// Returns the integer; `None` for another kind, and where it does not fit.
+    /// Returns the integer; `None` for any other kind, or if the integer does not fit.
     #[must_use]
     pub fn as_u64(&self) -> Option<u64> {
         if let Self::Integer(integer) = self { u64::try_from(*integer).ok() } else { None }
     }
 
-    /// Returns the floating-point number; `None` for another kind, integers included.
+    /// Returns the floating-point number; `None` for any other kind, including integers.
     #[must_use]
     pub const fn as_f64(&self) -> Option<f64> {
         if let Self::Float(number) = self { Some(*number) } else { None }
     }
 
-    /// Returns the values inside it; `None` for a value that contains no others.
+    /// Returns the values inside this value; `None` if the value contains no others.
     #[must_use]
     pub const fn items(&self) -> Option<Attributes<'a>> {
         match self {
@@ -151,23 +150,23 @@ impl<'a> Value<'a> {
     }
 }
 
-/// An attribute: one of [`Attributes`].
+/// An attribute: an item of [`Attributes`].
 #[derive(Clone, Copy, Debug)]
 pub struct Attribute<'a> {
-    /// The key, in a map usually a text string; `None` where the values are not those of a map.
+    /// The key, in a map usually a text string; `None` if the values are not in a map.
     pub key: Option<Value<'a>>,
     /// The value.
     pub value: Value<'a>,
 }
 
-/// The attributes of a file or a tensor, or the values inside one of them: an iterator over the bytes.
+/// The attributes of a file or a tensor, or the values inside a value: an iterator over the bytes.
 ///
-/// The structure was checked when the file was opened. Should the bytes have changed since, the iterator ends early
-/// and [`error`](Self::error) returns why.
+/// The structure was checked when the file was opened. If the bytes have changed since, the iterator ends early and
+/// [`error`](Self::error) returns the reason.
 #[derive(Clone, Copy, Debug)]
 pub struct Attributes<'a>(Inner<'a>);
 
-/// The values, by how they are stored.
+/// The values, in the encoding of the format.
 #[derive(Clone, Copy, Debug)]
 enum Inner<'a> {
     None(PhantomData<&'a [u8]>),
@@ -183,7 +182,7 @@ impl<'a> Attributes<'a> {
     /// No attributes.
     pub(crate) const NONE: Self = Self(Inner::None(PhantomData));
 
-    /// Returns why the iterator ended early: the bytes have changed since the file was opened.
+    /// Returns the reason why the iterator ended early: the bytes have changed since the file was opened.
     #[must_use]
     pub fn error(&self) -> Option<Error> {
         match &self.0 {
@@ -197,7 +196,7 @@ impl<'a> Attributes<'a> {
         }
     }
 
-    /// Returns how many are left, where the file states that without a walk over them: in GGUF.
+    /// Returns the number of items left, if the file states it: in GGUF only.
     #[must_use]
     pub const fn length(&self) -> Option<u64> {
         match &self.0 {
@@ -209,11 +208,12 @@ impl<'a> Attributes<'a> {
         }
     }
 
-    /// Returns where in the file the items of a list are that are left; `None` where they are in memory whatever was
-    /// fetched: in every format but GGUF.
+    /// Returns the place in the file of the remaining items of a GGUF list. `None` for all other items, which are in
+    /// memory once the file is open.
     ///
-    /// A file that was opened from a [`Source`](crate::Source) may lack those of a long list, and iterating ends with
-    /// the error `NotInMemory`: fetch this range, add it to the source, and open the file again. Costs nothing.
+    /// If the file was opened from a [`Source`](crate::Source), the items of a long list may be missing, and iterating
+    /// ends with the error `NotInMemory`: fetch this range, add it to the source, and open the file again. Constant
+    /// cost.
     #[must_use]
     pub fn extent(&self) -> Option<Extent> {
         match &self.0 {
@@ -223,41 +223,41 @@ impl<'a> Attributes<'a> {
         }
     }
 
-    /// Returns the text string of that key: see [`get`](Self::get). `None` for another kind of value, and where the string
-    /// is spelled with escapes: [`get`](Self::get) and [`Value::as_text`] return those, too.
+    /// Returns the text string with the key `key`: see [`get`](Self::get). `None` for any other kind of value, or if
+    /// the string is spelled with escapes. [`get`](Self::get) and [`Value::as_text`] also return strings with escapes.
     #[must_use]
     pub fn get_str(&self, key: &str) -> Option<&'a str> {
         self.get(key)?.as_str()
     }
 
-    /// Returns the integer of that key: see [`get`](Self::get). `None` for another kind of value, and where it does not
-    /// fit.
+    /// Returns the integer with the key `key`: see [`get`](Self::get). `None` for any other kind of value, or if the
+    /// integer does not fit.
     #[must_use]
     pub fn get_u64(&self, key: &str) -> Option<u64> {
         self.get(key)?.as_u64()
     }
 
-    /// Returns the integer of that key: see [`get`](Self::get). `None` for another kind of value, and where it does not
-    /// fit.
+    /// Returns the integer with the key `key`: see [`get`](Self::get). `None` for any other kind of value, or if the
+    /// integer does not fit.
     #[must_use]
     pub fn get_i64(&self, key: &str) -> Option<i64> {
         self.get(key)?.as_i64()
     }
 
-    /// Returns the floating-point number of that key: see [`get`](Self::get). `None` for another kind of value, integers
-    /// included.
+    /// Returns the floating-point number with the key `key`: see [`get`](Self::get). `None` for any other kind of
+    /// value, including integers.
     #[must_use]
     pub fn get_f64(&self, key: &str) -> Option<f64> {
         self.get(key)?.as_f64()
     }
 
-    /// Returns the boolean of that key: see [`get`](Self::get). `None` for another kind of value.
+    /// Returns the boolean with the key `key`: see [`get`](Self::get). `None` for any other kind of value.
     #[must_use]
     pub fn get_bool(&self, key: &str) -> Option<bool> {
         self.get(key)?.as_bool()
     }
 
-    /// Returns the list of that key: see [`get`](Self::get). `None` for another kind of value.
+    /// Returns the list with the key `key`: see [`get`](Self::get). `None` for any other kind of value.
     #[must_use]
     pub fn get_list(&self, key: &str) -> Option<Attributes<'a>> {
         if let Value::Array(items) = self.get(key)? { Some(items) } else { None }
@@ -270,7 +270,7 @@ impl<'a> Attributes<'a> {
         all.find_bytes(key.as_bytes())
     }
 
-    /// Moves past the first attribute of that key, and returns its value.
+    /// Moves past the first attribute with the key `key`, and returns its value.
     pub(crate) fn find_bytes(&mut self, key: &[u8]) -> Option<Value<'a>> {
         #[cfg(feature = "gguf")]
         if let Inner::Gguf(items) = &mut self.0 {

@@ -1,18 +1,16 @@
-//! A range of bytes of a file.
-//!
-//! Depends on `num`.
+//! A range of bytes in a file.
 #![forbid(unsafe_code)]
 
 use core::fmt;
 
 use super::num::to_usize;
 
-/// A range of bytes: its offset in the file and its length. Nothing guarantees that the file is that long.
+/// A range of bytes: its offset in the file and its length. The range may extend past the end of the file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Extent {
-    /// Offset of the first byte, counted from the start of the file.
+    /// The offset of the first byte, counted from the start of the file.
     pub offset: u64,
-    /// Number of bytes.
+    /// The number of bytes.
     pub length: u64,
 }
 
@@ -23,7 +21,7 @@ impl Extent {
         Self { offset, length }
     }
 
-    /// Returns the offset just past the last byte; `None` beyond 64 bits.
+    /// Returns the offset after the last byte; `None` beyond 64 bits.
     #[must_use]
     pub const fn end(&self) -> Option<u64> {
         self.offset.checked_add(self.length)
@@ -38,7 +36,7 @@ impl Extent {
         }
     }
 
-    /// Returns the part of `bytes`, which begin at offset `start` of the file, that this range covers.
+    /// Returns the part of `bytes` that this range covers; `bytes` begin at offset `start` of the file.
     #[inline(never)] // out of line: 64-bit arithmetic is large
     pub(crate) fn of<'a>(&self, bytes: &'a [u8], start: u64) -> Option<&'a [u8]> {
         let from = to_usize(self.offset.checked_sub(start)?)?;
@@ -54,7 +52,7 @@ impl From<Extent> for core::ops::Range<u64> {
     }
 }
 
-/// The offsets of the bytes, to index a slice that holds the whole file.
+/// The offsets of the bytes, for indexing a slice that holds the whole file.
 impl TryFrom<Extent> for core::ops::Range<usize> {
     type Error = core::num::TryFromIntError;
 

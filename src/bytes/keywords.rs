@@ -1,16 +1,14 @@
 //! Packed keyword lists: on a 32-bit chip, a separate string costs eight bytes for its pointer and length.
-//!
-//! Depends on `text`.
 #![forbid(unsafe_code)]
 
 #[cfg(feature = "safetensors")]
 use super::text::Text;
 
-/// A list of keywords, each with a number: a keyword is preceded by its length and its number, one byte each.
+/// A list of keywords, each with a number. Each keyword is preceded by its length and its number, one byte each.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Keywords(&'static [u8]);
 
-/// The [`Keywords`] of some strings or byte strings, and their numbers.
+/// Builds the [`Keywords`] of strings or byte strings and their numbers.
 macro_rules! keywords {
     ($($word:literal: $number:expr),* $(,)?) => { keywords!(bytes $($word.as_bytes() => $number),*) };
     (bytes $($word:expr => $number:expr),* $(,)?) => {{
@@ -25,7 +23,7 @@ impl Keywords {
     /// No keywords.
     pub(crate) const NONE: Self = Self(&[]);
 
-    /// Wraps what [`pack`] produced.
+    /// Wraps the output of [`pack`].
     pub(crate) const fn packed(packed: &'static [u8]) -> Self {
         Self(packed)
     }
@@ -43,15 +41,15 @@ impl Keywords {
         Found::NOTHING
     }
 
-    /// Looks up `word`, and takes it and those before it off the list; `None` where it is not in the list, which then stays
-    /// as it is.
+    /// Looks up `word`, and removes it and the words before it from the list. Returns `None` if `word` is not in the
+    /// list, which is then unchanged.
     #[cfg(feature = "ztensor2")]
     #[cfg_attr(target_pointer_width = "64", inline)]
     #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
     pub(crate) fn take_until(&mut self, word: &[u8]) -> Option<u8> {
         let mut left = *self;
         while let Some((known, number)) = left.split_first() {
-            // The words are short: a call to compare them takes longer.
+            // The words are short: a call to compare them would take longer.
             if known.len() == word.len() && known.iter().zip(word).all(|(known, byte)| known == byte) {
                 *self = left;
                 return Some(number);
@@ -60,12 +58,12 @@ impl Keywords {
         None
     }
 
-    /// Returns the number of `word`; [`UNKNOWN`] where it is not in the list.
+    /// Returns the number of `word`; [`UNKNOWN`] if `word` is not in the list.
     pub(crate) fn number_of(self, word: &[u8]) -> u8 {
         self.find(word).number()
     }
 
-    /// Returns the number of what `text` means; [`UNKNOWN`] where it is not in the list.
+    /// Returns the number of the decoded `text`; [`UNKNOWN`] if it is not in the list.
     #[cfg(feature = "safetensors")]
     #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
     pub(crate) fn number_of_text(mut self, text: Text<'_>) -> u8 {
@@ -75,7 +73,7 @@ impl Keywords {
         self.find_map(|(word, number)| text.means(word).then_some(number)).unwrap_or(UNKNOWN)
     }
 
-    /// Takes the first keyword off the list.
+    /// Removes the first keyword from the list and returns it.
     #[inline]
     fn split_first(&mut self) -> Option<(&'static [u8], u8)> {
         let ([length, number], words) = self.0.split_first_chunk()?;
@@ -85,23 +83,23 @@ impl Keywords {
     }
 }
 
-/// The number returned for what is not in a list: no keyword has it.
+/// The number returned for a word that is not in the list; no keyword has this number.
 pub(crate) const UNKNOWN: u8 = 0xff;
 
-/// The result of a lookup: a single 32-bit number, so that it is returned in one register.
+/// The result of a lookup, packed into a single 32-bit number so that it is returned in one register.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Found(u32);
 
 impl Found {
-    /// Not in the list.
+    /// The word is not in the list.
     pub(crate) const NOTHING: Self = Self(u32::MAX);
 
-    /// The keyword's position in the list, counted from 0.
+    /// Returns the keyword's position in the list, counted from 0.
     pub(crate) const fn place(self) -> u32 {
         self.0.wrapping_shr(8)
     }
 
-    /// The keyword's number; [`UNKNOWN`] where it is not in the list.
+    /// Returns the keyword's number; [`UNKNOWN`] if the word is not in the list.
     pub(crate) const fn number(self) -> u8 {
         let [number, ..] = self.0.to_le_bytes();
         number
@@ -119,7 +117,7 @@ impl Iterator for Keywords {
     }
 }
 
-/// The packed size of `words`, in bytes.
+/// Returns the packed size of `words`, in bytes.
 #[allow(clippy::arithmetic_side_effects)] // constants only: an overflow does not compile
 pub(crate) const fn packed_length(words: &[(&[u8], u8)]) -> usize {
     let mut length = 0;

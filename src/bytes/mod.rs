@@ -1,6 +1,6 @@
 //! Bytes and numbers: conversions, ranges, sources, strings, keyword lists.
 //!
-//! Depends on `error`. Everything that turns a number from a file into a place in memory is here.
+//! All code that converts a number in a file to a place in memory is here.
 #![forbid(unsafe_code)]
 
 pub(crate) mod extent;

@@ -1,12 +1,10 @@
-//! The only two conversions of the crate between file numbers (`u64`) and memory sizes (`usize`), and the 64-bit
-//! products and quotients that are long on a 32-bit chip, so that their code exists once.
-//!
-//! Depends on nothing.
+//! The only two conversions of the crate between file numbers (`u64`) and memory sizes (`usize`). Also 64-bit products
+//! and quotients, whose code is long on a 32-bit chip and therefore exists once.
 #![forbid(unsafe_code)]
 
 use core::num::NonZeroU32;
 
-/// Converts a file number to a memory size; `None` where this machine's `usize` cannot hold it.
+/// Converts a file number to a memory size; `None` if this machine's `usize` cannot hold it.
 pub(crate) fn to_usize(n: u64) -> Option<usize> {
     usize::try_from(n).ok()
 }
@@ -17,28 +15,28 @@ pub(crate) const fn to_u64(n: usize) -> u64 {
     n as u64
 }
 
-/// Returns the product of two file numbers; `None` beyond 64 bits, or where the first is `None`.
-#[cfg_attr(not(target_pointer_width = "64"), inline(never))] // a single copy: it is long there
+/// Returns the product of two file numbers; `None` if it exceeds 64 bits, or if `a` is `None`.
+#[cfg_attr(not(target_pointer_width = "64"), inline(never))] // a single copy: the code is long there
 pub(crate) fn product(a: Option<u64>, b: u64) -> Option<u64> {
     a.and_then(|a| a.checked_mul(b))
 }
 
-/// Returns how many parts of `part` bytes it takes to cover `length`, rounded up; 0 where `part` is 0.
+/// Returns the number of parts of `part` bytes that cover `length`, rounded up; 0 if `part` is 0.
 pub(crate) fn count_of(length: u64, part: u64) -> u64 {
     let count = quotient(length, part);
     let is_whole = count.saturating_mul(part) == length;
     if is_whole || part == 0 { count } else { count.saturating_add(1) }
 }
 
-/// Like [`count_of`], for 32-bit numbers, which a chip divides with one instruction.
+/// Returns the same as [`count_of`] for 32-bit numbers, which a chip divides with one instruction.
 pub(crate) fn short_count_of(length: u32, part: u32) -> u32 {
     NonZeroU32::new(part).map_or(0, |part| length.div_ceil(part.get()))
 }
 
-/// Returns `n / part`, rounded down; 0 where `part` is 0.
+/// Returns `n / part`, rounded down; 0 if `part` is 0.
 ///
-/// Most numbers fit in 32 bits, which a chip divides with one instruction; the compiler's own 64-bit division takes
-/// 536 bytes of flash.
+/// Most numbers fit in 32 bits, which a chip divides with one instruction. The compiler's own 64-bit division takes 536
+/// bytes of flash.
 #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
 pub(crate) fn quotient(n: u64, part: u64) -> u64 {
     #[cfg(target_pointer_width = "64")]
@@ -47,7 +45,7 @@ pub(crate) fn quotient(n: u64, part: u64) -> u64 {
     quotient_of_words(n, part)
 }
 
-/// Like [`quotient`], with 32-bit instructions only.
+/// Computes [`quotient`] with 32-bit instructions only.
 #[cfg(any(test, not(target_pointer_width = "64")))]
 fn quotient_of_words(n: u64, part: u64) -> u64 {
     if let (Ok(n), Ok(part)) = (u32::try_from(n), u32::try_from(part)) {
@@ -69,13 +67,13 @@ fn quotient_of_words(n: u64, part: u64) -> u64 {
     quotient
 }
 
-/// Returns `n % part`; `n` where `part` is 0.
+/// Returns `n % part`; `n` if `part` is 0.
 pub(crate) fn remainder(n: u64, part: u64) -> u64 {
     n.wrapping_sub(quotient(n, part).wrapping_mul(part))
 }
 
-/// Parses a number in decimal digits, without leading zeros, at the front of `text`; returns what follows it, too.
-/// `None` beyond 64 bits.
+/// Parses a decimal number without leading zeros at the front of `text`, and returns the number and the remaining
+/// bytes. `None` beyond 64 bits.
 #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
 pub(crate) fn decimal(text: &[u8]) -> Option<(u64, &[u8])> {
     let [first @ b'0'..=b'9', rest @ ..] = text else { return None };

@@ -1,7 +1,7 @@
-//! Where the bytes of a file come from: one slice, or the few segments that the caller has fetched.
+//! The bytes of a file: one slice, or the few segments that the caller has fetched.
 //!
-//! Depends on `place`, `error`, `extent`, `num`. The library never reads, seeks or waits: a parser that lacks bytes
-//! stops and returns the range it needs; the caller fetches that range and opens again.
+//! The library never reads, seeks or waits. A parser that lacks bytes stops and returns the range it needs; the caller
+//! fetches that range and opens again.
 #![forbid(unsafe_code)]
 
 use core::cell::Cell;
@@ -17,7 +17,8 @@ use crate::error::{Error, ErrorKind, Result};
 /// The maximum number of segments in a [`Source`].
 pub const MAX_SEGMENTS: usize = 32;
 
-/// How many long values a [`Source`] remembers that a parser has walked over without keeping them: only GGUF has such.
+/// The number of long values that a [`Source`] remembers as skipped by a parser and not kept. Only GGUF has such
+/// values.
 const MAX_SKIPPED: usize = if cfg!(feature = "gguf") { 8 } else { 0 };
 
 /// A range of bytes that must be fetched before a file can be opened. Shorter than 4 GiB.
@@ -25,8 +26,8 @@ const MAX_SKIPPED: usize = if cfg!(feature = "gguf") { 8 } else { 0 };
 pub struct Need {
     /// The range to fetch, entirely inside the file.
     pub extent: Extent,
-    /// Whether the bytes must stay in place for as long as anything opened from the source is used. Where this is
-    /// `false` they may be dropped once the next call has returned.
+    /// True if the bytes must stay in place as long as anything opened from the source is used. If `false`, the bytes
+    /// may be dropped after the next call has returned.
     pub keep: bool,
 }
 
@@ -63,18 +64,18 @@ pub struct Need {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
-/// A range is found only inside a single segment, so add each range exactly as it was requested: it is then never
-/// requested again, and the loop terminates. Ranges that need not be kept ([`Need::keep`]) do not count as segments:
-/// a file that is walked from chunk to chunk may request any number of them, one after the other.
+/// A range is found only inside a single segment, so add each range exactly as it was requested: the range is then
+/// never requested again, and the loop terminates. Ranges that need not be kept ([`Need::keep`]) do not count as
+/// segments. A file that is walked from chunk to chunk may request any number of such ranges, one after the other.
 #[derive(Clone)]
 pub struct Source<'a> {
     segments: Segments<'a>,
     /// The range that the last call requested. If it is transient, its bytes are valid for the next call only.
     asked: Cell<Option<Need>>,
     transient: Option<Segment<'a>>,
-    /// How far the last call got, and the error that it ended with, which the next call returns, too.
+    /// The position that the last call reached, and the error that it ended with, which the next call returns, too.
     walk: Cell<Walk>,
-    /// The value that the last call has walked over: [`Segments::skipped`] has it from the next [`add`](Self::add) on.
+    /// The value that the last call skipped. The next [`add`](Self::add) moves it to [`Segments::skipped`].
     #[cfg(feature = "gguf")]
     skipped: Cell<Skipped>,
     failed: Cell<Option<Error>>,
@@ -85,11 +86,11 @@ pub struct Source<'a> {
 struct Segments<'a> {
     length: u64,
     held: [Option<Segment<'a>>; MAX_SEGMENTS],
-    /// Where values begin and end that have been walked over, and need not be in memory.
+    /// The start and end of values that were skipped and need not be in memory.
     skipped: [Skipped; MAX_SKIPPED],
 }
 
-/// Where a value begins and ends; neither is 0.
+/// The start and end of a value; neither is 0.
 type Skipped = (u64, u64);
 
 /// No value.
@@ -98,8 +99,8 @@ const NOTHING: Skipped = (0, 0);
 /// The offset of some bytes in the file, and the bytes.
 type Segment<'a> = (u64, &'a [u8]);
 
-/// The progress of a walk over a file whose earlier parts may be gone: its position, and what the format has to
-/// remember of those parts.
+/// The progress of a walk over a file whose earlier parts may be gone: its position, and the data that the format has
+/// to remember from those parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Walk {
     /// 0: the walk has not begun.
@@ -112,7 +113,7 @@ impl Walk {
 }
 
 impl<'a> Source<'a> {
-    /// Describes a file of `length` bytes, none of them in memory yet.
+    /// Describes a file of `length` bytes, none of which are in memory yet.
     #[must_use]
     pub const fn new(length: u64) -> Self {
         let segments = Segments { length, held: [None; MAX_SEGMENTS], skipped: [NOTHING; MAX_SKIPPED] };
@@ -133,16 +134,16 @@ impl<'a> Source<'a> {
         self.segments.length
     }
 
-    /// Adds `bytes`, found at `offset` of the file. A segment that they cover is dropped; bytes that an existing
-    /// segment already covers are not added again. If the last call requested a range that need not be kept, and
-    /// `bytes` contain all of it, they are valid for the next call of [`File::open_source`](crate::File::open_source)
-    /// only.
+    /// Adds `bytes`, which are at `offset` in the file. An existing segment that `bytes` cover is dropped. Bytes that
+    /// an existing segment already covers are not added again. If the last call requested a range that need not be
+    /// kept, and `bytes` contain all of that range, the bytes are valid for the next call of
+    /// [`File::open_source`](crate::File::open_source) only.
     ///
     /// Data may be added before the file is opened, for calls that read from the file itself.
     ///
     /// # Errors
-    /// `InvalidArgument` where the bytes would reach past the end of the file, `TooManySegments` when there are
-    /// [`MAX_SEGMENTS`] already. The source is unchanged then.
+    /// `InvalidArgument` if the bytes would extend past the end of the file, `TooManySegments` if there are already
+    /// [`MAX_SEGMENTS`] segments. After an error the source is unchanged.
     pub fn add(&mut self, offset: u64, bytes: &'a [u8]) -> Result<()> {
         let new = Extent::new(offset, to_u64(bytes.len()));
         if !new.is_within(self.segments.length) {
@@ -150,8 +151,8 @@ impl<'a> Source<'a> {
         }
         #[cfg(feature = "gguf")]
         self.segments.remember(self.skipped.replace(NOTHING));
-        // What is added for a transient request is dropped with everything around it, such as the rest of its
-        // sectors.
+        // Bytes added for a transient request are dropped as a whole, including surrounding bytes such as the rest of a
+        // sector.
         if self.asked_transient(offset, bytes) {
             self.transient = Some((offset, bytes));
             return Ok(());
@@ -159,7 +160,7 @@ impl<'a> Source<'a> {
         self.segments.add(offset, bytes)
     }
 
-    /// Returns the bytes of `extent`, if they are within those valid for this call.
+    /// Returns the bytes of `extent`, if they are within the bytes that are valid for this call.
     fn get_transient(&self, extent: Extent) -> Option<&'a [u8]> {
         let (at, bytes) = self.transient.filter(|&(at, bytes)| self.asked_transient(at, bytes))?;
         extent.of(bytes, at)
@@ -175,7 +176,7 @@ impl<'a> Source<'a> {
         self.failed.get()
     }
 
-    /// Records why a call ended. If bytes were missing, the range needed has already been recorded.
+    /// Records how a call ended. If bytes were missing, the range needed has already been recorded.
     pub(crate) fn note(&self, opening: &ParseContext<'_>, error: Option<Error>) {
         if !opening.lacks.get() {
             self.asked.set(None);
@@ -183,13 +184,13 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// Whether the last call requested a transient range that these bytes, found at `offset`, contain entirely.
+    /// True if the last call requested a transient range that `bytes`, at `offset` in the file, contain entirely.
     fn asked_transient(&self, offset: u64, bytes: &[u8]) -> bool {
         self.asked.get().is_some_and(|asked| !asked.keep && asked.extent.of(bytes, offset).is_some())
     }
 }
 
-/// Whether `outer` contains all of `inner`.
+/// True if `outer` contains all of `inner`.
 #[inline(never)]
 fn covers((at, outer): &Segment<'_>, (offset, inner): &Segment<'_>) -> bool {
     Extent::new(*offset, to_u64(inner.len())).of(outer, *at).is_some()
@@ -209,7 +210,7 @@ impl<'a> Segments<'a> {
         for slot in &mut self.held {
             match slot {
                 Some(old) if covers(&new, old) => *slot = None,  // frees its slot
-                Some(old) if covers(old, &new) => return Ok(()), // already covered, and so covers no other
+                Some(old) if covers(old, &new) => return Ok(()), // already covered, so it covers no other segment
                 Some(_) => continue,
                 None => {}
             }
@@ -219,13 +220,13 @@ impl<'a> Segments<'a> {
         Ok(())
     }
 
-    /// Returns the bytes of `extent`, if one segment contains them all.
+    /// Returns the bytes of `extent`, if one segment contains all of them.
     fn get(&self, extent: Extent) -> Option<&'a [u8]> {
         self.held.iter().flatten().find_map(|&(at, bytes)| extent.of(bytes, at))
     }
 }
 
-/// The bytes of a file as a reader sees them: a single slice, or the segments of a source.
+/// The bytes of a file as seen by a reader: a single slice, or the segments of a source.
 #[derive(Clone, Copy)]
 pub struct Input<'a>(Bytes<'a>);
 
@@ -235,7 +236,7 @@ enum Bytes<'a> {
     Parts(&'a Segments<'a>),
 }
 
-/// Prints where the segments are, not their contents.
+/// Prints the positions of the segments, not their contents.
 impl fmt::Debug for Segments<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let segments = self.held.iter().flatten().map(|&(start, bytes)| Region { bytes, start });
@@ -272,7 +273,7 @@ impl<'s, 'a: 's> From<&'s Source<'a>> for Input<'s> {
 }
 
 impl<'a> Input<'a> {
-    /// Length of the file in bytes.
+    /// The length of the file in bytes.
     pub(crate) const fn length(&self) -> u64 {
         match self.0 {
             Bytes::Whole(bytes) => to_u64(bytes.len()),
@@ -284,7 +285,7 @@ impl<'a> Input<'a> {
     pub(crate) fn get(&self, extent: Extent) -> Option<&'a [u8]> {
         match self.0 {
             Bytes::Whole(bytes) => extent.of(bytes, 0),
-            // An empty range is always in memory, wherever in the file it is, as in a slice.
+            // An empty range inside the file is always in memory, as in a slice.
             Bytes::Parts(segments) if extent.length == 0 => extent.is_within(segments.length).then_some(&[]),
             Bytes::Parts(segments) => segments.get(extent),
         }
@@ -292,13 +293,14 @@ impl<'a> Input<'a> {
 }
 
 impl<'a> Input<'a> {
-    /// Returns the bytes from `at` on, as many as are contiguous in memory; none where that is in no segment.
+    /// Returns the bytes from `at` on, as far as they are contiguous in memory; empty if no segment contains `at`.
     pub(crate) fn available_from(&self, at: u64) -> &'a [u8] {
         let from = |start: u64, bytes: &'a [u8]| bytes.get(to_usize(at.checked_sub(start)?)?..);
         let found = match self.0 {
             Bytes::Whole(bytes) => from(0, bytes),
             Bytes::Parts(segments) => {
-                // The longest, so that a parser does not stop at a segment that another one continues.
+                // The longest run, so that a parser does not stop at the end of a segment that another segment
+                // continues.
                 let mut held = segments.held.iter().flatten();
                 held.by_ref().filter_map(|&(start, bytes)| from(start, bytes)).max_by_key(|bytes| bytes.len())
             }
@@ -306,7 +308,7 @@ impl<'a> Input<'a> {
         found.unwrap_or_default()
     }
 
-    /// Returns how many bytes are in memory.
+    /// Returns the number of bytes in memory.
     pub(crate) fn held(&self) -> u64 {
         match self.0 {
             Bytes::Whole(bytes) => to_u64(bytes.len()),
@@ -317,33 +319,33 @@ impl<'a> Input<'a> {
         }
     }
 
-    /// Returns where the value ends that begins at `at`, if a parser has walked over it.
+    /// Returns the end of the value that begins at `at`, if a parser has skipped the value.
     pub(crate) fn skipped_end(&self, at: u64) -> Option<u64> {
         let Bytes::Parts(segments) = self.0 else { return None };
-        let is_it = |(start, _): &&Skipped| *start == at; // a place without a value has 0, where none begins
+        let is_it = |(start, _): &&Skipped| *start == at; // an unused entry has 0, where no value begins
         segments.skipped.iter().find(is_it).map(|(_, end)| *end)
     }
 
-    /// Returns whether another value may be walked over without being kept.
+    /// Returns whether another value may be skipped without being kept.
     pub(crate) fn can_skip(&self) -> bool {
         let Bytes::Parts(segments) = self.0 else { return false };
         segments.skipped.contains(&NOTHING)
     }
 }
 
-/// What a parser opens a file from, and where it records why it stopped.
+/// The input of a parser, and the record of why the parser stopped.
 #[derive(Clone)]
 pub(crate) struct ParseContext<'a> {
     pub(crate) input: Input<'a>,
     /// The source of the input, which keeps its state from call to call.
     source: Option<&'a Source<'a>>,
     error: Cell<Error>,
-    /// Whether the parser stopped because bytes are missing.
+    /// True if the parser stopped because bytes are missing.
     lacks: Cell<bool>,
 }
 
-/// A parser stopped: the file is malformed, or bytes are missing. The [`ParseContext`] holds the reason: passing an
-/// error from call to call would take more code than the checks that find it.
+/// A signal that a parser stopped: the file is malformed, or bytes are missing. The [`ParseContext`] holds the reason,
+/// since passing an error from call to call would take more code than the checks that detect it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Interrupted;
 
@@ -357,20 +359,20 @@ impl<'a> ParseContext<'a> {
         Self { input, source: None, error, lacks: Cell::new(false) }
     }
 
-    /// Opens from a source, which learns the outcome through [`Source::note`].
+    /// Opens from a source, which receives the outcome through [`Source::note`].
     pub(crate) fn of_source(source: &'a Source<'a>) -> Self {
         Self { source: Some(source), ..Self::of(source.into()) }
     }
 
-    /// Returns the bytes of `extent`, which is inside the file, or requests the range. What is opened may refer to
-    /// them.
+    /// Returns the bytes of `extent`, which is inside the file, or requests the range. The opened file may refer to
+    /// these bytes.
     #[inline(never)]
     pub(crate) fn keep(&self, extent: Extent) -> ParseResult<&'a [u8]> {
         self.input.get(extent).ok_or_else(|| self.lack(Need { extent, keep: true }))
     }
 
-    /// Returns the structure at offset `at` of the file, whose bytes are kept. A file that ends before the structure
-    /// does is rejected with `rule`, at the end of the file.
+    /// Returns the structure at offset `at` of the file, and keeps its bytes. A file that ends inside the structure is
+    /// rejected with `rule`, at the end of the file.
     pub(crate) fn read<T: FromBytes + KnownLayout + Immutable + Unaligned>(
         &self,
         at: u64,
@@ -380,19 +382,19 @@ impl<'a> ParseContext<'a> {
         if !extent.is_within(length) {
             return Err(self.fail(rule, length));
         }
-        T::ref_from_bytes(self.keep(extent)?).map_err(|_| Interrupted) // the length is that of `T`
+        T::ref_from_bytes(self.keep(extent)?).map_err(|_| Interrupted) // the length is the size of `T`
     }
 
-    /// Returns the bytes of `extent`, which is inside the file, to be used now only; or requests the range. What
-    /// precedes it is not requested again if the walk records so.
+    /// Returns the bytes of `extent`, which is inside the file, for immediate use only; or requests the range. Bytes
+    /// before `extent` are not requested again if the walk records its progress.
     #[inline(never)]
     pub(crate) fn transient(&self, extent: Extent) -> ParseResult<&'a [u8]> {
         let held = || self.source.and_then(|source| source.get_transient(extent));
         self.input.get(extent).or_else(held).ok_or_else(|| self.lack(Need { extent, keep: false }))
     }
 
-    /// Remembers that the value from `start` to `end` has been walked over, if the file has a source, and stops once,
-    /// requesting `extent`, such as what follows the value.
+    /// Records that the value from `start` to `end` was skipped, if the file has a source. Then stops once and requests
+    /// `extent`, such as the bytes after the value.
     #[cfg(feature = "gguf")]
     pub(crate) fn skip(&self, start: u64, end: u64, extent: Extent) -> ParseResult<()> {
         match self.source {
@@ -414,30 +416,30 @@ impl<'a> ParseContext<'a> {
         self.stop(Error::at(ErrorKind::NotInMemory, Format::Unknown, Item::File, need.extent.offset))
     }
 
-    /// Stops for a fault of `item` at byte `at` of the file, which is of kind `format`.
+    /// Stops with an error in `item` at byte `at` of the file, whose format is `format`.
     #[cold]
     #[inline(never)]
     pub(crate) fn fail(&self, (kind, format, item): Rule, at: u64) -> Interrupted {
         self.stop(Error::at(kind, format, item, at))
     }
 
-    /// Stops for an error.
+    /// Stops with an error.
     pub(crate) fn stop(&self, error: Error) -> Interrupted {
         self.error.set(error);
         Interrupted
     }
 
-    /// Returns why the parser stopped.
+    /// Returns the reason why the parser stopped.
     pub(crate) fn error(&self, Interrupted: Interrupted) -> Error {
-        self.error.get() // always set: only the methods above make an `Interrupted`
+        self.error.get() // always set: only the methods above create an `Interrupted`
     }
 
-    /// How far the walk over the file got before.
+    /// Returns the progress of the walk over the file in earlier calls.
     pub(crate) fn walk(&self) -> Walk {
         self.source.map_or(Walk::NONE, |source| source.walk.get())
     }
 
-    /// Stores how far the walk got, for the next call.
+    /// Stores the progress of the walk for the next call.
     pub(crate) fn set_walk(&self, walk: Walk) {
         if let Some(source) = self.source {
             source.walk.set(walk);
@@ -445,7 +447,7 @@ impl<'a> ParseContext<'a> {
     }
 }
 
-/// A fault without its position: the rule, the kind of file, and the part of it.
+/// An error without an offset: the rule, the format, and the part of the file.
 pub(crate) type Rule = (ErrorKind, Format, Item);
 
 #[cfg(test)]
@@ -480,7 +482,7 @@ mod tests {
         assert_eq!(Input::from(&source).get(Extent::new(10, 3)), Some(&[0; 3][..]));
         assert!(source.add(900, &[0; 3]).is_err_and(|e| e.kind() == ErrorKind::TooManySegments));
         source.add(10, &[7; 8]).unwrap(); // replaces the segment that it covers
-        source.add(10, &moved).unwrap(); // and so does the same range from another address
+        source.add(10, &moved).unwrap(); // the same range from another address also replaces the segment
         assert_eq!(Input::from(&source).get(Extent::new(10, 8)).map(<[u8]>::as_ptr), Some(moved.as_ptr()));
         assert_eq!(Input::from(&source).get(Extent::new(10, 8)), Some(&[7_u8; 8][..]));
         assert!(source.segments.held.iter().all(Option::is_some));

@@ -1,6 +1,4 @@
-//! The public view of a string of a file: what it means, however the file spells it.
-//!
-//! Depends on `error`.
+//! The public view of a string in a file: its decoded meaning, however the file spells it.
 #![forbid(unsafe_code)]
 
 use core::cmp::Ordering;
@@ -12,10 +10,11 @@ use crate::error::{Error, ErrorKind, Result};
 
 /// A string of a file, empty by default.
 ///
-/// Most strings are UTF-8 in the file, and [`as_str`](Self::as_str) shows them in place. JSON may spell characters as
-/// escapes, such as `\u0061` for `a` and `\"` for a quotation mark: it is rare in names, and usual in attributes that
-/// contain JSON themselves. Such a string is no slice of the file. Printing, comparing, hashing, iterating and copying
-/// decode it on the way, without memory, so that a `Text` is what it means.
+/// Most strings are stored as UTF-8, and [`as_str`](Self::as_str) returns them in place. JSON may spell characters as
+/// escapes, such as `\u0061` for `a` and `\"` for a quotation mark. Escapes are rare in names, and common in attributes
+/// that contain JSON themselves. A string with escapes is not a slice of the file. Printing, comparing, hashing,
+/// iterating and copying decode the escapes on the fly, without memory, so a `Text` always behaves as its decoded
+/// meaning.
 ///
 /// ```
 /// # let bytes: &[u8] = include_bytes!("../../tests/fixtures/v1.2/dense_all_dtypes.zt");
@@ -34,12 +33,12 @@ pub struct Text<'a> {
 }
 
 impl<'a> Text<'a> {
-    /// Wraps UTF-8; if it `is_escaped`, a JSON string without its quotation marks, whose escapes are valid.
+    /// Wraps UTF-8. If `is_escaped`, `bytes` are a JSON string without its quotation marks, whose escapes are valid.
     pub(crate) const fn new(bytes: &'a [u8], is_escaped: bool) -> Self {
         Self { bytes, is_escaped }
     }
 
-    /// Returns the string if it stands in the file as it is; `None` if characters of it are spelled as escapes.
+    /// Returns the string if the file stores it without escapes; `None` if characters are spelled as escapes.
     #[must_use]
     pub const fn as_str(&self) -> Option<&'a str> {
         if self.is_escaped {
@@ -47,29 +46,29 @@ impl<'a> Text<'a> {
         }
         match core::str::from_utf8(self.bytes) {
             Ok(text) => Some(text),
-            Err(_) => None, // the bytes have changed since
+            Err(_) => None, // the bytes have changed since opening
         }
     }
 
-    /// Returns its bytes as they are in the file, escapes included.
+    /// Returns the bytes of the string as stored in the file, including escapes.
     #[must_use]
     pub const fn raw(&self) -> &'a [u8] {
         self.bytes
     }
 
-    /// Returns whether characters of it are spelled as escapes, so that [`raw`](Self::raw) is not what it means.
+    /// Returns whether characters are spelled as escapes, so that [`raw`](Self::raw) differs from the decoded string.
     #[must_use]
     pub const fn is_escaped(&self) -> bool {
         self.is_escaped
     }
 
-    /// Returns whether it has no characters.
+    /// Returns whether the string has no characters.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.bytes.is_empty()
     }
 
-    /// Returns its length in bytes of UTF-8, escapes decoded. Linear where it has any.
+    /// Returns the length in bytes of UTF-8, with escapes decoded. Linear if the string has escapes.
     #[must_use]
     pub fn length(&self) -> usize {
         if self.is_escaped {
@@ -79,16 +78,16 @@ impl<'a> Text<'a> {
         }
     }
 
-    /// Returns an iterator over its characters, escapes decoded.
+    /// Returns an iterator over the characters, with escapes decoded.
     #[must_use]
     pub const fn chars(&self) -> Chars<'a> {
         Chars { rest: self.bytes, is_escaped: self.is_escaped }
     }
 
-    /// Writes it to `dst`, escapes decoded, and returns what was written: [`length`](Self::length) bytes.
+    /// Writes the string to `dst`, with escapes decoded, and returns the part written: [`length`](Self::length) bytes.
     ///
     /// # Errors
-    /// `TooSmall` where `dst` is shorter; nothing was written then.
+    /// `TooSmall` if `dst` is shorter; nothing was written then.
     pub fn copy_to<'d>(&self, dst: &'d mut [u8]) -> Result<&'d str> {
         let dst = dst.get_mut(..self.length()).ok_or(Error::new(ErrorKind::TooSmall))?;
         if self.is_escaped {
@@ -103,16 +102,16 @@ impl<'a> Text<'a> {
         } else {
             dst.iter_mut().zip(self.bytes).for_each(|(to, from)| *to = *from);
         }
-        Ok(core::str::from_utf8(dst).unwrap_or_default()) // empty if the bytes have changed since
+        Ok(core::str::from_utf8(dst).unwrap_or_default()) // empty if the bytes have changed since opening
     }
 
-    /// Returns whether it means these bytes of UTF-8.
+    /// Returns whether the decoded string equals `other`, which is UTF-8.
     #[inline]
     pub(crate) fn means(&self, other: &[u8]) -> bool {
         if self.is_escaped { self.compare(&Text::new(other, false)).is_eq() } else { self.bytes == other }
     }
 
-    /// Compares what the two mean. The order of characters is that of the bytes of UTF-8.
+    /// Compares the decoded strings. The order of characters is the order of their UTF-8 bytes.
     fn compare(&self, other: &Text<'_>) -> Ordering {
         if self.is_escaped || other.is_escaped {
             self.chars().cmp(other.chars())
@@ -167,7 +166,7 @@ impl Hash for Text<'_> {
     }
 }
 
-/// Prints what it means. Width and alignment apply where [`as_str`](Text::as_str) returns it.
+/// Prints the decoded string. Width and alignment apply only if [`as_str`](Text::as_str) returns the string.
 impl fmt::Display for Text<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.as_str() {
@@ -177,7 +176,7 @@ impl fmt::Display for Text<'_> {
     }
 }
 
-/// Prints what it means as a Rust string literal.
+/// Prints the decoded string as a Rust string literal.
 impl fmt::Debug for Text<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_char('"')?;
@@ -194,7 +193,7 @@ pub struct Chars<'a> {
 }
 
 impl<'a> Chars<'a> {
-    /// The characters of a JSON string, up to the quotation mark that ends it. Its escapes are valid.
+    /// Returns the characters of a JSON string, up to the closing quotation mark. The escapes are valid.
     #[cfg(feature = "safetensors")]
     pub(crate) const fn to_quote(rest: &'a [u8]) -> Self {
         Self { rest, is_escaped: true }
@@ -235,8 +234,8 @@ fn split_char(bytes: &[u8]) -> Option<(char, &[u8])> {
     Some((char::from_u32(code)?, rest))
 }
 
-/// Reads the rest of a JSON escape from the front of `rest`, which follows a backslash; a character beyond U+FFFF is
-/// two escapes (RFC 8259, section 7). `None` if it is not valid.
+/// Reads a JSON escape from the front of `rest`, which follows a backslash. A character beyond U+FFFF is two escapes
+/// (RFC 8259, section 7). `None` if the escape is invalid.
 #[cfg(feature = "safetensors")]
 #[inline(never)]
 pub(crate) fn unescaped(rest: &[u8]) -> Option<(char, &[u8])> {

@@ -1,17 +1,16 @@
 //! UTF-8 strings of a file.
 //!
-//! Depends on `text`. The check in `core` takes 620 bytes of flash, including a table.
+//! Has its own check: the one in `core` takes 620 bytes of flash, including a table.
 #![forbid(unsafe_code)]
 
 use super::text::Text;
 
-/// Bytes that have been checked to be UTF-8. They become a `str` where a Rust program asks for one; C takes them as
-/// they are.
+/// Bytes that have been checked to be UTF-8. They are converted to a `str` only for Rust callers; C receives the bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Utf8<'a>(&'a [u8]);
 
 impl<'a> Utf8<'a> {
-    /// Wraps a string, which is UTF-8 already.
+    /// Wraps a string, which is UTF-8 by type.
     pub(crate) const fn new(text: &'a str) -> Self {
         Self(text.as_bytes())
     }
@@ -26,7 +25,7 @@ impl<'a> Utf8<'a> {
         is_utf8(bytes).then_some(Self(bytes))
     }
 
-    /// The bytes of a text, with its escapes.
+    /// Returns the bytes of a text, including its escapes.
     #[cfg(any(feature = "safetensors", feature = "gguf"))]
     pub(crate) const fn of(text: Text<'a>) -> Self {
         Self(text.raw())
@@ -39,7 +38,7 @@ impl<'a> Utf8<'a> {
     pub(crate) const fn as_str(self) -> &'a str {
         match core::str::from_utf8(self.0) {
             Ok(text) => text,
-            Err(_) => "", // the bytes have changed since
+            Err(_) => "", // the bytes have changed since opening
         }
     }
 }
@@ -50,16 +49,16 @@ impl<'a> From<Utf8<'a>> for Text<'a> {
     }
 }
 
-/// Whether a string sorts before another, byte by byte.
+/// True if `text` sorts before `other`, byte by byte.
 #[inline(never)]
 pub(crate) fn is_before(text: &[u8], other: &[u8]) -> bool {
     text < other
 }
 
-/// Whether `bytes` are UTF-8.
+/// True if `bytes` are UTF-8.
 #[cfg_attr(target_pointer_width = "64", inline)]
 pub(crate) fn is_utf8(bytes: &[u8]) -> bool {
-    // Most are ASCII, which is told eight bytes at a time where a register has as many.
+    // Most texts are ASCII, which is checked eight bytes at a time on 64-bit machines.
     #[cfg(target_pointer_width = "64")]
     if is_ascii(bytes) {
         return true;
@@ -67,7 +66,7 @@ pub(crate) fn is_utf8(bytes: &[u8]) -> bool {
     is_any_utf8(bytes)
 }
 
-/// Whether all bytes are ASCII. That of `core` is for long texts.
+/// True if all bytes are ASCII. The check in `core` is optimized for long texts.
 #[cfg(target_pointer_width = "64")]
 #[inline]
 fn is_ascii(bytes: &[u8]) -> bool {
@@ -78,16 +77,16 @@ fn is_ascii(bytes: &[u8]) -> bool {
         rest = after;
     }
     all |= match bytes.last_chunk() {
-        Some(word) => u64::from_le_bytes(*word), // some of its bytes for the second time
+        Some(word) => u64::from_le_bytes(*word), // may repeat some bytes
         None => rest.iter().fold(0, |all, byte| all | u64::from(*byte)),
     };
     all & 0x8080_8080_8080_8080 == 0
 }
 
-/// Whether `bytes` are UTF-8: the well-formed sequences of the Unicode standard, table 3-7.
+/// True if `bytes` are UTF-8: the well-formed sequences of the Unicode standard, table 3-7.
 #[inline(never)]
 fn is_any_utf8(bytes: &[u8]) -> bool {
-    // How many continuation bytes the character still needs, and the range of the next one.
+    // The number of continuation bytes that the character still needs, and the valid range of the next byte.
     let (mut left, mut low, mut high) = (0_u32, 0x80, 0xbf);
     for &byte in bytes {
         if left == 0 {
@@ -123,7 +122,7 @@ mod tests {
         assert_eq!((text.as_str(), text.is_escaped()), (Some("\\u0061"), false));
     }
 
-    /// Every sequence of up to two bytes, and every one of three or four bytes next to a boundary of the table.
+    /// Every sequence of up to two bytes, and every sequence of three or four bytes next to a boundary of the table.
     #[test]
     fn agrees_with_core() {
         let all: Vec<u8> = (0..=0xff).collect();
@@ -141,7 +140,7 @@ mod tests {
                 }
             }
         }
-        // A fifth byte after each kind of character.
+        // An extra byte after each kind of character.
         for character in ["a", "\u{e9}", "\u{20ac}", "\u{1f600}"] {
             for byte in 0..=0xff {
                 let sequence = [character.as_bytes(), &[byte]].concat();

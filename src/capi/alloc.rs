@@ -1,4 +1,4 @@
-//! An allocator over the C library's malloc, for the decoders that need one. Feature `c-alloc`.
+//! An allocator on top of the C library's malloc, for decoders that allocate. Feature `c-alloc`.
 
 use core::alloc::{GlobalAlloc, Layout};
 use core::ffi::c_void;
@@ -10,18 +10,18 @@ unsafe extern "C" {
 
 struct CLibrary;
 
-// SAFETY: `aligned_alloc` returns memory of the requested size and alignment, or NULL; `free` takes it back.
+// SAFETY: `aligned_alloc` returns memory of the requested size and alignment, or NULL; `free` releases it.
 unsafe impl GlobalAlloc for CLibrary {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        // C11 requires a multiple of the alignment, and some libraries at least that of a pointer.
+        // C11 requires a multiple of the alignment. Some libraries require an alignment of at least a pointer's.
         let alignment = layout.align().max(align_of::<*const ()>());
         let Some(size) = layout.size().checked_next_multiple_of(alignment) else { return core::ptr::null_mut() };
-        // SAFETY: the alignment is a power of two, the size a multiple of it.
+        // SAFETY: the alignment is a power of two, and the size is a multiple of the alignment.
         unsafe { aligned_alloc(alignment, size).cast() }
     }
 
     unsafe fn dealloc(&self, place: *mut u8, _: Layout) {
-        // SAFETY: the caller guarantees that `alloc` returned it.
+        // SAFETY: the caller guarantees that `alloc` returned this pointer.
         unsafe { free(place.cast()) }
     }
 }

@@ -9,15 +9,15 @@ use super::text::tenslice_str;
 use crate::error::{Error, ErrorKind, Result};
 use crate::{Attributes, Value};
 
-/// A position among the tensors of a file, the components of a tensor, the values of attributes, the chunks of a TENS
-/// file or the entries of an NPZ archive.
+/// A position in a sequence, such as the tensors of a file, the components of a tensor, the values of attributes or the
+/// entries of an archive. Each function that sets a cursor names the function that reads from it.
 #[repr(C)]
 pub struct tenslice_cursor {
     opaque: [u64; 32],
 }
 
-/// Makes `handle` the next tensor or component. `read_next` reads it in place: returned as a result it would be on
-/// the stack twice.
+/// Stores the next tensor or component in `handle`. `read_next` reads the item in place: an item returned by value
+/// would be on the stack twice.
 pub(super) fn next<C: 'static, T: 'static, H>(
     details: Details<'_>,
     cursor: HandleMut<'_, tenslice_cursor>,
@@ -41,18 +41,18 @@ where
 /// A value of an attribute.
 #[repr(C)]
 pub struct tenslice_value {
-    /// Its size, set by the caller.
+    /// Size of this struct in bytes, set by the caller.
     pub struct_size: u32,
-    /// Its kind, a TENSLICE_VALUE_ code; 0 for the key of a value that has none.
+    /// The kind, a TENSLICE_VALUE_ code; 0 for the key of a value without a key.
     pub kind: u32,
-    /// The text, the bytes of a byte string, the digits of a decimal number. `data` is NULL for the other kinds.
+    /// The text, the bytes of a byte string, or the digits of a decimal number. `data` is NULL for other kinds.
     pub text: tenslice_str,
-    /// The magnitude of an integer. That of -2^64, the only one that does not fit, is 0 here, with `negative` set.
-    /// Also a boolean (0 or 1), the number of a simple value, the number of a tag.
+    /// The magnitude of an integer; also a boolean (0 or 1), the number of a simple value, or the number of a tag. The
+    /// magnitude of -2^64 does not fit: it is 0, with `negative` set.
     pub magnitude: u64,
     /// The floating-point number.
     pub real: f64,
-    /// 1 for an integer below 0.
+    /// 1 for a negative integer, else 0.
     pub negative: u32,
     /// Reserved, 0.
     pub reserved: u32,
@@ -64,11 +64,11 @@ pub struct tenslice_value {
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct tenslice_items {
-    opaque: [MaybeUninit<u64>; 12], // moved as part of a value, and its contents have padding
+    opaque: [MaybeUninit<u64>; 12], // `MaybeUninit`: it is moved as part of a value, and its contents have padding
 }
 
 impl tenslice_value {
-    /// The value used for a key that does not exist.
+    /// The value that stands for a missing key.
     const NONE: Self = Self {
         struct_size: 0,
         kind: 0,
@@ -87,7 +87,7 @@ impl tenslice_value {
             Value::Bool(truth) => new.magnitude = u64::from(truth),
             Value::Integer(number) => {
                 new.negative = u32::from(number < 0);
-                // 2^64 does not fit: its low 64 bits are 0, as the header says.
+                // 2^64 does not fit: its low 64 bits are 0, as the header states.
                 new.magnitude = u64::try_from(number.unsigned_abs()).unwrap_or(0);
             }
             Value::Float(number) => new.real = number,
@@ -104,9 +104,9 @@ impl tenslice_value {
     }
 }
 
-/// Reads the next attribute, or the next value inside one: `key` (may be NULL) is set to the key, of kind 0 where there
-/// is none, `value` to the value. Returns TENSLICE_END after the last. A key is usually a text, but the formats allow
-/// any value.
+/// Reads the next attribute, or the next value inside a value. Sets `value` to the value and `key` (may be NULL) to its
+/// key. The kind of `key` is 0 if the value has no key. Returns TENSLICE_END after the last value. A key is usually a
+/// text, but the formats allow any value.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_attributes_next(
     cursor: HandleMut<tenslice_cursor>,
@@ -130,10 +130,10 @@ pub extern "C" fn tenslice_attributes_next(
     })
 }
 
-/// Sets `cursor` before the first value inside a list, a map, a tagged value, or a text or byte string in chunks, for
-/// tenslice_attributes_next.
+/// Sets `cursor` before the first value inside `value`: a list, a map, a tagged value, or a text or byte string in
+/// chunks. Read the values with tenslice_attributes_next.
 ///
-/// Errors: WRONG_TYPE for a value that contains no others.
+/// Errors: WRONG_TYPE if `value` contains no other values.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_value_items(
     value: InfoIn<tenslice_value>,
@@ -147,9 +147,10 @@ pub extern "C" fn tenslice_value_items(
     })
 }
 
-/// Sets `count` to the number of values that are left, where the file states it without a walk over them: in GGUF.
+/// Sets `count` to the number of values left, if it is known without reading them: in GGUF, and 0 in formats without
+/// attributes.
 ///
-/// Errors: NOT_FOUND where it does not.
+/// Errors: NOT_FOUND in other formats.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_attributes_length(cursor: Handle<tenslice_cursor>, count: Out<u64>) -> tenslice_status {
     plain(|| {
@@ -159,11 +160,11 @@ pub extern "C" fn tenslice_attributes_length(cursor: Handle<tenslice_cursor>, co
     })
 }
 
-/// Sets `offset` and `length` to where in the file the values of a list are that are left. A GGUF file that was opened
-/// from a source may lack those of a long list, and tenslice_attributes_next returns NOT_IN_MEMORY: fetch this range,
-/// add it to the source, and open the file again.
+/// Sets `offset` and `length` to the range of the file that holds the remaining values of a list. In a GGUF file opened
+/// from a source, the values of a long list may be missing, and tenslice_attributes_next returns NOT_IN_MEMORY. Then
+/// fetch this range, add it to the source, and open the file again.
 ///
-/// Errors: NOT_FOUND for values that are in memory whatever was fetched: all but those of lists in GGUF.
+/// Errors: NOT_FOUND for values that are always in memory: all but the lists of GGUF.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_attributes_extent(
     cursor: Handle<tenslice_cursor>,
@@ -179,8 +180,8 @@ pub extern "C" fn tenslice_attributes_extent(
     })
 }
 
-/// Sets `value` to the first attribute from `cursor` on whose key is `key`. The cursor stays where it is. Linear in the
-/// bytes before the attribute.
+/// Sets `value` to the first attribute at or after `cursor` whose key is the `length` bytes at `key`. The cursor does
+/// not move. Linear in the bytes before the attribute.
 ///
 /// Errors: NOT_FOUND.
 #[unsafe(no_mangle)]
@@ -198,9 +199,9 @@ pub extern "C" fn tenslice_attributes_get(
     })
 }
 
-/// Sets `number` to an integer: tenslice_attributes_get.
+/// Sets `number` to the integer with this key, as tenslice_attributes_get does.
 ///
-/// Errors: NOT_FOUND; WRONG_TYPE for another kind of value, and where it does not fit.
+/// Errors: NOT_FOUND; WRONG_TYPE if the value is of another kind or does not fit.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_attributes_get_u64(
     cursor: Handle<tenslice_cursor>,
@@ -212,9 +213,9 @@ pub extern "C" fn tenslice_attributes_get_u64(
     answer(&error, |details| set(find(details, cursor, key, length)?.as_u64(), &number))
 }
 
-/// Sets `number` to an integer: tenslice_attributes_get.
+/// Sets `number` to the integer with this key, as tenslice_attributes_get does.
 ///
-/// Errors: NOT_FOUND; WRONG_TYPE for another kind of value, and where it does not fit.
+/// Errors: NOT_FOUND; WRONG_TYPE if the value is of another kind or does not fit.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_attributes_get_i64(
     cursor: Handle<tenslice_cursor>,
@@ -226,9 +227,9 @@ pub extern "C" fn tenslice_attributes_get_i64(
     answer(&error, |details| set(find(details, cursor, key, length)?.as_i64(), &number))
 }
 
-/// Sets `number` to a floating-point number: tenslice_attributes_get.
+/// Sets `number` to the floating-point number with this key, as tenslice_attributes_get does.
 ///
-/// Errors: NOT_FOUND; WRONG_TYPE for another kind of value, integers included.
+/// Errors: NOT_FOUND; WRONG_TYPE if the value is of another kind, such as an integer.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_attributes_get_f64(
     cursor: Handle<tenslice_cursor>,
@@ -240,9 +241,9 @@ pub extern "C" fn tenslice_attributes_get_f64(
     answer(&error, |details| set(find(details, cursor, key, length)?.as_f64(), &number))
 }
 
-/// Sets `truth` to a boolean, 0 or 1: tenslice_attributes_get.
+/// Sets `truth` to the boolean with this key, 0 or 1, as tenslice_attributes_get does.
 ///
-/// Errors: NOT_FOUND; WRONG_TYPE for another kind of value.
+/// Errors: NOT_FOUND; WRONG_TYPE if the value is of another kind.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_attributes_get_bool(
     cursor: Handle<tenslice_cursor>,
@@ -254,9 +255,9 @@ pub extern "C" fn tenslice_attributes_get_bool(
     answer(&error, |details| set(find(details, cursor, key, length)?.as_bool().map(u32::from), &truth))
 }
 
-/// Sets `text` to a text: tenslice_attributes_get.
+/// Sets `text` to the text with this key, as tenslice_attributes_get does.
 ///
-/// Errors: NOT_FOUND; WRONG_TYPE for another kind of value.
+/// Errors: NOT_FOUND; WRONG_TYPE if the value is of another kind.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_attributes_get_str(
     cursor: Handle<tenslice_cursor>,
@@ -268,7 +269,7 @@ pub extern "C" fn tenslice_attributes_get_str(
     answer(&error, |details| set(find(details, cursor, key, length)?.as_text().map(tenslice_str::from), &text))
 }
 
-/// Returns the value of that key.
+/// Returns the value whose key is `key`.
 fn find(
     details: Details<'_>,
     cursor: Handle<'_, tenslice_cursor>,
@@ -284,7 +285,7 @@ fn find(
     }
 }
 
-/// Stores what a value is, if it is of the kind asked for.
+/// Stores a converted value; `None` means that the value is of another kind than requested.
 fn set<T>(value: Option<T>, place: &Out<'_, T>) -> FfiResult<tenslice_status> {
     let place = place.writable()?;
     place.set(value.ok_or(ApiError::new(ErrorKind::WrongType))?);

@@ -1,4 +1,4 @@
-//! Specific to Blosc2 frames. Absent from libraries built without that format.
+//! Functions for Blosc2 frames. Absent from libraries built without that format.
 
 use core::ffi::c_void;
 
@@ -15,10 +15,11 @@ use crate::b2nd;
 use crate::bytes::num::to_u64;
 use crate::error::{Error, ErrorKind};
 
-/// Information about a Blosc2 frame. Codec, filters and block size are the writer's defaults: each chunk has its own.
+/// Information about a Blosc2 frame. Codec, filters and block size are the defaults of the frame; each chunk states its
+/// own.
 #[repr(C)]
 pub struct tenslice_b2nd_info {
-    /// Its size, set by the caller.
+    /// Size of this struct in bytes, set by the caller.
     pub struct_size: u32,
     /// 1 if the frame holds an array, 0 if it holds plain bytes.
     pub is_array: u32,
@@ -26,80 +27,80 @@ pub struct tenslice_b2nd_info {
     pub item_size: u64,
     /// Number of chunks.
     pub chunk_count: u64,
-    /// Decoded size of a chunk in bytes, padding included; 0 where the chunks differ.
+    /// Decoded size of a chunk in bytes, padding included; 0 if the sizes of the chunks differ.
     pub chunk_size: u64,
-    /// Size of a block in bytes; 0 where each chunk chooses its own.
+    /// Size of a block in bytes; 0 if each chunk states its own.
     pub block_size: u64,
-    /// Decoded size of all chunks in bytes, the padding of arrays included.
+    /// Decoded size of all chunks in bytes, padding included.
     pub decoded: u64,
     /// Stored size of all chunks in bytes.
     pub stored: u64,
-    /// How much scratch memory makes tenslice_b2nd_get_chunk fast; UINT64_MAX where the table of chunks is malformed
-    /// or not in memory.
+    /// Bytes of scratch memory with which tenslice_b2nd_get_chunk is fast; UINT64_MAX if the table of chunks is
+    /// malformed or not in memory.
     pub table_scratch: u64,
-    /// Offset of the table of chunks in the file: to be added to a source before chunks are looked up.
+    /// Offset of the table of chunks in the file. Add the table to a source before looking up chunks.
     pub table_offset: u64,
-    /// Length of the table of chunks in bytes; 0 where there are no chunks.
+    /// Length of the table of chunks in bytes; 0 if there are no chunks.
     pub table_length: u64,
-    /// The dtype as the file spells it, such as "<f4"; `data` is NULL where the file states none.
+    /// The dtype as the file spells it, such as "<f4"; `data` is NULL if the file states none.
     pub dtype: tenslice_str,
     /// The version of the frame: 1, 2 or 3.
     pub version: u8,
-    /// 0 BloscLZ, 1 LZ4, 2 LZ4HC, 4 zlib, 5 Zstandard; 32 and above belong to plug-ins.
+    /// The codec: 0 BloscLZ, 1 LZ4, 2 LZ4HC, 4 zlib, 5 Zstandard; 32 and above are plug-ins.
     pub codec: u8,
     /// Compression level: 0 to 9.
     pub level: u8,
     /// 1 if chunks may have dictionaries, else 0.
     pub has_dictionary: u8,
     /// The filters in the order of application: 0 none, 1 shuffle, 2 bitshuffle, 3 delta, 4 truncated precision, 35
-    /// bytedelta; others belong to plug-ins.
+    /// bytedelta; others are plug-ins.
     pub filters: [u8; 6],
     /// The parameter of each filter.
     pub filters_meta: [u8; 6],
 }
 
-/// A chunk.
+/// A chunk of a Blosc2 frame.
 #[repr(C)]
 pub struct tenslice_b2nd_chunk {
-    /// Its size, set by the caller.
+    /// Size of this struct in bytes, set by the caller.
     pub struct_size: u32,
     /// Number of blocks.
     pub block_count: u32,
-    /// Its offset in the file; `offset` and `length` are 0 where nothing is stored for the chunk.
+    /// Offset of the chunk in the file; `offset` and `length` are 0 if the file stores no bytes for the chunk.
     pub offset: u64,
-    /// Its stored length in bytes.
+    /// Stored length in bytes.
     pub length: u64,
-    /// Its decoded length in bytes.
+    /// Decoded length in bytes.
     pub decoded_length: u64,
-    /// Decoded size of a block in bytes, the last of which may be shorter; 0 where the blocks differ.
+    /// Decoded size of a block in bytes; 0 if the sizes differ. The last block may be shorter.
     pub block_size: u64,
-    /// How much scratch memory tenslice_b2nd_read_chunk needs.
+    /// Bytes of scratch memory that tenslice_b2nd_read_chunk needs.
     pub scratch: u64,
-    /// How its contents are stored: 0 compressed, 1 copied, 2 zeros, 3 NaN, 4 one value, 5 uninitialized (read as
+    /// How the contents are stored: 0 compressed, 1 copied, 2 zeros, 3 NaN, 4 one value, 5 uninitialized (read as
     /// zeros), 6 compressed in blocks of different lengths.
     pub content: u8,
-    /// As in tenslice_b2nd_info.
+    /// The codec, numbered as in tenslice_b2nd_info.
     pub codec: u8,
-    /// As in tenslice_b2nd_info.
+    /// The filters, numbered as in tenslice_b2nd_info.
     pub filters: [u8; 6],
 }
 
 /// A metalayer: named metadata of a frame.
 #[repr(C)]
 pub struct tenslice_b2nd_metalayer {
-    /// Its size, set by the caller.
+    /// Size of this struct in bytes, set by the caller.
     pub struct_size: u32,
     /// Reserved, 0.
     pub reserved: u32,
-    /// Its name, at most 31 bytes.
+    /// The name, at most 31 bytes.
     pub name: tenslice_str,
-    /// Its content as stored, usually MessagePack. That of a metalayer in the trailer (a variable-length metalayer)
-    /// is compressed: tenslice_b2nd_read_metalayer decodes it.
+    /// The content as stored, usually MessagePack. The content of a metalayer in the trailer (a variable-length
+    /// metalayer) is compressed: tenslice_b2nd_read_metalayer decodes it.
     pub content: tenslice_bytes,
-    /// Its decoded length in bytes; UINT64_MAX where its chunk is malformed: tenslice_b2nd_read_metalayer then
+    /// Decoded length in bytes; UINT64_MAX if the chunk of the metalayer is malformed: tenslice_b2nd_read_metalayer
     /// returns the error.
     pub decoded_length: u64,
-    /// How much scratch memory tenslice_b2nd_read_metalayer needs.
+    /// Bytes of scratch memory that tenslice_b2nd_read_metalayer needs.
     pub scratch: u64,
 }
 
@@ -108,7 +109,7 @@ fn b2nd(file: &Handle<'_, tenslice_file>) -> FfiResult<b2nd::Frame<'static>> {
     file.get()?.as_b2nd().ok_or(ApiError::new(ErrorKind::InvalidArgument))
 }
 
-/// Fills `info`.
+/// Fills `info` with information about a Blosc2 frame.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_b2nd_get_info(
     file: Handle<tenslice_file>,
@@ -141,10 +142,11 @@ pub extern "C" fn tenslice_b2nd_get_info(
     })
 }
 
-/// Writes the shape of the chunks of an array (`of_blocks` 0), or that of the blocks of a chunk (1), to `dimensions`,
-/// an array of `capacity` lengths. `rank` (may be NULL) is set to the number of dimensions in any case.
+/// Writes the shape of the chunks of an array (`of_blocks` 0), or the shape of the blocks of a chunk (1), to
+/// `dimensions`, an array of `capacity` lengths. `rank` (may be NULL) is set to the number of dimensions, even after
+/// TOO_SMALL.
 ///
-/// Errors: TOO_SMALL; NOT_FOUND in a frame without an array.
+/// Errors: TOO_SMALL; NOT_FOUND if the frame has no array.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_b2nd_chunk_shape(
     file: Handle<tenslice_file>,
@@ -162,13 +164,15 @@ pub extern "C" fn tenslice_b2nd_chunk_shape(
     })
 }
 
-/// Fills `chunk` from the header of chunk `index`. If the file was opened from a source, the table of chunks and the
-/// chunk must be in memory. `scratch` (may be NULL) is used for the table: with at least `table_scratch` bytes (see
-/// tenslice_b2nd_info) part of the table is decoded; with fewer the chunk is looked up without memory, which works for
-/// most tables, but is slow for large ones.
+/// Fills `chunk` with information about chunk `index`, read from the header of the chunk. If the file was opened from a
+/// source, the table of chunks and the chunk must be in memory.
 ///
-/// Errors: NOT_FOUND past the last chunk; the error of a malformed table or chunk; NOT_IN_MEMORY; NO_VALUES for a chunk
-/// that a proxy has not fetched, or of an array that is still to be computed; OUT_OF_SCRATCH where the table cannot be
+/// `scratch` (may be NULL) is used for the table. With at least `table_scratch` bytes (see tenslice_b2nd_info), part of
+/// the table is decoded into it. With fewer, the chunk is looked up without memory; this works for most tables, but is
+/// slow for large ones.
+///
+/// Errors: NOT_FOUND if there is no such chunk; the error of a malformed table or chunk; NOT_IN_MEMORY; NO_VALUES if a
+/// proxy has not fetched the chunk, or if the array is still to be computed; OUT_OF_SCRATCH if the table cannot be
 /// searched without memory.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_b2nd_get_chunk(
@@ -201,12 +205,12 @@ pub extern "C" fn tenslice_b2nd_get_chunk(
     })
 }
 
-/// Sets `offset` and `length` to where chunk `index` is in the file, for a caller that fetches it; both are 0 where
-/// nothing is stored for it. Needs the table of chunks, as tenslice_b2nd_get_chunk does, but at most the first 32
-/// bytes of the chunk.
+/// Sets `offset` and `length` to the range of the file that holds chunk `index`, so that the caller can fetch it. Both
+/// are 0 if the file stores no bytes for the chunk. The table of chunks must be in memory, and at most the first 32
+/// bytes of the chunk. `scratch` is used as in tenslice_b2nd_get_chunk.
 ///
-/// Errors: those of tenslice_b2nd_get_chunk. With NOT_IN_MEMORY, the error's offset is where the missing 32 bytes
-/// begin.
+/// Errors: the errors of tenslice_b2nd_get_chunk. With NOT_IN_MEMORY, the offset of the error is where the missing 32
+/// bytes begin.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_b2nd_chunk_extent(
     file: Handle<tenslice_file>,
@@ -229,11 +233,11 @@ pub extern "C" fn tenslice_b2nd_chunk_extent(
     })
 }
 
-/// Decodes chunk `index`, padding included, to `destination`. Scratch memory, which the table of chunks uses, too:
-/// tenslice_b2nd_get_chunk.
+/// Decodes chunk `index`, padding included, to `destination`. Scratch memory: the `scratch` bytes of
+/// tenslice_b2nd_get_chunk; the table of chunks uses them, too.
 ///
 /// Errors: TOO_SMALL, OUT_OF_SCRATCH, UNSUPPORTED_CODEC, UNSUPPORTED_FILTER, CORRUPT_STREAM, DECODED_LENGTH,
-/// CHECKSUM_MISMATCH, those of tenslice_b2nd_get_chunk.
+/// CHECKSUM_MISMATCH, the errors of tenslice_b2nd_get_chunk.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_b2nd_read_chunk(
     file: Handle<tenslice_file>,
@@ -258,12 +262,13 @@ pub extern "C" fn tenslice_b2nd_read_chunk(
     })
 }
 
-/// Sets `count` to the number of chunks that were never written, which are read as zeros. Linear in the number of chunks,
-/// up to 2^32: decodes the table of chunks, which must be in memory, but reads no chunk. `scratch` (may be NULL) is for the
-/// table: `table_scratch` bytes (see tenslice_b2nd_info); with fewer, the time is quadratic, and limited.
+/// Sets `count` to the number of chunks that were never written; they read as zeros. Decodes the table of chunks, which
+/// must be in memory, but reads no chunk. Linear in the number of chunks, up to 2^32. `scratch` (may be NULL) is used
+/// for the table and should have `table_scratch` bytes (see tenslice_b2nd_info). With fewer, the time is quadratic, and
+/// limited.
 ///
-/// Errors: OUT_OF_SCRATCH where the table cannot be searched without memory, or not soon; the error of a malformed table;
-/// NOT_IN_MEMORY.
+/// Errors: OUT_OF_SCRATCH if the table cannot be searched without memory, or would take too long; the error of a
+/// malformed table; NOT_IN_MEMORY.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_b2nd_uninitialised_chunks(
     file: Handle<tenslice_file>,
@@ -293,9 +298,9 @@ fn metalayer(
     found.map(|found| (b2nd, found)).ok_or(ApiError::new(ErrorKind::NotFound))
 }
 
-/// Fills `metalayer` with metalayer `index` of the header (`in_trailer` 0) or of the trailer (1).
+/// Fills `metalayer` with information about metalayer `index` of the header (`in_trailer` 0) or of the trailer (1).
 ///
-/// Errors: NOT_FOUND past the last one.
+/// Errors: NOT_FOUND if there is no such metalayer.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_b2nd_get_metalayer(
     file: Handle<tenslice_file>,
@@ -323,10 +328,10 @@ pub extern "C" fn tenslice_b2nd_get_metalayer(
     })
 }
 
-/// Decodes the content of metalayer `index` of the trailer to `destination`. Scratch memory:
+/// Decodes the content of metalayer `index` of the trailer to `destination`. Scratch memory: the `scratch` bytes of
 /// tenslice_b2nd_get_metalayer.
 ///
-/// Errors: NOT_FOUND past the last one; those of tenslice_b2nd_read_chunk.
+/// Errors: NOT_FOUND if there is no such metalayer; the errors of tenslice_b2nd_read_chunk.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_b2nd_read_metalayer(
     file: Handle<tenslice_file>,
@@ -351,7 +356,7 @@ pub extern "C" fn tenslice_b2nd_read_metalayer(
     })
 }
 
-/// Returns the frame, and the indices at which a region of it begins (included) and ends (excluded).
+/// Returns the frame, and the indices at which a region begins (included) and ends (excluded).
 fn region<'a>(
     file: &Handle<'_, tenslice_file>,
     [start, stop]: [&Array<'a, u64>; 2],
@@ -360,10 +365,12 @@ fn region<'a>(
     Ok((b2nd(file)?, [start.with_length(rank)?, stop.with_length(rank)?]))
 }
 
-/// Sets `length` to how many bytes tenslice_b2nd_read_region writes, and `scratch` to how much scratch memory it needs.
-/// Either may be NULL. For `scratch` the headers of all chunks that the region touches are read.
+/// Sets `length` to the number of bytes that tenslice_b2nd_read_region writes, and `scratch` to the number of bytes of
+/// scratch memory that it needs. Either may be NULL. To compute `scratch`, reads the headers of all chunks that the
+/// region touches.
 ///
-/// Errors: WRONG_RANK, NO_SUCH_ELEMENT, SHAPE_OVERFLOW; for `scratch` the error of a malformed chunk, NOT_IN_MEMORY.
+/// Errors: WRONG_RANK, NO_SUCH_ELEMENT, SHAPE_OVERFLOW; for `scratch` also the error of a malformed chunk, and
+/// NOT_IN_MEMORY.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_b2nd_region_lengths(
     file: Handle<tenslice_file>,
@@ -389,13 +396,15 @@ pub extern "C" fn tenslice_b2nd_region_lengths(
     })
 }
 
-/// Sets `work` to the maximum number of bytes that tenslice_b2nd_read_region decodes. Blocks and streams count as a
-/// whole, even where little of them is wanted, since a codec cannot decode less; dictionaries of Zstandard count for
-/// each chunk that has one. Chunks may extend past the array and share their bytes, so that a file of 300 bytes can
-/// make a small region cost terabytes: for files that you do not trust, read only regions whose work is acceptable.
-/// Examines the chunks that the region touches and their streams; past 65536 of them it uses an upper bound.
+/// Sets `work` to the maximum number of bytes that tenslice_b2nd_read_region decodes. Codecs decode only whole blocks
+/// and streams, so these count in full, even if the region needs little of them. The Zstandard dictionary of each chunk
+/// counts, too.
 ///
-/// Errors: WRONG_RANK, NO_SUCH_ELEMENT; the error of a malformed chunk, NOT_IN_MEMORY.
+/// Chunks may extend past the array and share their bytes, so a file of 300 bytes can make a small region cost
+/// terabytes. For untrusted files, read only regions whose work is acceptable. Examines the chunks that the region
+/// touches and their streams; past 65536 of them, uses an upper bound.
+///
+/// Errors: WRONG_RANK, NO_SUCH_ELEMENT; the error of a malformed chunk; NOT_IN_MEMORY.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_b2nd_region_work(
     file: Handle<tenslice_file>,
@@ -413,15 +422,15 @@ pub extern "C" fn tenslice_b2nd_region_work(
     })
 }
 
-/// Decodes the region to `destination`: row-major, in the byte order that the dtype states. Decodes only the blocks
-/// that the region touches, but each as a whole: see tenslice_b2nd_region_work. Scratch memory:
-/// tenslice_b2nd_region_lengths. `needed` (may be NULL) is set to the number of bytes written; with TOO_SMALL to the
-/// size that the destination needs; with OUT_OF_SCRATCH to the size that `scratch` needs.
+/// Decodes a region to `destination`: row-major, in the byte order that the dtype states. Decodes only the blocks that
+/// the region touches, but each as a whole: see tenslice_b2nd_region_work. Scratch memory:
+/// tenslice_b2nd_region_lengths. `needed` (may be NULL) is set to the number of bytes written; with TOO_SMALL, to the
+/// size that the destination needs; with OUT_OF_SCRATCH, to the size that `scratch` needs.
 ///
-/// Errors: WRONG_RANK, NO_SUCH_ELEMENT, TOO_SMALL, SHAPE_OVERFLOW: nothing is written then. OUT_OF_SCRATCH;
-/// UNSUPPORTED_CODEC, UNSUPPORTED_FILTER, CORRUPT_STREAM, DECODED_LENGTH, CHECKSUM_MISMATCH and others of a chunk;
-/// NOT_IN_MEMORY: other regions can still be read; so they can with NO_VALUES if a proxy has fetched them. NO_VALUES for
-/// every region of an array that is still to be computed.
+/// Errors: WRONG_RANK, NO_SUCH_ELEMENT, TOO_SMALL, SHAPE_OVERFLOW; nothing is written in these cases. OUT_OF_SCRATCH.
+/// UNSUPPORTED_CODEC, UNSUPPORTED_FILTER, CORRUPT_STREAM, DECODED_LENGTH, CHECKSUM_MISMATCH, other errors of a chunk,
+/// and NOT_IN_MEMORY; other regions can still be read. NO_VALUES if a proxy has not fetched a chunk of the region
+/// (other regions can still be read), or if the array is still to be computed (no region can be read).
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_b2nd_read_region(
     file: Handle<tenslice_file>,

@@ -1,5 +1,5 @@
-//! Numbers of quantized blocks, by a function for each type. Absent from libraries built without GGUF or without the
-//! feature `dequantize`.
+//! Dequantizes blocks, with one function per type. Absent from libraries built without GGUF or without the feature
+//! `dequantize`.
 
 use core::ffi::c_void;
 
@@ -8,11 +8,11 @@ use super::status::{ApiError, OK, plain, tenslice_status};
 use crate::blocks::{self, dequantize_with};
 use crate::error::ErrorKind;
 
-/// The function of each type. cbindgen sees nothing inside macros: for it, `xtask` writes the functions out, comments
-/// included, row by row.
+/// Exports one function per type. cbindgen cannot see inside macros, so `xtask` expands the rows for it, comments
+/// included.
 macro_rules! exported {
     ($($name:ident, $to_f32:ident, $type:ident, $elements:literal, $bytes:literal;)*) => { $(
-        /// $type: a block is $elements numbers in $bytes bytes.
+        /// Dequantizes $type: each block is $elements numbers in $bytes bytes.
         #[unsafe(no_mangle)]
         pub extern "C" fn $name(
             blocks: Array<c_void>,
@@ -62,7 +62,7 @@ exported! {
 /// Decodes a range of blocks of one type.
 type Decode = fn(&[u8], u64, &mut [f32]) -> Option<()>;
 
-/// What all of them do.
+/// The body that all exported functions share.
 #[inline(never)]
 fn write(
     decode: Decode,

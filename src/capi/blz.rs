@@ -1,4 +1,4 @@
-//! Specific to BLZ files, and computing with tensor trains. Absent from libraries built without that format.
+//! Functions for BLZ files, and arithmetic on tensor trains. Absent from libraries built without that format.
 
 use core::ffi::c_void;
 
@@ -12,7 +12,7 @@ use super::text::to_code;
 use crate::blz::{self, Scaled};
 use crate::error::{Error, ErrorKind};
 
-/// A tensor train to compute with: its tables and the numbers of its cores, wherever they are.
+/// A tensor train to compute with: references to its tables and to the numbers of its cores.
 #[repr(C)]
 pub struct tenslice_train {
     opaque: [u64; 12],
@@ -21,56 +21,57 @@ pub struct tenslice_train {
 /// Information about a BLZ file.
 #[repr(C)]
 pub struct tenslice_blz_info {
-    /// Its size, set by the caller.
+    /// Size of this struct in bytes, set by the caller.
     pub struct_size: u32,
     /// The type of the numbers: TENSLICE_F64 or TENSLICE_C128.
     pub dtype: u32,
-    /// Number of cores: one per dimension.
+    /// Number of cores, one per dimension.
     pub core_count: u32,
     /// Reserved, 0.
     pub reserved: u32,
-    /// Offset in the file of the numbers of all cores, one core after the other.
+    /// Offset in the file of the numbers of all cores, which follow each other without gaps.
     pub offset: u64,
-    /// Length of the numbers of all cores in bytes.
+    /// Length of the numbers of all cores, in bytes.
     pub length: u64,
-    /// How many numbers the cores have, a complex number counted once.
+    /// Number of numbers in the cores; a complex number counts once.
     pub parameters: u64,
-    /// Elements of the tensor per number of the cores. Infinite past 10^308 elements.
+    /// Elements of the tensor divided by the numbers in the cores. Infinite past 10^308 elements.
     pub compression_ratio: f64,
 }
 
-/// A core.
+/// A core of a tensor train.
 #[repr(C)]
 pub struct tenslice_blz_core {
-    /// Its size, set by the caller.
+    /// Size of this struct in bytes, set by the caller.
     pub struct_size: u32,
-    /// Its index in the train, from 0.
+    /// Index of the core in the train, from 0.
     pub index: u32,
-    /// Its shape, row-major: the bond dimension before it, the length of its dimension, the bond dimension after it.
+    /// Shape, row-major: the bond dimension before the core, the length of the core's dimension, the bond dimension
+    /// after the core.
     pub shape: [u64; 3],
-    /// Offset of its numbers in the file.
+    /// Offset of the core's numbers in the file.
     pub offset: u64,
-    /// Length of its numbers in bytes.
+    /// Length of the core's numbers in bytes.
     pub length: u64,
 }
 
-/// How much scratch memory calls with a train need, in bytes.
+/// The scratch memory that calls with a train need, in bytes.
 #[repr(C)]
 pub struct tenslice_blz_scratch {
-    /// Its size, set by the caller.
+    /// Size of this struct in bytes, set by the caller.
     pub struct_size: u32,
     /// Reserved, 0.
     pub reserved: u32,
-    /// For tenslice_blz_element and tenslice_blz_sum.
+    /// Bytes for tenslice_blz_element and tenslice_blz_sum.
     pub element: u64,
-    /// For tenslice_blz_slice.
+    /// Bytes for tenslice_blz_slice.
     pub slice: u64,
-    /// For tenslice_blz_norm.
+    /// Bytes for tenslice_blz_norm.
     pub norm: u64,
 }
 
-/// A result that may exceed the range of a double: `real` and `imaginary` times 2^`exponent`. If the result is within
-/// that range, its real part is ldexp(real, exponent).
+/// A result that may exceed the range of a double: `real` and `imaginary` times 2^`exponent`. If the result is in that
+/// range, its real part is ldexp(real, exponent).
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct tenslice_scaled {
@@ -96,12 +97,12 @@ fn blz(file: &Handle<'_, tenslice_file>) -> FfiResult<blz::BlzFile<'static>> {
     file.get()?.as_blz().ok_or(ApiError::new(ErrorKind::InvalidArgument))
 }
 
-/// Returns the fixed index of a dimension; C passes UINT64_MAX for a dimension that is not fixed.
+/// Returns a function from a dimension to its fixed index. C passes UINT64_MAX for a dimension that is not fixed.
 fn fixed_of(fixed: &[u64]) -> impl Fn(usize) -> Option<u64> {
     move |core| fixed.get(core).copied().filter(|index| *index != u64::MAX)
 }
 
-/// Fills `info`.
+/// Fills `info` with information about a BLZ file.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_blz_get_info(
     file: Handle<tenslice_file>,
@@ -125,7 +126,7 @@ pub extern "C" fn tenslice_blz_get_info(
 
 /// Fills `core` with information about core `index`.
 ///
-/// Errors: NOT_FOUND past the last one.
+/// Errors: NOT_FOUND if there is no such core.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_blz_get_core(
     file: Handle<tenslice_file>,
@@ -150,7 +151,8 @@ pub extern "C" fn tenslice_blz_get_core(
 
 /// Makes `train` the tensor train of the file, whose cores must be in memory.
 ///
-/// Errors: NOT_IN_MEMORY: read them from the offset that tenslice_blz_get_info reports, and use tenslice_blz_train_in.
+/// Errors: NOT_IN_MEMORY; then read the cores from the offset that tenslice_blz_get_info returns, and call
+/// tenslice_blz_train_in.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_blz_train(
     file: Handle<tenslice_file>,
@@ -165,8 +167,8 @@ pub extern "C" fn tenslice_blz_train(
     })
 }
 
-/// Makes `train` the tensor train of the file, with its cores in the `length` bytes at `cores`, which the caller read
-/// from the offset that tenslice_blz_get_info reports.
+/// Makes `train` the tensor train of the file, with its cores in the `length` bytes at `cores`. The caller has read
+/// them from the offset that tenslice_blz_get_info returns; they must stay in place while `train` is used.
 ///
 /// Errors: WRONG_LENGTH.
 #[unsafe(no_mangle)]
@@ -184,7 +186,7 @@ pub extern "C" fn tenslice_blz_train_in(
     })
 }
 
-/// Fills `scratch`.
+/// Fills `scratch` with the scratch memory that calls with `train` need.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_blz_get_scratch(
     train: Handle<tenslice_train>,
@@ -203,8 +205,9 @@ pub extern "C" fn tenslice_blz_get_scratch(
     })
 }
 
-/// Computes the element at the index of `count` numbers at `index`, and writes its real and imaginary part to the two
-/// doubles at `value`. Takes as many multiplications as one matrix from each core has numbers.
+/// Computes one element and writes its real and imaginary part to the two doubles at `value`. `index` is an array of
+/// `count` indices, one per dimension. Scratch memory: the `element` bytes of tenslice_blz_get_scratch. For each core,
+/// takes as many multiplications as one matrix of the core has numbers.
 ///
 /// Errors: WRONG_RANK, NO_SUCH_ELEMENT, OUT_OF_SCRATCH.
 #[unsafe(no_mangle)]
@@ -228,15 +231,16 @@ pub extern "C" fn tenslice_blz_element(
     })
 }
 
-/// Computes the elements whose indices match the `count` numbers at `fixed`, where UINT64_MAX, or no number at all,
-/// selects all of a dimension. Writes them row-major, as doubles or pairs of doubles, to `destination`.
+/// Computes a slice: all elements whose indices match the `count` numbers at `fixed`. UINT64_MAX selects all indices of
+/// a dimension, as does a dimension beyond `count`. Writes the elements to `destination`, row-major, as doubles or
+/// pairs of doubles. Scratch memory: the `slice` bytes of tenslice_blz_get_scratch.
 ///
-/// Takes at most 4 (N (R^2 + R) + N M / L) multiplications for N elements, where R is the largest bond dimension, M the
-/// sum over all cores of how many numbers one matrix has, and L the length of the longest dimension that is not fixed,
-/// or 1; tenslice_tensor_read_into takes as many. Where that saves three quarters of them, the last cores are
-/// multiplied from the right: the last digits may then differ from those of tenslice_blz_element.
+/// Takes at most 4 (N (R^2 + R) + N M / L) multiplications for N elements, as does tenslice_tensor_read_into. R is the
+/// largest bond dimension, M is the sum over all cores of the numbers in one matrix, and L is the length of the longest
+/// dimension that is not fixed, or 1. If it saves three quarters of the multiplications, the last cores are multiplied
+/// from the right; the last digits may then differ from those of tenslice_blz_element.
 ///
-/// Errors: TOO_SMALL, WRONG_RANK, NO_SUCH_ELEMENT, SHAPE_OVERFLOW, OUT_OF_SCRATCH: nothing is written then.
+/// Errors: TOO_SMALL, WRONG_RANK, NO_SUCH_ELEMENT, SHAPE_OVERFLOW, OUT_OF_SCRATCH; nothing is written in these cases.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_blz_slice(
     train: Handle<tenslice_train>,
@@ -261,7 +265,8 @@ pub extern "C" fn tenslice_blz_slice(
     })
 }
 
-/// Computes the sum of all elements. Takes one multiplication per number of the cores.
+/// Computes the sum of all elements. Takes one multiplication per number in the cores. Scratch memory: the `element`
+/// bytes of tenslice_blz_get_scratch.
 ///
 /// Errors: OUT_OF_SCRATCH.
 #[unsafe(no_mangle)]
@@ -281,7 +286,8 @@ pub extern "C" fn tenslice_blz_sum(
     })
 }
 
-/// Computes the norm: the square root of the sum of the squared magnitudes of all elements.
+/// Computes the norm: the square root of the sum of the squared magnitudes of all elements. Scratch memory: the `norm`
+/// bytes of tenslice_blz_get_scratch.
 ///
 /// Errors: OUT_OF_SCRATCH.
 #[unsafe(no_mangle)]
@@ -302,10 +308,10 @@ pub extern "C" fn tenslice_blz_norm(
 }
 
 /// Computes the inner product of two trains of the same shape and type: the sum of all elements of the first,
-/// conjugated, times those of the second. `needed` (may be NULL) is set in any case to how much scratch memory that
-/// takes: call without scratch memory to query it.
+/// conjugated, times those of the second. `needed` (may be NULL) is set to the number of bytes of scratch memory
+/// needed, even after OUT_OF_SCRATCH: call without scratch memory to query it.
 ///
-/// Errors: OUT_OF_SCRATCH; WRONG_TYPE; INVALID_ARGUMENT, also for trains of different shapes.
+/// Errors: OUT_OF_SCRATCH; WRONG_TYPE; INVALID_ARGUMENT also if the shapes differ.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_blz_inner(
     train: Handle<tenslice_train>,

@@ -15,7 +15,7 @@ pub struct tenslice_component {
     opaque: [u64; 24],
 }
 
-/// Bytes of the file, in place.
+/// Bytes in place: `length` bytes at `data`, without a copy.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct tenslice_bytes {
@@ -34,29 +34,29 @@ impl From<&[u8]> for tenslice_bytes {
 /// Information about a component.
 #[repr(C)]
 pub struct tenslice_component_info {
-    /// Its size, set by the caller.
+    /// Size of this struct in bytes, set by the caller.
     pub struct_size: u32,
-    /// The dtype of its elements; 0 where the format does not specify one.
+    /// The dtype of the elements; 0 if the format does not specify one.
     pub dtype: u32,
-    /// The dtype that they are stored as, which differs where the file states a logical type over it.
+    /// The dtype of the stored elements. It differs from `dtype` if the file states a logical type over it.
     pub storage_dtype: u32,
-    /// The byte order of its elements, a TENSLICE_BYTE_ORDER_ code.
+    /// The byte order of the elements, a TENSLICE_BYTE_ORDER_ code.
     pub byte_order: u32,
-    /// How its bytes are stored, a TENSLICE_ENCODING_ code.
+    /// How the bytes are stored, a TENSLICE_ENCODING_ code.
     pub encoding: u32,
     /// Reserved, 0.
     pub reserved: u32,
-    /// Its role in the tensor, in the format's own terms: "data", "values", "indices", ...
+    /// The role in the tensor, in the terms of the format: "data", "values", "indices", ...
     pub role: tenslice_str,
     /// The name of the encoding, as the file spells it.
     pub encoding_name: tenslice_str,
-    /// Its digest as the file spells it, not verified.
+    /// The digest as the file spells it, not verified.
     pub digest: tenslice_str,
-    /// Offset of its bytes in the file, for a caller that reads them from elsewhere: checked to be inside the file.
+    /// Offset of the bytes in the file, checked to be inside the file. For callers that read the bytes themselves.
     pub offset: u64,
-    /// Its stored length in bytes.
+    /// Stored length in bytes.
     pub length: u64,
-    /// Its decoded length in bytes; UINT64_MAX where the file does not state it.
+    /// Decoded length in bytes; UINT64_MAX if the file does not state it.
     pub decoded_length: u64,
 }
 
@@ -72,7 +72,7 @@ pub(super) fn typed_bytes<'a>(component: &Component<'a>, dtype: u32) -> Result<&
     component.bytes()
 }
 
-/// Fills `info`.
+/// Fills `info` with information about a component.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_component_get_info(
     component: Handle<tenslice_component>,
@@ -98,8 +98,8 @@ pub extern "C" fn tenslice_component_get_info(
     })
 }
 
-/// Sets `bytes` to the bytes of a component, without a copy, and checked to be elements of `dtype`: of this type, in
-/// this machine's byte order, aligned. With TENSLICE_ANY, the bytes as they are in the file.
+/// Sets `bytes` to the bytes of a component, without a copy. Checks that they are elements of `dtype`: of this type, in
+/// this machine's byte order, and aligned. With TENSLICE_ANY as `dtype`, returns the bytes as they are in the file.
 ///
 /// Errors: WRONG_TYPE, PARTIAL_ELEMENT, FOREIGN_ENDIAN, MISALIGNED, ENCODED, UNSUPPORTED_ENCODING, NOT_IN_MEMORY.
 #[unsafe(no_mangle)]
@@ -116,7 +116,7 @@ pub extern "C" fn tenslice_component_bytes(
     })
 }
 
-/// Sets `bytes` to the bytes of a component as stored, possibly encoded.
+/// Sets `bytes` to the stored bytes of a component, without a copy. They may be encoded.
 ///
 /// Errors: NOT_IN_MEMORY.
 #[unsafe(no_mangle)]
@@ -132,10 +132,11 @@ pub extern "C" fn tenslice_component_stored(
     })
 }
 
-/// Makes `bound` the same component over the `length` bytes at `data`, which the caller read from its place in the
-/// file.
+/// Makes `bound` the same component over the `length` bytes at `data`, which the caller has read from the component's
+/// place in the file. The bytes must stay in place while `bound` is used. `bound` may be the same handle as
+/// `component`.
 ///
-/// Errors: WRONG_LENGTH where these bytes have another length.
+/// Errors: WRONG_LENGTH if `length` is not the stored length of the component.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_component_with_bytes(
     component: Handle<tenslice_component>,
@@ -147,14 +148,13 @@ pub extern "C" fn tenslice_component_with_bytes(
     answer(&error, |details| {
         let (component, data) = (component.get()?, data.with_length_beside(length, bound.memory())?);
         let component = details.of(component.with_bytes(data))?;
-        bound.writable()?.store::<Component<'static>>(&component); // may be the old handle, which has been read
+        bound.writable()?.store::<Component<'static>>(&component); // may be the old handle, which has already been read
         Ok(OK)
     })
 }
 
-/// Sets `caps` to what can be done with a component here and now, with what this library has built in: TENSLICE_CAP_
-/// flags, each set where the operation gets as far as reading the component's bytes. They may still turn out to be
-/// damaged.
+/// Sets `caps` to what this library can do with a component here and now: TENSLICE_CAP_ flags. A flag is set if the
+/// operation gets as far as reading the component's bytes. The bytes may still turn out to be damaged.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_component_caps(component: Handle<tenslice_component>, caps: Out<u32>) -> tenslice_status {
     plain(|| {
@@ -164,9 +164,9 @@ pub extern "C" fn tenslice_component_caps(component: Handle<tenslice_component>,
     })
 }
 
-/// Sets `shard` to the name of the file that the bytes of a component are in, where that is another one; to NULL and 0
-/// where it is not. Such a component has its place in that file, and is read after tenslice_component_with_shard or
-/// tenslice_component_with_bytes. The name is as in tenslice_ztensor2_shard.
+/// Sets `shard` to the name of the file that holds the bytes of a component, if that is another file; otherwise to NULL
+/// and 0. The offset of such a component is in that file. To read it, call tenslice_component_with_shard or
+/// tenslice_component_with_bytes first. The name is the one in tenslice_ztensor2_shard.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_component_shard(
     component: Handle<tenslice_component>,
@@ -179,10 +179,11 @@ pub extern "C" fn tenslice_component_shard(
     })
 }
 
-/// Makes `bound` the same component over the `length` bytes at `data`, all of the shard that it is in. Constant cost:
-/// nothing compares the shard with what the file says about it; check it once, by tenslice_ztensor2_check_shard.
+/// Makes `bound` the same component over the `length` bytes at `data`, which must be the complete shard of the
+/// component and stay in place while `bound` is used. Constant cost: the shard is not compared with what the file
+/// states about it. Check each shard once with tenslice_ztensor2_check_shard.
 ///
-/// Errors: NOT_IN_SHARD; OUT_OF_FILE where the shard is too short.
+/// Errors: NOT_IN_SHARD; OUT_OF_FILE if the shard is too short.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_component_with_shard(
     component: Handle<tenslice_component>,
@@ -194,7 +195,7 @@ pub extern "C" fn tenslice_component_with_shard(
     answer(&error, |details| {
         let (component, data) = (component.get()?, data.with_length_beside(length, bound.memory())?);
         let component = details.of(component.with_shard(data))?;
-        bound.writable()?.store::<Component<'static>>(&component); // may be the old handle, which has been read
+        bound.writable()?.store::<Component<'static>>(&component); // may be the old handle, which has already been read
         Ok(OK)
     })
 }

@@ -1,4 +1,4 @@
-//! Decoding, verifying, materializing.
+//! Decoding, verifying, and reading whole tensors.
 
 use core::ffi::c_void;
 
@@ -15,16 +15,16 @@ use crate::error::{ErrorKind, Result};
 use crate::types::Encoding;
 use crate::{BuiltIn, Component, DecodeError, Decoder, Verification, Verified};
 
-/// Decodes all of the `stored_length` bytes at `stored`, which are of `encoding` (a TENSLICE_ENCODING_ code), to the
-/// front of the `capacity` bytes at `destination`, and sets `length` to the number of decoded bytes. Must not trust a
-/// size that the stored bytes state. Returns TENSLICE_OK; TENSLICE_TOO_SMALL where the decoded bytes do not fit into
-/// the destination; TENSLICE_UNSUPPORTED_ENCODING; TENSLICE_CHECKSUM_MISMATCH; any other status where the bytes
-/// cannot be decoded.
+/// A decoding function that the program supplies. It decodes the `stored_length` bytes at `stored`, encoded as
+/// `encoding` (a TENSLICE_ENCODING_ code), to the front of the `capacity` bytes at `destination`, and sets `length` to
+/// the number of decoded bytes. It must not trust a size that the stored bytes state. It returns TENSLICE_OK;
+/// TENSLICE_TOO_SMALL if the decoded bytes do not fit into the destination; TENSLICE_UNSUPPORTED_ENCODING;
+/// TENSLICE_CHECKSUM_MISMATCH; or any other status if the bytes cannot be decoded.
 ///
-/// tenslice_tensor_describe and the calls that verify ask for the first bytes of a stream: the destination is smaller
-/// than the output, and the stored bytes may end before the stream does. A decoder that has filled the destination with
-/// the first `capacity` bytes sets `length` to `capacity` with TENSLICE_TOO_SMALL. If it does not, these calls report
-/// that it cannot do that.
+/// tenslice_tensor_describe and the calls that verify request only the first bytes of a stream: the destination is
+/// smaller than the decoded stream, and the stored bytes may end before the stream does. A decoder that has filled the
+/// destination with the first `capacity` bytes sets `length` to `capacity` and returns TENSLICE_TOO_SMALL. For a
+/// decoder that does not, these calls report that the first bytes cannot be decoded.
 pub type tenslice_decode = Option<
     unsafe extern "C" fn(
         user: *mut c_void,
@@ -37,9 +37,9 @@ pub type tenslice_decode = Option<
     ) -> tenslice_status,
 >;
 
-/// Like tenslice_decode, for a stream that was compressed with the dictionary of `dictionary_length` bytes at
-/// `dictionary`, as chunks of Blosc2 may be. Within one call of this library, the same address and length mean the
-/// same dictionary: parsing one takes longer than decoding a short stream, so keep the parsed form.
+/// A decoding function as tenslice_decode, for a stream compressed with the dictionary of `dictionary_length` bytes at
+/// `dictionary`; chunks of Blosc2 may have one. Within one call of the library, the same address and length mean the
+/// same dictionary. Keep its parsed form: parsing a dictionary takes longer than decoding a short stream.
 pub type tenslice_decode_with_dictionary = Option<
     unsafe extern "C" fn(
         user: *mut c_void,
@@ -54,22 +54,22 @@ pub type tenslice_decode_with_dictionary = Option<
     ) -> tenslice_status,
 >;
 
-/// A caller-supplied decoder: libzstd on a server, a hardware decompressor on a microcontroller. It is called only
-/// during the call that it was passed to.
+/// A decoder that the program supplies, such as libzstd on a server or a hardware decompressor on a microcontroller. It
+/// is called only during the call that it is passed to.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct tenslice_decoder {
-    /// The function; not NULL. Asked for TENSLICE_ENCODING_ZSTD (a frame at a time, where the component is
-    /// TENSLICE_ENCODING_ZSTD_SEEKABLE), for chunks of Blosc2 also for TENSLICE_ENCODING_ZLIB, and for entries of NPZ
-    /// archives for TENSLICE_ENCODING_DEFLATE.
+    /// The decoding function; not NULL. Called with TENSLICE_ENCODING_ZSTD (one frame at a time if the component is
+    /// TENSLICE_ENCODING_ZSTD_SEEKABLE), for chunks of Blosc2 also with TENSLICE_ENCODING_ZLIB, and for entries of NPZ
+    /// archives with TENSLICE_ENCODING_DEFLATE.
     pub decode: tenslice_decode,
-    /// Passed to the functions.
+    /// Passed to both functions as `user`.
     pub user: *mut c_void,
-    /// The function for streams with a dictionary; NULL if unsupported.
+    /// The function for streams with a dictionary; NULL if the decoder has none.
     pub decode_with_dictionary: tenslice_decode_with_dictionary,
 }
 
-/// The caller's decoder, or the built-in one if there is none.
+/// The caller's decoder, or the built-in one if the caller passes none.
 pub(super) enum Chosen {
     Callers(CallersDecoder),
     BuiltIn(BuiltIn),
@@ -156,7 +156,7 @@ fn came_to(answer: Option<(tenslice_status, usize)>, capacity: usize) -> core::r
     }
 }
 
-/// Reports how many bytes were written or, if the destination was too small, how many are needed.
+/// Sets `length` to the number of bytes written or, if the destination was too small, to the number needed.
 pub(super) fn report_length(
     details: Details<'_>,
     length: &OptionalOut<'_, u64>,
@@ -176,7 +176,7 @@ pub(super) fn report_length(
     details.of(result).map(|_| OK)
 }
 
-/// Decodes the elements of a component to `destination`: in stored order, in this machine's byte order.
+/// Decodes the elements of a component to `destination`, in stored order and in this machine's byte order.
 ///
 /// Errors: TOO_SMALL, UNSUPPORTED_ENCODING, IN_SHARD, NOT_IN_MEMORY; CORRUPT_STREAM, INVALID_SEEK_TABLE, INVALID_FRAME,
 /// DECODED_LENGTH, CHECKSUM_MISMATCH, PARTIAL_ELEMENT; ENCODED for chunked arrays, which tenslice_tensor_read_into
@@ -202,16 +202,16 @@ pub extern "C" fn tenslice_component_read_into(
 }
 
 /// Reads a range of what tenslice_component_read_into writes: `capacity` bytes from byte `offset` on. Raw bytes are
-/// copied; of TENSLICE_ENCODING_ZSTD_SEEKABLE only the frames are decoded that have a share in the range, those that
-/// are wanted in part into `scratch` (tenslice_component_range_scratch). A decoder of the caller's is asked for
-/// TENSLICE_ENCODING_ZSTD, a frame at a time, and should check the frame's checksum.
+/// copied. With TENSLICE_ENCODING_ZSTD_SEEKABLE, only the frames that overlap the range are decoded; frames that are
+/// needed in part are decoded into `scratch` (tenslice_component_range_scratch). A caller's decoder is called with
+/// TENSLICE_ENCODING_ZSTD, one frame at a time, and should check the checksum of the frame.
 ///
-/// The cost is linear in `capacity`, in the frames that are decoded (at most 16 MiB more than that), and in the table
-/// of all frames, 8 or 12 bytes each.
+/// The cost is linear in `capacity`, in the decoded frames (at most 16 MiB more than `capacity`), and in the table of
+/// all frames, 8 or 12 bytes each.
 ///
-/// Errors: NO_SUCH_ELEMENT where there are not as many bytes; PARTIAL_ELEMENT where the range begins or ends within a
-/// number; ENCODED where the encoding has no ranges; UNSUPPORTED_ENCODING, OUT_OF_SCRATCH, IN_SHARD, NOT_IN_MEMORY;
-/// INVALID_SEEK_TABLE, INVALID_FRAME, DECODED_LENGTH, CORRUPT_STREAM, CHECKSUM_MISMATCH.
+/// Errors: NO_SUCH_ELEMENT if the range extends past the end; PARTIAL_ELEMENT if the range begins or ends within a
+/// number; ENCODED if the encoding does not support ranges; UNSUPPORTED_ENCODING, OUT_OF_SCRATCH, IN_SHARD,
+/// NOT_IN_MEMORY; INVALID_SEEK_TABLE, INVALID_FRAME, DECODED_LENGTH, CORRUPT_STREAM, CHECKSUM_MISMATCH.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_component_read_range(
     component: Handle<tenslice_component>,
@@ -233,9 +233,9 @@ pub extern "C" fn tenslice_component_read_range(
     })
 }
 
-/// Sets `length` to how much scratch memory tenslice_component_read_range needs at most: 0 for raw bytes, else what the
-/// largest frame decodes to, at most 16 MiB. UINT64_MAX where no range can be read: another encoding, bytes that are
-/// not in memory, an invalid table of frames. Linear in that table.
+/// Sets `length` to the maximum number of bytes of scratch memory that tenslice_component_read_range needs: 0 for raw
+/// bytes, else the decoded size of the largest frame, at most 16 MiB. UINT64_MAX if no range can be read: the encoding
+/// does not support ranges, the bytes are not in memory, or the table of frames is invalid. Linear in that table.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_component_range_scratch(
     component: Handle<tenslice_component>,
@@ -248,41 +248,43 @@ pub extern "C" fn tenslice_component_range_scratch(
     })
 }
 
-/// The description of a tensor's elements.
+/// A description of the elements of a tensor.
 #[repr(C)]
 pub struct tenslice_described {
-    /// Its size, set by the caller.
+    /// Size of this struct in bytes, set by the caller.
     pub struct_size: u32,
     /// The dtype of the elements; 0 if they have none.
     pub dtype: u32,
-    /// The type of the elements as the file spells it, as tenslice_tensor_stated_type returns it; of a compressed entry of
-    /// an NPZ archive it is in the scratch memory.
+    /// The type of the elements as the file spells it, as tenslice_tensor_stated_type returns it. For a compressed
+    /// entry of an NPZ archive, it points into the scratch memory.
     pub stated_type: tenslice_str,
     /// The product of the dimensions; UINT64_MAX if it exceeds 64 bits.
     pub elements: u64,
     /// The order of the elements, a TENSLICE_ORDER_ code.
     pub order: u32,
-    /// The byte order of the elements as they are stored, a TENSLICE_BYTE_ORDER_ code.
+    /// The byte order of the stored elements, a TENSLICE_BYTE_ORDER_ code.
     pub byte_order: u32,
     /// Number of dimensions; 0 for a scalar.
     pub rank: u32,
-    /// Warnings about the tensor, with those that only its header gives: TENSLICE_WARNING_ bits.
+    /// Warnings about the tensor, including those known only from its header: TENSLICE_WARNING_ bits.
     pub warnings: u32,
-    /// 1 where the bytes of `stated_type` beyond ASCII are Latin-1, as in NPY before version 3.0; 0 where they are UTF-8.
+    /// 1 if bytes of `stated_type` beyond ASCII are Latin-1, as in NPY before version 3.0; 0 if they are UTF-8.
     pub is_latin_1: u32,
     /// Reserved, 0.
     pub reserved: u32,
 }
 
-/// Fills `described` with what the elements of a tensor are, and writes the shape, in the order of the file, to
-/// `dimensions`, an array of `capacity` lengths; with a capacity of 0, only the number of dimensions is reported. Of a
-/// compressed entry of an NPZ archive, nothing is known before it is decoded: this decodes its header into `scratch`, and
-/// nothing behind that. The headers that NumPy writes for numbers have 128 bytes; tenslice_tensor_describe_scratch returns
-/// the exact length. For any other tensor nothing is decoded, and `scratch` may be NULL. Linear in the bytes of the header.
+/// Fills `described` with a description of the elements of a tensor, and writes the shape, in the order of the file, to
+/// `dimensions`, an array of `capacity` lengths. With a capacity of 0, only the number of dimensions is reported.
+/// Linear in the bytes of the header.
 ///
-/// Errors: NOT_BUILT_IN if no decoder reads the start of a stream; OUT_OF_SCRATCH; TOO_SMALL if there are more than
-/// `capacity` dimensions, if it is not 0; UNSUPPORTED_ENCODING, CORRUPT_STREAM, DECODED_LENGTH, NOT_IN_MEMORY; those of
-/// an invalid NPY file; those of tenslice_tensor_problem.
+/// For a compressed entry of an NPZ archive, decodes the header of the array into `scratch`, but not the elements.
+/// tenslice_tensor_describe_scratch returns the length of the header; it is 128 bytes for the numbers that NumPy
+/// writes. For any other tensor nothing is decoded, and `scratch` may be NULL.
+///
+/// Errors: NOT_BUILT_IN if no decoder reads the start of a stream; OUT_OF_SCRATCH; TOO_SMALL if `capacity` is not 0 and
+/// less than the number of dimensions; UNSUPPORTED_ENCODING, CORRUPT_STREAM, DECODED_LENGTH, NOT_IN_MEMORY; the errors
+/// of an invalid NPY file; the errors of tenslice_tensor_problem.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_tensor_describe(
     tensor: Handle<tenslice_tensor>,
@@ -325,10 +327,11 @@ pub extern "C" fn tenslice_tensor_describe(
     })
 }
 
-/// Sets `length` to how much scratch memory tenslice_tensor_describe needs: of a compressed entry of an NPZ archive the
-/// length of its header, of which 12 bytes are decoded; 0 for any other tensor.
+/// Sets `length` to the number of bytes of scratch memory that tenslice_tensor_describe needs. For a compressed entry
+/// of an NPZ archive, this is the length of its header, 12 bytes of which are decoded to find out; for any other tensor
+/// it is 0.
 ///
-/// Errors: those of tenslice_tensor_describe, except OUT_OF_SCRATCH and TOO_SMALL.
+/// Errors: the errors of tenslice_tensor_describe, except OUT_OF_SCRATCH and TOO_SMALL.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_tensor_describe_scratch(
     tensor: Handle<tenslice_tensor>,
@@ -345,10 +348,10 @@ pub extern "C" fn tenslice_tensor_describe_scratch(
     })
 }
 
-/// Sets `dense` to how many bytes tenslice_tensor_read_into writes, and `scratch` to how much scratch memory it needs.
-/// Either may be NULL, and is set to UINT64_MAX where the file does not state it or where there can be no dense array.
-/// For a chunked array the headers of all chunks are read, and `scratch` is also UINT64_MAX where one is malformed or
-/// not in memory; tenslice_b2nd_region_lengths returns the reason.
+/// Sets `dense` to the number of bytes that tenslice_tensor_read_into writes, and `scratch` to the number of bytes of
+/// scratch memory that it needs. Either may be NULL. A value is UINT64_MAX if the file does not state it or there can
+/// be no dense array. For a chunked array, reads the headers of all chunks; `scratch` is also UINT64_MAX if a chunk is
+/// malformed or not in memory, and tenslice_b2nd_region_lengths returns the error.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_tensor_lengths(
     tensor: Handle<tenslice_tensor>,
@@ -368,18 +371,17 @@ pub extern "C" fn tenslice_tensor_lengths(
     })
 }
 
-/// Reads a tensor as a dense array, whatever its layout, to `destination`: in this machine's byte order, dense data in
-/// its own order, all else row-major. The elements of a chunked array stay in the byte order that its component states.
-/// Scratch memory: tenslice_tensor_lengths.
+/// Reads a tensor of any layout as a dense array to `destination`. The elements are in this machine's byte order,
+/// except those of a chunked array, which stay in the byte order that its component states. Dense data keeps its order;
+/// all other layouts are written row-major. Scratch memory: tenslice_tensor_lengths.
 ///
-/// The cost is proportional to the bytes read and written (of a sparse tensor: to its indices and values, and to the
-/// dense length, which the file does not bound), except for two layouts: blocks of chunks are decoded as a whole
-/// (tenslice_b2nd_region_work reports how many bytes that is), and tenslice_blz_slice states the cost for the elements
-/// of a tensor train.
+/// The cost is linear in the bytes read and written. For a sparse tensor these are its indices and values, and the
+/// dense array, whose length the file does not bound. Two layouts cost more: blocks of chunks are decoded as a whole
+/// (see tenslice_b2nd_region_work), and the elements of a tensor train are computed (see tenslice_blz_slice).
 ///
-/// Errors: TOO_SMALL, OUT_OF_SCRATCH, UNSUPPORTED_LAYOUT, SHAPE_OVERFLOW, those of tenslice_component_read_into; for a
-/// sparse tensor INVALID_ROW_POINTERS, INDEX_OUT_OF_RANGE, COUNT_MISMATCH, PACKED_LENGTH; for a chunked array
-/// UNSUPPORTED_CODEC where there is no decoder for its chunks, UNSUPPORTED_FILTER, and the error of a malformed chunk;
+/// Errors: TOO_SMALL, OUT_OF_SCRATCH, UNSUPPORTED_LAYOUT, SHAPE_OVERFLOW, the errors of tenslice_component_read_into;
+/// for a sparse tensor INVALID_ROW_POINTERS, INDEX_OUT_OF_RANGE, COUNT_MISMATCH, PACKED_LENGTH; for a chunked array
+/// UNSUPPORTED_CODEC if there is no decoder for its chunks, UNSUPPORTED_FILTER, and the error of a malformed chunk;
 /// NO_VALUES if the values are elsewhere or still to be computed.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_tensor_read_into(
@@ -406,19 +408,19 @@ pub extern "C" fn tenslice_tensor_read_into(
     })
 }
 
-/// The outcome of verifying a component, or the counts of the outcomes for several.
+/// The result of verifying one component, or the counts of the results for several.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct tenslice_verified {
-    /// Its size, set by the caller.
+    /// Size of this struct in bytes, set by the caller.
     pub struct_size: u32,
     /// Warnings about the data: TENSLICE_WARNING_ bits.
     pub warnings: u32,
-    /// Components whose bytes match their digest.
+    /// Number of components whose bytes match their digest.
     pub verified: u64,
-    /// Components for which the file states no digest.
+    /// Number of components for which the file states no digest.
     pub without_digest: u64,
-    /// Components whose digest is of an unknown kind.
+    /// Number of components whose digest is of an unknown kind.
     pub unknown_digest: u64,
 }
 
@@ -434,7 +436,7 @@ impl From<Verified> for tenslice_verified {
     }
 }
 
-/// Fills `verified` with the outcome for a component.
+/// Verifies a component and returns the result for C.
 fn verify(component: &Component<'_>, decoder: &mut dyn Decoder, scratch: &mut [u8]) -> Result<tenslice_verified> {
     let mut counts = Verified::default();
     match component.verify_with(decoder, scratch)? {
@@ -445,11 +447,12 @@ fn verify(component: &Component<'_>, decoder: &mut dyn Decoder, scratch: &mut [u
     Ok(counts.into())
 }
 
-/// Verifies a component against its digest: reads all its bytes. Exactly one of the counts is 1. Where the digest is
-/// one of decoded bytes, as in zTensor 2, and these are stored encoded, see tenslice_component_verify_with.
+/// Verifies a component against its digest. Reads all bytes of the component. Exactly one of the counts in `verified`
+/// is set to 1. If the digest covers the decoded bytes, as in zTensor 2, and the bytes are stored encoded, use
+/// tenslice_component_verify_with.
 ///
-/// Errors: DIGEST_MISMATCH, INVALID_DIGEST, INVALID_ELEMENT, IN_SHARD, NOT_IN_MEMORY; OUT_OF_SCRATCH where decoding
-/// takes memory; NOT_BUILT_IN.
+/// Errors: DIGEST_MISMATCH, INVALID_DIGEST, INVALID_ELEMENT, IN_SHARD, NOT_IN_MEMORY; OUT_OF_SCRATCH if decoding needs
+/// memory; NOT_BUILT_IN.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_component_verify(
     component: Handle<tenslice_component>,
@@ -464,10 +467,10 @@ pub extern "C" fn tenslice_component_verify(
     })
 }
 
-/// Verifies a component as tenslice_component_verify does; where the digest is one of decoded bytes, they are decoded a
-/// frame at a time into `scratch` (tenslice_component_verify_scratch). Linear in the bytes that the digest is of.
+/// Verifies a component as tenslice_component_verify does. If the digest covers the decoded bytes, they are decoded one
+/// frame at a time into `scratch` (tenslice_component_verify_scratch). Linear in the bytes that the digest covers.
 ///
-/// Errors: those of tenslice_component_verify and of tenslice_component_read_into.
+/// Errors: the errors of tenslice_component_verify and tenslice_component_read_into.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_component_verify_with(
     component: Handle<tenslice_component>,
@@ -488,10 +491,10 @@ pub extern "C" fn tenslice_component_verify_with(
     })
 }
 
-/// Sets `length` to how much scratch memory tenslice_component_verify_with needs: 0 for bytes that are stored as they
-/// were digested, else what the largest frame decodes to, at most 16 MiB. UINT64_MAX where it cannot be verified: its
-/// bytes are not in memory, the table of frames is invalid, or a digest of that kind is not built in. Linear in that
-/// table.
+/// Sets `length` to the number of bytes of scratch memory that tenslice_component_verify_with needs: 0 if the digest
+/// covers the bytes as stored, else the decoded size of the largest frame, at most 16 MiB. UINT64_MAX if the component
+/// cannot be verified: its bytes are not in memory, the table of frames is invalid, or its kind of digest is not built
+/// in. Linear in that table.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_component_verify_scratch(
     component: Handle<tenslice_component>,
@@ -506,11 +509,11 @@ pub extern "C" fn tenslice_component_verify_scratch(
 }
 
 /// Verifies all components of a file against their digests, and the indices of sparse tensors that are not encoded.
-/// Reads all their bytes, repeatedly where several share them: the cost is the sum of their lengths, which may exceed the
-/// file's; for files that you do not trust, add them up first (tenslice_component_get_info). See
-/// tenslice_file_verify_with for files whose digests are those of decoded bytes.
+/// Reads all bytes of the components; bytes that several components share are read once for each. The cost is the sum
+/// of the lengths, which may exceed the length of the file: for untrusted files, add them up first
+/// (tenslice_component_get_info). If digests cover decoded bytes, use tenslice_file_verify_with.
 ///
-/// Errors: those of tenslice_component_verify, for the first component that fails; INDEX_OUT_OF_RANGE,
+/// Errors: the errors of tenslice_component_verify, for the first component that fails; INDEX_OUT_OF_RANGE,
 /// INVALID_ROW_POINTERS, INDEX_ORDER; NO_VALUES if the values of a Blosc2 array are not in the file.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_file_verify(
@@ -527,12 +530,14 @@ pub extern "C" fn tenslice_file_verify(
 }
 
 /// Verifies all components of a file as tenslice_component_verify_with does, and the indices of sparse tensors that are
-/// not encoded. Of a Blosc2 frame, warns if one of the first 2^24 chunks was never written; of compressed entries of an NPZ
-/// archive, of what their headers say, such as bytes behind the array: these may be missing without a decoder for the first
-/// bytes of a stream, or without memory. Scratch memory: tenslice_file_verify_scratch.
+/// not encoded. Scratch memory: tenslice_file_verify_scratch.
 ///
-/// Errors: those of tenslice_component_verify_with, for the first component that fails; those of tenslice_file_verify;
-/// those of an invalid NPY file in a compressed entry.
+/// Also warns if one of the first 2^24 chunks of a Blosc2 frame was never written, and about the headers of compressed
+/// entries of an NPZ archive, such as bytes behind the array. These warnings may be missing if no decoder reads the
+/// first bytes of a stream, or if `scratch` is too small.
+///
+/// Errors: the errors of tenslice_component_verify_with, for the first component that fails; the errors of
+/// tenslice_file_verify; the errors of an invalid NPY file in a compressed entry.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_file_verify_with(
     file: Handle<tenslice_file>,
@@ -552,8 +557,9 @@ pub extern "C" fn tenslice_file_verify_with(
     })
 }
 
-/// Sets `length` to how much scratch memory tenslice_file_verify_with needs: the most that any component, table of chunks or
-/// header of a compressed array does; UINT64_MAX where one cannot be verified. Reads the metadata and the tables of frames.
+/// Sets `length` to the number of bytes of scratch memory that tenslice_file_verify_with needs: the maximum over all
+/// components, tables of chunks and headers of compressed arrays. UINT64_MAX if a component cannot be verified. Reads
+/// the metadata and the tables of frames.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_file_verify_scratch(file: Handle<tenslice_file>, length: Out<u64>) -> tenslice_status {
     plain(|| {

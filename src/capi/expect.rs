@@ -1,4 +1,4 @@
-//! A tensor that is what the program expects, in one call, and the message where it is not.
+//! Finds a tensor and compares it with what the program expects, in one call; explains the difference if they disagree.
 
 use core::ffi::c_char;
 use core::mem::MaybeUninit;
@@ -13,23 +13,24 @@ use super::text::{of_code, write_whole};
 use crate::error::ErrorKind;
 use crate::{Expected, Order, Tensor};
 
-/// A bit of the `dtype` argument: TENSLICE_COLUMN_MAJOR.
+/// TENSLICE_COLUMN_MAJOR: a bit of the `dtype` argument.
 const COLUMN_MAJOR: u32 = 1 << 31;
 
-/// Finds the tensor named `name`, and sets `bytes` to its bytes, without a copy: those of a dense tensor of `dtype`, in
-/// this machine's byte order, aligned, with the `rank` lengths at `shape`, in the order of the file. With TENSLICE_ANY
-/// its elements may be of any type, and its bytes are as they are in the file; with TENSLICE_ANY_SHAPE for `rank` it
-/// may have any shape, and `shape` is not read. Linear in the bytes of the metadata; tenslice_index_find and
-/// tenslice_tensor_expect are not.
+/// Finds the tensor named `name`, checks that it is what the program expects, and sets `bytes` to its bytes, without a
+/// copy. The tensor must be dense, its elements of type `dtype`, in this machine's byte order and aligned, and its
+/// shape the `rank` lengths at `shape`, in the order of the file. With TENSLICE_ANY as `dtype`, the elements may be of
+/// any type, and the bytes are as they are in the file. With TENSLICE_ANY_SHAPE as `rank`, the shape may be any, and
+/// `shape` is not read. Linear in the bytes of the metadata; tenslice_index_find and tenslice_tensor_expect are not.
 ///
-/// With a shape, the elements must be in row-major order; with TENSLICE_COLUMN_MAJOR, combined with `dtype` by `|`, in
-/// column-major order. Shapes of which fewer than two dimensions are longer than 1 are in both. With TENSLICE_ANY_SHAPE
-/// and without that bit they may be in either: tenslice_tensor_strides says where each element is.
+/// If a shape is given, the elements must be in row-major order or, with TENSLICE_COLUMN_MAJOR combined with `dtype` by
+/// `|`, in column-major order. A shape in which at most one dimension is longer than 1 is in both orders. With
+/// TENSLICE_ANY_SHAPE and without that bit, the elements may be in either order: tenslice_tensor_strides returns where
+/// each element is.
 ///
-/// Where it fails, tenslice_expect_text has a message that says what the file has instead.
+/// After an error, tenslice_expect_text writes a message that says what the file has instead.
 ///
-/// Errors: NOT_FOUND, NOT_DENSE, WRONG_TYPE, WRONG_SHAPE, WRONG_ORDER, PARTIAL_ELEMENT, FOREIGN_ENDIAN, MISALIGNED, ENCODED,
-/// UNSUPPORTED_ENCODING, IN_SHARD, NOT_IN_MEMORY.
+/// Errors: NOT_FOUND, NOT_DENSE, WRONG_TYPE, WRONG_SHAPE, WRONG_ORDER, PARTIAL_ELEMENT, FOREIGN_ENDIAN, MISALIGNED,
+/// ENCODED, UNSUPPORTED_ENCODING, IN_SHARD, NOT_IN_MEMORY.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_file_expect(
     file: Handle<tenslice_file>,
@@ -44,7 +45,8 @@ pub extern "C" fn tenslice_file_expect(
     answer(&error, |details| {
         let expected = expected(&[], dtype, shape.unless_any(rank)?)?;
         let mut place = MaybeUninit::uninit();
-        // The function that C calls: a second path to what it does would take more flash in programs that use it alone.
+        // Calls the function that C calls: a second path to the same code would take flash in programs that use only
+        // this one.
         let (found, tensor) = Out::inside(&mut place);
         match tenslice_file_find(file, name, length, found, error.again()) {
             OK => expect(details, tensor.get()?, &expected, dtype, &bytes),
@@ -53,10 +55,10 @@ pub extern "C" fn tenslice_file_expect(
     })
 }
 
-/// Compares a tensor that was found already with what is expected, and sets `bytes` to its bytes: tenslice_file_expect
+/// Checks that a tensor found earlier is what the program expects, and sets `bytes` to its bytes: tenslice_file_expect
 /// without the name. Constant cost.
 ///
-/// Errors: those of tenslice_file_expect but NOT_FOUND.
+/// Errors: the errors of tenslice_file_expect except NOT_FOUND.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_tensor_expect(
     tensor: Handle<tenslice_tensor>,
@@ -73,10 +75,10 @@ pub extern "C" fn tenslice_tensor_expect(
 }
 
 /// Writes the message of an error of tenslice_file_expect, tenslice_tensor_expect, tenslice_file_find or
-/// tenslice_index_find to `buffer`: which tensor was asked for, and what the file has instead, such as `tensor
+/// tenslice_index_find to `buffer`. It says which tensor was requested and what the file has instead, such as `tensor
 /// "layer1.weight": expected f32 [64, 32]; the file has f16 [64, 16]`, or `no tensor "layer1.wieght"; the nearest name
-/// is "layer1.weight"`. The arguments up to `rank` are those of the call that failed (after a call that takes a name
-/// only, TENSLICE_ANY, NULL and TENSLICE_ANY_SHAPE), and `error` is what it has set. The metadata is read once more.
+/// is "layer1.weight"`. Pass the arguments of the call that failed, up to `rank`, and the `error` that it set. After a
+/// call that takes only a name, pass TENSLICE_ANY, NULL and TENSLICE_ANY_SHAPE. Reads the metadata once more.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_expect_text(
     file: Handle<tenslice_file>,
@@ -102,7 +104,7 @@ pub extern "C" fn tenslice_expect_text(
     })
 }
 
-/// What the arguments of C state.
+/// Converts the arguments of C to what is expected.
 fn expected<'a>(name: &'a [u8], dtype: u32, shape: Option<&'a [u64]>) -> FfiResult<Expected<'a>> {
     let mut expected = Expected::with_bytes(name);
     if dtype & COLUMN_MAJOR != 0 {
@@ -115,7 +117,7 @@ fn expected<'a>(name: &'a [u8], dtype: u32, shape: Option<&'a [u64]>) -> FfiResu
     Ok(shape.map_or(expected, |shape| expected.shape(shape)))
 }
 
-/// The dtype argument without its bit for the order.
+/// Returns the `dtype` argument without the bit for the order.
 const fn of_elements(dtype: u32) -> u32 {
     dtype & !COLUMN_MAJOR
 }

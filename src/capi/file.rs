@@ -12,7 +12,7 @@ use crate::error::warning::{Warning, Warnings};
 use crate::error::{Error, ErrorKind};
 use crate::{File, Tensors};
 
-/// An open file.
+/// An open file: a handle.
 #[repr(C)]
 pub struct tenslice_file {
     opaque: [u64; 24],
@@ -21,7 +21,7 @@ pub struct tenslice_file {
 /// Information about a file.
 #[repr(C)]
 pub struct tenslice_file_info {
-    /// Its size, set by the caller.
+    /// Size of this struct in bytes, set by the caller.
     pub struct_size: u32,
     /// The kind of file, a TENSLICE_FORMAT_ code.
     pub format: u32,
@@ -29,7 +29,7 @@ pub struct tenslice_file_info {
     pub length: u64,
     /// Number of tensors.
     pub tensor_count: u64,
-    /// The version as the file states it.
+    /// The version that the file states.
     pub version: tenslice_str,
     /// Warnings that the format's specification calls for: TENSLICE_WARNING_ bits.
     pub warnings: u32,
@@ -37,8 +37,9 @@ pub struct tenslice_file_info {
     pub reserved: u32,
 }
 
-/// Opens the file in the `length` bytes at `data`, of any alignment, which must stay in place for as long as anything
-/// made from `file` is used. Checks the whole structure in one pass over the metadata and reads no tensor data.
+/// Opens the file in the `length` bytes at `data`. The bytes may have any alignment, and must stay in place while
+/// `file` or anything made from it is used. Checks the whole structure in one pass over the metadata; reads no tensor
+/// data.
 ///
 /// Errors: the first rule that the file breaks.
 #[unsafe(no_mangle)]
@@ -55,8 +56,8 @@ pub extern "C" fn tenslice_file_open(
     })
 }
 
-/// Opens a file of which only some ranges are in memory. TENSLICE_NEED requests another range: fetch exactly that, add
-/// it to the source, call again. `file` holds a pointer to the source.
+/// Opens a file that is only partly in memory. If it returns TENSLICE_NEED, `need` is a range to fetch: fetch exactly
+/// this range, add it to the source with tenslice_source_add, and call again. `file` holds a pointer to `source`.
 ///
 /// Errors: the first rule that the file breaks.
 #[unsafe(no_mangle)]
@@ -84,7 +85,7 @@ pub extern "C" fn tenslice_file_open_source(
     })
 }
 
-/// Fills `info`.
+/// Fills `info` with information about a file.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_file_get_info(
     file: Handle<tenslice_file>,
@@ -105,11 +106,11 @@ pub extern "C" fn tenslice_file_get_info(
     })
 }
 
-/// Sets `index` to the number, in the order of the file, of the first tensor that a warning (one TENSLICE_WARNING_ bit)
+/// Sets `index` to the index, in the order of the file, of the first tensor that a warning (one TENSLICE_WARNING_ bit)
 /// is about.
 ///
-/// Errors: NOT_FOUND where the file does not have the warning, or it is not one of those that are recorded with a tensor:
-/// bits 0 to 7.
+/// Errors: NOT_FOUND if the file does not have the warning, or if the warning is not recorded with a tensor (only bits
+/// 0 to 7 are).
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_file_warning_tensor(
     file: Handle<tenslice_file>,
@@ -126,11 +127,12 @@ pub extern "C" fn tenslice_file_warning_tensor(
     })
 }
 
-/// Sets `count` to how many words tenslice_file_check uses at most; so many are always enough. 0 if opening has left
-/// nothing to compare. That is one word for each item of the kind of which there are most among those that are left:
-/// names of tensors, roles of one tensor, keys of a GGUF file, places of data in safetensors, entries of an NPZ archive.
-/// In zTensor 2 it is two words for each component or each shard, whichever are more. Linear in the bytes of the
-/// metadata.
+/// Sets `count` to the number of elements of `scratch` that are always enough for tenslice_file_check; 0 if there is
+/// nothing left to compare. Linear in the bytes of the metadata.
+///
+/// There is one element for each item of the most frequent kind that is still to be compared: names of tensors, roles
+/// of one tensor, keys of a GGUF file, places of data in safetensors, or entries of an NPZ archive. In zTensor 2 there
+/// are two for each component or each shard, whichever are more.
 ///
 /// Errors: TOO_MANY if this machine could not address so many.
 #[unsafe(no_mangle)]
@@ -142,16 +144,18 @@ pub extern "C" fn tenslice_file_check_length(file: Handle<tenslice_file>, count:
     })
 }
 
-/// Compares what opening could not without memory, exactly: names (TENSLICE_WARNING_NAMES_UNCHECKED), the roles within a
-/// tensor (TENSLICE_WARNING_ROLES_UNCHECKED), keys (TENSLICE_WARNING_KEYS_UNCHECKED), and the places of components,
-/// entries of an archive, and shards (TENSLICE_WARNING_PLACES_UNCHECKED). `scratch` is an array of `count` elements: with
-/// tenslice_file_check_length of them the items are sorted and read once. With fewer they are read once for each part
-/// that fits, at most eight times; a file that needs more than eight times as many is refused. The shards of a zTensor 2
-/// file are looked up with two elements for each of them, not with fewer (on 32 bits without memory). `warnings` (may be
-/// NULL) is set to the file's warnings as they are afterwards.
+/// Compares exactly what could not be compared without memory when the file was opened: names
+/// (TENSLICE_WARNING_NAMES_UNCHECKED), the roles within a tensor (TENSLICE_WARNING_ROLES_UNCHECKED), keys
+/// (TENSLICE_WARNING_KEYS_UNCHECKED), and the places of components, entries of an archive, and shards
+/// (TENSLICE_WARNING_PLACES_UNCHECKED). Sets `warnings` (may be NULL) to the warnings that remain.
 ///
-/// Errors: REPEATED_NAME where the format forbids it, REPEATED_KEY for a role or a key, OVERLAP; in zTensor 2
-/// UNKNOWN_SHARD and OUT_OF_SHARD; OUT_OF_SCRATCH, never with as many elements as tenslice_file_check_length says.
+/// `scratch` is an array of `count` elements. With the count of tenslice_file_check_length, the items are sorted and
+/// read once. With fewer, they are read once for each part that fits, at most eight times; a file that needs more than
+/// eight times as many elements is rejected. In zTensor 2, looking up shards takes two elements for each shard, or none
+/// on 32-bit machines.
+///
+/// Errors: REPEATED_NAME if the format forbids it, REPEATED_KEY for a role or a key, OVERLAP; in zTensor 2
+/// UNKNOWN_SHARD and OUT_OF_SHARD; OUT_OF_SCRATCH, but never with the count of tenslice_file_check_length.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_file_check(
     file: Handle<tenslice_file>,
@@ -171,7 +175,7 @@ pub extern "C" fn tenslice_file_check(
     })
 }
 
-/// Finds the first tensor that is named `name`. Linear in the bytes of the metadata.
+/// Finds the first tensor named `name`, and makes `tensor` a handle of it. Linear in the bytes of the metadata.
 ///
 /// Errors: NOT_FOUND.
 #[unsafe(no_mangle)]

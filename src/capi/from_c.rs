@@ -1,4 +1,4 @@
-//! Arguments of the exported functions, for the tests of src/capi, made of what a C program passes.
+//! Makes the arguments of the exported functions from what a C program passes, for the tests of src/capi.
 
 use core::marker::PhantomData;
 
@@ -10,7 +10,7 @@ use super::{
 /// Makes an argument from what a C program passes, for tests.
 pub(crate) trait FromC<Raw> {
     /// # Safety
-    /// As the header requires of the argument.
+    /// `raw` is what the header requires of the argument.
     unsafe fn from_c(raw: Raw) -> Self;
 }
 

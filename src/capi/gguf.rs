@@ -1,4 +1,4 @@
-//! Specific to GGUF files. Absent from libraries built without that format.
+//! Functions for GGUF files. Absent from libraries built without that format.
 
 use core::ffi::c_char;
 use core::fmt::Write;
@@ -12,43 +12,43 @@ use super::text::{tenslice_str, write_whole};
 use crate::error::ErrorKind;
 use crate::gguf::{GgufFile, Infos, PartName, Split, check_parts};
 
-/// What is particular to a GGUF file.
+/// Information about a GGUF file.
 #[repr(C)]
 pub struct tenslice_gguf_file_info {
-    /// Its size, set by the caller.
+    /// Size of this struct in bytes, set by the caller.
     pub struct_size: u32,
-    /// The byte order of its numbers, a TENSLICE_BYTE_ORDER_ code.
+    /// The byte order of the numbers in the file, a TENSLICE_BYTE_ORDER_ code.
     pub byte_order: u32,
-    /// The alignment of its tensors in bytes.
+    /// The alignment of the tensors in bytes.
     pub alignment: u32,
     /// Reserved, 0.
     pub reserved: u32,
-    /// Where its data begins in the file: the offsets of tensors are relative to that.
+    /// Offset in the file at which the data begins; the offsets of tensors are relative to it.
     pub data_offset: u64,
-    /// As a part of a model: its index, counted from 0, the number of parts, and the number of tensors in all parts. All
-    /// are 0 where it is a model by itself.
+    /// If the file is a part of a model: the index of the part, from 0. `part_index`, `part_count` and `part_tensors`
+    /// are 0 if the file is a complete model.
     pub part_index: u64,
-    /// See part_index.
+    /// The number of parts of the model.
     pub part_count: u64,
-    /// See part_index.
+    /// The number of tensors in all parts.
     pub part_tensors: u64,
 }
 
 /// A tensor of a GGUF file as ggml sees it.
 #[repr(C)]
 pub struct tenslice_gguf_tensor_info {
-    /// Its size, set by the caller.
+    /// Size of this struct in bytes, set by the caller.
     pub struct_size: u32,
-    /// The number of its type in ggml, such as 12 for Q4_K.
+    /// The number of the type in ggml, such as 12 for Q4_K.
     pub ggml_type: u32,
-    /// Its name.
+    /// The name.
     pub name: tenslice_str,
-    /// The lengths of its dimensions, the innermost first: the reverse of tenslice_tensor_shape. Those that it does not
-    /// have are 1.
+    /// The lengths of the dimensions, the innermost first: the reverse of tenslice_tensor_shape. Lengths past `rank`
+    /// are 1.
     pub ne: [u64; 8],
-    /// Where it begins, relative to the data of the file.
+    /// Offset of the tensor, relative to the data of the file.
     pub offset: u64,
-    /// How many dimensions it has.
+    /// Number of dimensions.
     pub rank: u32,
     /// Reserved, 0.
     pub reserved: u32,
@@ -58,7 +58,7 @@ fn of(file: Handle<'_, tenslice_file>) -> FfiResult<GgufFile<'static>> {
     file.get()?.as_gguf().ok_or(ApiError::new(ErrorKind::InvalidArgument))
 }
 
-/// Fills `info`. Linear in the attributes of the file.
+/// Fills `info` with information about a GGUF file. Linear in the attributes of the file.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_gguf_get_info(
     file: Handle<tenslice_file>,
@@ -115,12 +115,12 @@ pub extern "C" fn tenslice_gguf_infos_next(
     })
 }
 
-/// Checks that the `count` files at `files` are the parts of one model, all of them and in their order. `failed` (may
-/// be NULL) is set to the index of the file that is wrong. A single file that is no part is a model, too. Whether a
-/// name appears in two parts is not checked.
+/// Checks that the `count` files at `files` are all parts of one model, in order. A single file that is not a part
+/// passes, too. Does not check that names differ between parts. `failed` (may be NULL) is set to the index of the file
+/// that is wrong.
 ///
-/// Errors: COUNTS_DIFFER, at the pair of the number that does, or MISSING_KEY for a file that is no part of a model;
-/// INVALID_ARGUMENT, also without any file.
+/// Errors: COUNTS_DIFFER, at the key whose number disagrees, or MISSING_KEY for a file that is not a part of a model;
+/// INVALID_ARGUMENT also if `count` is 0.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_gguf_check_parts(
     files: Array<tenslice_file>,
@@ -141,10 +141,10 @@ pub extern "C" fn tenslice_gguf_check_parts(
     })
 }
 
-/// Writes the name of a part of a model to `buffer`: of part `index`, counted from 0, of the model of which `name` is
-/// the name of another part, such as "model-00001-of-00003.gguf".
+/// Writes the file name of part `index`, counted from 0, of a model to `buffer`. `name` is the file name of any part of
+/// the model, such as "model-00001-of-00003.gguf".
 ///
-/// Errors: NOT_FOUND where `name` is no such name or has no part of that index.
+/// Errors: NOT_FOUND if `name` is not such a name, or the model has no part `index`.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_gguf_part_name(
     name: Array<c_char>,
@@ -161,15 +161,15 @@ pub extern "C" fn tenslice_gguf_part_name(
         let name = name.filter(|name| index < name.count).ok_or(ApiError::new(ErrorKind::NotFound))?;
         let name = PartName { index, ..name };
         write_whole(buffer, needed.writable()?, |out| {
-            let _ = write!(out, "{name}"); // cannot fail: `Writer` does not
+            let _ = write!(out, "{name}"); // cannot fail, since `Writer` cannot
         })
     })
 }
 
-/// Sets `block_type` to the number in ggml of the type of a quantized tensor's blocks, such as 12 for Q4_K, and
-/// `elements` and `bytes` to how many of these a block has. Each may be NULL.
+/// Sets `block_type` to the number in ggml of the block type of a quantized tensor, such as 12 for Q4_K, and `elements`
+/// and `bytes` to the number of elements and of bytes in a block. Each may be NULL.
 ///
-/// Errors: NOT_FOUND for a tensor that is not in such blocks.
+/// Errors: NOT_FOUND if the tensor is not stored in such blocks.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_tensor_block(
     tensor: Handle<tenslice_tensor>,

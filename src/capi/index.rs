@@ -1,4 +1,4 @@
-//! An index of the names in a file, in memory that the program gives.
+//! An index of the names in a file, in memory that the caller provides.
 
 use core::ffi::c_char;
 
@@ -15,9 +15,10 @@ pub struct tenslice_index {
     opaque: [u64; 28],
 }
 
-/// Sets `count` to how many words tenslice_file_index needs: three for each tensor, none for a single one.
+/// Sets `count` to the number of elements of `words` that tenslice_file_index needs: three for each tensor, none for a
+/// file of one tensor.
 ///
-/// Errors: TOO_MANY where this machine could not address so many.
+/// Errors: TOO_MANY if this machine could not address so many.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_file_index_length(file: Handle<tenslice_file>, count: Out<usize>) -> tenslice_status {
     plain(|| {
@@ -27,17 +28,17 @@ pub extern "C" fn tenslice_file_index_length(file: Handle<tenslice_file>, count:
     })
 }
 
-/// Makes an index of the names in the file, so that tenslice_index_find takes no longer in a file of many tensors:
-/// tenslice_file_find is linear. Compares all names exactly, as tenslice_file_check does. `words` is an array of
-/// `count` elements, which must stay there unchanged for as long as `index` is used, and so must what the file was
-/// opened from; `file` need not. Linear in the bytes of the metadata. Names that were made to collide are hashed once
-/// more, with a seed that depends on all of them and on the address of `words`, and where that is no better they are
-/// sorted: N log N comparisons.
-/// Nothing is allocated, and nothing needs to be closed.
+/// Makes `index` an index of the names in the file, for tenslice_index_find, whose time hardly depends on the number of
+/// tensors; tenslice_file_find is linear. Compares all names exactly, as tenslice_file_check does. `words` is an array
+/// of `count` elements. It must stay in place, unchanged, while `index` is used, and so must the bytes or the source
+/// that the file was opened from; `file` need not. Nothing is allocated, and nothing needs to be closed.
 ///
-/// Errors: OUT_OF_SCRATCH where there are fewer words than tenslice_file_index_length says; REPEATED_NAME where the
-/// format forbids that (in zTensor 0.1, which allows it, the index has the first one); those of tenslice_file_check.
-/// The contents of `words` are unspecified after an error.
+/// Linear in the bytes of the metadata. If names were made to collide, they are hashed once more, with a seed that
+/// depends on all names and on the address of `words`. If they still collide, they are sorted: N log N comparisons.
+///
+/// Errors: OUT_OF_SCRATCH if `count` is less than tenslice_file_index_length returns; REPEATED_NAME if the format
+/// forbids it (zTensor 0.1 allows it, and the index has the first one); the errors of tenslice_file_check. The contents
+/// of `words` are unspecified after an error.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_file_index(
     file: Handle<tenslice_file>,
@@ -54,11 +55,11 @@ pub extern "C" fn tenslice_file_index(
     })
 }
 
-/// Finds the first tensor with the name of `length` bytes at `name`, as tenslice_file_find does, in time that hardly
-/// depends on how many tensors there are.
+/// Finds the first tensor whose name is the `length` bytes at `name`, as tenslice_file_find does, in time that hardly
+/// depends on the number of tensors.
 ///
-/// Errors: NOT_FOUND, also where the bytes have changed since the index was made and another name is where this one
-/// was.
+/// Errors: NOT_FOUND, also if the bytes have changed since the index was made and another name is in the place of this
+/// one.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_index_find(
     index: Handle<tenslice_index>,

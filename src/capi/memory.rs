@@ -1,4 +1,4 @@
-//! Memory that C passes: where it is, and whether a pointer to it can be valid. Nothing here is read or written.
+//! Memory that C passes: its address, and whether a pointer to it can be valid. Nothing here reads or writes it.
 
 use core::ptr::{self, NonNull};
 
@@ -9,14 +9,14 @@ pub(super) struct Memory {
     length: usize,
 }
 
-/// Describes the `count` values at `data`. An absurd count does no harm: `range` rejects it where they are read or
-/// written.
+/// Describes the `count` values at `data`. An absurd count is harmless: `range` rejects it before the values are read
+/// or written.
 pub(super) fn memory<T>(data: *const T, count: usize) -> Memory {
     Memory { at: data.addr(), length: count.wrapping_mul(size_of::<T>()) }
 }
 
 impl Memory {
-    /// Returns whether the two share a byte.
+    /// Returns whether `self` and `other` share a byte.
     pub(super) fn shares_with(self, other: Self) -> bool {
         self.has_start_of(other) || other.has_start_of(self)
     }
@@ -27,8 +27,8 @@ impl Memory {
     }
 }
 
-/// Returns the address of the `count` values of that size and alignment at `data`, if the pointer can be valid for
-/// them. NULL is accepted only where `count` is 0.
+/// Returns the address of `count` values at `data`, each of `size` bytes and aligned to `alignment`, if the pointer can
+/// be valid for them. Accepts NULL only if `count` is 0.
 #[inline(never)]
 pub(super) fn range(data: *const u8, count: usize, size: usize, alignment: usize) -> Option<NonNull<u8>> {
     if count == 0 {
@@ -39,7 +39,7 @@ pub(super) fn range(data: *const u8, count: usize, size: usize, alignment: usize
     NonNull::new(data.cast_mut()).filter(|_| data.addr() & alignment.wrapping_sub(1) == 0)
 }
 
-/// Like [`range`], if the values overlap none of `others`.
+/// Returns the same as [`range`], if the values overlap none of `others`.
 #[inline(never)]
 pub(super) fn range_apart(
     data: *mut u8,
@@ -53,8 +53,8 @@ pub(super) fn range_apart(
     if others.iter().any(|other| this.shares_with(*other)) { None } else { Some(first) }
 }
 
-/// Like [`range`] for bytes, if they do not overlap one other range: without a list, which would stay on the stack
-/// for as long as the caller's frame, beneath everything that opens a file.
+/// Returns the same as [`range`] for bytes, if they do not overlap `other`. It takes no list of ranges, because the
+/// list would stay on the stack of the caller, beneath everything that opens a file.
 #[inline(never)]
 pub(super) fn range_beside(data: *const u8, length: usize, other: Memory) -> Option<NonNull<u8>> {
     if memory(data, length).shares_with(other) { None } else { range(data, length, 1, 1) }

@@ -1,13 +1,13 @@
-//! The C ABI: checks the arguments, calls the public Rust API, converts the result. No logic of its own.
+//! The C ABI: checks the arguments, calls the public Rust API and converts the result. It has no logic of its own.
 //!
-//! Depends on the public API. The only `unsafe` of the crate: in `pointer`, whose types the functions take as
-//! arguments, in `panic`, `alloc`, and below. The doc comments of what is exported become the headers in
-//! `include`, in the order of `include/contents.md`, so they speak C; what they require of pointers is the safety
-//! contract that `pointer` relies on.
-#![allow(non_camel_case_types)] // the names are C's
+//! The only `unsafe` code of the C ABI is in `pointer`, whose types are the arguments of the functions, in `panic`, in
+//! `alloc` and below. The doc comments of exported items become the headers in `include`, in the order of
+//! `include/contents.md`, so they are written for C. What they require of pointers is the safety contract that
+//! `pointer` relies on.
+#![allow(non_camel_case_types)] // C naming
 #![allow(unreachable_pub)] // exported by symbol, not by path
 
-// In the order in which a reader of the C header meets them.
+// The modules are in the order in which a reader of the C header meets them.
 mod status;
 mod memory;
 mod pointer;
@@ -51,7 +51,7 @@ mod panic;
 #[cfg(all(feature = "c-alloc", not(feature = "std")))]
 mod alloc;
 
-// A no_std library for a hosted target names the C library itself, which has the memcpy that rustc calls.
+// A no_std library for a hosted target links the C library itself, for the memcpy that rustc calls.
 #[cfg(all(not(feature = "std"), unix))]
 #[link(name = "c")]
 unsafe extern "C" {}

@@ -1,4 +1,4 @@
-//! Specific to NPY files. Absent from libraries built without that format.
+//! Functions for NPY files. Absent from libraries built without that format.
 
 use super::file::tenslice_file;
 use super::pointer::{Handle, Out};
@@ -6,8 +6,8 @@ use super::status::{ApiError, OK, plain, tenslice_status};
 use super::text::tenslice_str;
 use crate::error::ErrorKind;
 
-/// Sets `descr` to the type of the items of an NPY file as the file spells it, such as "'<f4'" or "[('x', '<i2'), ('y',
-/// '<f8', (2,))]": UTF-8 in version 3.0, Latin-1 before. Linear in the bytes of the header.
+/// Sets `descr` to the type of the elements of an NPY file as the file spells it, such as "'<f4'" or "[('x', '<i2'),
+/// ('y', '<f8', (2,))]". It is UTF-8 in version 3.0, Latin-1 before. Linear in the bytes of the header.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_npy_descr(file: Handle<tenslice_file>, descr: Out<tenslice_str>) -> tenslice_status {
     plain(|| {

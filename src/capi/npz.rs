@@ -1,4 +1,4 @@
-//! Specific to NPZ archives. Absent from libraries built without that format.
+//! Functions for NPZ archives. Absent from libraries built without that format.
 
 use super::attributes::tenslice_cursor;
 use super::file::tenslice_file;
@@ -8,21 +8,21 @@ use super::text::tenslice_str;
 use crate::error::ErrorKind;
 use crate::npz::ArchiveEntries;
 
-/// An entry of an NPZ archive, an array or not.
+/// An entry of an NPZ archive. It need not be an array.
 #[repr(C)]
 pub struct tenslice_npz_entry {
-    /// Its size, set by the caller.
+    /// Size of this struct in bytes, set by the caller.
     pub struct_size: u32,
-    /// How its bytes are stored, a TENSLICE_ENCODING_ code.
+    /// How the bytes are stored, a TENSLICE_ENCODING_ code.
     pub encoding: u32,
-    /// Its name, which for an array usually ends with ".npy". Only a label: it may be a path that leads out of any
-    /// directory.
+    /// The name; that of an array usually ends with ".npy". Use it only as a label: it may be a path that leads out of
+    /// any directory.
     pub name: tenslice_str,
-    /// Offset of its bytes, possibly compressed, in the file.
+    /// Offset of the stored bytes in the file. They may be compressed.
     pub offset: u64,
-    /// Its stored length in bytes.
+    /// Stored length in bytes.
     pub length: u64,
-    /// Its decoded length in bytes.
+    /// Decoded length in bytes.
     pub decoded_length: u64,
     /// CRC-32 of the decoded bytes.
     pub crc32: u32,

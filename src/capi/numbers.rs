@@ -1,4 +1,4 @@
-//! Elements of any real type as `float`. Absent from libraries built without the feature `dequantize`.
+//! Reads elements of any real type as `float`. Absent from libraries built without the feature `dequantize`.
 
 use core::ffi::c_void;
 
@@ -8,16 +8,16 @@ use super::status::{OK, answer, plain, tenslice_error, tenslice_status};
 use super::tensor::tenslice_tensor;
 use crate::types::float;
 
-/// Reads `count` numbers of a dense tensor, or of one in quantized blocks, to `out`, from number `first` on. Booleans
-/// become 0 and 1. Integers of 32 and 64 bits and doubles are rounded to the nearest float, ties to even; a double
-/// beyond its range becomes infinite. Constant cost per element, wherever they are.
+/// Reads `count` numbers of a dense or quantized tensor to `out`, from number `first` on. Booleans become 0 and 1.
+/// Integers of 32 and 64 bits and doubles are rounded to the nearest float, ties to even; a double beyond the range of
+/// a float becomes infinite. Constant cost per element, wherever it is.
 ///
-/// In a library with GGUF it brings the code and the tables of all types of blocks; tenslice_q4_0_to_f32 and its
-/// siblings bring those of one.
+/// In a library with GGUF, this function links the code and tables of all block types; tenslice_q4_0_to_f32 and similar
+/// functions link those of one type.
 ///
-/// Errors: NO_SUCH_ELEMENT where there are not as many; WRONG_TYPE for complex numbers, several lanes and 128 bits;
-/// NOT_DENSE, ENCODED: tenslice_tensor_read_f32_into reads those; FOREIGN_ENDIAN for quantized blocks of a big-endian
-/// file, whose contents no specification defines; NOT_IN_MEMORY.
+/// Errors: NO_SUCH_ELEMENT if the range extends past the last number; WRONG_TYPE for complex numbers, several lanes and
+/// 128 bits; NOT_DENSE, ENCODED: use tenslice_tensor_read_f32_into instead; FOREIGN_ENDIAN for quantized blocks of a
+/// big-endian file, whose contents no specification defines; NOT_IN_MEMORY.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_tensor_read_f32(
     tensor: Handle<tenslice_tensor>,
@@ -33,8 +33,8 @@ pub extern "C" fn tenslice_tensor_read_f32(
     })
 }
 
-/// Sets `length` to how much scratch memory tenslice_tensor_read_f32_into needs: 0 for dense data that is stored raw
-/// and for quantized blocks. UINT64_MAX where the file does not state it.
+/// Sets `length` to the number of bytes of scratch memory that tenslice_tensor_read_f32_into needs: 0 for dense data
+/// and quantized blocks that are stored raw. UINT64_MAX if the file does not state it.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_tensor_f32_scratch(tensor: Handle<tenslice_tensor>, length: Out<u64>) -> tenslice_status {
     plain(|| {
@@ -44,12 +44,12 @@ pub extern "C" fn tenslice_tensor_f32_scratch(tensor: Handle<tenslice_tensor>, l
     })
 }
 
-/// Reads a whole tensor as numbers to `out`, whatever its layout and encoding, converted as by
-/// tenslice_tensor_read_f32: one for each element, in the order in which tenslice_tensor_read_into writes them.
-/// `capacity` and `count` (may be NULL) are numbers of elements. Scratch memory: tenslice_tensor_f32_scratch. The cost
-/// is that of tenslice_tensor_read_into, and linear in the elements.
+/// Reads a whole tensor of any layout and encoding as floats to `out`, converted as by tenslice_tensor_read_f32, in the
+/// order in which tenslice_tensor_read_into writes the elements. `capacity` and `count` (may be NULL) are numbers of
+/// elements, not bytes. Scratch memory: tenslice_tensor_f32_scratch. The cost is that of tenslice_tensor_read_into, and
+/// linear in the elements.
 ///
-/// Errors: TOO_SMALL, OUT_OF_SCRATCH; those of tenslice_tensor_read_f32 and of tenslice_tensor_read_into.
+/// Errors: TOO_SMALL, OUT_OF_SCRATCH; the errors of tenslice_tensor_read_f32 and tenslice_tensor_read_into.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_tensor_read_f32_into(
     tensor: Handle<tenslice_tensor>,
@@ -75,61 +75,63 @@ pub extern "C" fn tenslice_tensor_read_f32_into(
     })
 }
 
-/// Returns the value of an IEEE binary16. Exact, as the ones below.
+/// Returns the exact value of an IEEE binary16.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_f16_to_f32(bits: u16) -> f32 {
     float::f16_to_f32(bits)
 }
 
-/// Returns the value of a bfloat16.
+/// Returns the exact value of a bfloat16.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_bf16_to_f32(bits: u16) -> f32 {
     float::bf16_to_f32(bits)
 }
 
-/// Returns the value of an 8-bit float with 4 exponent and 3 mantissa bits, NaN but no infinities.
+/// Returns the exact value of an 8-bit float with 4 exponent and 3 mantissa bits, NaN but no infinities.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_f8_e4m3fn_to_f32(bits: u8) -> f32 {
     float::f8_e4m3fn_to_f32(bits)
 }
 
-/// Returns the value of an 8-bit float with 5 exponent and 2 mantissa bits, NaN and infinities.
+/// Returns the exact value of an 8-bit float with 5 exponent and 2 mantissa bits, NaN and infinities.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_f8_e5m2_to_f32(bits: u8) -> f32 {
     float::f8_e5m2_to_f32(bits)
 }
 
-/// Returns the value of an 8-bit float with 4 exponent and 3 mantissa bits, one NaN, no infinities, no negative zero.
+/// Returns the exact value of an 8-bit float with 4 exponent and 3 mantissa bits, one NaN, no infinities and no
+/// negative zero.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_f8_e4m3fnuz_to_f32(bits: u8) -> f32 {
     float::f8_e4m3fnuz_to_f32(bits)
 }
 
-/// Returns the value of an 8-bit float with 5 exponent and 2 mantissa bits, one NaN, no infinities, no negative zero.
+/// Returns the exact value of an 8-bit float with 5 exponent and 2 mantissa bits, one NaN, no infinities and no
+/// negative zero.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_f8_e5m2fnuz_to_f32(bits: u8) -> f32 {
     float::f8_e5m2fnuz_to_f32(bits)
 }
 
-/// Returns the value of a power of two in 8 bits, 2^(bits - 127); 255 is NaN.
+/// Returns the exact value of a power of two in 8 bits, 2^(bits - 127); 255 is NaN.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_f8_e8m0_to_f32(bits: u8) -> f32 {
     float::f8_e8m0_to_f32(bits)
 }
 
-/// Returns the value of a 4-bit float with 2 exponent bits and 1 mantissa bit, in the low 4 bits.
+/// Returns the exact value of a 4-bit float with 2 exponent bits and 1 mantissa bit, in the low 4 bits.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_f4_e2m1_to_f32(bits: u8) -> f32 {
     float::f4_e2m1_to_f32(bits)
 }
 
-/// Returns the value of a 6-bit float with 2 exponent and 3 mantissa bits, in the low 6 bits.
+/// Returns the exact value of a 6-bit float with 2 exponent and 3 mantissa bits, in the low 6 bits.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_f6_e2m3_to_f32(bits: u8) -> f32 {
     float::f6_e2m3_to_f32(bits)
 }
 
-/// Returns the value of a 6-bit float with 3 exponent and 2 mantissa bits, in the low 6 bits.
+/// Returns the exact value of a 6-bit float with 3 exponent and 2 mantissa bits, in the low 6 bits.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_f6_e3m2_to_f32(bits: u8) -> f32 {
     float::f6_e3m2_to_f32(bits)

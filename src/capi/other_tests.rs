@@ -1,4 +1,4 @@
-//! The functions that `tests` does not call, so that Miri sees every one (`tests/structure.rs`).
+//! Tests for the functions that `tests` does not call, so that Miri runs every function (`tests/structure.rs`).
 
 use super::super::npy::*;
 use super::super::npz::*;
@@ -6,7 +6,7 @@ use super::super::ztensor2::*;
 use super::*;
 
 /// # Safety
-/// A C string that stays.
+/// `text` is a C string that stays in place.
 unsafe fn c_text(text: *const c_char) -> &'static str {
     // SAFETY: guaranteed by the caller.
     unsafe { core::ffi::CStr::from_ptr(text) }.to_str().unwrap()
@@ -14,7 +14,7 @@ unsafe fn c_text(text: *const c_char) -> &'static str {
 
 #[test]
 fn names_and_versions() {
-    // SAFETY: the library's own strings.
+    // SAFETY: these are strings of the library.
     unsafe {
         assert_eq!((tenslice_abi_version(), c_text(tenslice_version())), (1, env!("CARGO_PKG_VERSION")));
         assert_eq!((c_text(tenslice_status_name(0)), c_text(tenslice_status_text(-1))), ("Ok", "?"));
@@ -33,14 +33,14 @@ fn single_numbers() {
     assert_eq!((tenslice_f6_e2m3_to_f32(0x0c), tenslice_f6_e3m2_to_f32(0x0e)), (1.5, 1.5));
 }
 
-/// One block of zeros of each type, of which the last number is asked for; then one number more than there is.
+/// Reads the last number of one zero block of each type, then one number past the end.
 #[test]
 fn blocks_of_every_type() {
     macro_rules! zeros {
         ($($function:ident: $elements:literal in $bytes:literal),* $(,)?) => { $(
             let (block, mut number) = ([0_u8; $bytes].to_vec(), MaybeUninit::<[f32; 2]>::uninit());
             let (at, out) = (block.as_ptr().cast(), number.as_mut_ptr().cast());
-            // SAFETY: the calls get what the header asks for.
+            // SAFETY: the arguments are as the header requires.
             unsafe {
                 ok!($function(at, $bytes, $elements - 1, out, 1));
                 assert!(out.read().is_finite(), stringify!($function));
@@ -63,7 +63,7 @@ fn blocks_of_every_type() {
 
 #[test]
 fn arrays_of_numpy() {
-    // SAFETY: the calls get what the header asks for.
+    // SAFETY: the arguments are as the header requires.
     unsafe {
         places!(file: tenslice_file, cursor: tenslice_cursor, descr: tenslice_str);
         infos!(entry: tenslice_npz_entry);
@@ -78,7 +78,7 @@ fn arrays_of_numpy() {
 
 #[test]
 fn verifying_and_ranges() {
-    // SAFETY: the calls get what the header asks for.
+    // SAFETY: the arguments are as the header requires.
     unsafe {
         places!(file: tenslice_file, tensor: tenslice_tensor, part: tenslice_component, error: tenslice_error);
         places!(length: u64, caps: u32, dst: [u8; 16], scratch: [u8; 64]);
@@ -109,7 +109,7 @@ fn verifying_and_ranges() {
 #[test]
 fn numbers_that_are_not_aligned() {
     let mut moved = Vec::<u64>::with_capacity(8);
-    // SAFETY: the calls get what the header asks for.
+    // SAFETY: the arguments are as the header requires.
     unsafe {
         places!(file: tenslice_file, tensor: tenslice_tensor, part: tenslice_component, error: tenslice_error);
         places!(data: tenslice_bytes);
@@ -129,7 +129,7 @@ fn numbers_that_are_not_aligned() {
 #[test]
 fn components_in_shards() {
     let (bytes, other) = (fixture!("v2/shards.zt"), fixture!("v2/shards-base.zt"));
-    // SAFETY: the calls get what the header asks for.
+    // SAFETY: the arguments are as the header requires.
     unsafe {
         places!(file: tenslice_file, cursor: tenslice_cursor, tensor: tenslice_tensor, part: tenslice_component);
         places!(name: tenslice_str, is_verified: u32, data: tenslice_bytes, error: tenslice_error);
@@ -155,7 +155,7 @@ fn components_in_shards() {
 
 #[test]
 fn structs_are_written_to_their_end() {
-    // SAFETY: the calls get what the header asks for.
+    // SAFETY: the arguments are as the header requires.
     unsafe {
         places!(file: tenslice_file, layer: tenslice_b2nd_metalayer);
         layer.write_bytes(0xff, 1);
@@ -171,13 +171,13 @@ fn structs_are_written_to_their_end() {
     }
 }
 
-/// One after the other, with nothing in between.
+/// Two values in memory with no gap between them.
 #[repr(C)]
 struct Beside<A, B>(A, B);
 
 #[test]
 fn memory_right_behind_a_handle_or_a_result() {
-    // SAFETY: the calls get what the header asks for.
+    // SAFETY: the arguments are as the header requires.
     unsafe {
         places!(file: tenslice_file, tensor: tenslice_tensor, train: tenslice_train, error: tenslice_error);
         places!(sparse: Beside<tenslice_sparse, [u64; 3]>, value: Beside<tenslice_bytes, [u64; 3]>);
@@ -215,7 +215,7 @@ unsafe extern "C" fn decode_with(
     capacity: usize,
     length: *mut usize,
 ) -> tenslice_status {
-    // SAFETY: as the header promises.
+    // SAFETY: the library passes what the header promises.
     unsafe {
         user.cast::<tenslice_bytes>().write(tenslice_bytes { data: dictionary.cast(), length: dictionary_length });
         dst.cast::<u8>().write_bytes(2, capacity);
@@ -224,11 +224,11 @@ unsafe extern "C" fn decode_with(
     OK
 }
 
-/// The dictionary of a chunk of Blosc2 is that of the file, in place.
+/// The dictionary of a Blosc2 chunk is passed in place, as bytes of the file.
 #[test]
 fn dictionaries() {
     let bytes = fixture!("b2nd/good/dict_zstd_shuffle_0.b2nd");
-    // SAFETY: the calls get what the header asks for.
+    // SAFETY: the arguments are as the header requires.
     unsafe {
         places!(file: tenslice_file, error: tenslice_error, given: tenslice_bytes, length: u64);
         places!(dst: [u8; 4], scratch: [u8; 8192]);
@@ -249,7 +249,7 @@ fn dictionaries() {
 
 #[test]
 fn metalayers_work_and_lists() {
-    // SAFETY: the calls get what the header asks for.
+    // SAFETY: the arguments are as the header requires.
     unsafe {
         places!(file: tenslice_file, cursor: tenslice_cursor, items: tenslice_cursor, error: tenslice_error);
         places!(length: u64, offset: u64, dst: [u8; 1024], scratch: [u8; 1024]);
@@ -272,7 +272,7 @@ fn metalayers_work_and_lists() {
 #[test]
 fn tensors_that_cannot_be_read() {
     let bytes = fixture!("gguf/quirks/type_31_removed.gguf");
-    // SAFETY: the calls get what the header asks for.
+    // SAFETY: the arguments are as the header requires.
     unsafe {
         places!(file: tenslice_file, tensor: tenslice_tensor, error: tenslice_error, data: tenslice_bytes);
         open(bytes, file);

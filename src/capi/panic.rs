@@ -1,5 +1,5 @@
-//! The panic handler that a C library needs to link. It is unreachable, as `make no-panic` proves for libraries
-//! without `zstd`, whose decoder panics when it is out of memory.
+//! The panic handler that a C library needs to link. `make no-panic` proves that it is unreachable in libraries without
+//! `zstd`, whose decoder panics if it runs out of memory.
 
 #[panic_handler]
 fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
@@ -8,7 +8,7 @@ fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
         unsafe extern "C" {
             fn TENSLICE_PANIC_PATH_REMAINS() -> !;
         }
-        // SAFETY: never called. The function is defined nowhere, so a program in which this is reachable does not
+        // SAFETY: never called. The function is defined nowhere, so a program in which the call is reachable does not
         // link.
         unsafe { TENSLICE_PANIC_PATH_REMAINS() }
     }

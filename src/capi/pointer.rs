@@ -1,20 +1,22 @@
 //! The arguments that C passes, and every check that can be made of a pointer. All unsafe code of the C ABI is here,
-//! except for the panic handler and the allocator.
+//! except the panic handler and the allocator.
 //!
-//! The exported functions take the types below as their arguments. Each is `repr(transparent)` over a pointer or a
-//! length, so that C's prototypes have exactly these, and `xtask` writes them so into the header. The fields are
-//! private: only a call from C creates such a value (and the tests, through an unsafe function). Hence the methods
-//! may rely on what the header requires of the argument, and are safe to call: a function between C and this file can
-//! only reject a pointer or use it as checked.
+//! The exported functions take the types below as their arguments. Each type is `repr(transparent)` over a pointer or a
+//! length, so the C prototypes have exactly these pointers and lengths, and `xtask` writes them into the header. The
+//! fields are private: only a call from C creates such a value (and the tests, through an unsafe function). Hence the
+//! methods may rely on what the header requires of the argument, and are safe to call: a function between C and this
+//! file can only reject a pointer or use it after the check.
 //!
-//! - The lifetime is that of the call, during which C leaves alone what it passes. The functions are generic over it,
-//!   so they cannot keep a reference. `'static` is used where the header requires more: bytes that stay for as long
-//!   as anything made from them is used. What is made from them outlives the call only inside handles.
-//! - Each kind of memory has its own type of length, so that no pointer is combined with the length of another.
-//! - Which kinds of handles hold which types is listed once, and a function can neither read nor write another pair.
+//! - The lifetime of an argument is that of the call, during which C must not touch what it passes. The functions are
+//!   generic over the lifetime, so they cannot keep a reference. `'static` is used if the header requires more: bytes
+//!   that stay in place while anything made from them is used. What is made from these bytes outlives the call only
+//!   inside handles.
+//! - Each kind of memory has its own type of length, so no pointer is combined with the length of another.
+//! - The pairs of a handle type and a type that it may hold are listed once, and a function cannot read or write
+//!   another pair.
 //!
-//! One thing the types leave to the functions: where C may pass the same handle for an input and an output, as to
-//! `tenslice_component_with_bytes`, the input must have been read when the output is written.
+//! The types cannot check one rule: if C may pass the same handle as input and output, as to
+//! `tenslice_component_with_bytes`, the function must have read the input before it writes the output.
 
 use core::ffi::{c_char, c_void};
 use core::marker::PhantomData;
@@ -37,89 +39,88 @@ use crate::error::{ErrorKind, Result};
 use crate::types::Encoding;
 use crate::{Attributes, Component, Components, File, Index, Source, Tensor, Tensors};
 
-/// A handle that is read.
+/// A handle that the call reads.
 #[repr(transparent)]
 pub struct Handle<'a, H>(*const H, PhantomData<&'a H>);
 
-/// A handle that is changed.
+/// A handle that the call changes.
 #[repr(transparent)]
 pub struct HandleMut<'a, H>(*mut H, PhantomData<&'a mut H>);
 
-/// A struct or number that is read.
+/// A struct or number that the call reads.
 #[repr(transparent)]
 pub struct In<'a, T>(*const T, PhantomData<&'a T>);
 
-/// Like [`In`], or NULL.
+/// A struct or number that the call reads; may be NULL.
 #[repr(transparent)]
 pub struct OptionalIn<'a, T>(*const T, PhantomData<&'a T>);
 
-/// A struct that begins with its size and that an earlier call has filled.
+/// A struct that begins with its size and was filled by an earlier call.
 #[repr(transparent)]
 pub struct InfoIn<'a, T>(*const T, PhantomData<&'a T>);
 
-/// A struct, number or handle that is written.
+/// A struct, number or handle that the call writes.
 #[repr(transparent)]
 pub struct Out<'a, T>(*mut T, PhantomData<&'a mut T>);
 
-/// Like [`Out`], or NULL.
+/// A struct, number or handle that the call writes; may be NULL.
 #[repr(transparent)]
 pub struct OptionalOut<'a, T>(*mut T, PhantomData<&'a mut T>);
 
-/// A struct that begins with its size, which the caller has set, and that is written; `repr(C)`.
+/// A `repr(C)` struct that the call writes. It begins with its size, which the caller has set.
 #[repr(transparent)]
 pub struct InfoOut<'a, T>(*mut T, PhantomData<&'a mut T>);
 
-/// Two doubles that are written: the parts of a complex number.
+/// Two doubles that the call writes: the parts of a complex number.
 #[repr(transparent)]
 pub struct ComplexOut<'a>(*mut f64, PhantomData<&'a mut f64>);
 
-/// A pointer to bytes or numbers that are read: as many as the [`Length`] of the same call states.
+/// A pointer to bytes or numbers that the call reads. Their number is the [`Length`] of the same call.
 #[repr(transparent)]
 pub struct Array<'a, E>(*const E, PhantomData<&'a E>);
 
-/// How many bytes or numbers an [`Array`] has.
+/// The number of bytes or numbers in an [`Array`].
 #[repr(transparent)]
 #[derive(Clone, Copy)]
 pub struct Length<'a>(usize, PhantomData<&'a ()>);
 
-/// A pointer to bytes or numbers that are written, the result of the call: as many as the [`Capacity`] of the same
-/// call.
+/// A pointer to bytes or numbers that the call writes as its result. Their number is the [`Capacity`] of the same call.
 #[repr(transparent)]
 pub struct Buffer<'a, E>(*mut E, PhantomData<&'a mut E>);
 
-/// How many bytes or numbers a [`Buffer`] has.
+/// The number of bytes or numbers in a [`Buffer`].
 #[repr(transparent)]
 #[derive(Clone, Copy)]
 pub struct Capacity<'a>(usize, PhantomData<&'a ()>);
 
-/// A pointer to scratch memory: as many bytes or numbers as the [`ScratchLength`] of the same call states.
+/// A pointer to scratch memory. Its number of bytes or numbers is the [`ScratchLength`] of the same call.
 #[repr(transparent)]
 pub struct Scratch<'a, E>(*mut E, PhantomData<&'a mut E>);
 
-/// How many bytes or numbers a [`Scratch`] has.
+/// The number of bytes or numbers in a [`Scratch`].
 #[repr(transparent)]
 #[derive(Clone, Copy)]
 pub struct ScratchLength<'a>(usize, PhantomData<&'a ()>);
 
-/// The length of a string that a NUL closes: TENSLICE_NUL. No string is as long.
+/// TENSLICE_NUL: the length of a string that ends before its NUL. No real string has this length.
 const NUL_CLOSES: usize = usize::MAX;
 
-/// The rank of a shape that may be any: TENSLICE_ANY_SHAPE. No shape has as many dimensions.
+/// TENSLICE_ANY_SHAPE: the rank that stands for any shape. No real shape has as many dimensions.
 const ANY_SHAPE: usize = usize::MAX;
 
 /// The integer at the start of every handle, which identifies what the handle holds.
 type Tag = u64;
 
-/// States that a handle of this type may hold a `T`.
+/// States that a handle of type `Self` may hold a `T`.
 ///
 /// # Safety
 /// No other type has the same letters.
 pub(super) unsafe trait Holds<T: 'static> {
-    /// The letters in the tag of such a handle.
+    /// The letters in the tag of a handle that holds a `T`.
     const KIND: u32;
 }
 
-/// Returns the tag of a kind: `tsl`, the number of the layout, and the kind's letters.
+/// Returns the tag of a kind: `tsl`, the version of the handle layout, and the letters of the kind.
 const fn tag(kind: u32) -> Tag {
     let [a, b, c, d] = kind.to_be_bytes();
     Tag::from_be_bytes([b't', b's', b'l', b'1', a, b, c, d])
@@ -127,7 +128,7 @@ const fn tag(kind: u32) -> Tag {
 
 macro_rules! held {
     ($($handle:ty: $ty:ty = $kind:literal;)*) => { $(
-        // SAFETY: each type has letters of its own in the lists below.
+        // SAFETY: each type in the lists below has its own letters.
         unsafe impl Holds<$ty> for $handle { const KIND: u32 = u32::from_be_bytes(*$kind); }
     )* };
 }
@@ -176,7 +177,7 @@ held! {
     super::blz::tenslice_train: crate::blz::Train<'static> = b"TRAN";
 }
 
-/// The layout of a handle: the tag, then what it holds.
+/// The memory layout of a handle: the tag, then what the handle holds.
 #[repr(C)]
 struct Slot<T> {
     tag: Tag,
@@ -204,11 +205,11 @@ impl<'a, H> Handle<'a, H> {
         H: Holds<T>,
     {
         const { fits::<H, T>() };
-        // SAFETY: apart from NULL and misaligned pointers, which are checked, the header requires a handle that is
-        // zeroed or was last written by this library. Every handle begins with a tag.
+        // SAFETY: NULL and misaligned pointers are rejected. The header requires that any other pointer is to a handle
+        // that is zeroed or was last written by this library, and every handle begins with a tag.
         if unsafe { is_tagged(self.0.cast(), H::KIND) } {
             // SAFETY: only a handle written by `store` has this tag, followed by a `T`. The header requires that what
-            // it was made from is still there, unmoved and unchanged.
+            // the handle was made from is still in place, unmoved and unchanged.
             Ok(unsafe { &(*self.0.cast::<Slot<T>>()).held })
         } else {
             Err(ApiError::new(ErrorKind::InvalidHandle))
@@ -229,14 +230,14 @@ impl<'a, H> HandleMut<'a, H> {
         Handle(self.0, PhantomData).get()
     }
 
-    /// Returns what the handle holds, to be changed.
+    /// Returns what the handle holds, for changing it.
     pub(super) fn get_mut<T: 'static>(self) -> FfiResult<&'a mut T>
     where
         H: Holds<T>,
     {
         Handle(self.0, PhantomData).get()?;
-        // SAFETY: `get` found the tag, so a `T` follows it. The header requires that nobody else uses the handle
-        // meanwhile, and the call has no other path to it: this one is consumed.
+        // SAFETY: `get` found the tag, so a `T` follows it. The header requires that nobody else uses the handle during
+        // the call. The call has no other path to the handle, since `self` is consumed.
         Ok(unsafe { &mut (*self.0.cast::<Slot<T>>()).held })
     }
 
@@ -245,19 +246,20 @@ impl<'a, H> HandleMut<'a, H> {
     }
 }
 
-/// Returns whether a handle holds what `kind` identifies.
+/// Returns whether a handle has the tag of `kind`.
 ///
 /// # Safety
-/// A pointer that is neither NULL nor misaligned points to a tag.
+/// If the pointer is neither NULL nor misaligned, it points to a tag.
 #[inline(never)]
 unsafe fn is_tagged(handle: *const Tag, kind: u32) -> bool {
-    // SAFETY: the tag is a plain number, and is read only where the pointer allows it.
+    // SAFETY: the tag is a plain number, and is read only if the pointer is usable.
     usable(handle) && unsafe { handle.read() } == tag(kind)
 }
 
 impl<T: Copy> In<'_, T> {
     pub(super) fn read(&self) -> FfiResult<T> {
-        // SAFETY: apart from NULL and misaligned pointers, which are checked, the header requires a readable `T`.
+        // SAFETY: NULL and misaligned pointers are rejected. The header requires that any other pointer is to a
+        // readable `T`.
         if usable(self.0) { Ok(unsafe { self.0.read() }) } else { Err(INVALID_ARGUMENT) }
     }
 
@@ -270,7 +272,7 @@ impl<'a> InfoIn<'a, tenslice_value> {
     /// Returns the handle inside a value.
     pub(super) fn items(&self) -> FfiResult<Handle<'a, tenslice_items>> {
         let _ = InfoOut(self.0.cast_mut(), PhantomData).writable()?; // neither NULL nor misaligned, and complete
-        // SAFETY: the header requires a readable value, and `writable` found that it is large enough.
+        // SAFETY: the header requires a readable value, and `writable` found that the value is large enough.
         Ok(Handle(unsafe { &raw const (*self.0).items }, PhantomData))
     }
 }
@@ -293,7 +295,8 @@ impl<'a, T> Out<'a, T> {
 }
 
 impl<'a, H> Out<'a, H> {
-    /// Wraps a variable of the library's own for a function that C calls, too: to be written, then to be read.
+    /// Wraps a variable of the library for an exported function that the library calls itself: first the output, then
+    /// the input that reads it.
     pub(super) fn inside(variable: &'a mut MaybeUninit<H>) -> (Self, Handle<'a, H>) {
         *variable = MaybeUninit::zeroed(); // no tag
         let place = variable.as_mut_ptr();
@@ -302,12 +305,12 @@ impl<'a, H> Out<'a, H> {
 }
 
 impl<'a, T> OptionalOut<'a, T> {
-    /// Returns this argument, for another function that C calls, too.
+    /// Returns this argument again, for another exported function.
     pub(super) fn again(&self) -> Self {
         Self(self.0, PhantomData)
     }
 
-    /// Returns the destination; `None` for NULL.
+    /// Returns the destination; `None` if the pointer is NULL.
     pub(super) fn writable(&self) -> FfiResult<Option<Writable<'a, T>>> {
         if self.0.is_null() { Ok(None) } else { Out(self.0, PhantomData).writable().map(Some) }
     }
@@ -328,7 +331,7 @@ impl<'a> ComplexOut<'a> {
 }
 
 impl<'a> Writable<'a, tenslice_items> {
-    /// Wraps a variable of the library's own, which becomes part of an output.
+    /// Wraps a variable of the library that becomes part of an output.
     pub(super) fn inside(value: &'a mut tenslice_value) -> Self {
         Self(NonNull::from(&mut value.items), PhantomData)
     }
@@ -348,13 +351,13 @@ impl<H> Writable<'_, H> {
     {
         const { fits::<H, T>() };
         let slot = self.0.cast::<Slot<T>>().as_ptr();
-        // SAFETY: as for `set`; the contents fit into the handle, as checked above.
+        // SAFETY: as for `set`; the contents fit into the handle, as asserted above.
         unsafe {
             put(slot.cast(), H::KIND, (&raw mut (*slot).held).cast(), ptr::from_ref(value).cast(), size_of::<T>())
         }
     }
 
-    /// Like [`store`](Self::store), for a result: nothing is written for an error.
+    /// Stores a result as [`store`](Self::store) does; for an error, writes nothing.
     pub(super) fn store_found<T: 'static>(self, details: Details<'_>, found: &Result<T>) -> FfiResult<()>
     where
         H: Holds<T>,
@@ -369,11 +372,11 @@ impl<H> Writable<'_, H> {
     }
 }
 
-/// Writes a handle: its tag and its contents. By address, so that the result of a call is copied only once, and by
-/// the same few instructions for every kind.
+/// Writes a handle: its tag and its contents. The contents are passed by address, so the result of a call is copied
+/// only once, by the same few instructions for every kind.
 ///
 /// # Safety
-/// `tag_at` and the `size` bytes at `to` are writable, the `size` bytes at `from` are readable and do not overlap
+/// `tag_at` and the `size` bytes at `to` are writable, and the `size` bytes at `from` are readable and do not overlap
 /// them.
 #[inline(never)]
 unsafe fn put(tag_at: *mut Tag, kind: u32, to: *mut u8, from: *const u8, size: usize) {
@@ -384,17 +387,17 @@ unsafe fn put(tag_at: *mut Tag, kind: u32, to: *mut u8, from: *const u8, size: u
     }
 }
 
-/// The destination of an info struct: it begins with its size in the caller's header, which has been checked.
+/// The destination of an info struct. The struct begins with its size in the caller's header, which has been checked.
 pub(super) struct WritableInfo<'a, T>(NonNull<T>, PhantomData<&'a mut T>);
 
 impl<'a, T> InfoOut<'a, T> {
-    /// Returns the destination. The size must be at least that of the first version of the struct, so that nothing is
-    /// filled by half.
+    /// Returns the destination. Rejects a size below that of the first version of the struct, so that no struct is
+    /// filled in part.
     pub(super) fn writable(&self) -> FfiResult<WritableInfo<'a, T>> {
         let place = Out(self.0, PhantomData).writable()?.0;
         // SAFETY: the header requires a struct that begins with its size, and the pointer has been checked.
         let claimed = unsafe { place.cast::<u32>().read() };
-        // The first version's size is the current one: no struct has grown yet.
+        // The size of the first version is the current size: no struct has grown yet.
         if usize::try_from(claimed).is_ok_and(|claimed| claimed >= size_of::<T>()) {
             Ok(WritableInfo(place, PhantomData))
         } else {
@@ -402,7 +405,8 @@ impl<'a, T> InfoOut<'a, T> {
         }
     }
 
-    /// Like [`writable`](Self::writable), where the header allows NULL: `None` for it.
+    /// Returns the destination as [`writable`](Self::writable) does; `None` if the pointer is NULL, which the header
+    /// allows.
     pub(super) fn writable_or_null(&self) -> FfiResult<Option<WritableInfo<'a, T>>> {
         if self.0.is_null() { Ok(None) } else { self.writable().map(Some) }
     }
@@ -413,28 +417,28 @@ impl<'a, T> InfoOut<'a, T> {
 }
 
 impl<T> WritableInfo<'_, T> {
-    /// Writes everything but the size, which stays the caller's.
+    /// Writes everything except the size, which the caller has set.
     pub(super) fn fill(self, value: T) {
-        const { assert!(align_of::<T>() >= align_of::<u32>()) }; // so its size is a multiple of 4
+        const { assert!(align_of::<T>() >= align_of::<u32>()) }; // so the size is a multiple of 4
         let from = ptr::from_ref(&value).cast::<u32>();
         let words = size_of::<T>().wrapping_shr(size_of::<u32>().trailing_zeros());
-        // SAFETY: `writable` found that the caller's struct is no smaller than ours. In whole words, as both are
-        // aligned.
+        // SAFETY: `writable` found that the caller's struct is no smaller than ours. Copies whole words, since both
+        // structs are aligned.
         unsafe {
             ptr::copy_nonoverlapping(from.add(1), self.0.as_ptr().cast::<u32>().add(1), words.wrapping_sub(1));
         }
     }
 }
 
-/// The element types of C's arrays, and the Rust types for them.
+/// An element type of C's arrays, and the Rust type for it.
 ///
 /// # Safety
-/// `Number` has the size and alignment of the C type, and any bit pattern is a valid one.
+/// `Number` has the size and alignment of the C type, and any bit pattern is a valid `Number`.
 pub(super) unsafe trait Plain {
     type Number;
 }
 
-// SAFETY: what C calls void are bytes here, and its chars are.
+// SAFETY: void and char of C are bytes here.
 unsafe impl Plain for c_void {
     type Number = u8;
 }
@@ -460,11 +464,12 @@ unsafe impl Plain for u64 {
 }
 
 impl<'a, E: Plain> Array<'a, E> {
-    /// Returns the `length` numbers. NULL is accepted only where `length` is 0.
+    /// Returns the `length` numbers. Accepts NULL only if `length` is 0.
     pub(super) fn with_length(&self, Length(length, _): Length<'_>) -> FfiResult<&'a [E::Number]> {
         let first = range(self.0.cast(), length, size_of::<E::Number>(), align_of::<E::Number>());
         let first = first.ok_or(INVALID_ARGUMENT)?;
-        // SAFETY: not NULL, aligned, no longer than memory. The header requires that many, to stay for `'a`.
+        // SAFETY: not NULL, aligned, and no longer than memory. The header requires that many numbers, in place for
+        // `'a`.
         Ok(unsafe { NonNull::slice_from_raw_parts(first.cast(), length).as_ref() })
     }
 
@@ -474,22 +479,23 @@ impl<'a, E: Plain> Array<'a, E> {
 }
 
 impl<'a> Array<'a, u64> {
-    /// Returns the `rank` lengths of a shape; `None` with TENSLICE_ANY_SHAPE.
+    /// Returns the `rank` lengths of a shape; `None` for TENSLICE_ANY_SHAPE.
     pub(super) fn unless_any(&self, rank: Length<'_>) -> FfiResult<Option<&'a [u64]>> {
         if rank.0 == ANY_SHAPE { Ok(None) } else { self.with_length(rank).map(Some) }
     }
 }
 
 impl<'a> Array<'a, c_char> {
-    /// Returns the bytes of a string of the caller's: `length` of them or, with TENSLICE_NUL, those before its NUL.
-    #[inline(always)] // a program for a chip calls few functions that take a string
+    /// Returns the bytes of a string that the caller passes: `length` bytes or, with TENSLICE_NUL, those before its
+    /// NUL.
+    #[inline(always)] // programs for a chip call few functions that take a string
     pub(super) fn text(&self, length: Length<'_>) -> FfiResult<&'a [u8]> {
         let mut count = length.0;
         if count == NUL_CLOSES {
             let first = NonNull::new(self.0.cast_mut()).ok_or(INVALID_ARGUMENT)?;
             count = 0;
-            // SAFETY: not NULL. The header requires that a NUL closes the string: up to it there are bytes. Counted here,
-            // since the C library's `strlen` takes more flash than this.
+            // SAFETY: not NULL. The header requires that a NUL ends the string, so there are bytes up to it. They are
+            // counted here, since `strlen` of the C library takes more flash.
             while unsafe { first.add(count).read_volatile() } != 0 {
                 count = count.wrapping_add(1);
             }
@@ -499,7 +505,7 @@ impl<'a> Array<'a, c_char> {
 }
 
 impl<'a> In<'a, tenslice_str> {
-    /// Returns the string, and the memory that it is in.
+    /// Returns the string, and the memory that holds it.
     pub(super) fn text(&self) -> FfiResult<(Text<'a>, Memory)> {
         let tenslice_str { data, length, is_escaped, .. } = self.read()?;
         let (bytes, length) = (Array(data, PhantomData), Length(length, PhantomData));
@@ -522,37 +528,38 @@ impl<'a> Array<'a, tenslice_file> {
 }
 
 impl<'a> Array<'a, c_void> {
-    /// Returns the `length` bytes, to which a handle is going to refer and which must not overlap that handle.
+    /// Returns the `length` bytes, which a handle is going to refer to. They must not overlap `handle`, the memory of
+    /// that handle.
     pub(super) fn with_length_beside(&self, Length(length, _): Length<'_>, handle: Memory) -> FfiResult<&'a [u8]> {
         let first = range_beside(self.0.cast(), length, handle).ok_or(INVALID_ARGUMENT)?;
-        // SAFETY: not NULL, no longer than memory. The header requires that many, to stay for `'a`.
+        // SAFETY: not NULL, and no longer than memory. The header requires that many bytes, in place for `'a`.
         Ok(unsafe { NonNull::slice_from_raw_parts(first, length).as_ref() })
     }
 }
 
 /// Returns the `count` numbers at `data`, to be written to. They must not overlap `others`: everything else passed to
-/// the call except `error`, which is written when they are no longer used.
+/// the call except `error`, which is written only when the numbers are no longer used.
 ///
 /// # Safety
-/// Unless `count` is absurd, `data` points to that many, and only the call uses them for `'a`.
+/// Unless `count` is absurd, `data` points to `count` numbers, and only this call uses them for `'a`.
 unsafe fn buffer<'a, E: Plain>(data: *mut E, count: usize, others: &[Memory]) -> FfiResult<&'a mut [E::Number]> {
     let first = range_apart(data.cast(), count, size_of::<E::Number>(), align_of::<E::Number>(), others);
     let first = first.ok_or(INVALID_ARGUMENT)?;
-    // SAFETY: not NULL, aligned, no longer than memory, and guaranteed by the caller; the call has no other path to
-    // them.
+    // SAFETY: not NULL, aligned, no longer than memory, and guaranteed by the caller. The call has no other path to the
+    // numbers.
     Ok(unsafe { NonNull::slice_from_raw_parts(first.cast(), count).as_mut() })
 }
 
 impl<'a, E: Plain> Buffer<'a, E> {
-    /// Returns the numbers, which must not overlap `others`: everything else passed to the call except `error`. NULL
-    /// is accepted only where there are none.
+    /// Returns the numbers. They must not overlap `others`: everything else passed to the call except `error`. Accepts
+    /// NULL only if the capacity is 0.
     pub(super) fn with_capacity(
         self,
         Capacity(capacity, _): Capacity<'_>,
         others: &[Memory],
     ) -> FfiResult<&'a mut [E::Number]> {
-        // SAFETY: the header requires that many to be writable, and to share no byte with anything else. This path to
-        // them is consumed.
+        // SAFETY: the header requires that the numbers are writable and share no byte with anything else. `self`, the
+        // only path to them, is consumed.
         unsafe { buffer(self.0, capacity, others) }
     }
 }
@@ -563,7 +570,7 @@ impl<'a, E: Plain> Scratch<'a, E> {
         memory(self.0, length)
     }
 
-    /// Like [`Buffer::with_capacity`].
+    /// Returns the scratch memory, on the same conditions as [`Buffer::with_capacity`].
     pub(super) fn with_length(
         self,
         ScratchLength(length, _): ScratchLength<'_>,
@@ -574,7 +581,7 @@ impl<'a, E: Plain> Scratch<'a, E> {
     }
 }
 
-/// Returns the buffer for the result of a call and its scratch memory, which must not overlap each other, either.
+/// Returns the buffer for the result of a call and its scratch memory. They must not overlap each other, nor `others`.
 pub(super) fn buffers<'a, E: Plain>(
     (destination, capacity): (Buffer<'a, E>, Capacity<'_>),
     (scratch, length): (Scratch<'a, c_void>, ScratchLength<'_>),
@@ -586,15 +593,16 @@ pub(super) fn buffers<'a, E: Plain>(
     Ok((destination.with_capacity(capacity, others)?, scratch.with_length(length, others)?))
 }
 
-/// A caller-supplied decoder, with the dictionary for the following streams: bytes of the file, which stay in place
-/// during the call.
+/// A decoder that the caller supplies, with the dictionary for the streams to come. The dictionary is bytes of the
+/// file, which stay in place during the call.
 pub(super) struct CallersDecoder {
     functions: tenslice_decoder,
     dictionary: *const [u8],
 }
 
 impl OptionalIn<'_, tenslice_decoder> {
-    /// Returns the decoder; `None` for NULL. A copy, since the function may change its struct while it runs.
+    /// Returns the decoder; `None` if the pointer is NULL. Returns a copy, since the caller's function may change its
+    /// struct while it runs.
     pub(super) fn read(&self) -> FfiResult<Option<CallersDecoder>> {
         if self.0.is_null() {
             return Ok(None);
@@ -611,7 +619,7 @@ impl OptionalIn<'_, tenslice_decoder> {
 }
 
 impl CallersDecoder {
-    /// Calls the caller's function; returns its status and the number of bytes it reports as written, or `None` where
+    /// Calls the caller's function. Returns its status and the number of bytes that it reports as written, or `None` if
     /// there is no function.
     pub(super) fn decode(
         &self,
@@ -640,7 +648,7 @@ impl CallersDecoder {
         self.dictionary = new;
     }
 
-    /// Like [`decode`](Self::decode), for a stream that was compressed with the dictionary set last.
+    /// Decodes as [`decode`](Self::decode) does, for a stream that was compressed with the dictionary set last.
     pub(super) fn decode_with_dictionary(
         &self,
         encoding: Encoding,
@@ -649,8 +657,8 @@ impl CallersDecoder {
     ) -> Option<(tenslice_status, usize)> {
         let decode = self.functions.decode_with_dictionary?;
         let mut length = 0;
-        // SAFETY: the header requires that the function does what its type states. The dictionary is bytes of the
-        // file, which stay in place during the call.
+        // SAFETY: the header requires that the function does what its type states. The dictionary is bytes of the file,
+        // which stay in place during the call.
         let status = unsafe {
             decode(
                 self.functions.user,
@@ -670,5 +678,5 @@ impl CallersDecoder {
 
 /// Arguments for tests.
 #[cfg(test)]
-#[path = "from_c.rs"] // beside this file, since only files are in this folder
+#[path = "from_c.rs"] // beside this file: xtask expects only files in this folder
 pub(super) mod from_c;

@@ -9,15 +9,16 @@ use super::text::tenslice_str;
 use crate::error::{Error, ErrorKind};
 use crate::safetensors::{Index, IndexEntries};
 
-/// An index of tensors and the files that they are in: model.safetensors.index.json.
+/// An index that maps each tensor of a model to its file: model.safetensors.index.json.
 #[repr(C)]
 pub struct tenslice_safetensors_index {
     opaque: [u64; 16],
 }
 
-/// Opens the index in the `length` bytes at `data`, and checks all of it.
+/// Opens the index in the `length` bytes at `data`, and checks all of it. The bytes must stay in place while `index` or
+/// anything made from it is used.
 ///
-/// Errors: those of the text, with its offset.
+/// Errors: the first rule that the text breaks, with its offset.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_safetensors_index_open(
     index: Out<tenslice_safetensors_index>,
@@ -46,9 +47,9 @@ pub extern "C" fn tenslice_safetensors_index_count(
     })
 }
 
-/// Compares all names exactly, where opening could not without memory because they are unsorted and more than 1024.
-/// `scratch` has `count` elements; as many as there are tensors are always enough. With fewer the names are read once for
-/// each part that fits, at most eight times.
+/// Compares all names exactly. Opening does not do this if the names are unsorted and more than 1024. `scratch` is an
+/// array of `count` elements; the number of tensors is always enough. With fewer, the names are read once for each part
+/// that fits, at most eight times.
 ///
 /// Errors: REPEATED_NAME; OUT_OF_SCRATCH if there are more than eight times as many names as elements.
 #[unsafe(no_mangle)]
@@ -65,7 +66,7 @@ pub extern "C" fn tenslice_safetensors_index_check(
     })
 }
 
-/// Sets `file` to the name of the file that has the tensor of that name. Linear.
+/// Sets `file` to the name of the file that has the tensor named `name`. Linear in the bytes of the index.
 ///
 /// Errors: NOT_FOUND.
 #[unsafe(no_mangle)]
@@ -96,8 +97,8 @@ pub extern "C" fn tenslice_safetensors_index_entries(
     })
 }
 
-/// Reads the names of the next tensor and of its file, in the order of the index; returns TENSLICE_END after the last.
-/// `name` and `file` may be NULL.
+/// Reads the next tensor, in the order of the index: sets `name` to its name and `file` to the name of its file. Either
+/// may be NULL. Returns TENSLICE_END after the last tensor.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_safetensors_index_next(
     cursor: HandleMut<tenslice_cursor>,
@@ -119,11 +120,11 @@ pub extern "C" fn tenslice_safetensors_index_next(
     })
 }
 
-/// Writes to `files` a number for each file, in the alphabetical order of their names, and sets `count` to how many
-/// there are. tenslice_safetensors_index_file returns their names. `capacity` must be at least the number of tensors,
-/// although there are fewer files: they are found by sorting.
+/// Writes one number per file to `files`, in the alphabetical order of the file names, and sets `count` to the number
+/// of files. tenslice_safetensors_index_file returns the name for a number. `capacity` must be at least the number of
+/// tensors, although there are fewer files: they are found by sorting.
 ///
-/// Errors: OUT_OF_SCRATCH where `capacity` is too small.
+/// Errors: OUT_OF_SCRATCH if `capacity` is too small.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_safetensors_index_files(
     index: Handle<tenslice_safetensors_index>,
@@ -140,9 +141,9 @@ pub extern "C" fn tenslice_safetensors_index_files(
     })
 }
 
-/// Sets `name` to the name of the file that has this number: one that tenslice_safetensors_index_files has written.
+/// Sets `name` to the name of file `file`, a number written by tenslice_safetensors_index_files.
 ///
-/// Errors: NOT_FOUND where the index has no such name.
+/// Errors: NOT_FOUND if the index has no file with this number.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_safetensors_index_file(
     index: Handle<tenslice_safetensors_index>,

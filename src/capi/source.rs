@@ -1,4 +1,4 @@
-//! A file of which only some ranges are in memory.
+//! A file that is only partly in memory.
 
 use core::ffi::c_void;
 
@@ -6,15 +6,15 @@ use super::pointer::{Array, HandleMut, Length, Out};
 use super::status::{OK, plain, tenslice_status};
 use crate::Source;
 
-/// A file of which only some ranges are in memory: its length, and the ranges fetched so far (at most
-/// TENSLICE_MAX_SEGMENTS). Nothing may be added while anything opened from it is used: bytes read later go to
-/// tenslice_component_with_bytes, or the file is opened again.
+/// A file that is only partly in memory: its length, and the ranges fetched so far (at most TENSLICE_MAX_SEGMENTS). Do
+/// not add to a source while anything opened from it is used. Instead, pass bytes read later to
+/// tenslice_component_with_bytes, or open the file again.
 #[repr(C)]
 pub struct tenslice_source {
     opaque: [u64; 130],
 }
 
-/// A range of bytes that must be fetched. Always shorter than 4 GiB, and inside the file.
+/// A range of bytes that must be fetched. It is always shorter than 4 GiB and inside the file.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct tenslice_need {
@@ -22,14 +22,14 @@ pub struct tenslice_need {
     pub offset: u64,
     /// Number of bytes.
     pub length: u64,
-    /// 1: the bytes must stay for as long as anything opened from the source is used. 0: they may be dropped or
-    /// overwritten once the next call of tenslice_file_open_source has returned.
+    /// 1 if the bytes must stay in place while anything opened from the source is used. 0 if they may be overwritten
+    /// after the next call of tenslice_file_open_source has returned.
     pub keep: u32,
     /// Reserved, 0.
     pub reserved: u32,
 }
 
-/// Makes `source` describe a file of `file_length` bytes, none of them in memory yet.
+/// Makes `source` describe a file of `file_length` bytes, with no bytes in memory yet.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_source_init(source: Out<tenslice_source>, file_length: u64) -> tenslice_status {
     plain(|| {
@@ -38,12 +38,12 @@ pub extern "C" fn tenslice_source_init(source: Out<tenslice_source>, file_length
     })
 }
 
-/// Adds the bytes at `data`, found at `offset` of the file. Add each range as it was requested, or with more around it,
-/// in one piece. A range that covers earlier ones replaces them; bytes that an earlier one already covers are not added
-/// again. Where a range was requested with `keep` 0, bytes that contain all of it are dropped with it.
+/// Adds the `length` bytes at `data`, which are at `offset` in the file. Add each range in one piece, as it was
+/// requested or larger. A range that covers earlier ones replaces them; a range that an earlier one covers is ignored.
+/// If a range was requested with `keep` 0, bytes that contain all of it are dropped with it.
 ///
-/// Errors: INVALID_ARGUMENT, also where the bytes reach past the end of the file; TOO_MANY_SEGMENTS. The source is
-/// unchanged then.
+/// Errors: INVALID_ARGUMENT also if the bytes extend past the end of the file; TOO_MANY_SEGMENTS. The source is
+/// unchanged after an error.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_source_add(
     source: HandleMut<tenslice_source>,

@@ -1,4 +1,4 @@
-//! The indices and values of sparse tensors, one by one.
+//! The indices and values of sparse tensors, one at a time.
 
 use core::ffi::c_void;
 
@@ -13,16 +13,16 @@ use super::text::to_code;
 use crate::codec::sparse::Sparse;
 use crate::error::ErrorKind;
 
-/// A sparse tensor whose indices have been checked, and a position among its values.
+/// A sparse tensor whose indices have been checked, and a position among its values: a handle.
 #[repr(C)]
 pub struct tenslice_sparse {
     opaque: [u64; 32],
 }
 
-/// What a `tenslice_sparse` holds.
+/// The contents of a `tenslice_sparse`.
 pub(super) struct SparseCursor {
     sparse: Sparse<'static>,
-    /// The next value, and a row that it is not before.
+    /// The index of the next value, and a row at or before that value.
     next: u64,
     row: u64,
 }
@@ -30,7 +30,7 @@ pub(super) struct SparseCursor {
 /// Information about a sparse tensor.
 #[repr(C)]
 pub struct tenslice_sparse_info {
-    /// Its size, set by the caller.
+    /// Size of this struct in bytes, set by the caller.
     pub struct_size: u32,
     /// The dtype of the values.
     pub dtype: u32,
@@ -38,20 +38,20 @@ pub struct tenslice_sparse_info {
     pub stored: u64,
     /// Number of dimensions.
     pub rank: u32,
-    /// A TENSLICE_LAYOUT_ code.
+    /// The layout, a TENSLICE_LAYOUT_ code.
     pub layout: u32,
-    /// The warnings that the check produced: TENSLICE_WARNING_ bits.
+    /// Warnings that the check produced: TENSLICE_WARNING_ bits.
     pub warnings: u32,
     /// The byte order of the values, a TENSLICE_BYTE_ORDER_ code.
     pub byte_order: u32,
 }
 
 /// Checks the indices of a sparse tensor (rows, coordinates, or pairs of index and value) in one pass, and sets
-/// `sparse` before the first value. Components that are stored encoded are decoded into `scratch`
-/// (tenslice_tensor_lengths), which must stay in place as long as `sparse` is used. Linear in the number of indices.
+/// `sparse` before the first value. Encoded components are decoded into `scratch` (tenslice_tensor_lengths), which must
+/// stay in place while `sparse` is used. Linear in the number of indices.
 ///
-/// Errors: UNSUPPORTED_LAYOUT where the tensor is not sparse; INVALID_ROW_POINTERS, INDEX_OUT_OF_RANGE, COUNT_MISMATCH,
-/// PACKED_LENGTH; OUT_OF_SCRATCH, NOT_IN_MEMORY, those of tenslice_component_read_into.
+/// Errors: UNSUPPORTED_LAYOUT if the tensor is not sparse; INVALID_ROW_POINTERS, INDEX_OUT_OF_RANGE, COUNT_MISMATCH,
+/// PACKED_LENGTH; OUT_OF_SCRATCH, NOT_IN_MEMORY, the errors of tenslice_component_read_into.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_tensor_sparse(
     tensor: Handle<tenslice_tensor>,
@@ -73,7 +73,7 @@ pub extern "C" fn tenslice_tensor_sparse(
     })
 }
 
-/// Fills `info`.
+/// Fills `info` with information about a sparse tensor.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_sparse_get_info(
     sparse: Handle<tenslice_sparse>,
@@ -94,12 +94,12 @@ pub extern "C" fn tenslice_sparse_get_info(
     })
 }
 
-/// Reads the next value, in stored order: writes its index in each dimension to `index`, an array of `capacity`
-/// numbers, and sets `value` to its bytes: as stored, in the byte order that tenslice_sparse_info states, at any
-/// address (copy them with memcpy). They are in the file, or in `scratch` where they had to be decoded. Returns
-/// TENSLICE_END after the last.
+/// Reads the next value, in stored order. Writes its index in each dimension to `index`, an array of `capacity`
+/// numbers, and sets `value` to its bytes. The bytes are in the file or, if they had to be decoded, in the scratch
+/// memory of tenslice_tensor_sparse. They are in the byte order that tenslice_sparse_info states, at any address: copy
+/// them with memcpy. Returns TENSLICE_END after the last value.
 ///
-/// Errors: TOO_SMALL where there are more than `capacity` dimensions, then the position does not advance.
+/// Errors: TOO_SMALL if there are more than `capacity` dimensions; the position does not advance.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_sparse_next(
     sparse: HandleMut<tenslice_sparse>,

@@ -1,11 +1,11 @@
-//! The status that every call returns, and the error details that it may fill in.
+//! The status that every call returns, and the details of an error.
 
 use core::ffi::c_char;
 
 use super::pointer::{OptionalOut, Writable};
 use crate::error::{Error, ErrorKind, Result};
 
-/// The result of a call: a number of those in tenslice/codes.h that begin with TENSLICE_OK.
+/// The result of a call: a number from the list in tenslice/codes.h that begins with TENSLICE_OK.
 pub type tenslice_status = i32;
 
 /// The call succeeded.
@@ -15,18 +15,18 @@ pub(super) const END: tenslice_status = 1;
 /// Bytes must be fetched first.
 pub(super) const NEED: tenslice_status = 2;
 
-/// Version of the ABI: incremented when programs compiled earlier would no longer work.
+/// Version of the ABI: incremented when programs compiled earlier would stop working.
 const ABI_VERSION: u32 = 1;
 
-/// The details of an error: plain numbers, to be stored and copied at will.
+/// The details of an error: plain numbers that can be stored and copied.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct tenslice_error {
-    /// The offset in the file at which the rule is broken; UINT64_MAX for the caller's own errors.
+    /// Offset in the file at which the rule is broken; UINT64_MAX for mistakes of the caller.
     pub offset: u64,
-    /// How many bytes before `offset` the record of the tensor begins; UINT32_MAX where no tensor is involved.
+    /// Number of bytes from the record of the tensor to `offset`; UINT32_MAX if no tensor is involved.
     pub entry_distance: u32,
-    /// The rule: the same number as the status.
+    /// The rule, the same number as the status.
     pub kind: u16,
     /// The kind of file, a TENSLICE_FORMAT_ code.
     pub format: u8,
@@ -41,7 +41,7 @@ impl tenslice_error {
     }
 }
 
-/// Why a call failed: the caller's own mistake, or an error whose details have been stored already.
+/// Why a call failed: a mistake of the caller, or an error whose details have already been stored.
 ///
 /// Small enough for a register: passing a 16-byte error up from every check of an argument would take more code than
 /// the check.
@@ -55,7 +55,7 @@ pub(super) struct ApiError {
 pub(super) type FfiResult<T> = core::result::Result<T, ApiError>;
 
 impl ApiError {
-    /// Creates the error for a mistake of the caller's.
+    /// Creates the error for a mistake of the caller.
     pub(super) const fn new(kind: ErrorKind) -> Self {
         Self { kind, is_told: false }
     }
@@ -67,17 +67,17 @@ impl From<ApiError> for Error {
     }
 }
 
-/// Where the details of an error go: nowhere, if the caller wants none.
+/// The destination for the details of an error; `None` if the caller wants none.
 #[derive(Clone, Copy)]
 pub(super) struct Details<'a>(Option<Writable<'a, tenslice_error>>);
 
 impl Details<'_> {
-    /// Converts a result of the library, and reports its error.
+    /// Converts a result of the library, and stores the details of its error.
     pub(super) fn of<T>(self, result: Result<T>) -> FfiResult<T> {
         result.map_err(|error| self.report(&error))
     }
 
-    /// Converts the state of an iterator that returns nothing more: the end, or the `error` that ended it early.
+    /// Converts the state of an iterator that has ended: the end, or the `error` that ended it early.
     pub(super) fn end(self, error: Option<Error>) -> FfiResult<tenslice_status> {
         match error {
             Some(error) => Err(self.report(&error)),
@@ -85,7 +85,7 @@ impl Details<'_> {
         }
     }
 
-    /// Returns the status of a call that failed, and reports the error if that has not been done.
+    /// Returns the status of a call that failed. Stores the details of the error if that has not been done.
     #[cold]
     #[inline(never)]
     fn status(self, refused: ApiError) -> tenslice_status {
@@ -107,7 +107,7 @@ impl Details<'_> {
     }
 }
 
-/// Runs a call and returns its status; stores its details where the caller wants them.
+/// Runs a call and returns its status. Stores the details of an error in `error`, which may be NULL.
 pub(super) fn answer<'a>(
     error: &OptionalOut<'a, tenslice_error>,
     call: impl FnOnce(Details<'a>) -> FfiResult<tenslice_status>,
@@ -123,7 +123,7 @@ pub(super) fn plain(call: impl FnOnce() -> Result<tenslice_status>) -> tenslice_
     call().unwrap_or_else(|error| tenslice_status::from(error.kind().code()))
 }
 
-/// Returns the ABI version that the library was built with. Compare it with TENSLICE_ABI_VERSION.
+/// Returns the ABI version of the library. Compare it with TENSLICE_ABI_VERSION.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_abi_version() -> u32 {
     ABI_VERSION
@@ -156,7 +156,7 @@ fn static_text(status: tenslice_status, success: &'static str, kinds: &'static s
     }
 }
 
-/// Returns string number `n` of several NUL-terminated ones; "?" if there is none.
+/// Returns string number `n` of several NUL-terminated strings; "?" if there is none.
 pub(super) fn nth_text(texts: &'static str, n: Option<usize>) -> *const c_char {
     let nth = n.and_then(|n| texts.as_bytes().split_inclusive(|byte| *byte == 0).nth(n));
     nth.unwrap_or(b"?\0").as_ptr().cast()

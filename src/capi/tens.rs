@@ -1,4 +1,4 @@
-//! Specific to TENS files. Absent from libraries built without that format.
+//! Functions for TENS files. Absent from libraries built without that format.
 
 use core::ffi::c_void;
 
@@ -15,13 +15,13 @@ use crate::{DType, tens};
 /// A dimension of a TENS file.
 #[repr(C)]
 pub struct tenslice_tens_dimension {
-    /// Its size, set by the caller.
+    /// Size of this struct in bytes, set by the caller.
     pub struct_size: u32,
-    /// Its length: the number of indices.
+    /// The length of the dimension.
     pub length: u32,
-    /// The name of its index, a single byte: 'a', 'b' and so on in most files, but it may be any byte.
+    /// The name of the dimension's index, a single byte: 'a', 'b' and so on in most files, but any byte is allowed.
     pub name: u8,
-    /// 1 where the file marks it as sparse: informational only.
+    /// 1 if the file marks the dimension as sparse, else 0. Informational only.
     pub is_sparse: u8,
     /// Reserved, 0.
     pub reserved: [u8; 6],
@@ -30,20 +30,21 @@ pub struct tenslice_tens_dimension {
 /// A chunk of a TENS file.
 #[repr(C)]
 pub struct tenslice_tens_chunk {
-    /// Its size, set by the caller.
+    /// Size of this struct in bytes, set by the caller.
     pub struct_size: u32,
-    /// 1 for a symmetry because of which elements are omitted from the data.
+    /// 1 if the chunk is a symmetry that omits elements from the data, else 0.
     pub is_packed: u32,
-    /// Its type: "SYMMETRY", "DENSDATA", or eight other bytes, unknown to this library.
+    /// The type of the chunk: "SYMMETRY", "DENSDATA", or eight other bytes, unknown to this library.
     pub magic: [u8; 8],
-    /// Its offset in the file.
+    /// Offset of the chunk in the file.
     pub offset: u64,
-    /// Its length in bytes, including its 16-byte head.
+    /// Length of the chunk in bytes, including its 16-byte head.
     pub length: u64,
-    /// Of a symmetry, the operation on the elements, such as "-x": free text in an unspecified encoding. `data` is
-    /// NULL for other chunks.
+    /// The operation of a symmetry on the elements, such as "-x": free text in an unspecified encoding. `data` is NULL
+    /// for other chunks.
     pub operation: tenslice_str,
-    /// Of a symmetry, the names of the indices in their new order, one byte per dimension.
+    /// The names of the indices of a symmetry in their new order, one byte per dimension. `data` is NULL for other
+    /// chunks.
     pub map: tenslice_str,
 }
 
@@ -52,9 +53,9 @@ fn tens(file: &Handle<'_, tenslice_file>) -> FfiResult<tens::TensFile<'static>> 
     file.get()?.as_tens().ok_or(ApiError::new(ErrorKind::InvalidArgument))
 }
 
-/// Fills `dimension` with information about dimension `index`: 0 varies fastest.
+/// Fills `dimension` with information about dimension `index`. Dimension 0 varies fastest.
 ///
-/// Errors: NOT_FOUND past the last one.
+/// Errors: NOT_FOUND if there is no such dimension.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_tens_get_dimension(
     file: Handle<tenslice_file>,
@@ -77,7 +78,7 @@ pub extern "C" fn tenslice_tens_get_dimension(
     })
 }
 
-/// Sets `cursor` before the first chunk, for tenslice_tens_chunks_next. There are none where the data follows the
+/// Sets `cursor` before the first chunk, for tenslice_tens_chunks_next. A file has no chunks if its data follows the
 /// dimensions directly, as in the files of most programs.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_tens_chunks(file: Handle<tenslice_file>, cursor: Out<tenslice_cursor>) -> tenslice_status {
@@ -127,8 +128,8 @@ fn of_chunk(chunk: &TensChunk<'static>) -> tenslice_tens_chunk {
 /// Writes the permutation of the symmetry in the chunk at `offset` to `sources`, an array of `capacity` numbers: for
 /// each position, the dimension whose index moves there.
 ///
-/// Errors: NOT_FOUND where there is no symmetry, or where dimensions that share a name make it ambiguous; TOO_SMALL
-/// where there are more than `capacity` dimensions; NOT_IN_MEMORY.
+/// Errors: NOT_FOUND if there is no symmetry at `offset`, or if dimensions that share a name make it ambiguous;
+/// TOO_SMALL if there are more than `capacity` dimensions; NOT_IN_MEMORY.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_tens_permutation(
     file: Handle<tenslice_file>,
@@ -149,16 +150,16 @@ pub extern "C" fn tenslice_tens_permutation(
             return Err(ApiError::new(ErrorKind::NotFound));
         }
         for (slot, place) in sources.iter_mut().zip(0..places) {
-            *slot = symmetry.source_of(place).unwrap_or(0); // exists, as just checked
+            *slot = symmetry.source_of(place).unwrap_or(0); // `Some`, as just checked
         }
         Ok(OK)
     })
 }
 
-/// Sets `value` to the bytes of the element at the index of `rank` numbers at `index`: as they are in the file, in the
-/// byte order that its component states, at any address (copy them with memcpy). Where the file stores pairs and none
-/// of them has this index, the element is 0 and `value` is set to NULL. Each call reads all pairs; use
-/// tenslice_tensor_sparse to read many elements.
+/// Sets `value` to the bytes of one element. `index` is an array of `rank` indices, one per dimension. The bytes are in
+/// the byte order that the component states, at any address: copy them with memcpy. If the file stores pairs and none
+/// has this index, the element is 0 and `value` is set to NULL. Each call reads all pairs; to read many elements, use
+/// tenslice_tensor_sparse.
 ///
 /// Errors: WRONG_RANK, NO_SUCH_ELEMENT, NOT_IN_MEMORY; UNSUPPORTED_LAYOUT for packed elements.
 #[unsafe(no_mangle)]
@@ -179,8 +180,8 @@ pub extern "C" fn tenslice_tens_element(
     })
 }
 
-/// Returns the double nearest to an IEEE binary128, given by the lower and the upper half of its bits; ties go to
-/// even.
+/// Returns the double nearest to an IEEE binary128, whose bits are `high` (upper half) and `low` (lower half). Ties go
+/// to even.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_binary128_to_double(low: u64, high: u64) -> f64 {
     DType::binary128_to_f64(u128::from(high).wrapping_shl(64) | u128::from(low))

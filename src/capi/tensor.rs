@@ -11,7 +11,7 @@ use super::text::{tenslice_str, to_code};
 use crate::error::ErrorKind;
 use crate::{Components, Shape};
 
-/// A tensor of an open file.
+/// A tensor of an open file: a handle.
 #[repr(C)]
 pub struct tenslice_tensor {
     opaque: [u64; 24],
@@ -20,21 +20,21 @@ pub struct tenslice_tensor {
 /// Information about a tensor.
 #[repr(C)]
 pub struct tenslice_tensor_info {
-    /// Its size, set by the caller.
+    /// Size of this struct in bytes, set by the caller.
     pub struct_size: u32,
-    /// The dtype of its elements; 0 where it is unknown.
+    /// The dtype of the elements; 0 if it is unknown.
     pub dtype: u32,
-    /// Its name.
+    /// The name.
     pub name: tenslice_str,
-    /// How its components make up the tensor, a TENSLICE_LAYOUT_ code.
+    /// How the components represent the tensor, a TENSLICE_LAYOUT_ code.
     pub layout: u32,
     /// The order of the elements of a dense array, a TENSLICE_ORDER_ code.
     pub order: u32,
     /// The name of the layout, as the file spells it.
     pub layout_name: tenslice_str,
-    /// Its index among the tensors of the file, from 0.
+    /// Index among the tensors of the file, from 0.
     pub index: u64,
-    /// The product of the dimensions; UINT64_MAX where it exceeds 64 bits, which a sparse tensor's may.
+    /// The product of the dimensions; UINT64_MAX if it exceeds 64 bits, which is possible for sparse tensors.
     pub elements: u64,
     /// Number of dimensions; 0 for a scalar.
     pub rank: u32,
@@ -42,7 +42,7 @@ pub struct tenslice_tensor_info {
     pub warnings: u32,
 }
 
-/// Fills `info`.
+/// Fills `info` with information about a tensor.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_tensor_get_info(
     tensor: Handle<tenslice_tensor>,
@@ -67,11 +67,11 @@ pub extern "C" fn tenslice_tensor_get_info(
     })
 }
 
-/// Returns why the elements of a tensor cannot be read, if it has TENSLICE_WARNING_UNREADABLE_TENSOR: its type is unknown,
-/// its header is invalid, or its values are not in the file. Otherwise returns OK. Each call that reads its elements
-/// returns the same error; tenslice_component_stored returns its bytes as they are in the file.
+/// Returns why the elements of a tensor cannot be read, if it has TENSLICE_WARNING_UNREADABLE_TENSOR: its type is
+/// unknown, its header is invalid, or its values are not in the file. Otherwise returns TENSLICE_OK. Each call that
+/// reads the elements returns the same error; tenslice_component_stored returns the stored bytes.
 ///
-/// Errors: UNKNOWN_DTYPE, NO_VALUES, and for an array of an NPZ archive those of an invalid NPY file.
+/// Errors: UNKNOWN_DTYPE, NO_VALUES; for an array of an NPZ archive the errors of an invalid NPY file.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_tensor_problem(
     tensor: Handle<tenslice_tensor>,
@@ -80,58 +80,58 @@ pub extern "C" fn tenslice_tensor_problem(
     answer(&error, |details| details.of(tensor.get()?.problem().map_or(Ok(OK), Err)))
 }
 
-/// Returns the name of a tensor; one without bytes for an invalid handle.
+/// Returns the name of a tensor; empty for an invalid handle.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_tensor_name(tensor: Handle<tenslice_tensor>) -> tenslice_str {
     tensor.get().map_or(tenslice_str::NONE, |tensor| tensor.name().into())
 }
 
-/// Returns the dtype of the elements of a tensor; 0 where it is unknown, and for an invalid handle.
+/// Returns the dtype of the elements of a tensor; 0 if it is unknown, or for an invalid handle.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_tensor_dtype(tensor: Handle<tenslice_tensor>) -> u32 {
     tensor.get().map_or(0, |tensor| to_code(tensor.dtype()))
 }
 
-/// Returns the type of the elements as the file spells it, where that says more than the dtype: texts, times, records. Of
-/// NPY and the stored entries of NPZ the `descr`, in quotation marks if it is a string ("'<M8[s]'"), in UTF-8 in version
-/// 3.0, in Latin-1 before; of Blosc2 arrays the dtype ("<M8[s]"). `data` is NULL for other formats, for compressed entries
-/// of NPZ (see tenslice_tensor_describe), if the file states none, and for an invalid handle. Linear in the bytes of the
-/// header.
+/// Returns the type of the elements as the file spells it. It says more than the dtype for texts, times and records.
+///
+/// For NPY and for stored entries of NPZ this is the `descr`, in quotation marks if it is a string ("'<M8[s]'"), in
+/// UTF-8 in version 3.0 and in Latin-1 before. For Blosc2 arrays it is the dtype ("<M8[s]"). `data` is NULL for other
+/// formats, for compressed entries of NPZ (see tenslice_tensor_describe), if the file states no type, and for an
+/// invalid handle. Linear in the bytes of the header.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_tensor_stated_type(tensor: Handle<tenslice_tensor>) -> tenslice_str {
     let stated = tensor.get().ok().and_then(|tensor| tensor.stated_type());
     stated.map_or(tenslice_str::NONE, tenslice_str::of_bytes)
 }
 
-/// Returns the number of dimensions of a tensor; 0 for a scalar, and for an invalid handle.
+/// Returns the number of dimensions of a tensor; 0 for a scalar or an invalid handle.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_tensor_rank(tensor: Handle<tenslice_tensor>) -> u32 {
     tensor.get().map_or(0, |tensor| tensor.shape().rank())
 }
 
-/// Returns the length of dimension `index` of a tensor, counted from 0, the outermost of a row-major array; 0 where it has
-/// fewer dimensions, and for an invalid handle. Linear in `index`.
+/// Returns the length of dimension `index` of a tensor, counted from 0. Dimension 0 is the outermost of a row-major
+/// array. Returns 0 if there is no such dimension, or for an invalid handle. Linear in `index`.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_tensor_dimension(tensor: Handle<tenslice_tensor>, index: u32) -> u64 {
     tensor.get().ok().and_then(|tensor| tensor.shape().dimension(index)).unwrap_or(0)
 }
 
-/// Returns the product of the dimensions of a tensor; UINT64_MAX where it exceeds 64 bits, which a sparse tensor's may; 0
-/// for an invalid handle.
+/// Returns the product of the dimensions of a tensor; UINT64_MAX if it exceeds 64 bits, which is possible for sparse
+/// tensors; 0 for an invalid handle.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_tensor_elements(tensor: Handle<tenslice_tensor>) -> u64 {
     tensor.get().map_or(0, |tensor| tensor.shape().element_count().unwrap_or(u64::MAX))
 }
 
-/// Returns how the components of a tensor make it up, a TENSLICE_LAYOUT_ code; UINT32_MAX for an invalid
-/// handle.
+/// Returns how the components of a tensor represent it, a TENSLICE_LAYOUT_ code; UINT32_MAX for an invalid handle.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_tensor_layout(tensor: Handle<tenslice_tensor>) -> u32 {
     tensor.get().map_or(u32::MAX, |tensor| u32::from(tensor.layout().code()))
 }
 
 /// Writes the shape, in the order of the file, to `dimensions`, an array of `capacity` lengths. `rank` (may be NULL) is
-/// set to the number of dimensions in any case: call with a capacity of 0 to query it.
+/// set to the number of dimensions, even after TOO_SMALL: call with a capacity of 0 to query it.
 ///
 /// Errors: TOO_SMALL.
 #[unsafe(no_mangle)]
@@ -148,7 +148,7 @@ pub extern "C" fn tenslice_tensor_shape(
     })
 }
 
-/// Writes the lengths and the rank of a shape to C. `handle` is where the shape comes from.
+/// Writes the lengths and the rank of a shape to C. `handle` is the memory of the handle that has the shape.
 pub(super) fn write_shape(
     shape: Shape<'_>,
     handle: Memory,
@@ -169,12 +169,12 @@ pub(super) fn write_shape(
     Ok(())
 }
 
-/// Writes the strides to `strides`, an array of `capacity` numbers, one per dimension: the distance, in elements,
-/// between elements whose indices differ by one in that dimension, in the stored dense tensor or in what
+/// Writes the strides to `strides`, an array of `capacity` numbers, one per dimension. A stride is the distance, in
+/// elements, between elements whose indices differ by one in that dimension: in a stored dense tensor, or in what
 /// tenslice_tensor_read_into writes.
 ///
-/// Errors: TOO_SMALL where there are more than `capacity` dimensions; SHAPE_OVERFLOW where a tensor without elements
-/// has lengths whose product exceeds 64 bits, then the contents of `strides` are unspecified.
+/// Errors: TOO_SMALL if there are more than `capacity` dimensions; SHAPE_OVERFLOW if a tensor without elements has
+/// lengths whose product exceeds 64 bits; the contents of `strides` are then unspecified.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_tensor_strides(
     tensor: Handle<tenslice_tensor>,
@@ -187,8 +187,8 @@ pub extern "C" fn tenslice_tensor_strides(
     })
 }
 
-/// Sets `bytes` to the bytes of a dense tensor, without a copy, and checked to be elements of `dtype`: of this type, in
-/// this machine's byte order, aligned. With TENSLICE_ANY, the bytes as they are in the file.
+/// Sets `bytes` to the bytes of a dense tensor, without a copy. Checks that they are elements of `dtype`: of this type,
+/// in this machine's byte order, and aligned. With TENSLICE_ANY as `dtype`, returns the bytes as they are in the file.
 ///
 /// Errors: NOT_DENSE, WRONG_TYPE, PARTIAL_ELEMENT, FOREIGN_ENDIAN, MISALIGNED, ENCODED, UNSUPPORTED_ENCODING,
 /// NOT_IN_MEMORY.
@@ -208,7 +208,7 @@ pub extern "C" fn tenslice_tensor_bytes(
     })
 }
 
-/// Makes `component` the component that holds a dense tensor, all of it.
+/// Makes `component` the component that holds all elements of a dense tensor.
 ///
 /// Errors: NOT_DENSE.
 #[unsafe(no_mangle)]
@@ -224,7 +224,7 @@ pub extern "C" fn tenslice_tensor_data(
     })
 }
 
-/// Finds the first component whose role is `role`.
+/// Finds the first component whose role is the `length` bytes at `role`, such as "indices".
 ///
 /// Errors: NOT_FOUND.
 #[unsafe(no_mangle)]

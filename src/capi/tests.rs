@@ -1,6 +1,5 @@
 //! Calls the functions as a C program does: with pointers only, over uninitialized memory, with files of all kinds.
-//! These tests are for Miri (`make miri`), which finds what no result shows; c-tests check that the results are
-//! right.
+//! These tests are for Miri (`make miri`), which detects errors that no result shows; c-tests checks the results.
 
 use core::ffi::{c_char, c_void};
 use core::mem::MaybeUninit;
@@ -28,7 +27,7 @@ use super::tensor::*;
 use super::text::*;
 use crate::{DType, ErrorKind};
 
-/// The bytes of a file, aligned as a mapped one is.
+/// The bytes of a file, aligned as in a mapped file.
 macro_rules! fixture {
     ($name:literal) => {{
         #[repr(align(64))]
@@ -85,21 +84,21 @@ fn of(text: &str) -> *const c_char {
 }
 
 /// # Safety
-/// `file` points to memory for one.
+/// `file` points to memory for a `tenslice_file`.
 unsafe fn open(bytes: &[u8], file: *mut tenslice_file) {
     // SAFETY: guaranteed by the caller.
     unsafe { ok!(tenslice_file_open(file, bytes.as_ptr().cast(), bytes.len(), null_mut())) }
 }
 
 /// # Safety
-/// `data` points to that many, or is NULL.
+/// `data` points to `length` bytes, or is NULL.
 unsafe fn read<T>(data: *const T, length: usize) -> Vec<u8> {
     // SAFETY: guaranteed by the caller.
     if data.is_null() { Vec::new() } else { unsafe { core::slice::from_raw_parts(data.cast(), length) }.to_vec() }
 }
 
 /// # Safety
-/// The library has created it.
+/// The library has created `text`.
 unsafe fn text(text: tenslice_str) -> Vec<u8> {
     // SAFETY: guaranteed by the caller.
     unsafe { read(text.data, text.length) }
@@ -108,7 +107,7 @@ unsafe fn text(text: tenslice_str) -> Vec<u8> {
 #[test]
 fn dense() {
     let bytes = fixture!("v1.2/dense_all_dtypes.zt");
-    // SAFETY: the calls get what the header asks for.
+    // SAFETY: the arguments are as the header requires.
     unsafe {
         places!(file: tenslice_file, cursor: tenslice_cursor, tensor: tenslice_tensor, component: tenslice_component);
         places!(error: tenslice_error, data: tenslice_bytes, length: u64, scratch: u64, rank: u32, words: [u32; 13]);
@@ -188,14 +187,14 @@ fn dense() {
     }
 }
 
-/// Counts the values after a cursor, those inside others included, and appends their texts and bytes to `texts`.
+/// Counts the values after a cursor, including nested ones, and appends their texts and bytes to `texts`.
 ///
 /// # Safety
 /// The cursor has been set.
 unsafe fn values(cursor: *mut tenslice_cursor, texts: &mut Vec<u8>) -> u32 {
     let mut count = 0;
     loop {
-        // SAFETY: the calls get what the header asks for.
+        // SAFETY: the arguments are as the header requires.
         unsafe {
             infos!(key: tenslice_value, value: tenslice_value);
             places!(items: tenslice_cursor);
@@ -204,7 +203,7 @@ unsafe fn values(cursor: *mut tenslice_cursor, texts: &mut Vec<u8>) -> u32 {
                 return count;
             }
             assert_eq!(status, OK);
-            let (key, value) = (key.read(), value.read()); // copies, as C makes by assignment
+            let (key, value) = (key.read(), value.read()); // copies, like an assignment in C
             texts.extend(read(key.text.data, key.text.length));
             texts.extend(read(value.text.data, value.text.length));
             count += 1;
@@ -218,7 +217,7 @@ unsafe fn values(cursor: *mut tenslice_cursor, texts: &mut Vec<u8>) -> u32 {
 #[test]
 fn attributes() {
     let (of_file, of_tensor) = (fixture!("v1.2/file_attributes.zt"), fixture!("v0.1/custom_fields.zt"));
-    // SAFETY: the calls get what the header asks for.
+    // SAFETY: the arguments are as the header requires.
     unsafe {
         places!(file: tenslice_file, tensor: tenslice_tensor, cursor: tenslice_cursor);
         let mut texts = Vec::new();
@@ -226,7 +225,7 @@ fn attributes() {
         ok!(tenslice_file_attributes(file, cursor));
         assert_eq!(values(cursor, &mut texts), 17);
         assert!(texts.starts_with(b"bigdeepabcframeworkPyTorchnnegnilokpiraw"));
-        // The values alone, where the keys are not asked for.
+        // Reads only the values, without their keys.
         infos!(key: tenslice_value, value: tenslice_value);
         ok!(tenslice_file_attributes(file, cursor), tenslice_attributes_next(cursor, key, value, null_mut()));
         let kind = value.read().kind;
@@ -240,10 +239,10 @@ fn attributes() {
     }
 }
 
-/// Opens a file from parts, each in memory of its own that is released as early as allowed.
+/// Opens a file from parts. Each part is in memory of its own, which is released as early as allowed.
 ///
 /// # Safety
-/// `file` and `source` point to memory for one each.
+/// `file` and `source` each point to memory for a handle of their type.
 unsafe fn open_in_parts(
     bytes: &[u8],
     file: *mut tenslice_file,
@@ -285,7 +284,7 @@ fn parts() {
         fixture!("b2nd/good/nd02_lz4_0.b2nd"),
         fixture!("safetensors/py_tiny_mlp.safetensors"),
     ] {
-        // SAFETY: the calls get what the header asks for.
+        // SAFETY: the arguments are as the header requires.
         unsafe {
             places!(file: tenslice_file, source: tenslice_source, cursor: tenslice_cursor, tensor: tenslice_tensor);
             places!(parts: tenslice_cursor, component: tenslice_component, data: tenslice_bytes, error: tenslice_error);
@@ -318,7 +317,7 @@ fn sparse_tensors() {
     for (bytes, name, stored) in
         [(fixture!("v1.2/objects_sparse_quant_logical.zt"), "coo", 5), (fixture!("tens/good/ix_f64_x2.tens"), "", 4)]
     {
-        // SAFETY: the calls get what the header asks for.
+        // SAFETY: the arguments are as the header requires.
         unsafe {
             places!(file: tenslice_file, tensor: tenslice_tensor, sparse: tenslice_sparse, error: tenslice_error);
             places!(value: tenslice_bytes, index: [u64; 3], dst: [u8; 27 * 16], length: u64);
@@ -343,7 +342,7 @@ fn sparse_tensors() {
 #[test]
 fn symmetries() {
     let bytes = fixture!("tens/good/sym_1_anti.tens");
-    // SAFETY: the calls get what the header asks for.
+    // SAFETY: the arguments are as the header requires.
     unsafe {
         places!(file: tenslice_file, chunks: tenslice_cursor, value: tenslice_bytes, sources: [u32; 4]);
         infos!(dimension: tenslice_tens_dimension, chunk: tenslice_tens_chunk);
@@ -361,7 +360,7 @@ fn symmetries() {
 #[test]
 fn trains() {
     let (bytes, others) = (fixture!("blz/good/pair_a_f64.blz"), fixture!("blz/good/pair_b_f64.blz"));
-    // SAFETY: the calls get what the header asks for.
+    // SAFETY: the arguments are as the header requires.
     unsafe {
         places!(file: tenslice_file, train: tenslice_train, other: tenslice_train, tensor: tenslice_tensor);
         places!(length: u64, number: tenslice_scaled, element: [f64; 2], all: [f64; 72], scratch: [u8; 4096]);
@@ -394,7 +393,7 @@ fn trains() {
 #[test]
 fn chunks() {
     let bytes = fixture!("b2nd/good/nd02_lz4_0.b2nd"); // 13 rows of 10, chunks of 13 x 6, blocks of 8 x 6
-    // SAFETY: the calls get what the header asks for.
+    // SAFETY: the arguments are as the header requires.
     unsafe {
         places!(file: tenslice_file, tensor: tenslice_tensor, shape: [u64; 2], offset: u64, length: u64, needed: u64);
         places!(dst: [u8; 13 * 10 * 4], scratch: [u8; 1024]);
@@ -424,12 +423,12 @@ fn chunks() {
     }
 }
 
-/// What a string means.
+/// Returns the characters of a string, with escapes decoded.
 ///
 /// # Safety
-/// The library has created it.
+/// The library has created `text`.
 unsafe fn meaning(text: tenslice_str) -> Vec<u8> {
-    // SAFETY: the calls get what the header asks for.
+    // SAFETY: the arguments are as the header requires.
     unsafe {
         places!(needed: usize, dst: [u8; 64]);
         let text = &raw const text;
@@ -446,7 +445,7 @@ unsafe fn meaning(text: tenslice_str) -> Vec<u8> {
 
 #[test]
 fn strings() {
-    // SAFETY: the calls get what the header asks for.
+    // SAFETY: the arguments are as the header requires.
     unsafe {
         places!(file: tenslice_file, tensor: tenslice_tensor, cursor: tenslice_cursor);
         infos!(about: tenslice_tensor_info, key: tenslice_value, value: tenslice_value);
@@ -465,7 +464,7 @@ fn strings() {
 #[test]
 fn shards() {
     let text = fixture!("safetensors/rs_sharded.safetensors.index.json");
-    // SAFETY: the calls get what the header asks for.
+    // SAFETY: the arguments are as the header requires.
     unsafe {
         places!(index: tenslice_safetensors_index, cursor: tenslice_cursor, name: tenslice_str, file: tenslice_str);
         places!(tensors: u64, files: [u32; 3], count: usize, error: tenslice_error);
@@ -490,7 +489,7 @@ fn shards() {
 
 #[test]
 fn typed_getters() {
-    // SAFETY: the calls get what the header asks for.
+    // SAFETY: the arguments are as the header requires.
     unsafe {
         places!(file: tenslice_file, all: tenslice_cursor, items: tenslice_cursor, error: tenslice_error);
         places!(number: u64, integer: i64, real: f64, truth: u32, string: tenslice_str);
@@ -522,7 +521,7 @@ fn typed_getters() {
 #[test]
 fn parts_of_a_model() {
     let (first, single) = (fixture!("gguf/split_00001.gguf"), fixture!("gguf/no_tensors.gguf"));
-    // SAFETY: the calls get what the header asks for.
+    // SAFETY: the arguments are as the header requires.
     unsafe {
         places!(files: [tenslice_file; 2], cursor: tenslice_cursor, error: tenslice_error);
         places!(failed: usize, needed: usize, dst: [u8; 32]);
@@ -551,7 +550,7 @@ fn parts_of_a_model() {
 
 #[test]
 fn numbers_of_blocks() {
-    // SAFETY: the calls get what the header asks for.
+    // SAFETY: the arguments are as the header requires.
     unsafe {
         places!(file: tenslice_file, tensor: tenslice_tensor, error: tenslice_error, block: u32, elements: u64);
         places!(length: u64, numbers: [f32; 96], part: [f32; 5], data: tenslice_component, bytes: tenslice_bytes);
@@ -578,7 +577,7 @@ fn numbers_of_blocks() {
     }
 }
 
-/// A decoder that outputs ones whatever is stored, and counts the calls.
+/// A decoder that outputs ones for any input, and counts the calls.
 unsafe extern "C" fn decode(
     user: *mut c_void,
     _: u32,
@@ -588,7 +587,7 @@ unsafe extern "C" fn decode(
     capacity: usize,
     length: *mut usize,
 ) -> tenslice_status {
-    // SAFETY: as the header promises.
+    // SAFETY: the library passes what the header promises.
     unsafe {
         assert!(!read(stored, stored_length).is_empty());
         *user.cast::<u32>() += 1;
@@ -601,7 +600,7 @@ unsafe extern "C" fn decode(
 #[test]
 fn decoders() {
     let bytes = fixture!("v1.2/objects_sparse_quant_logical.zt");
-    // SAFETY: the calls get what the header asks for.
+    // SAFETY: the arguments are as the header requires.
     unsafe {
         places!(file: tenslice_file, tensor: tenslice_tensor, component: tenslice_component, sparse: tenslice_sparse);
         places!(length: u64, needed: u64, calls: u32, dst: [u8; 120], scratch: [u64; 64]);
@@ -635,7 +634,7 @@ fn decoders() {
 fn mistakes() {
     let (bytes, bad) = (fixture!("bad/v1.2/end_past_eof.zt"), code(ErrorKind::InvalidArgument));
     let (data, size) = (bytes.as_ptr().cast(), bytes.len());
-    // SAFETY: the calls get what the header asks for, or what it says is refused.
+    // SAFETY: the arguments are as the header requires, or as it says are rejected.
     unsafe {
         places!(file: tenslice_file, tensor: tenslice_tensor, error: tenslice_error, needed: usize, dst: [u8; 200]);
         file.write_bytes(0, 1);
@@ -659,7 +658,7 @@ fn mistakes() {
         for no_error in [null_mut(), error.byte_add(1)] {
             assert_eq!(call!(tenslice_error_text(no_error, data, size, dst.cast(), 200, needed)), bad);
         }
-        // What is right, but misaligned.
+        // Valid pointers, but misaligned.
         places!(errors: [tenslice_error; 2], files: [tenslice_file; 2]);
         let moved = errors.byte_add(1).cast::<tenslice_error>();
         moved.cast::<u8>().copy_from(error.cast(), size_of::<tenslice_error>());
@@ -695,5 +694,5 @@ fn mistakes() {
     }
 }
 
-#[path = "other_tests.rs"] // beside this file, since only files are in this folder
+#[path = "other_tests.rs"] // beside this file: xtask expects only files in this folder
 mod other;

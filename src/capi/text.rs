@@ -1,4 +1,4 @@
-//! Strings: those of the file, and the message of an error.
+//! Strings of the file, and the messages of errors.
 
 use core::ffi::{c_char, c_void};
 
@@ -13,20 +13,20 @@ use crate::bytes::utf8::Utf8;
 use crate::error::{Error, ErrorKind, Result};
 use crate::view::explain::Out;
 
-/// A string of the file: UTF-8, not NUL-terminated; it may be empty or contain any character, NUL included. Print it
-/// with printf("%.*s", (int)name.length, name.data). It is in the bytes that the file was opened from or, where the
-/// file relies on a default, in the library.
+/// A string of the file: UTF-8, not NUL-terminated. It may be empty or contain any character, NUL included. Print it
+/// with printf("%.*s", (int)name.length, name.data). Its bytes are in the file or, if the file relies on a default, in
+/// the library.
 ///
-/// In formats that are JSON, characters may be spelled as escapes: rare in names, usual in attributes that contain JSON
-/// themselves. tenslice_str_copy decodes them, tenslice_str_equals compares what a string means.
+/// In JSON formats, characters may be spelled as escapes: rare in names, usual in attributes that contain JSON
+/// themselves. tenslice_str_copy decodes escapes, and tenslice_str_equals compares decoded characters.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct tenslice_str {
-    /// The first byte; NULL where the file has no such string.
+    /// The first byte; NULL if the file has no such string.
     pub data: *const c_char,
     /// Number of bytes.
     pub length: usize,
-    /// 1 if characters are spelled as escapes, so that the bytes are not what the string means; else 0.
+    /// 1 if characters are spelled as escapes, so that the bytes are not the characters of the string; else 0.
     pub is_escaped: u32,
     /// Reserved, 0.
     pub reserved: u32,
@@ -45,10 +45,10 @@ impl From<Option<&str>> for tenslice_str {
 }
 
 impl tenslice_str {
-    /// The string that is in no file.
+    /// The string that stands for a missing one.
     pub(super) const NONE: Self = Self { data: core::ptr::null(), length: 0, is_escaped: 0, reserved: 0 };
 
-    /// Wraps bytes of the file that are text in some encoding.
+    /// Wraps bytes of the file that are text in any encoding.
     pub(super) fn of_bytes(bytes: &[u8]) -> Self {
         Self { data: bytes.as_ptr().cast(), length: bytes.len(), ..Self::NONE }
     }
@@ -65,7 +65,7 @@ pub(super) struct Writer<'a> {
 }
 
 impl Writer<'_> {
-    #[inline(never)] // it is called for every piece of a message
+    #[inline(never)] // called for every piece of a message
     fn write_bytes(&mut self, bytes: &[u8]) {
         for byte in bytes {
             if let Some(place) = self.dst.get_mut(self.length) {
@@ -94,8 +94,7 @@ impl Out for Writer<'_> {
     }
 }
 
-/// Writes what a string means to `buffer`, escapes decoded. One less than `needed` is its length: it may contain NULs
-/// itself.
+/// Writes a string to `buffer`, with escapes decoded. Its length is `needed` - 1: the string may contain NULs.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_str_copy(
     text: In<tenslice_str>,
@@ -110,24 +109,25 @@ pub extern "C" fn tenslice_str_copy(
             if meaning.is_escaped() {
                 meaning.chars().for_each(|next| out.text(next.encode_utf8(&mut [0; 4])));
             } else {
-                out.write_bytes(meaning.raw()); // they need not be UTF-8
+                out.write_bytes(meaning.raw()); // need not be UTF-8
             }
         })
     })
 }
 
-/// Returns 1 if a string means the `length` bytes at `other`, escapes decoded; 0 if it does not, or for an invalid
-/// argument. Linear.
+/// Returns 1 if a string, with escapes decoded, equals the `length` bytes at `other`; else 0, also for an invalid
+/// argument. Linear in the length of the string.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_str_equals(text: In<tenslice_str>, other: Array<c_char>, length: Length) -> u32 {
     let both = text.text().and_then(|(text, _)| Ok((text, other.text(length)?)));
     both.map_or(0, |(text, other)| u32::from(text.means(other)))
 }
 
-/// Writes the message of an error to `buffer`: which rule is broken, by which tensor, at which byte. Names and numbers
-/// are read again from the bytes that the file was opened from; `data` may be NULL, then they are left out.
+/// Writes the message of an error to `buffer`: which rule is broken, by which tensor, at which byte. The `length` bytes
+/// at `data` are those that the file was opened from; names and numbers in the message are read from them again. If
+/// `data` is NULL, the message leaves them out.
 ///
-/// Errors: INVALID_ARGUMENT, also for an error that this library has not produced.
+/// Errors: INVALID_ARGUMENT also for an error that this library has not produced.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_error_text(
     error: In<tenslice_error>,
@@ -143,8 +143,8 @@ pub extern "C" fn tenslice_error_text(
     })
 }
 
-/// Writes the message of an error as tenslice_error_text does, for a file that was opened from a source: with the names
-/// and numbers that are still in memory.
+/// Writes the message of an error as tenslice_error_text does, for a file that was opened from a source. The message
+/// has the names and numbers that are still in memory.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_error_text_source(
     error: In<tenslice_error>,
@@ -159,7 +159,7 @@ pub extern "C" fn tenslice_error_text_source(
     })
 }
 
-/// `given` is the memory that the input comes from.
+/// Writes the message of an error. `given` is the memory that `input` comes from.
 fn write_text(
     error: &In<'_, tenslice_error>,
     input: Input<'_>,
@@ -174,7 +174,7 @@ fn write_text(
     write_whole(buffer, needed.writable()?, |out| sentence.write_to(out))
 }
 
-/// Writes a string and a NUL to `buffer`, if it is large enough for both, and their length to `needed`.
+/// Writes a string and a NUL to `buffer` if both fit, and the number of bytes of both to `needed`.
 pub(super) fn write_whole(
     buffer: &mut [u8],
     needed: Option<Writable<'_, usize>>,
@@ -201,14 +201,14 @@ pub extern "C" fn tenslice_dtype_name(dtype: u32) -> *const c_char {
     nth_text(DType::NAMES_FOR_C, of_code(dtype).and_then(DType::place_of_name))
 }
 
-/// Returns the size of one element of a dtype in bytes; 0 where it is less than a byte, and for any other number.
+/// Returns the size of one element of a dtype in bytes; 0 if it is less than a byte, or if `dtype` is not a dtype.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_dtype_size(dtype: u32) -> usize {
     of_code(dtype).and_then(|dtype| usize::try_from(dtype.size()?).ok()).unwrap_or(0)
 }
 
-/// Returns the number of bits of one element of a dtype; 0 for any other number. Elements of 4 and 6 bits are packed
-/// without gaps.
+/// Returns the number of bits of one element of a dtype; 0 if `dtype` is not a dtype. Elements of 4 and 6 bits are
+/// packed without gaps.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_dtype_bits(dtype: u32) -> u32 {
     of_code(dtype).and_then(|dtype| u32::try_from(dtype.bits()).ok()).unwrap_or(0)

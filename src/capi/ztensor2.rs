@@ -1,4 +1,4 @@
-//! Specific to zTensor 2 files. Absent from libraries built without that format.
+//! Functions for zTensor 2 files. Absent from libraries built without that format.
 
 use core::ffi::{c_char, c_void};
 
@@ -10,19 +10,19 @@ use super::text::tenslice_str;
 use crate::error::ErrorKind;
 use crate::ztensor2::{Shards, Ztensor2File};
 
-/// A file that has bytes of components, as a zTensor 2 file lists it.
+/// A shard: another file that holds bytes of components, as a zTensor 2 file lists it.
 #[repr(C)]
 pub struct tenslice_ztensor2_shard {
-    /// Its size, set by the caller.
+    /// Size of this struct in bytes, set by the caller.
     pub struct_size: u32,
     /// Reserved, 0.
     pub reserved: u32,
-    /// Its name: 1 to 64 letters, digits, dots, hyphens and underscores, no dot at its start. The reference
+    /// The name: 1 to 64 letters, digits, dots, hyphens and underscores, not beginning with a dot. The reference
     /// implementation looks for shard NAME of model.zt at model-NAME.zt.
     pub name: tenslice_str,
-    /// The length of that file in bytes.
+    /// Length of the shard in bytes.
     pub size: u64,
-    /// The digest of all its bytes, such as "xxh3:" and 16 hexadecimal digits.
+    /// The digest of all bytes of the shard, such as "xxh3:" and 16 hexadecimal digits.
     pub digest: tenslice_str,
 }
 
@@ -65,12 +65,12 @@ pub extern "C" fn tenslice_ztensor2_shards_next(
     })
 }
 
-/// Holds the `length` bytes at `data` to be all of the file that the shard of that name is, by its size and its digest,
-/// so that tenslice_component_with_shard can take them for every component in it. Linear in the bytes. `is_verified`
-/// (may be NULL) is set to 1 where the digest was compared, to 0 where it is of an unknown kind, or is SHA-256 and
-/// that is not built in.
+/// Checks that the `length` bytes at `data` are the complete shard named `name`, by their size and digest, so that
+/// tenslice_component_with_shard can use them for every component in the shard. Linear in the bytes. `is_verified` (may
+/// be NULL) is set to 1 if the digest was compared; to 0 if it is of an unknown kind, or SHA-256 and that is not built
+/// in.
 ///
-/// Errors: NOT_FOUND where the file lists no such shard; WRONG_LENGTH, DIGEST_MISMATCH: it is another file;
+/// Errors: NOT_FOUND if the file lists no such shard; WRONG_LENGTH, DIGEST_MISMATCH: the bytes are of another file;
 /// INVALID_DIGEST.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_ztensor2_check_shard(

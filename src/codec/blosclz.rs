@@ -1,34 +1,34 @@
 //! BloscLZ, the byte-oriented LZ77 of Blosc, for which there is no crate.
 //!
-//! Depends on `decode` for the names of errors, and on `copies`. A stream is a sequence of instructions:
+//! A stream is a sequence of instructions:
 //!
 //! ```text
-//! 000nnnnn                         n + 1 bytes follow, copied as they are; the three bits of the first
-//!                                  instruction say nothing
-//! LLLhhhhh [more length] dddddddd  copy from earlier output: length LLL + 2, where LLL is 7 plus all bytes that
-//!                                  follow, up to one that is not 255; distance hhhhhdddddddd + 1, where that
-//!                                  is 8192 plus the two bytes that follow, big-endian
+//! 000nnnnn                         n + 1 bytes follow, copied as literals; in the first instruction of a stream, the
+//!                                  top three bits are ignored
+//! LLLhhhhh [more length] dddddddd  copy from earlier output: length LLL + 2; if LLL is 7, add all bytes that follow,
+//!                                  up to the first that is not 255; distance hhhhhdddddddd + 1; if that is 8192, add
+//!                                  the two bytes that follow, big-endian
 //! ```
 //!
-//! Every length is checked against the destination before it is used; nothing is written past its end or read from
-//! before its start.
+//! Every length is checked against the destination before it is used; nothing is written past the end of the
+//! destination or read from before its start.
 #![forbid(unsafe_code)]
 
 use super::copies::repeat;
 use crate::codec::decoder::DecodeError;
 
-/// The largest distance that fits in two bytes; larger ones take four.
+/// The largest distance that fits in two bytes; larger distances take four.
 const NEAR: usize = 0x1fff;
 
 /// The longest run of literals.
 const LITERALS: usize = 32;
 
-/// What an instruction writes.
+/// The output of an instruction.
 #[derive(Clone, Copy)]
 struct Instruction {
     from: Source,
     length: usize,
-    /// How many bytes were written before it.
+    /// The number of bytes written before the instruction.
     written: usize,
 }
 
@@ -36,11 +36,11 @@ struct Instruction {
 enum Source {
     /// The bytes at this position of the stream.
     Stored(usize),
-    /// The bytes that many positions back in the output: at least 1, at most what has been written.
+    /// The bytes at this distance back in the output: at least 1, at most the number of bytes written.
     Output(usize),
 }
 
-/// Iterates over the instructions of a stream, checked against the end of the stream and of the output.
+/// Iterates over the instructions of a stream, checked against the end of the stream and the end of the output.
 struct Instructions<'a> {
     stored: &'a [u8],
     /// The length of the output.
@@ -113,7 +113,7 @@ impl<'a> Instructions<'a> {
     }
 }
 
-/// Decodes all of `stored` to the front of `dst`, and returns the number of bytes.
+/// Decodes all of `stored` to the front of `dst`, and returns the number of decoded bytes.
 pub(crate) fn decode(stored: &[u8], dst: &mut [u8]) -> Result<usize, DecodeError> {
     let mut instructions = Instructions::new(stored, dst.len());
     while let Some(Instruction { from, length, written }) = instructions.read()? {
@@ -125,9 +125,9 @@ pub(crate) fn decode(stored: &[u8], dst: &mut [u8]) -> Result<usize, DecodeError
     Ok(instructions.written)
 }
 
-/// Returns byte `at` of what `stored` decodes to, which is `length` bytes, without decoding it: follows each copy to
-/// its origin. Reads all instructions for each copy on the way, decrements `patience` for each, and fails with
-/// `Unsupported` when it is used up.
+/// Returns byte `at` of the output of `stored`, which has `length` bytes, without decoding the whole: follows each copy
+/// to its origin. Reads the instructions again for each copy, decrements `patience` for each instruction, and fails
+/// with `Unsupported` when `patience` is used up.
 pub(crate) fn byte(stored: &[u8], length: usize, mut at: usize, patience: &mut u32) -> Result<u8, DecodeError> {
     let mut is_checked = false;
     loop {
@@ -144,7 +144,7 @@ pub(crate) fn byte(stored: &[u8], length: usize, mut at: usize, patience: &mut u
                 break;
             }
         }
-        // Reads all of them once, so that a stream that is rejected as a whole is rejected here, too.
+        // Reads all instructions once, so that a stream that is rejected as a whole is also rejected here.
         if !is_checked && instructions.written != length {
             return Err(DecodeError::DoesNotFit);
         }
@@ -163,7 +163,7 @@ pub(crate) fn byte(stored: &[u8], length: usize, mut at: usize, patience: &mut u
     }
 }
 
-/// Copies `length` literal bytes of the stream, [`LITERALS`] at most.
+/// Copies `length` literal bytes of the stream, at most [`LITERALS`].
 #[inline(always)]
 fn literals(stored: &[u8], from: usize, dst: &mut [u8], written: usize, length: usize) {
     let from = stored.get(from..).unwrap_or_default();
@@ -186,7 +186,7 @@ mod tests {
     fn both(stored: &[u8], length: usize) -> Result<Vec<u8>, DecodeError> {
         let mut dst = vec![0x55; length];
         let whole = decode(stored, &mut dst).map(|written| dst[..written].to_vec());
-        // Only the last bytes of a long one.
+        // Only the last bytes of a long output.
         for at in length.saturating_sub(100)..length {
             let expected = whole.as_ref().map(|bytes| bytes[at]).map_err(|error| *error);
             assert_eq!(byte(stored, length, at, &mut 1000), expected, "{stored:02x?} at {at}");
@@ -203,11 +203,11 @@ mod tests {
         for distance in [3, 4, 5, 6, 7, 255] {
             assert_eq!(both(&near(distance), 6), Err(DecodeError::Malformed), "{distance}");
         }
-        // The second match includes what the first one wrote.
+        // The second match includes bytes that the first match wrote.
         assert_eq!(both(&[0x00, b'a', 0x20, 0, 0x20, 3, 0x00, b'b'], 8).unwrap(), b"aaaaaaab");
         assert_eq!(both(&[0x00, b'a', 0x20, 0, 0x20, 4, 0x00, b'b'], 8), Err(DecodeError::Malformed));
 
-        // A four-byte distance of 8192 or more: one literal, 8191 equal bytes, three from far back, one literal.
+        // A four-byte distance of 8192 or more: one literal, 8191 equal bytes, three bytes from far back, one literal.
         let far = |more: [u8; 2]| {
             let mut stored = vec![0x00, b'a', 0xe0];
             stored.extend([255; 32]);
@@ -222,11 +222,11 @@ mod tests {
             assert_eq!(both(&far(more), 8196), Err(DecodeError::Malformed), "{more:?}");
         }
         assert_eq!(both(&[0x00, b'a', 0x3f, 0xff, 0, 0, 0x00, b'b'], 5), Err(DecodeError::Malformed));
-        // One that would fill what is left.
+        // A distance that would fill the rest of the destination.
         assert_eq!(both(&[0x00, b'a', 0xe0, 0, 1, 0x00, b'b'], 10), Err(DecodeError::Malformed));
     }
 
-    /// Also where everything before it fills the destination: nothing of it would be written then.
+    /// Also if the bytes before it fill the destination, so that the match would write nothing.
     #[test]
     fn a_match_is_not_the_last_instruction() {
         for last in [&[0x20, 0][..], &[0x20, 1], &[0xe0, 0, 0], &[0xe0, 255, 0, 0]] {
@@ -241,7 +241,7 @@ mod tests {
         }
     }
 
-    /// Numbers from 0 up to `below` (xorshift).
+    /// Pseudorandom numbers from 0 up to `below` (xorshift).
     struct Random(u64);
 
     impl Random {
@@ -253,7 +253,7 @@ mod tests {
         }
     }
 
-    /// A stream, what it decodes to, and where its instructions begin and how much is written before each.
+    /// A stream, its decoded bytes, and the start of each instruction with the number of bytes written before it.
     struct Made {
         stored: Vec<u8>,
         decoded: Vec<u8>,
@@ -296,7 +296,7 @@ mod tests {
         made
     }
 
-    /// Streams of all instructions: whole, to a destination of another length, cut anywhere, and byte by byte.
+    /// Streams of all instructions: decoded whole, to a destination of another length, cut anywhere, and byte by byte.
     #[test]
     #[cfg_attr(miri, ignore = "takes too long")]
     fn streams_of_all_kinds() {
@@ -308,7 +308,7 @@ mod tests {
                 let at = random.below(decoded.len());
                 assert_eq!(byte(&stored, decoded.len(), at, &mut 1000), Ok(decoded[at]));
             }
-            // Room for more stays as it is, but for a few bytes after the last.
+            // In a larger destination, bytes past the output stay unchanged, except for a few bytes after the last.
             let mut dst = vec![0x55; decoded.len() + 100];
             assert_eq!(decode(&stored, &mut dst), Ok(decoded.len()));
             assert!(dst[..decoded.len()] == decoded && dst[decoded.len() + 32..].iter().all(|byte| *byte == 0x55));
@@ -319,7 +319,7 @@ mod tests {
             }
             for _ in 0..20 {
                 let cut = random.below(stored.len());
-                // Whole instructions are a stream; a match is not the last of them.
+                // Whole instructions are a valid stream, unless the last one is a match.
                 let before =
                     instructions.iter().position(|(at, _)| *at == cut).and_then(|index| index.checked_sub(1));
                 let is_whole = before.is_none_or(|before| before == 0 || stored[instructions[before].0] < 0x20);
@@ -332,8 +332,8 @@ mod tests {
         }
     }
 
-    /// Reading a byte takes one of patience for each instruction that is read: all of them at first, then for each copy
-    /// those up to its origin.
+    /// Reading a byte costs one unit of patience for each instruction read: all instructions at first, then for each
+    /// copy the instructions up to its origin.
     #[test]
     fn patience() {
         // Two literals, four bytes from 2 back, one literal, five from 4 back, one literal.

@@ -1,12 +1,12 @@
-//! Reads CBOR that is expected to have a certain form, as real programs write it.
+//! Reads CBOR in the form that real programs write.
 //!
-//! Depends on `bytes`. For hosts: chips have no flash for a second way. Whatever is not as expected is `None`, and nothing
-//! is known of it then: the reader in `cbor` or `cbor_strict` has to read it, which also tells what is wrong.
+//! For hosts; chips have no flash for a second reader. A method returns `None` if its input has another form, whether
+//! valid or not. The reader in `cbor` or `cbor_strict` must then read the input, and reports any error.
 #![forbid(unsafe_code)]
 
 use crate::bytes::num::{to_u64, to_usize};
 
-/// The first byte of an empty text string, the bits of the major type, and those of the number in a first byte.
+/// The first byte of an empty text string, the bits of the major type, and the bits of the number in a first byte.
 const TEXT: u8 = 0x60;
 const MAJOR: u8 = 0xe0;
 const INFO: u8 = 0x1f;
@@ -16,7 +16,7 @@ const INFO: u8 = 0x1f;
 pub(crate) struct Rest<'a>(&'a [u8]);
 
 impl<'a> Rest<'a> {
-    /// Those from `position` on.
+    /// Returns the bytes from `position` on.
     #[inline(always)]
     pub(crate) fn of(bytes: &'a [u8], position: u32) -> Option<Self> {
         bytes.get(to_usize(position.into())?..).map(Self)
@@ -26,13 +26,13 @@ impl<'a> Rest<'a> {
         self.0
     }
 
-    /// Where they begin in `all`, of which they are the end.
+    /// Returns the position in `all`, of which these bytes are the end.
     #[inline(always)]
     pub(crate) fn position_in(self, all: &[u8]) -> u32 {
         u32::try_from(to_u64(all.len().wrapping_sub(self.0.len()))).unwrap_or(u32::MAX)
     }
 
-    /// Moves past so many bytes and returns them.
+    /// Reads the next `N` bytes.
     #[inline(always)]
     pub(crate) fn chunk<const N: usize>(&mut self) -> Option<&'a [u8; N]> {
         let (chunk, after) = self.0.split_first_chunk()?;
@@ -40,7 +40,7 @@ impl<'a> Rest<'a> {
         Some(chunk)
     }
 
-    /// The next byte.
+    /// Reads the next byte.
     #[inline(always)]
     pub(crate) fn byte(&mut self) -> Option<u8> {
         let (byte, after) = self.0.split_first()?;
@@ -48,7 +48,7 @@ impl<'a> Rest<'a> {
         Some(*byte)
     }
 
-    /// Moves past so many bytes and returns them.
+    /// Reads the next `count` bytes.
     #[inline(always)]
     pub(crate) fn take(&mut self, count: usize) -> Option<&'a [u8]> {
         let (taken, after) = self.0.split_at_checked(count)?;
@@ -56,7 +56,7 @@ impl<'a> Rest<'a> {
         Some(taken)
     }
 
-    /// A text string, not checked to be UTF-8.
+    /// Reads a text string, without checking that it is UTF-8.
     #[cfg(feature = "ztensor")]
     #[inline(always)]
     pub(crate) fn text(&mut self) -> Option<&'a [u8]> {
@@ -64,7 +64,7 @@ impl<'a> Rest<'a> {
         self.text_of(head)
     }
 
-    /// A text string, not checked to be UTF-8, and whether its head [`is_shortest`].
+    /// Reads a text string, without checking that it is UTF-8. Also returns whether its head [`is_shortest`].
     #[cfg(feature = "ztensor2")]
     #[inline(always)]
     pub(crate) fn text_and_is_shortest(&mut self) -> Option<(&'a [u8], bool)> {
@@ -73,7 +73,7 @@ impl<'a> Rest<'a> {
         Some((text, is_shortest(head, to_u64(text.len()))))
     }
 
-    /// A text string whose first byte is `head`.
+    /// Reads a text string whose first byte is `head`.
     #[inline(always)]
     pub(crate) fn text_of(&mut self, head: u8) -> Option<&'a [u8]> {
         let length = match head {
@@ -85,7 +85,7 @@ impl<'a> Rest<'a> {
         self.take(to_usize(length)?)
     }
 
-    /// A text string of less than eight bytes, with more bytes after it, as [`text_word`] returns it.
+    /// Reads a text string of fewer than eight bytes that is followed by more bytes. Returns it as [`text_word`] does.
     #[inline(always)]
     pub(crate) fn short_text(&mut self) -> Option<u64> {
         let word = u64::from_le_bytes(*self.0.first_chunk()?);
@@ -94,27 +94,27 @@ impl<'a> Rest<'a> {
             return None;
         }
         self.take(to_usize(length.wrapping_add(1))?)?;
-        // Without the bytes after it.
+        // Clears the bytes after the text.
         let others = 56_u32.wrapping_sub(u32::try_from(length).unwrap_or(0).wrapping_shl(3));
         Some(word.wrapping_shl(others).wrapping_shr(others))
     }
 
-    /// A key of seven bytes with its head, as [`key_word`] returns it, and the first byte of its value, which is returned:
-    /// all eight at once.
+    /// Reads a key of seven bytes, its head included, and returns the first byte of its value. All eight bytes are read
+    /// at once and compared with `key`, which [`key_word`] returned.
     #[inline(always)]
     pub(crate) fn key(&mut self, key: u64) -> Option<u8> {
         let word = u64::from_le_bytes(*self.chunk()?);
         u8::try_from(word.rotate_left(8) ^ key).ok()
     }
 
-    /// A nonnegative integer.
+    /// Reads a nonnegative integer.
     #[inline(always)]
     pub(crate) fn unsigned(&mut self) -> Option<u64> {
         let head = self.byte()?;
         self.unsigned_of(head)
     }
 
-    /// A nonnegative integer whose first byte is `head`.
+    /// Reads a nonnegative integer whose first byte is `head`.
     #[inline(always)]
     pub(crate) fn unsigned_of(&mut self, head: u8) -> Option<u64> {
         if head < 24 {
@@ -124,13 +124,13 @@ impl<'a> Rest<'a> {
         if head > 27 {
             return None;
         }
-        // Of any width without a branch: which one comes next cannot be foreseen.
+        // Handles every width without a branch, since the width is unpredictable.
         let width = 1_u32.wrapping_shl(u32::from(head) & 7);
         self.take(to_usize(width.into())?)?;
         Some(u64::from_be_bytes(*word).wrapping_shr(64_u32.wrapping_sub(width.wrapping_shl(3))))
     }
 
-    /// The number after the first byte of a head.
+    /// Reads the number after the first byte of a head.
     #[inline(always)]
     fn wide(&mut self, info: u8) -> Option<u64> {
         let (number, after) = self.any_wide(info)?;
@@ -151,7 +151,7 @@ impl<'a> Rest<'a> {
     }
 }
 
-/// Whether the number of a head takes as few bytes as can be, as in `cbor_strict`. `head` is its first byte.
+/// True if the number of a head is encoded in the fewest bytes, as in `cbor_strict`. `head` is its first byte.
 #[cfg(feature = "ztensor2")]
 #[inline(always)]
 pub(crate) fn is_shortest(head: u8, number: u64) -> bool {
@@ -160,13 +160,14 @@ pub(crate) fn is_shortest(head: u8, number: u64) -> bool {
     head & INFO < 24 || LEAST.get(usize::from(head & 3)).is_some_and(|least| number >= *least)
 }
 
-/// Seven bytes as [`Rest::key`] takes them.
+/// Returns seven bytes as the number that [`Rest::key`] expects.
 pub(crate) const fn key_word(key: &[u8; 7]) -> u64 {
     let [a, b, c, d, e, f, g] = *key;
     u64::from_le_bytes([0, a, b, c, d, e, f, g])
 }
 
-/// A text string of less than eight bytes as a number, its head lowest; 0 for a longer one.
+/// Returns a text string of fewer than eight bytes as a number, with its head as the lowest byte; 0 for a longer
+/// string.
 #[allow(clippy::arithmetic_side_effects, clippy::indexing_slicing, clippy::as_conversions)] // constants only
 pub(crate) const fn text_word(text: &str) -> u64 {
     let text = text.as_bytes();

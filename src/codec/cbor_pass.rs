@@ -1,15 +1,13 @@
-//! Passes over CBOR that has been checked, as fast as its heads can be read.
-//!
-//! Depends on `bytes`.
+//! Skips CBOR that has been checked, as fast as its heads can be read.
 #![forbid(unsafe_code)]
 
 use crate::bytes::num::to_usize;
 
-/// Returns what follows the value at the front of `bytes`; nothing where a length is indefinite, or where the bytes have
-/// changed since they were checked. Strings are not looked at, and nothing counts how deep the value is.
+/// Returns the bytes after the value at the front of `bytes`; `None` if a length is indefinite, or if the bytes have
+/// changed since they were checked. Strings are not read, and the nesting depth is not checked.
 pub(crate) fn pass_over(bytes: &[u8]) -> Option<&[u8]> {
     let mut rest = bytes;
-    // How many items are left, in whatever containers. Each takes a byte at least.
+    // The number of items left, in all containers together. Each item takes at least one byte.
     let mut left = 1_u64;
     while let Some(others) = left.checked_sub(1) {
         left = others;

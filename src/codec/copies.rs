@@ -1,14 +1,12 @@
-//! Copies within what a codec writes.
-//!
-//! Depends on nothing.
+//! Copies within the output of a codec.
 #![forbid(unsafe_code)]
 
-/// Bytes that are copied at once, even if fewer are needed, where the destination is long enough.
+/// The number of bytes that are copied at once, even if fewer are needed, if the destination is long enough.
 pub(super) const WIDE: usize = 16;
-/// Runs of one byte that are longer are worth a call.
+/// Runs of one byte that are longer than this are worth a call.
 const LONG_RUN: usize = 128;
 
-/// Copies as many bytes as both have.
+/// Copies as many bytes as both slices have.
 pub(crate) fn copy(to: &mut [u8], from: &[u8]) {
     let count = to.len().min(from.len());
     if let (Some(to), Some(from)) = (to.get_mut(..count), from.get(..count)) {
@@ -16,13 +14,13 @@ pub(crate) fn copy(to: &mut [u8], from: &[u8]) {
     }
 }
 
-/// Copies to `dst`, of which so many bytes are `written`, those `distance` before, which may overlap the bytes that are
-/// copied. May overwrite what follows them.
+/// Appends `length` bytes to the `written` bytes of `dst`, copied from `distance` bytes back. The copy may overlap its
+/// source, and may overwrite bytes after its end.
 #[inline(always)]
 pub(super) fn repeat(dst: &mut [u8], mut written: usize, mut distance: usize, length: usize) {
     let end = written.saturating_add(length);
     let mut from = written.saturating_sub(distance);
-    // Chips copy such bytes one by one, too, and need the stack more.
+    // Chips copy bytes one by one in any case, and need the stack more.
     let is_wide = cfg!(target_pointer_width = "64");
     if distance == 1 {
         let value = dst.get(from).copied().unwrap_or_default();
@@ -52,7 +50,7 @@ pub(super) fn repeat(dst: &mut [u8], mut written: usize, mut distance: usize, le
         let step = distance.min(WIDE);
         written = written.wrapping_add(step);
         if distance < WIDE {
-            // What is copied repeats with a period of the distance, so that a short one can be doubled.
+            // The output repeats with a period of the distance, so a short distance can be doubled.
             distance = distance.wrapping_add(distance);
         } else {
             from = from.wrapping_add(step);

@@ -1,11 +1,11 @@
-//! CRC-32C and CRC-32: by the instructions for CRC-32C of x86-64 and ARMv8 where the machine has them, else by tables.
+//! CRC-32C and CRC-32. CRC-32C uses the CRC instructions of x86-64 and ARMv8 if the machine has them, otherwise tables.
 //!
-//! Depends on nothing. The instructions take the only unsafe code outside the C ABI: whether a machine has them is found
-//! out as the program runs, which no suitable crate does without std. What uses them is safe code for machines that have
-//! them; unsafe is to call it, in one function, and to ask Linux on ARM. All ways are compared in the tests. Under Miri,
-//! which does not know the instructions, there are the tables alone.
+//! The instructions need the only unsafe code outside the C ABI: they are detected at run time, which no suitable crate
+//! does without std. The functions that use the instructions are safe on machines that have them. Only their calls, in
+//! one function, and the query to Linux on ARM are unsafe. The tests compare all implementations. Miri, which does not
+//! support the instructions, runs the tables only.
 
-/// Large tables are for hosts: chips need the flash more.
+/// Hosts use large tables; chips need the flash more.
 #[cfg(target_pointer_width = "64")]
 type Tables = crc::Table<16>;
 #[cfg(not(target_pointer_width = "64"))]
@@ -18,7 +18,7 @@ static CRC_32C: Crc = Crc::new(&crc::CRC_32_ISCSI);
 #[cfg(all(feature = "crc32", feature = "npz"))]
 static CRC_32: Crc = Crc::new(&crc::CRC_32_ISO_HDLC);
 
-/// Returns the CRC-32C, which zTensor states.
+/// Returns the CRC-32C, as in zTensor.
 #[cfg(feature = "crc32c")]
 pub(crate) fn crc32c(data: &[u8]) -> u32 {
     #[cfg(all(
@@ -34,13 +34,14 @@ pub(crate) fn crc32c(data: &[u8]) -> u32 {
     by_tables(&CRC_32C, data)
 }
 
-/// Returns the CRC-32 of archives.
+/// Returns the CRC-32, as in ZIP archives.
 #[cfg(all(feature = "crc32", feature = "npz"))]
 pub(crate) fn crc32(data: &[u8]) -> u32 {
     by_tables(&CRC_32, data)
 }
 
-/// Sixteen bytes at a time, a length with which no panic path remains of the crate's loop; the rest byte by byte.
+/// Computes a checksum with tables. Reads sixteen bytes at a time, a length for which the crate's loop has no panic
+/// path; the remaining bytes are read one by one.
 #[cfg(target_pointer_width = "64")]
 fn by_tables(tables: &'static Crc, data: &[u8]) -> u32 {
     let mut digest = tables.digest();
@@ -59,8 +60,9 @@ fn by_tables(tables: &'static Crc, data: &[u8]) -> u32 {
     tables.checksum(data)
 }
 
-/// CRC-32C by the instruction that adds eight bytes to a sum. One waits three cycles for the one before: so the bytes are
-/// split in three, which are added up in turns, and then made one by a multiplication without carries.
+/// CRC-32C with the instruction that adds eight bytes to a sum. Each instruction waits three cycles for the previous
+/// one. Therefore the bytes are split into three parts, whose sums are computed in parallel and then combined by a
+/// carry-less multiplication.
 #[cfg(all(
     feature = "crc32c",
     any(all(target_arch = "x86_64", target_feature = "sse2"), all(target_arch = "aarch64", target_feature = "neon")),
@@ -77,7 +79,7 @@ mod instructions {
     use zerocopy::FromBytes;
     use zerocopy::little_endian::U64;
 
-    /// Returns the sum, or `None` where the machine does not have the instructions.
+    /// Returns the sum, or `None` if the machine does not have the instructions.
     pub(super) fn crc32c(data: &[u8]) -> Option<u32> {
         let [has_sum, has_product] = found();
         if has_sum && has_product {
@@ -91,7 +93,7 @@ mod instructions {
         }
     }
 
-    /// Returns whether the machine has the instruction for CRC-32C, and the one for products without carries.
+    /// Returns whether the machine has the CRC-32C instruction, and whether it has carry-less multiplication.
     #[cfg(target_arch = "x86_64")]
     fn found() -> [bool; 2] {
         cpufeatures::new!(sum, "sse4.2");
@@ -105,7 +107,7 @@ mod instructions {
         [has_sum(), product::get()]
     }
 
-    /// All of Apple's machines have it, which their targets say; cpufeatures does not know it.
+    /// All Apple machines have the instruction, and their targets enable the feature; cpufeatures cannot detect it.
     #[cfg(target_arch = "aarch64")]
     fn has_sum() -> bool {
         #[cfg(all(any(target_os = "linux", target_os = "android"), not(target_feature = "crc")))]
@@ -116,7 +118,7 @@ mod instructions {
             }
             const AT_HWCAP: c_ulong = 16;
             const HWCAP_CRC32: c_ulong = 1 << 7;
-            // SAFETY: the function of the C library, which takes any number and has no effects.
+            // SAFETY: a function of the C library, which accepts any number and has no side effects.
             unsafe { getauxval(AT_HWCAP) & HWCAP_CRC32 != 0 }
         }
         #[cfg(not(all(any(target_os = "linux", target_os = "android"), not(target_feature = "crc"))))]
@@ -133,7 +135,7 @@ mod instructions {
         one_by_one(sum, rest) ^ u32::MAX
     }
 
-    /// Adds as many blocks as there are of three times `WORDS` words, and returns the bytes after them.
+    /// Adds all whole blocks of three times `WORDS` words, and returns the sum and the remaining bytes.
     #[inline]
     #[cfg_attr(target_arch = "x86_64", target_feature(enable = "sse4.2,pclmulqdq"))]
     #[cfg_attr(target_arch = "aarch64", target_feature(enable = "crc,aes"))]
@@ -166,8 +168,8 @@ mod instructions {
         sum
     }
 
-    /// Returns the factor for so many times `words` words of zeros after a sum: x to the power of their bits less the 33
-    /// that [`product`] and [`add_word`] bring along, with the highest power in the lowest bit.
+    /// Returns the factor that appends `times * words` words of zeros to a sum: x to the power of their number of bits,
+    /// minus the 33 bits that [`product`] and [`add_word`] add. The highest power is in the lowest bit.
     const fn zeros(words: usize, times: usize) -> u32 {
         let mut left = words.saturating_mul(64).saturating_mul(times).saturating_sub(33);
         let mut power = 1_u32 << 31;
@@ -185,7 +187,7 @@ mod instructions {
     fn add_word(sum: u32, word: u64) -> u32 {
         #[cfg(target_arch = "x86_64")]
         {
-            // The upper half of what it returns is zero.
+            // The upper half of the result is zero.
             let [a, b, c, d, ..] = _mm_crc32_u64(sum.into(), word).to_le_bytes();
             u32::from_le_bytes([a, b, c, d])
         }
@@ -203,7 +205,7 @@ mod instructions {
         __crc32cb(sum, byte)
     }
 
-    /// The product of two polynomials, not reduced.
+    /// Returns the product of two polynomials, not reduced.
     #[inline]
     #[cfg_attr(target_arch = "x86_64", target_feature(enable = "sse4.2,pclmulqdq"))]
     #[cfg_attr(target_arch = "aarch64", target_feature(enable = "crc,aes"))]
@@ -215,13 +217,13 @@ mod instructions {
         }
         #[cfg(target_arch = "aarch64")]
         {
-            // It fits 63 bits.
+            // The product fits in 63 bits.
             let [low @ .., _, _, _, _, _, _, _, _] = vmull_p64(one.into(), other.into()).to_le_bytes();
             u64::from_le_bytes(low)
         }
     }
 
-    /// The sums by all ways that this machine has.
+    /// Returns the sums of all implementations that this machine supports.
     #[cfg(test)]
     pub(super) fn all(data: &[u8]) -> std::vec::Vec<u32> {
         let [has_sum, has_product] = found();
@@ -242,7 +244,7 @@ mod instructions {
 mod tests {
     use super::*;
 
-    /// Compares all ways that this machine has with one bit at a time.
+    /// Compares all implementations that this machine supports with a bitwise one.
     fn compare(data: &[u8]) {
         static BITS: crc::Crc<u32, crc::NoTable> = crc::Crc::<u32, crc::NoTable>::new(&crc::CRC_32_ISCSI);
         let sum = BITS.checksum(data);
@@ -266,7 +268,7 @@ mod tests {
         }
     }
 
-    /// Numbers with every bit set now and then (xorshift).
+    /// Pseudorandom bytes (xorshift).
     fn random(length: usize) -> std::vec::Vec<u8> {
         let mut state = 0x9e37_79b9_7f4a_7c15_u64;
         let mut next = || {
@@ -287,7 +289,7 @@ mod tests {
         assert_eq!(crc32(b"123456789"), 0xcbf4_3926);
     }
 
-    /// Every length to beyond the shorter blocks, at every address within a word.
+    /// Every length up to beyond the shorter blocks, at every address within a word.
     #[test]
     fn short_lengths_at_all_alignments() {
         let most = if cfg!(miri) { 64 } else { 1024 };
@@ -299,7 +301,7 @@ mod tests {
         }
     }
 
-    /// Around the longer blocks, and many of them with each rest.
+    /// Lengths around the longer blocks, and many blocks with every remainder.
     #[test]
     #[cfg_attr(miri, ignore = "takes too long")]
     fn long_lengths() {

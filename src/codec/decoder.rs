@@ -1,13 +1,11 @@
-//! The contract of a decoder, the caller's or the built-in one.
-//!
-//! Depends on `vocab`.
+//! The contract between the library and a decoder, built in or provided by the caller.
 #![forbid(unsafe_code)]
 
 use core::fmt;
 
 use crate::types::Encoding;
 
-/// Why decoding failed.
+/// The reason why decoding failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum DecodeError {
@@ -34,44 +32,44 @@ impl fmt::Display for DecodeError {
 
 impl core::error::Error for DecodeError {}
 
-/// Decodes components on behalf of the library: for a server that uses libzstd, or a chip with a hardware
+/// A decoder of components, called by the library: for a server that uses libzstd, or a chip with a hardware
 /// decompressor.
 pub trait Decoder {
     /// Decodes all of `stored` to the front of `dst`, and returns the number of decoded bytes.
     ///
-    /// `dst` is as large as the expected output, where that is known: never trust a size that `stored` states. After
-    /// an error the contents of `dst` are unspecified.
+    /// If the size of the output is known, `dst` has that size. Never trust a size that `stored` states. After an error
+    /// the contents of `dst` are unspecified.
     ///
     /// # Errors
     /// See [`DecodeError`].
     fn decode(&mut self, encoding: Encoding, stored: &[u8], dst: &mut [u8]) -> Result<usize, DecodeError>;
 
-    /// Decodes the first bytes of a stream until `dst` is full, and returns the number of decoded bytes: fewer than `dst`
-    /// has only if the stream ends before. `stored` may be the first bytes of a longer stream.
-    /// [`Tensor::describe`](crate::Tensor::describe) needs it.
+    /// Decodes the first bytes of a stream until `dst` is full, and returns the number of decoded bytes. The number is
+    /// less than the length of `dst` only if the stream ends early. `stored` may be the first bytes of a longer stream.
+    /// [`Tensor::describe`](crate::Tensor::describe) needs this method.
     ///
     /// # Errors
-    /// See [`DecodeError`]; `Unsupported` where this is not implemented.
+    /// See [`DecodeError`]; `Unsupported` if this method is not implemented.
     fn decode_start(&mut self, encoding: Encoding, stored: &[u8], dst: &mut [u8]) -> Result<usize, DecodeError> {
         let _ = (encoding, stored, dst);
         Err(DecodeError::Unsupported)
     }
 
     /// Sets the dictionary for the following calls of [`decode_with_dictionary`](Self::decode_with_dictionary), until
-    /// another is set: parsing a dictionary takes longer than decoding a short stream. Few streams have one; chunks
-    /// of Blosc2 may.
+    /// another dictionary is set. The dictionary is set once because parsing it takes longer than decoding a short
+    /// stream. Few streams have a dictionary; chunks of Blosc2 may.
     ///
     /// # Errors
-    /// See [`DecodeError`]; `Unsupported` where this is not implemented.
+    /// See [`DecodeError`]; `Unsupported` if this method is not implemented.
     fn set_dictionary(&mut self, encoding: Encoding, dictionary: &[u8]) -> Result<(), DecodeError> {
         let _ = (encoding, dictionary);
         Err(DecodeError::Unsupported)
     }
 
-    /// Like [`decode`](Self::decode), for a stream that was compressed with the dictionary set before.
+    /// Decodes as [`decode`](Self::decode) does, for a stream that was compressed with the dictionary set before.
     ///
     /// # Errors
-    /// See [`DecodeError`]; `Unsupported` where this is not implemented, or no dictionary was set.
+    /// See [`DecodeError`]; `Unsupported` if this method is not implemented, or if no dictionary was set.
     fn decode_with_dictionary(
         &mut self,
         encoding: Encoding,

@@ -1,7 +1,5 @@
-//! Digests: CRC-32C, SHA-256 and XXH3, and how zTensor spells them; the CRC-32 of archives. A digest is read whatever
-//! is built in, and computed where its kind is.
-//!
-//! Depends on `crc`, `xxh3`.
+//! Digests: CRC-32C, SHA-256 and XXH3, as zTensor spells them, and the CRC-32 of archives. Every digest is parsed; it
+//! is computed only if its algorithm is built in.
 #![forbid(unsafe_code)]
 
 /// A digest, as stated in a file.
@@ -19,13 +17,13 @@ pub(crate) enum Digest {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Spelled {
     Known(Digest),
-    /// Of a known kind, but with a wrong number of digits.
+    /// A known kind with the wrong number of digits.
     Invalid,
-    /// Of an unknown kind.
+    /// An unknown kind.
     Unknown,
 }
 
-/// Returns whether a digest is of a known kind, by its prefix; the digits are parsed when it is verified.
+/// Returns whether a digest is of a known kind, by its prefix. The digits are parsed when the digest is verified.
 pub(crate) fn is_of_known_kind(text: &[u8]) -> bool {
     KNOWN_KINDS.iter().any(|kind| text.starts_with(kind))
 }
@@ -36,7 +34,7 @@ const CRC32C: &[u8] = b"crc32c:0x";
 const CRC32C_UPPER: &[u8] = b"crc32c:0X";
 const SHA256: &[u8] = b"sha256:";
 
-/// Parses `crc32c:0x` with 8 hexadecimal digits, or `sha256:` with 64, upper or lower case (1.0 section 4.3). The
+/// Parses `crc32c:0x` with 8 hexadecimal digits, or `sha256:` with 64, in upper or lower case (1.0 section 4.3). The
 /// reference readers also accept `0x` before a SHA-256, and reject a CRC-32C without it.
 pub(crate) fn spelled(text: &[u8]) -> Spelled {
     let known = |digest: Option<Digest>| digest.map_or(Spelled::Invalid, Spelled::Known);
@@ -69,7 +67,7 @@ fn bytes<const N: usize>(digits: &[u8]) -> Option<[u8; N]> {
     let mut bytes = [0; N];
     let pairs = digits.chunks_exact(2);
     let mut is_valid = pairs.len() == N && pairs.remainder().is_empty();
-    // Without a branch for each digit, of which there are up to 64.
+    // Has no branch for each of up to 64 digits.
     let digit = |digit: u8| (digit & 0xf).wrapping_add(digit.wrapping_shr(6).wrapping_mul(9));
     for (byte, pair) in bytes.iter_mut().zip(pairs) {
         if let &[high, low] = pair {
@@ -81,9 +79,9 @@ fn bytes<const N: usize>(digits: &[u8]) -> Option<[u8; N]> {
 }
 
 impl Digest {
-    /// Returns whether it is the digest of `data`: of nothing, where it is not [built in](Self::is_built_in).
+    /// Returns whether `self` is the digest of `data`; false if the algorithm is not [built in](Self::is_built_in).
     pub(crate) fn is_of(&self, data: &[u8]) -> bool {
-        let _ = data; // unused where nothing is built in
+        let _ = data; // unused if nothing is built in
         match self {
             #[cfg(feature = "crc32c")]
             Self::Crc32c(sum) => crate::codec::crc::crc32c(data) == *sum,
@@ -98,7 +96,7 @@ impl Digest {
         }
     }
 
-    /// Whether digests of its kind can be computed: each kind has a feature, XXH3 comes with its format.
+    /// True if the algorithm is built in: each algorithm has a feature, except XXH3, which its format enables.
     pub(crate) const fn is_built_in(&self) -> bool {
         match self {
             Self::Crc32c(_) => cfg!(feature = "crc32c"),
@@ -111,20 +109,20 @@ impl Digest {
     }
 }
 
-/// A digest of bytes that come one part after the other.
+/// A digest computed over parts, one after the other.
 #[cfg(feature = "ztensor2")]
-#[allow(clippy::large_enum_variant)] // on the stack, and there is no heap
+#[allow(clippy::large_enum_variant)] // on the stack, since there is no heap
 pub(crate) enum Running {
     Xxh3(super::xxh3::Running),
     #[cfg(feature = "sha256")]
     Sha256(sha2::Sha256),
-    /// Of another kind, which no such bytes have, or one that is not built in.
+    /// Another kind, which decoded bytes never have, or a kind that is not built in.
     Other,
 }
 
 #[cfg(feature = "ztensor2")]
 impl Running {
-    /// One of the kind that `digest` is.
+    /// Creates an empty digest of the same kind as `digest`.
     pub(crate) fn like(digest: &Digest) -> Self {
         match digest {
             Digest::Xxh3(_) => Self::Xxh3(super::xxh3::Running::new()),
@@ -143,7 +141,7 @@ impl Running {
         }
     }
 
-    /// Returns whether `digest` is that of all that was added.
+    /// Returns whether `digest` is the digest of all bytes added.
     pub(crate) fn is(self, digest: &Digest) -> bool {
         match (self, digest) {
             (Self::Xxh3(running), Digest::Xxh3(sum)) => running.hash() == *sum,
@@ -206,7 +204,7 @@ mod tests {
         }
     }
 
-    /// In parts of any length, and in one.
+    /// In parts of any length, and in one part.
     #[cfg(all(feature = "ztensor2", feature = "sha256"))]
     #[test]
     fn running_digests() {
@@ -221,13 +219,13 @@ mod tests {
                     data.chunks(part).for_each(|part| running.add(part));
                     assert!(running.is(&digest), "{length} by {part}");
                 }
-                // No digest of another kind is that of these bytes.
+                // A digest of one kind never equals a digest of another kind.
                 for kind in [&xxh3, &sha256, &Digest::Crc32c(0)].into_iter().filter(|kind| **kind != digest) {
                     let mut running = Running::like(kind);
                     running.add(data);
                     assert!(!running.is(&digest), "{kind:?} {digest:?}");
                 }
-                assert!(!Running::like(&Digest::Crc32c(0)).is(&Digest::Crc32c(0))); // none of such bytes is
+                assert!(!Running::like(&Digest::Crc32c(0)).is(&Digest::Crc32c(0))); // not computed for parts
                 let mut other = Running::like(&digest);
                 other.add(data);
                 other.add(b"x");
@@ -250,7 +248,7 @@ mod tests {
         assert_eq!(Digest::Sha256([0; 32]).is_built_in(), cfg!(feature = "sha256"));
     }
 
-    /// A digest that differs in any bit is that of other bytes.
+    /// A digest with any bit changed does not match.
     #[cfg(feature = "sha256")]
     #[test]
     fn every_bit_of_a_digest_is_compared() {

@@ -1,7 +1,7 @@
 //! The metadata of GGUF: numbers, strings and arrays, one after the other.
 //!
-//! Depends on `place`, `error`, `bytes`. Arrays have no length in bytes: numbers are skipped by their count, strings one
-//! by one. An array that is not in memory is walked over in pieces that need not be kept.
+//! Arrays do not state their length in bytes: numbers are skipped by their count, strings one by one. An array that is
+//! not in memory is walked in pieces that need not be kept.
 #![forbid(unsafe_code)]
 
 use crate::bytes::extent::Extent;
@@ -10,22 +10,21 @@ use crate::bytes::source::{Input, Interrupted, ParseContext, ParseResult, Walk};
 use crate::error::origin::{Format, Item};
 use crate::error::{Error, ErrorKind, NO_ENTRY};
 
-/// How deeply arrays may be nested.
+/// The maximum nesting depth of arrays.
 pub(crate) const MAX_DEPTH: usize = 8;
 
 /// The largest header that is read: a limit of this library, as for the metadata of other formats.
 pub(crate) const MAX_HEADER: u64 = 1 << 30;
 
-/// Whether this is a chip, which reads from a card into little memory, rather than a host, where a request costs more
-/// than the bytes.
+/// True on a chip, which reads from a card into little memory. On a host, a request costs more than its bytes.
 const IS_CHIP: bool = cfg!(target_os = "none");
 
-/// How many bytes are requested at least and at most where some are missing; in between, as many as are in memory, so
-/// that a large header takes few requests, and what is in memory is not read again often.
+/// The minimum and maximum size of a request for missing bytes. In between, a request is as large as the bytes already
+/// in memory: a large header then takes few requests, and the bytes in memory are rarely read again.
 const LEAST: u64 = if IS_CHIP { 512 } else { 1 << 16 };
 const MOST: u64 = if IS_CHIP { 4096 } else { 1 << 24 };
-/// From how many bytes on a value is long: it need not be in memory. An array of as many strings or truth values is walked
-/// over in windows of so many bytes at least.
+/// A value of `LONG` bytes or more need not be in memory. An array of `LONG` or more strings or booleans is walked in
+/// windows of at least `WINDOW` bytes.
 const LONG: u64 = if IS_CHIP { 512 } else { 4096 };
 const WINDOW: u64 = if IS_CHIP { 512 } else { 1 << 20 };
 
@@ -46,16 +45,16 @@ pub(crate) mod kind {
     pub(crate) const F64: u32 = 12;
 }
 
-/// How numbers are written.
+/// The encoding of numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Encoding {
     pub(crate) is_big: bool,
-    /// Whether counts and lengths have 32 bits, as in version 1.
+    /// True if counts and lengths have 32 bits, as in version 1.
     pub(crate) is_short: bool,
 }
 
 impl Encoding {
-    /// Little-endian, counts of 64 bits: that of nearly all files.
+    /// Little-endian, with 64-bit counts, as in nearly all files.
     pub(crate) const USUAL: Self = Self { is_big: false, is_short: false };
 
     #[inline]
@@ -68,38 +67,39 @@ impl Encoding {
         if self.is_big { u64::from_be_bytes(bytes) } else { u64::from_le_bytes(bytes) }
     }
 
-    /// Splits a number of 32 bits off the front.
+    /// Splits a 32-bit number off the front.
     #[inline]
     pub(crate) fn split_u32(self, bytes: &[u8]) -> Option<(u32, &[u8])> {
         let (number, rest) = bytes.split_first_chunk()?;
         Some((self.u32(*number), rest))
     }
 
-    /// Splits a number of 64 bits off the front.
+    /// Splits a 64-bit number off the front.
     #[inline]
     pub(crate) fn split_u64(self, bytes: &[u8]) -> Option<(u64, &[u8])> {
         let (number, rest) = bytes.split_first_chunk()?;
         Some((self.u64(*number), rest))
     }
 
-    /// How many bytes a count or a length has.
+    /// Returns the size of a count or a length in bytes.
     pub(crate) const fn count_size(self) -> u64 {
         if self.is_short { 4 } else { 8 }
     }
 
-    /// Calls a function with the encoding: on hosts, with a constant where it is the usual one, so that there is a copy
-    /// of the function's code without byte orders.
+    /// Calls a function with the encoding. On hosts, the usual encoding is passed as a constant, so that the compiler
+    /// generates a copy of the function without byte orders.
     #[inline(always)]
     pub(crate) fn specialized<T>(self, call: impl Fn(Self) -> T) -> T {
         if cfg!(target_pointer_width = "64") && self == Self::USUAL { call(Self::USUAL) } else { call(self) }
     }
 
-    /// Returns what follows strings, at most so many, as far as they are whole; and how many are left.
+    /// Skips at most `count` strings, as far as they are complete. Returns the remaining bytes and the number of
+    /// strings left.
     #[cfg_attr(target_pointer_width = "64", inline(always))]
     fn after_strings(self, bytes: &[u8], count: u64) -> (&[u8], u64) {
         let (mut rest, mut left) = (bytes, count);
-        // The next length is read as soon as this one is known: the time of one load a string. Reading it at the start of
-        // the loop takes an addition longer, and a third more time.
+        // Each length is loaded as soon as the previous length is known, so a string costs the latency of one load.
+        // Loading it at the start of the loop adds an addition to the latency, and a third to the time.
         let mut next = self.split_count(rest).filter(|_| left > 0);
         while let Some((length, after)) = next {
             let Some(after) = to_usize(length).and_then(|length| after.get(length..)) else { break };
@@ -132,10 +132,10 @@ pub(crate) struct Array {
 pub(crate) struct Reader<'o, 'a> {
     opening: &'o ParseContext<'a>,
     pub(crate) encoding: Encoding,
-    /// The position in the file, at most its length, and the bytes from there on that are in memory.
+    /// The position in the file, at most its length, and the bytes in memory from that position on.
     at: u64,
     window: &'a [u8],
-    /// What is being read, and where the record begins that it belongs to.
+    /// The item being read, and the start of its record.
     pub(crate) item: Item,
     pub(crate) record: Option<u64>,
 }
@@ -155,12 +155,12 @@ impl<'o, 'a> Reader<'o, 'a> {
         self.opening.input
     }
 
-    /// The position of the next byte.
+    /// Returns the position of the next byte.
     pub(crate) const fn position(&self) -> u64 {
         self.at
     }
 
-    /// The bytes from there on that are in memory.
+    /// Returns the bytes in memory from the current position on.
     pub(crate) const fn window(&self) -> &'a [u8] {
         self.window
     }
@@ -172,17 +172,17 @@ impl<'o, 'a> Reader<'o, 'a> {
         self.window = rest;
     }
 
-    /// Gets `count` bytes into memory, which stay there. `kind` is the fault if the file ends before:
-    /// `CountTooLarge` of a count that is here, or `Truncated`.
+    /// Loads `count` bytes into memory and keeps them. `kind` is the error if the file is shorter: `CountTooLarge` if a
+    /// count at this position is the cause, otherwise `Truncated`.
     #[cfg(target_pointer_width = "64")]
     #[inline]
     pub(crate) fn require(&mut self, count: u64, kind: ErrorKind) -> ParseResult<()> {
-        // As for `fail`.
+        // A function without `self`, for the same reason as in `fail`.
         self.window = required(self.opening, (self.at, count), (kind, self.item), self.record)?;
         Ok(())
     }
 
-    /// As above.
+    /// See above.
     #[cfg(not(target_pointer_width = "64"))]
     #[cold]
     #[inline(never)]
@@ -198,15 +198,15 @@ impl<'o, 'a> Reader<'o, 'a> {
         self.refill(count, None)
     }
 
-    /// How many bytes of the file follow.
+    /// Returns the number of bytes left in the file.
     pub(crate) fn left(&self) -> u64 {
         self.input().length().saturating_sub(self.at)
     }
 
-    /// Stops with a fault at `at`.
+    /// Stops with an error at `at`.
     #[inline]
     pub(crate) fn fail<T>(&self, kind: ErrorKind, at: u64) -> ParseResult<T> {
-        // Not by reference: so a host can have the reader in registers.
+        // Does not borrow the reader, so that a host can keep the reader in registers.
         #[cfg(target_pointer_width = "64")]
         return Err(stop(self.opening, (kind, self.item), self.record, at));
         #[cfg(not(target_pointer_width = "64"))]
@@ -220,7 +220,7 @@ impl<'o, 'a> Reader<'o, 'a> {
         stop(self.opening, (kind, self.item), self.record, at)
     }
 
-    /// Reads bytes, which stay in memory.
+    /// Reads bytes and keeps them in memory.
     #[cfg_attr(target_pointer_width = "64", inline)]
     #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
     pub(crate) fn take(&mut self, count: u64) -> ParseResult<&'a [u8]> {
@@ -240,7 +240,7 @@ impl<'o, 'a> Reader<'o, 'a> {
         Ok(head)
     }
 
-    /// Gets `count` bytes into memory: to be kept, or only to be walked over.
+    /// Loads `count` bytes into memory, to be kept or only to be walked.
     #[cold]
     #[inline(never)]
     fn refill(&mut self, count: u64, walked: Option<Walk>) -> ParseResult<()> {
@@ -261,13 +261,12 @@ impl<'o, 'a> Reader<'o, 'a> {
         Ok(())
     }
 
-    /// The range to request from here on, of `least` and `count` bytes at least.
+    /// Returns the range to request from here on, of at least `least` and `count` bytes.
     fn following(&self, least: u64, count: u64) -> Extent {
         Extent::new(self.at, self.input().held().clamp(least, MOST).max(count).min(self.left()))
     }
 
-    /// Moves on over the bytes of a value, which are in the file: without a look at them if they are many, otherwise they
-    /// stay in memory.
+    /// Skips the bytes of a value, which are inside the file. Many bytes are not read; few bytes are kept in memory.
     #[cfg_attr(target_pointer_width = "64", inline)]
     #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
     fn skip(&mut self, count: u64) -> ParseResult<()> {
@@ -278,7 +277,7 @@ impl<'o, 'a> Reader<'o, 'a> {
         Ok(())
     }
 
-    /// Moves on over bytes that are in the file, without a look at them.
+    /// Skips bytes that are inside the file, without reading them.
     #[cfg_attr(target_pointer_width = "64", inline)]
     #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
     fn pass(&mut self, count: u64) {
@@ -296,10 +295,10 @@ impl<'o, 'a> Reader<'o, 'a> {
     #[inline]
     pub(crate) fn bytes<const N: usize>(&mut self) -> ParseResult<[u8; N]> {
         let bytes = self.take(to_u64(N))?;
-        Ok(bytes.first_chunk().copied().unwrap_or([0; N])) // there are as many
+        Ok(bytes.first_chunk().copied().unwrap_or([0; N])) // the length is `N`
     }
 
-    /// Reads a number of `N` bytes; returns them in little-endian order.
+    /// Reads a number of `N` bytes; returns the bytes in little-endian order.
     pub(crate) fn number<const N: usize>(&mut self) -> ParseResult<[u8; N]> {
         let mut number = self.bytes()?;
         if self.encoding.is_big {
@@ -329,7 +328,7 @@ impl<'o, 'a> Reader<'o, 'a> {
         if self.encoding.is_short { self.u32().map(u64::from) } else { self.u64() }
     }
 
-    /// Reads the length of a string, which fits in the file.
+    /// Reads the length of a string and checks that the string fits in the file.
     #[cfg_attr(target_pointer_width = "64", inline)]
     #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
     pub(crate) fn string_length(&mut self) -> ParseResult<u64> {
@@ -339,8 +338,7 @@ impl<'o, 'a> Reader<'o, 'a> {
         Ok(length)
     }
 
-    /// Checks that there may follow so many bytes: in the file, and in a header that is not too large. They are stated at
-    /// `at`.
+    /// Checks that `bytes` bytes fit in the rest of the file and within the header limit. The number is stated at `at`.
     #[inline]
     fn check_room(&self, bytes: Option<u64>, at: u64) -> ParseResult<()> {
         let bytes = bytes.unwrap_or(u64::MAX);
@@ -353,7 +351,7 @@ impl<'o, 'a> Reader<'o, 'a> {
         Ok(())
     }
 
-    /// Reads a string; its bytes are any.
+    /// Reads a string, which may contain any bytes.
     #[cfg_attr(target_pointer_width = "64", inline)]
     #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
     pub(crate) fn string(&mut self) -> ParseResult<&'a [u8]> {
@@ -370,7 +368,7 @@ impl<'o, 'a> Reader<'o, 'a> {
         if kind > kind::F64 { self.fail(ErrorKind::UnexpectedType, at) } else { Ok(kind) }
     }
 
-    /// Reads the start of an array, whose elements fit in the file.
+    /// Reads the start of an array and checks that its elements fit in the file.
     #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
     pub(crate) fn array(&mut self) -> ParseResult<Array> {
         let kind = self.kind()?;
@@ -400,7 +398,7 @@ impl<'o, 'a> Reader<'o, 'a> {
         }
     }
 
-    /// Reads a truth value.
+    /// Reads a boolean.
     pub(crate) fn boolean(&mut self) -> ParseResult<bool> {
         let at = self.at;
         match self.take(1)? {
@@ -410,7 +408,7 @@ impl<'o, 'a> Reader<'o, 'a> {
         }
     }
 
-    /// Skips an array. One that a walk was interrupted in goes on where that was.
+    /// Skips an array. If an earlier walk was interrupted in the array, continues there.
     #[inline(never)]
     pub(crate) fn skip_array(&mut self) -> ParseResult<()> {
         let start = self.at;
@@ -418,7 +416,7 @@ impl<'o, 'a> Reader<'o, 'a> {
             self.go_to(end);
             return Ok(());
         }
-        // The arrays around the current one, each with what is left of it.
+        // The arrays around the current array, each with the number of elements left.
         let mut around = heapless::Vec::<Array, MAX_DEPTH>::new();
         let mut array = self.array()?;
         loop {
@@ -427,7 +425,7 @@ impl<'o, 'a> Reader<'o, 'a> {
                     let at = self.at;
                     let inside = self.array()?;
                     let rest = Array { count: array.count.saturating_sub(1), ..array };
-                    // The one itself counts, too.
+                    // The array itself counts, too.
                     if around.len().saturating_add(1) >= MAX_DEPTH || around.push(rest).is_err() {
                         return self.fail(ErrorKind::TooDeep, at);
                     }
@@ -439,7 +437,7 @@ impl<'o, 'a> Reader<'o, 'a> {
                     let is_outermost = around.is_empty();
                     self.walk(start, array, is_outermost)?;
                 }
-                // The elements are in the file, as `array` has checked.
+                // `array` has checked that the elements are inside the file.
                 kind => self.skip(product(Some(array.count), size_of_kind(kind)).unwrap_or(u64::MAX))?,
             }
             match around.pop() {
@@ -449,15 +447,15 @@ impl<'o, 'a> Reader<'o, 'a> {
         }
     }
 
-    /// Skips strings, at most so many, as long as they are in memory; returns how many are left.
+    /// Skips at most `count` strings, as long as they are in memory; returns the number of strings left.
     fn skip_strings(&mut self, count: u64) -> u64 {
         let (rest, left) = self.encoding.specialized(|encoding| encoding.after_strings(self.window, count));
         self.advance_to(rest);
         left
     }
 
-    /// Walks over strings or truth values, in an array that began at `start`. If it is the outermost and long, bytes that
-    /// are not in memory are not kept.
+    /// Walks over the strings or booleans of an array that begins at `start`. If the array is long and outermost,
+    /// missing bytes are requested without being kept.
     #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
     fn walk(&mut self, start: u64, array: Array, is_outermost: bool) -> ParseResult<()> {
         let Array { kind, count: mut left } = array;
@@ -491,7 +489,7 @@ impl<'o, 'a> Reader<'o, 'a> {
             left = left.saturating_sub(1);
         }
         if can_skip && is_walked {
-            // Where nothing follows, a byte is requested all the same: the source remembers the end with what it is given.
+            // If nothing follows, one byte is requested anyway: the source records the end when bytes are added.
             let last = Extent::new(self.at.saturating_sub(1), 1);
             let next = if self.left() == 0 { last } else { self.following(LEAST, 0) };
             return self.opening.skip(start, self.at, next);
@@ -500,7 +498,7 @@ impl<'o, 'a> Reader<'o, 'a> {
     }
 }
 
-/// Stops with a fault at `at`, of a record.
+/// Stops with an error at `at`, in a record.
 #[cfg_attr(target_pointer_width = "64", cold, inline(never))]
 fn stop(opening: &ParseContext<'_>, (kind, item): (ErrorKind, Item), record: Option<u64>, at: u64) -> Interrupted {
     let distance = record.and_then(|record| u32::try_from(at.checked_sub(record)?).ok());
@@ -508,7 +506,7 @@ fn stop(opening: &ParseContext<'_>, (kind, item): (ErrorKind, Item), record: Opt
     opening.stop(error)
 }
 
-/// Gets `count` bytes from `at` on into memory. See [`Reader::require`].
+/// Loads `count` bytes from `at` on into memory. See [`Reader::require`].
 #[cfg(target_pointer_width = "64")]
 #[cold]
 #[inline(never)]
@@ -518,13 +516,13 @@ fn required<'a>(
     (kind, item): (ErrorKind, Item),
     record: Option<u64>,
 ) -> ParseResult<&'a [u8]> {
-    // No number is read: the encoding makes no difference.
+    // No number is read, so the encoding does not matter.
     let mut reader = Reader { item, record, ..Reader::new(opening, Encoding::USUAL, at) };
     reader.require_here(count, kind)?;
     Ok(reader.window)
 }
 
-/// How many bytes a value of that type has; 0 for strings and arrays.
+/// Returns the size of a value of type `kind` in bytes; 0 for strings and arrays.
 pub(crate) const fn size_of_kind(kind: u32) -> u64 {
     match kind {
         kind::U8 | kind::I8 | kind::BOOL => 1,

@@ -1,13 +1,12 @@
-//! LZ4 blocks. No crate decodes all of them fast without panic paths: lz4_flex 0.14 copies overlapping matches byte by
-//! byte through raw pointers, or else keeps panic paths.
+//! LZ4 blocks. No crate decodes all valid blocks fast and without panic paths: lz4_flex 0.14 either copies overlapping
+//! matches byte by byte through raw pointers, or keeps panic paths.
 //!
-//! Depends on `decode` for the names of errors, and on `copies`. A stream is a sequence of instructions, of which the last
-//! ends after its literals:
+//! A stream is a sequence of instructions; the last instruction ends after its literals:
 //!
 //! ```text
-//! LLLLMMMM [more L] literals  dd DD [more M]   L bytes follow, copied as they are; then M + 4 bytes are copied from
-//!                                              earlier output, from a distance of 1 to 65535 (little-endian). Where L
-//!                                              or M is 15, all bytes that follow are added to it, up to one that is
+//! LLLLMMMM [more L] literals  dd DD [more M]   L bytes follow, copied as literals; then M + 4 bytes are copied from
+//!                                              earlier output, from a distance of 1 to 65535 (little-endian). If L or
+//!                                              M is 15, all bytes that follow are added to it, up to the first that is
 //!                                              not 255.
 //! ```
 //!
@@ -17,17 +16,17 @@
 use super::copies::{WIDE, copy, repeat};
 use crate::codec::decoder::DecodeError;
 
-/// The largest length in an instruction's first byte, which says that more of it follows.
+/// The largest length in an instruction's first byte: more length bytes follow.
 const LONG: usize = 15;
 /// The length of the shortest match.
 const SHORTEST: usize = 4;
-/// Literals that are copied at once, even if there are fewer.
+/// The number of literals that are copied at once, even if fewer are needed.
 #[cfg(target_pointer_width = "64")]
 const FEW: usize = 32;
 
-/// Decodes all of `stored` to the front of `dst`, and returns the number of bytes. Matches may reach back into `dictionary`,
-/// as if it preceded `dst`.
-#[cfg_attr(not(target_pointer_width = "64"), inline(never))] // what it saves is on its own stack frame alone
+/// Decodes all of `stored` to the front of `dst`, and returns the number of decoded bytes. Matches may reach back into
+/// `dictionary`, as if it preceded `dst`.
+#[cfg_attr(not(target_pointer_width = "64"), inline(never))] // keeps its saved registers off the caller's stack frame
 pub(crate) fn decode(dictionary: &[u8], stored: &[u8], dst: &mut [u8]) -> Result<usize, DecodeError> {
     let (mut at, mut written) = (0_usize, 0_usize);
     loop {
@@ -62,7 +61,7 @@ pub(crate) fn decode(dictionary: &[u8], stored: &[u8], dst: &mut [u8]) -> Result
     }
 }
 
-/// The next byte of the stream.
+/// Returns the next byte of the stream.
 #[inline(always)]
 fn byte(stored: &[u8], at: &mut usize) -> Result<u8, DecodeError> {
     let byte = stored.get(*at).copied().ok_or(DecodeError::Malformed);
@@ -70,7 +69,7 @@ fn byte(stored: &[u8], at: &mut usize) -> Result<u8, DecodeError> {
     byte
 }
 
-/// Adds all bytes that follow to a length, up to one that is not 255.
+/// Adds all bytes that follow to a length, up to the first that is not 255.
 #[inline(always)]
 fn more(mut length: usize, stored: &[u8], at: &mut usize) -> Result<usize, DecodeError> {
     loop {
@@ -82,8 +81,8 @@ fn more(mut length: usize, stored: &[u8], at: &mut usize) -> Result<usize, Decod
     }
 }
 
-/// Copies fewer than 15 literals, and returns the distance of the match after them: far enough from the end of the stream
-/// and of the destination, where as many bytes are copied at once as there may be.
+/// Copies fewer than 15 literals, and returns the distance of the match after them. Always copies [`WIDE`] bytes;
+/// `None` if the end of the stream or of the destination is too near.
 #[inline(always)]
 fn short_literals(stored: &[u8], at: usize, literals: usize, dst: &mut [u8], written: usize) -> Option<usize> {
     if literals == LONG || cfg!(not(target_pointer_width = "64")) {
@@ -94,8 +93,8 @@ fn short_literals(stored: &[u8], at: usize, literals: usize, dst: &mut [u8], wri
     Some(u16::from_le_bytes(*from.get(literals..)?.first_chunk()?).into())
 }
 
-/// Copies a match of at most 18 bytes, as many at once as it may have, if it overlaps the bytes copied not at all or not
-/// closely, does not reach back beyond `dst`, and is far enough from its end.
+/// Copies a match of at most 18 bytes, always 18 bytes at once. `None` if the match overlaps its source closely, starts
+/// before `dst`, or is too near the end of `dst`.
 #[inline(always)]
 fn short_match(dst: &mut [u8], written: usize, distance: usize, length: usize) -> Option<()> {
     if distance < length.min(8) || cfg!(not(target_pointer_width = "64")) {
@@ -113,7 +112,7 @@ fn short_match(dst: &mut [u8], written: usize, distance: usize, length: usize) -
     step::<2>(window, 16, distance)
 }
 
-/// Copies `N` bytes from `at` on to those `distance` after them.
+/// Copies the `N` bytes at `at` to the position `distance` bytes later.
 #[inline(always)]
 fn step<const N: usize>(window: &mut [u8], at: usize, distance: usize) -> Option<()> {
     let from = *window.get(at..)?.first_chunk::<N>()?;
@@ -144,7 +143,7 @@ fn copy_literals(
     Ok(())
 }
 
-/// Copies any match, and returns how many bytes are written after it.
+/// Copies any match, and returns the number of bytes written so far.
 #[inline(always)]
 fn copy_match(
     dictionary: &[u8],
@@ -169,7 +168,8 @@ fn copy_match(
     Ok(written.wrapping_add(length))
 }
 
-/// Copies the part of a match that is in the dictionary, so many bytes before its end. Returns its length.
+/// Copies the part of a match that is in the dictionary, from `before` bytes before its end. Returns the number of
+/// bytes copied.
 #[cfg_attr(target_pointer_width = "64", cold, inline(never))]
 fn copy_from_dictionary(
     dictionary: &[u8],
@@ -192,7 +192,7 @@ mod tests {
 
     use super::*;
 
-    /// Decodes to `length` bytes, which must end as it does with lz4_flex.
+    /// Decodes to `length` bytes, and compares the result with lz4_flex.
     fn both(dictionary: &[u8], stored: &[u8], length: usize) -> Result<Vec<u8>, DecodeError> {
         let decoded = |decoder: &dyn Fn(&mut [u8]) -> Result<usize, DecodeError>| {
             let mut dst = vec![0x55; length];
@@ -206,7 +206,7 @@ mod tests {
             };
             result.map_err(|_| DecodeError::Malformed)
         });
-        // Of several faults in a stream they may name different ones.
+        // If a stream has several errors, the two decoders may report different ones.
         assert_eq!(
             ours.as_ref().ok(),
             theirs.as_ref().ok(),
@@ -215,7 +215,7 @@ mod tests {
         ours
     }
 
-    /// Numbers from 0 up to `below` (xorshift).
+    /// Pseudorandom numbers from 0 up to `below` (xorshift).
     struct Random(u64);
 
     impl Random {
@@ -227,7 +227,7 @@ mod tests {
         }
     }
 
-    /// A stream whose instructions are as the format allows, most of them short.
+    /// Returns a stream with instructions that the format allows, most of them short.
     fn stream(random: &mut Random, dictionary: usize, count: usize) -> (Vec<u8>, usize) {
         let (mut stream, mut written) = (Vec::new(), 0);
         let length = |random: &mut Random| match random.below(8) {
@@ -253,7 +253,7 @@ mod tests {
             }
             let farthest = (written + dictionary).min(65535) as u64;
             let near = farthest.min([1, 4, 20, 65535][random.below(4)]);
-            // Now and then one too far, or none.
+            // Sometimes a distance that is too large, or 0.
             let distance =
                 if random.below(300) == 0 { (farthest as usize + 1) % 65536 } else { random.below(near + 1) };
             stream.extend((distance.max(random.below(1000).min(1)) as u16).to_le_bytes());
@@ -307,10 +307,10 @@ mod tests {
         }
     }
 
-    /// The last instruction has literals alone, even if there are none: a stream that ends after a match is cut.
+    /// The last instruction has only literals, possibly none: a stream that ends after a match is truncated.
     #[test]
     fn no_stream_ends_with_a_match() {
-        // One literal, then 4 times the same, by one instruction or by two.
+        // One literal, then 4 times the same byte, by one instruction or by two.
         for instructions in [&[0x10, b'a', 1, 0][..], &[0x10, b'a', 1, 0, 0x00, 1, 0]] {
             let length = 1 + 4 * (instructions.len() / 3);
             assert_eq!(both(&[], instructions, length), Err(DecodeError::Malformed));
@@ -319,14 +319,14 @@ mod tests {
         }
     }
 
-    /// A length of which every byte says that more follows, on machines of any word size.
+    /// A length of which every byte is 255, on machines of any word size.
     #[test]
     fn long_lengths() {
         let mut stored = vec![255_u8; 1 << 16];
         assert_eq!(decode(&[], &stored, &mut [0; 64]), Err(DecodeError::Malformed));
         stored.push(0);
         assert_eq!(decode(&[], &stored, &mut [0; 64]), Err(DecodeError::Malformed));
-        // One literal, then 15 + 4 + 255 * 4000 + 1 times the same, then one literal.
+        // One literal, then 15 + 4 + 255 * 4000 + 1 times the same byte, then one literal.
         let mut stored = vec![0x1f, b'a', 1, 0];
         stored.extend(vec![255; 4000]);
         stored.extend([1, 0x10, b'b']);

@@ -1,7 +1,7 @@
-//! Codecs: how numbers, strings and nested values are encoded, and how bytes are compressed.
+//! Codecs: encodings of numbers, strings and nested values, and compression of bytes.
 //!
-//! Each depends on `error`, `bytes`, `vocab`, `float`, `decode`, and knows nothing of the formats that use it.
-#![deny(unsafe_code)] // but for `crc`; each other file forbids it
+//! A codec does not depend on the formats that use it.
+#![deny(unsafe_code)] // `crc` needs it; every other file forbids it
 
 #[cfg(feature = "b2nd")]
 pub(crate) mod blosclz;
@@ -46,8 +46,8 @@ use crate::codec::decoder::{DecodeError, Decoder};
 use crate::types::Encoding;
 
 /// The built-in decoders: Zstandard with the feature `zstd` (ruzstd) or `zstd-c` (libzstd), zlib and deflate with the
-/// feature `zlib`, otherwise none. The chunks of Blosc bring LZ4 and BloscLZ, which need no decoder. With Zstandard
-/// it keeps the dictionary that was set last, in parsed form, until another is set, and libzstd's own memory.
+/// feature `zlib`, otherwise none. LZ4 and BloscLZ in chunks of Blosc need no decoder. With Zstandard, `BuiltIn` keeps
+/// the parsed form of the last dictionary that was set, and libzstd's own memory.
 #[derive(Debug, Default)]
 pub struct BuiltIn {
     #[cfg(any(feature = "zstd", feature = "zstd-c"))]
@@ -57,7 +57,7 @@ pub struct BuiltIn {
 }
 
 impl BuiltIn {
-    /// Whether a decoder for streams of that encoding is built in.
+    /// True if a decoder for streams of `encoding` is built in.
     pub(crate) const fn decodes(encoding: Encoding) -> bool {
         let has_zstd = cfg!(any(feature = "zstd", feature = "zstd-c"));
         let has_zlib = cfg!(feature = "zlib");
@@ -68,7 +68,7 @@ impl BuiltIn {
 
 impl Decoder for BuiltIn {
     fn decode(&mut self, encoding: Encoding, stored: &[u8], dst: &mut [u8]) -> Result<usize, DecodeError> {
-        let _ = (stored, &dst); // unused where nothing is built in
+        let _ = (stored, &dst); // unused if nothing is built in
         match encoding {
             #[cfg(any(feature = "zstd", feature = "zstd-c"))]
             Encoding::Zstd => self.zstd.decode(stored, dst),
@@ -82,7 +82,7 @@ impl Decoder for BuiltIn {
 
     /// Supports deflate only, the encoding of NPZ entries.
     fn decode_start(&mut self, encoding: Encoding, stored: &[u8], dst: &mut [u8]) -> Result<usize, DecodeError> {
-        let _ = (stored, &dst); // as above
+        let _ = (stored, &dst); // unused if nothing is built in
         match encoding {
             #[cfg(all(feature = "zlib", feature = "npz"))]
             Encoding::Deflate => zlib::start_raw(stored, dst),
@@ -91,7 +91,7 @@ impl Decoder for BuiltIn {
     }
 
     fn set_dictionary(&mut self, encoding: Encoding, dictionary: &[u8]) -> Result<(), DecodeError> {
-        let _ = dictionary; // as above
+        let _ = dictionary; // unused if nothing is built in
         match encoding {
             #[cfg(any(feature = "zstd", feature = "zstd-c"))]
             Encoding::Zstd => {
@@ -109,7 +109,7 @@ impl Decoder for BuiltIn {
         stored: &[u8],
         dst: &mut [u8],
     ) -> Result<usize, DecodeError> {
-        let _ = (stored, &dst); // as above
+        let _ = (stored, &dst); // unused if nothing is built in
         match encoding {
             #[cfg(any(feature = "zstd", feature = "zstd-c"))]
             Encoding::Zstd => self.dictionary.as_mut().ok_or(DecodeError::Unsupported)?.decode(stored, dst),

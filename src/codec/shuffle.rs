@@ -1,19 +1,19 @@
-//! The filters of Blosc, undone: shuffles of bytes and bits, deltas.
+//! The inverse of Blosc's filters: byte shuffle, bit shuffle, deltas.
 //!
-//! Depends on `copies`. All work on the bytes of one block; bytes after the last whole element are not filtered. The
-//! loops are written so that a compiler vectorizes them.
+//! All filters work on the bytes of one block; bytes after the last whole element are not filtered. The loops are
+//! written so that a compiler vectorizes them.
 #![forbid(unsafe_code)]
 
 pub(crate) use super::copies::copy;
 
-/// The widest element whose planes [`interleave`] takes.
+/// The width of the widest elements that [`interleave`] supports.
 pub(crate) const WIDEST: usize = 16;
 
 /// The byte planes of elements of `width` bytes: plane `j` has byte `j` of each element.
 pub(crate) type Planes<'a> = [&'a [u8]; WIDEST];
 
-/// Writes elements of `width` bytes to `dst` from `width` planes, beginning with element `first`. Returns `false`,
-/// and writes nothing, for a width other than 1, 2, 4, 8 and 16, or where there are not enough elements.
+/// Writes elements of `width` bytes to `dst` from `width` planes, beginning with element `first`. Writes nothing and
+/// returns `false` for a width other than 1, 2, 4, 8 and 16, or if there are too few elements.
 pub(crate) fn interleave(width: usize, planes: &Planes<'_>, first: usize, dst: &mut [u8]) -> bool {
     let shift = width.trailing_zeros();
     let count = dst.len().wrapping_shr(shift);
@@ -45,12 +45,12 @@ fn put<const N: usize>(to: &mut [u8], from: [u8; N]) {
     to.iter_mut().zip(from).for_each(|(to, from)| *to = from);
 }
 
-/// Four bytes as a number, so that the compiler unpacks whole vectors of them.
+/// Returns four bytes as a number, so that the compiler unpacks whole vectors of bytes.
 fn word(a: u8, b: u8, c: u8, d: u8) -> u32 {
     u32::from(a) | u32::from(b) << 8 | u32::from(c) << 16 | u32::from(d) << 24
 }
 
-/// Four planes at a time, a few elements at a time, for widths that are multiples of four.
+/// Interleaves four planes at a time, a few elements at a time, for widths that are multiples of four.
 fn interleave_quads<const WIDTH: usize>(planes: &Planes<'_>, first: usize, dst: &mut [u8]) {
     const TILE: usize = 8;
     let mut at = first;
@@ -75,7 +75,7 @@ fn interleave_quads<const WIDTH: usize>(planes: &Planes<'_>, first: usize, dst: 
     }
 }
 
-/// Splits consecutive planes of `count` bytes each; `None` where there are fewer bytes.
+/// Splits consecutive planes of `count` bytes each; `None` if there are too few bytes.
 pub(crate) fn cut_planes<'a>(bytes: &'a [u8], count: usize, planes: &mut [&'a [u8]]) -> Option<()> {
     let mut rest = bytes;
     for plane in planes {
@@ -84,7 +84,7 @@ pub(crate) fn cut_planes<'a>(bytes: &'a [u8], count: usize, planes: &mut [&'a [u
     Some(())
 }
 
-/// Undoes the byte shuffle of elements of `width` bytes: `from` has the planes one after the other.
+/// Undoes the byte shuffle of elements of `width` bytes: `from` contains the planes one after the other.
 #[inline(never)] // keeps the planes on its own stack frame
 pub(crate) fn unshuffle(width: usize, from: &[u8], to: &mut [u8]) {
     let count = from.len().checked_div(width).unwrap_or(0);
@@ -112,9 +112,9 @@ pub(crate) fn unshuffle(width: usize, from: &[u8], to: &mut [u8]) {
     }
 }
 
-/// Undoes the bit shuffle of elements of `width` bytes: row `8j + k` has bit `k` of byte `j` of each element.
-/// Elements that do not fill a group of eight were left as they are.
-#[inline(never)] // as above
+/// Undoes the bit shuffle of elements of `width` bytes: row `8j + k` has bit `k` of byte `j` of each element. Elements
+/// after the last whole group of eight are not shuffled.
+#[inline(never)] // keeps the planes on its own stack frame
 pub(crate) fn unbitshuffle(width: usize, from: &[u8], to: &mut [u8]) {
     let count = from.len().checked_div(width).unwrap_or(0);
     let eights = count >> 3;
@@ -150,7 +150,7 @@ pub(crate) fn unbitshuffle(width: usize, from: &[u8], to: &mut [u8]) {
     }
 }
 
-/// Many elements at a time, for the widths that [`interleave`] takes.
+/// Processes many elements at a time, for the widths that [`interleave`] supports.
 #[cfg(target_pointer_width = "64")]
 mod tiles {
     use zerocopy::little_endian::U64;
@@ -158,15 +158,15 @@ mod tiles {
 
     use super::{WIDEST, interleave};
 
-    /// So many words of each row at a time.
+    /// The number of words of each row in a tile.
     const WORDS: usize = 16;
-    /// So many elements are in them.
+    /// The number of elements in a tile.
     const ELEMENTS: usize = 64 * WORDS;
 
-    /// A byte of each of them.
+    /// One byte of each element in a tile.
     type Plane = [[U64; 8]; WORDS];
 
-    /// Undoes the bit shuffle of as many elements as fill whole tiles. Returns how many groups of eight those are.
+    /// Undoes the bit shuffle of all elements in whole tiles. Returns the number of groups of eight elements done.
     pub(super) fn unbitshuffle(width: usize, eights: usize, from: &[u8], to: &mut [u8]) -> usize {
         let mut done = 0_usize;
         if !matches!(width, 1 | 2 | 4 | 8 | 16) {
@@ -186,8 +186,7 @@ mod tiles {
         done
     }
 
-    /// Writes a byte of each element to `plane`, from the front of eight rows that begin `distance` bytes from each
-    /// other.
+    /// Writes a byte of each element to `plane`, from the front of eight rows that begin `distance` bytes apart.
     #[inline(always)]
     fn fill(plane: &mut Plane, rows: &[u8], distance: usize) -> Option<()> {
         let mut from = [&[U64::ZERO; WORDS]; 8];
@@ -207,8 +206,8 @@ mod tiles {
         Some(())
     }
 
-    /// Transposes 8 by 8 units of so many bits each: unit `k` of row `j` becomes unit `j` of row `k`, in every part of a
-    /// word that has eight units. The masks have the units that stay where they are, as those of one, two and four do.
+    /// Transposes 8 by 8 units of `unit` bits each: unit `k` of row `j` becomes unit `j` of row `k`, in every group of
+    /// eight units of a word. The masks select the units that stay in place in the steps of one, two and four units.
     #[inline(always)]
     fn exchange([a, b, c, d, e, f, g, h]: [u64; 8], unit: u32, [one, two, four]: [u64; 3]) -> [u64; 8] {
         let ([a, b], [c, d]) = (swap(a, b, unit, one), swap(c, d, unit, one));
@@ -222,7 +221,7 @@ mod tiles {
         [a, b, c, d, e, f, g, h]
     }
 
-    /// Exchanges the bits of `low` above those in the mask with those of `high` in it.
+    /// Exchanges the bits of `high` in the mask with the bits of `low` that are `shift` bits above the mask.
     #[inline(always)]
     fn swap(low: u64, high: u64, shift: u32, mask: u64) -> [u64; 2] {
         let differ = (low.wrapping_shr(shift) ^ high) & mask;
@@ -239,7 +238,7 @@ fn transpose(mut x: u64) -> u64 {
     x
 }
 
-/// Returns the word size at which deltas of elements of `width` bytes are taken.
+/// Returns the word size for deltas of elements of `width` bytes.
 const fn difference_word(width: usize) -> usize {
     match width {
         1 | 2 | 4 | 8 => width,
@@ -248,8 +247,8 @@ const fn difference_word(width: usize) -> usize {
     }
 }
 
-/// Undoes the delta of a block: the first block's is between its own consecutive words, that of the others relative
-/// to `first`, the first block with all filters undone.
+/// Undoes the delta of a block. In the first block, the deltas are between its own consecutive words. In other blocks,
+/// they are relative to `first`, the first block with all filters undone.
 pub(crate) fn undo_delta(width: usize, first: Option<&[u8]>, bytes: &mut [u8]) {
     fn sum<const WORD: usize>(bytes: &mut [u8]) {
         let mut last = [0; WORD];
@@ -274,8 +273,8 @@ pub(crate) fn undo_delta(width: usize, first: Option<&[u8]>, bytes: &mut [u8]) {
     bytes.iter_mut().take(whole).zip(first).for_each(|(byte, first)| *byte ^= *first);
 }
 
-/// Undoes the deltas between the bytes of each plane. The older filter (`restarts`) started anew with the last bytes
-/// of a plane, those that did not fill a vector of 16.
+/// Undoes the deltas between the bytes of each plane. The older filter (`restarts`) restarted at the last bytes of a
+/// plane that do not fill a vector of 16.
 pub(crate) fn undo_bytedelta(width: usize, restarts: bool, bytes: &mut [u8]) {
     let count = bytes.len().checked_div(width).unwrap_or(0);
     let mut rest = bytes;
@@ -301,7 +300,7 @@ mod tests {
 
     use super::*;
 
-    /// Bytes that look random.
+    /// Pseudorandom bytes.
     fn random(length: usize) -> Vec<u8> {
         let mut state = length as u32;
         let next = || {
@@ -329,7 +328,7 @@ mod tests {
         }
     }
 
-    /// From any element on; nothing is written where there are too few, or of another width.
+    /// From any element on. Nothing is written if there are too few elements, or for other widths.
     #[test]
     fn planes() {
         let bytes = random(40 * 16);
@@ -348,7 +347,7 @@ mod tests {
                     |at: usize| if is_done { bytes[at % width * count + first + at / width] } else { 0xa5 };
                 assert!(found.iter().enumerate().all(|(at, byte)| *byte == expected(at)), "{width} {first} {length}");
             }
-            // One that is too short.
+            // A plane that is too short.
             if let Some(last) = planes.get_mut(..width).and_then(<[_]>::last_mut) {
                 *last = &last[1..];
                 assert!(!interleave(width, &planes, 0, &mut vec![0; count * width]), "{width}");
@@ -357,7 +356,7 @@ mod tests {
         assert!(cut_planes(&bytes, 41, &mut [&[][..]; 16]).is_none());
     }
 
-    /// Words of 1, 2, 4 or 8 bytes, as the width of an element says.
+    /// Words of 1, 2, 4 or 8 bytes, depending on the width of an element.
     #[test]
     fn deltas() {
         for (width, word) in
@@ -399,7 +398,8 @@ mod tests {
     #[test]
     fn bits_go_back_to_their_elements() {
         for width in [1, 2, 3, 4, 7, 8, 15, 16, 17, 32] {
-            // Fewer elements than a tile has, one tile, several and a part of one; with and without a rest.
+            // Fewer elements than a tile has, one tile, several tiles and a part of one; with and without remaining
+            // bytes.
             for count in [0, 5, 8, 1016, 1024, 1032, 2048, 3333, 6200] {
                 let length = count * width + width / 2;
                 let mut state = 1_u32;

@@ -1,7 +1,7 @@
-//! XXH3 of 64 bits, with the default secret and seed 0: the XXH3 specification, whose names the primes have.
+//! XXH3 of 64 bits, with the default secret and seed 0. The names of the primes are those of the XXH3 specification.
 //!
-//! Depends on `bytes`. Our own, in 1.4 KB of Cortex-M4 flash: `xxhash-rust` takes 2.9 KB, and is as fast on hosts, where
-//! the loop over the stripes becomes vectors here, too. The tests compare the two.
+//! This implementation takes 1.4 KB of Cortex-M4 flash; `xxhash-rust` takes 2.9 KB, and is as fast on hosts, where the
+//! loop over the stripes is vectorized here, too. The tests compare the two.
 #![forbid(unsafe_code)]
 
 use crate::bytes::num::to_u64;
@@ -33,13 +33,13 @@ const PRIME64_5: u64 = 0x27d4_eb2f_1656_67c5;
 const PRIME_MX1: u64 = 0x1656_6791_9e37_79f9;
 const PRIME_MX2: u64 = 0x9fb2_1c65_1e98_df25;
 
-/// What longer inputs are read in.
+/// The block size in which longer inputs are read.
 const STRIPE: usize = 64;
 
-/// The longest input that is not read in stripes.
+/// The length of the longest input that is not read in stripes.
 const LONGEST: usize = 240;
 
-/// Returns the hash of `bytes`. Linear, 9 to 20 GB/s on a host; no memory but its stack.
+/// Returns the hash of `bytes`. Linear, 9 to 20 GB/s on a host; uses only the stack.
 #[cfg_attr(not(target_pointer_width = "64"), inline(never))] // keeps the lanes off the stack of callers
 pub(crate) fn hash(bytes: &[u8]) -> u64 {
     if bytes.len() <= LONGEST {
@@ -50,13 +50,13 @@ pub(crate) fn hash(bytes: &[u8]) -> u64 {
     bytes.last_chunk().map_or(0, |last| lanes.hash(last, to_u64(bytes.len())))
 }
 
-/// The eight bytes at `at`.
+/// Returns the eight bytes at `at`.
 #[inline]
 fn word(bytes: &[u8], at: usize) -> u64 {
     bytes.get(at..).and_then(<[u8]>::first_chunk).map_or(0, |word| u64::from_le_bytes(*word))
 }
 
-/// The exclusive or of the halves of the product.
+/// Returns the exclusive or of the two halves of the product.
 #[cfg_attr(target_pointer_width = "64", inline)]
 #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
 fn fold(a: u64, b: u64) -> u64 {
@@ -66,7 +66,7 @@ fn fold(a: u64, b: u64) -> u64 {
     fold
 }
 
-/// Mixes 16 bytes with as many of the secret.
+/// Mixes 16 bytes with 16 bytes of the secret.
 #[inline]
 fn mix(block: &[u8], key: &[u8]) -> u64 {
     fold(word(block, 0) ^ word(key, 0), word(block, 8) ^ word(key, 8))
@@ -79,11 +79,11 @@ fn avalanche(hash: u64) -> u64 {
     hash ^ hash.wrapping_shr(32)
 }
 
-/// The hash of up to [`LONGEST`] bytes.
+/// Returns the hash of up to [`LONGEST`] bytes.
 #[inline(never)]
 fn hash_short(bytes: &[u8]) -> u64 {
     let length = to_u64(bytes.len());
-    // The ends of the input, which meet or overlap.
+    // Both ends of the input, which meet or overlap.
     let quarters = |bytes: &[u8]| {
         let (first, last) = (bytes.first_chunk()?, bytes.last_chunk()?);
         Some((u32::from_le_bytes(*first), u32::from_le_bytes(*last)))
@@ -124,7 +124,7 @@ fn hash_short(bytes: &[u8]) -> u64 {
     }
 }
 
-/// The hash of 17 to [`LONGEST`] bytes, in half the time of [`hash_by_places`], and more flash.
+/// Returns the hash of 17 to [`LONGEST`] bytes. Takes half the time of [`hash_by_places`], and more flash.
 #[cfg(target_pointer_width = "64")]
 fn hash_by_blocks(bytes: &[u8], length: u64) -> u64 {
     if let Some((head, tail)) = bytes.split_at_checked(128).filter(|(_, tail)| !tail.is_empty()) {
@@ -133,7 +133,7 @@ fn hash_by_blocks(bytes: &[u8], length: u64) -> u64 {
         let tail = mixed(tail, SECRET.get(3..).unwrap_or_default());
         return avalanche(avalanche(hash).wrapping_add(tail).wrapping_add(last));
     }
-    // From both ends to the middle, which the last two may both have.
+    // From both ends to the middle, which the last two blocks may share.
     let (mut front, mut back, mut keys) = (bytes, bytes, SECRET.as_slice());
     let (mut hash, mut left) = (length.wrapping_mul(PRIME64_1), bytes.len());
     while left > 0 {
@@ -147,7 +147,7 @@ fn hash_by_blocks(bytes: &[u8], length: u64) -> u64 {
     avalanche(hash)
 }
 
-/// The hash of 17 to [`LONGEST`] bytes, for chips.
+/// Returns the hash of 17 to [`LONGEST`] bytes, for chips.
 #[cfg(any(not(target_pointer_width = "64"), test))]
 fn hash_by_places(bytes: &[u8], length: u64) -> u64 {
     #[inline(never)]
@@ -158,7 +158,7 @@ fn hash_by_places(bytes: &[u8], length: u64) -> u64 {
     let last = bytes.len().saturating_sub(16);
     let is_long = length > 128;
     let mut at = 0_usize;
-    // The whole 16 bytes from the front on; up to 128 of them only up to the middle, beside as many from the end.
+    // Whole blocks of 16 bytes from the front; up to 128 bytes only to the middle, with as many blocks from the end.
     while if is_long { at <= last } else { at.wrapping_mul(2) < bytes.len() } {
         if is_long {
             let key = if at < 128 { at } else { at.wrapping_sub(125) };
@@ -179,11 +179,11 @@ fn hash_by_places(bytes: &[u8], length: u64) -> u64 {
     avalanche(hash)
 }
 
-/// The sum of the whole 16 bytes of `bytes`, mixed.
+/// Returns the sum of all whole blocks of 16 bytes, mixed.
 #[cfg(target_pointer_width = "64")]
 fn mixed(mut bytes: &[u8], mut keys: &[u8]) -> u64 {
     let mut sum = 0_u64;
-    // No loop over chunks: as vectors, which have no such products, it takes twice as long.
+    // Not a loop over chunks: vectorized, it would take twice as long, since vectors have no such products.
     while let (Some((block, after)), Some((key, keys_after))) =
         (bytes.split_first_chunk::<16>(), keys.split_first_chunk::<16>())
     {
@@ -193,11 +193,11 @@ fn mixed(mut bytes: &[u8], mut keys: &[u8]) -> u64 {
     sum
 }
 
-/// What is kept of the stripes read so far.
+/// The state after the stripes read so far.
 #[derive(Clone, Copy)]
 struct Lanes {
     lanes: [u64; 8],
-    /// The rest of the secret, from what the next stripe takes on.
+    /// The rest of the secret, from the key of the next stripe on.
     keys: &'static [u8],
 }
 
@@ -208,7 +208,7 @@ impl Lanes {
     };
 
     /// Reads the whole stripes of `bytes`.
-    #[inline(never)] // as vectors, which it is not beside what takes the lanes one by one
+    #[inline(never)] // is vectorized only if separate from code that reads single lanes
     fn add(&mut self, bytes: &[u8]) {
         let Self { mut lanes, mut keys } = *self;
         let mut rest = bytes;
@@ -227,8 +227,9 @@ impl Lanes {
         *self = Self { lanes, keys };
     }
 
-    /// The hash of `length` bytes, of which all but those of `last`, that have not been read yet, make up the lanes.
-    #[inline(always)] // of its two callers, programs that verify nothing have one
+    /// Returns the hash of `length` bytes. The lanes contain the stripes before the end; `last` are the last [`STRIPE`]
+    /// bytes.
+    #[inline(always)] // programs that verify nothing have only one of the two callers
     fn hash(&mut self, last: &[u8; STRIPE], length: u64) -> u64 {
         if let Some(key) = SECRET.get(121..).and_then(<[u8]>::first_chunk) {
             read_stripe(&mut self.lanes, last, key);
@@ -258,14 +259,15 @@ fn read_stripe(lanes: &mut [u64; 8], stripe: &[u8; STRIPE], key: &[u8; STRIPE]) 
     }
 }
 
-/// How many bytes are held back until more follow: of a short input all.
+/// The maximum number of bytes held back until more bytes follow; a short input is held back entirely.
 const HELD: usize = 256;
 
-/// The hash of bytes that come one part after the other; 360 bytes.
+/// The hash of bytes that arrive in parts; 360 bytes.
 pub(crate) struct Running {
     lanes: Lanes,
     length: u64,
-    /// The last bytes, `count` of them, which the lanes do not have yet. After those, the bytes before them.
+    /// The first `count` bytes are the latest input, which the lanes do not contain yet. The end of the array has the
+    /// input before them.
     held: [u8; HELD],
     count: usize,
 }
@@ -283,7 +285,7 @@ impl Running {
                 self.lanes.add(&self.held);
                 self.count = 0;
             }
-            // Whole stripes without a copy, except for the last.
+            // Whole stripes are read without a copy, except for the last.
             let whole = rest.len().saturating_sub(1) & !STRIPE.wrapping_sub(1);
             if let (0, HELD.., Some((stripes, after))) = (self.count, whole, rest.split_at_checked(whole)) {
                 self.lanes.add(stripes);
@@ -306,7 +308,7 @@ impl Running {
         }
         let mut lanes = self.lanes;
         lanes.add(held.split_last().map_or(&[], |(_, before)| before));
-        // The last bytes, and before them some that the lanes have, where too few are held.
+        // The last bytes. If too few bytes are held, bytes that are already in the lanes precede them.
         let mut last = [0; STRIPE];
         let bytes = held.iter().rev().chain(self.held.iter().rev());
         last.iter_mut().rev().zip(bytes).for_each(|(last, byte)| *last = *byte);
@@ -330,7 +332,7 @@ mod tests {
         assert_eq!(hash(&[1; 16]), 0xa741_31e6_2938_d20e);
     }
 
-    /// Bytes that look random.
+    /// Pseudorandom bytes.
     fn bytes(length: usize) -> Vec<u8> {
         let mut state = 1_u64;
         let mut next = || {
@@ -348,7 +350,7 @@ mod tests {
         }
     }
 
-    /// Every length through three blocks of stripes, and around a later end of one.
+    /// Every length through three blocks of stripes, and around the end of a later block.
     #[test]
     fn of_any_length() {
         let all = bytes(70_000);
@@ -370,7 +372,7 @@ mod tests {
                 assert_eq!(running.hash(), xxh3_64(&all[..length]), "{length} {part}");
             }
         }
-        // Parts of all lengths, one after the other, and the hash of what has been added so far.
+        // Parts of all lengths, one after the other, and the hash of the bytes added so far.
         for step in 1..400 {
             let (mut running, mut at) = (Running::new(), 0);
             for count in (0..).step_by(step) {

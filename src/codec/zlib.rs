@@ -1,7 +1,6 @@
 //! zlib and raw deflate streams (RFC 1950, 1951), by miniz_oxide, which uses 11 KiB of stack for its tables.
 //!
-//! Depends on `decode` for the names of errors. It keeps panic paths, all of them in miniz_oxide itself, as
-//! `.ci/no-panic-zlib` shows.
+//! The only panic paths that remain are in miniz_oxide itself, as `.ci/no-panic-zlib` shows.
 #![forbid(unsafe_code)]
 
 use miniz_oxide::inflate::TINFLStatus;
@@ -9,12 +8,12 @@ use miniz_oxide::inflate::core::{DecompressorOxide, decompress, inflate_flags};
 
 use crate::codec::decoder::DecodeError;
 
-/// Decodes all of `stored` to the front of `dst`, and returns the number of bytes.
+/// Decodes all of `stored` to the front of `dst`, and returns the number of decoded bytes.
 pub(crate) fn decode(stored: &[u8], dst: &mut [u8]) -> Result<usize, DecodeError> {
     whole(stored, dst, inflate_flags::TINFL_FLAG_PARSE_ZLIB_HEADER | inflate_flags::TINFL_FLAG_COMPUTE_ADLER32)
 }
 
-/// Like [`decode`], for a raw stream, which has neither header nor checksum.
+/// Decodes as [`decode`] does, for a raw stream, which has neither header nor checksum.
 pub(crate) fn decode_raw(stored: &[u8], dst: &mut [u8]) -> Result<usize, DecodeError> {
     whole(stored, dst, 0)
 }
@@ -22,7 +21,7 @@ pub(crate) fn decode_raw(stored: &[u8], dst: &mut [u8]) -> Result<usize, DecodeE
 /// Decodes the first bytes of a raw stream until `dst` is full; `stored` may be the first bytes of a longer stream.
 pub(crate) fn start_raw(stored: &[u8], dst: &mut [u8]) -> Result<usize, DecodeError> {
     match inflate(stored, dst, 0) {
-        (_, _, written) if written == dst.len() => Ok(written), // whatever follows
+        (_, _, written) if written == dst.len() => Ok(written), // anything may follow
         (TINFLStatus::Done, _, written) => Ok(written),
         _ => Err(DecodeError::Malformed),
     }
@@ -37,8 +36,8 @@ fn whole(stored: &[u8], dst: &mut [u8], flags: u32) -> Result<usize, DecodeError
     }
 }
 
-/// Decodes what there is and what fits; returns how many bytes were read, and how many written.
-#[inline(never)] // so that the code that panics has a symbol of its own
+/// Decodes as much as `stored` has and `dst` holds; returns the number of bytes read and the number of bytes written.
+#[inline(never)] // gives the code that panics a symbol of its own
 fn inflate(stored: &[u8], dst: &mut [u8], flags: u32) -> (TINFLStatus, usize, usize) {
     let flags = flags | inflate_flags::TINFL_FLAG_USING_NON_WRAPPING_OUTPUT_BUF;
     decompress(&mut DecompressorOxide::new(), stored, dst, 0, flags)
@@ -50,7 +49,7 @@ mod tests {
 
     #[test]
     fn a_stream_has_a_start() {
-        // Four bytes that are stored as they are; then another block begins.
+        // A block of four stored bytes; then another block begins.
         let stream = b"\x00\x04\0\xfb\xffabcd\x01\x01\0\xfe\xffe";
         let mut dst = [0; 8];
         for (stored, length, expected) in [
@@ -63,7 +62,7 @@ mod tests {
             (&stream[..9], 5, Err(DecodeError::Malformed)),
             (&stream[..4], 1, Err(DecodeError::Malformed)),
             (b"\x07", 1, Err(DecodeError::Malformed)),
-            (b"\x00\x04\0\xfb\xffabcd\x07", 4, Ok(4)), // no block
+            (b"\x00\x04\0\xfb\xffabcd\x07", 4, Ok(4)), // an invalid block follows
         ] {
             assert_eq!(start_raw(stored, &mut dst[..length]), expected, "{stored:?} {length}");
         }
@@ -72,7 +71,7 @@ mod tests {
 
     #[test]
     fn a_stream_takes_all_of_its_bytes() {
-        // Of no bytes, and of one that is stored as it is.
+        // A stream of no bytes, and a stream with one stored byte.
         for (stream, length) in
             [(&b"\x78\x9c\x03\0\0\0\0\x01"[..], 0), (b"\x78\x01\x01\x01\0\xfe\xffx\0\x79\0\x79", 1)]
         {

@@ -1,9 +1,8 @@
 //! Zstandard (RFC 8878) into memory of a known size, by ruzstd or by libzstd.
 //!
-//! Depends on `decode` for the names of errors, and on `bytes`. Both decode consecutive frames, skip skippable ones,
-//! reject anything else after the last frame and dictionaries that were not supplied, and check the data against the
-//! frame's own size and checksum. The output is bounded by the destination, never by what a frame states about
-//! itself.
+//! Both decode consecutive frames and skip skippable frames. Both reject any other data after the last frame, reject
+//! dictionaries that were not supplied, and check the data against the frame's own size and checksum. The output is
+//! bounded by the destination, never by a size that a frame states.
 #![forbid(unsafe_code)]
 
 use crate::codec::decoder::DecodeError;
@@ -21,8 +20,8 @@ mod by_libzstd {
 
     use super::DecodeError;
 
-    /// What is kept from stream to stream: libzstd's own memory, 160 KB, which takes longer to get than a short stream to
-    /// decode.
+    /// Memory that is kept from stream to stream: libzstd's own memory, 160 KB. Allocating it takes longer than
+    /// decoding a short stream.
     #[derive(Default)]
     pub(crate) struct Memory(Option<DCtx<'static>>);
 
@@ -42,7 +41,7 @@ mod by_libzstd {
         }
     }
 
-    /// A dictionary that has been parsed.
+    /// A parsed dictionary.
     pub(crate) struct Dictionary {
         context: DCtx<'static>,
         dictionary: DDict<'static>,
@@ -89,35 +88,35 @@ mod by_ruzstd {
     use super::DecodeError;
     use crate::bytes::num::{to_u64, to_usize};
 
-    /// RFC 8878 section 3.1.1.2.3: no block decodes to more.
+    /// RFC 8878 section 3.1.1.2.3: no block decodes to more bytes.
     const LARGEST_BLOCK: u64 = 1 << 17;
 
     /// RFC 8878 section 3.1.1.1.2: the smallest window.
     const MIN_WINDOW_LOG: u32 = 10;
 
-    /// A window for `dst` bytes. Matches never reach back before the start of the output, so a window as large as the
-    /// output is enough for any stream that fits, and it bounds the memory that any other takes. One block more, so
-    /// that a block that begins inside the destination has all that it may refer to.
+    /// Returns the logarithm of a window for `dst` bytes. Matches never reach back before the start of the output, so a
+    /// window as large as the output is enough for any stream that fits, and bounds the memory of any other stream. The
+    /// window is one block larger, so that a block that begins inside the destination can refer to everything it needs.
     fn enough_log(dst: u64) -> u32 {
         let enough = dst.saturating_add(LARGEST_BLOCK);
         u64::BITS.saturating_sub(enough.saturating_sub(1).leading_zeros())
     }
 
-    /// What the library needs from the header of a frame (section 3.1.1.1).
+    /// The fields of a frame header that the library needs (section 3.1.1.1).
     struct Header {
-        /// The header itself, its window reduced to what the output can need.
+        /// The header itself, with its window reduced to the size that the output can need.
         bytes: [u8; 18],
         length: usize,
-        /// The size of the content, where the frame states it.
+        /// The size of the content, if the frame states it.
         content: Option<u64>,
-        /// Whether the window was reduced.
+        /// True if the window was reduced.
         is_cut: bool,
-        /// Whether the frame states which dictionary it takes.
+        /// True if the frame states its dictionary.
         has_dictionary: bool,
     }
 
     impl Header {
-        /// Reads the header of the frame that `stored` begins with, which must decode to at most `dst` bytes.
+        /// Reads the header of the frame at the start of `stored`, which must decode to at most `dst` bytes.
         fn read(stored: &[u8], dst: u64) -> Result<Self, DecodeError> {
             let descriptor = *stored.get(4).ok_or(DecodeError::Malformed)?;
             if descriptor & 0x08 != 0 {
@@ -134,7 +133,7 @@ mod by_ruzstd {
                 2 => 4,
                 _ => 8,
             };
-            // 4 + 1 + 1 + 4 + 8 at most
+            // at most 4 + 1 + 1 + 4 + 8
             let content_at = usize::from(!is_single).saturating_add(dictionary_length).saturating_add(5);
             let length = content_at.saturating_add(content_length);
             let header = stored.get(..length).ok_or(DecodeError::Malformed)?;
@@ -147,7 +146,7 @@ mod by_ruzstd {
             let log = enough_log(dst);
             let mut is_cut = false;
             if is_single {
-                // The content is the window. If it is larger than ours it takes at least four bytes.
+                // The content is the window. A content larger than our window is stated in at least four bytes.
                 let window = 1_u64.checked_shl(log).unwrap_or(u64::MAX);
                 if content > window {
                     is_cut = true;
@@ -164,18 +163,18 @@ mod by_ruzstd {
         }
     }
 
-    /// What is kept from stream to stream: nothing.
+    /// No memory is kept from stream to stream.
     #[derive(Debug, Default)]
     pub(crate) struct Memory;
 
     impl Memory {
-        #[allow(clippy::unused_self)] // libzstd has use for it
+        #[allow(clippy::unused_self)] // libzstd uses it
         pub(crate) fn decode(&mut self, stored: &[u8], dst: &mut [u8]) -> Result<usize, DecodeError> {
             frames(None, stored, dst)
         }
     }
 
-    /// A dictionary that has been parsed, in a decoder that keeps it from frame to frame.
+    /// A parsed dictionary, in a decoder that keeps it from frame to frame.
     pub(crate) struct Dictionary {
         id: u32,
         decoder: Box<FrameDecoder>,
@@ -202,7 +201,7 @@ mod by_ruzstd {
 
     fn new_decoder() -> FrameDecoder {
         let mut decoder = FrameDecoder::new();
-        decoder.set_max_window_size(u64::MAX); // reduced in the header instead
+        decoder.set_max_window_size(u64::MAX); // the header is reduced instead
         decoder
     }
 
@@ -222,7 +221,7 @@ mod by_ruzstd {
             stored = stored.get(header.length..).unwrap_or_default();
             let length = match &mut dictionary {
                 Some(dictionary) => frame(&mut dictionary.decoder, Some(dictionary.id), &header, &mut stored, dst),
-                // A new decoder each time: one that is used again allocates the whole window at once.
+                // A new decoder for each frame: a reused decoder allocates the whole window at once.
                 None => frame(&mut new_decoder(), None, &header, &mut stored, dst),
             }?;
             if header.content.is_some_and(|content| content != to_u64(length)) {
@@ -233,7 +232,7 @@ mod by_ruzstd {
         Ok(written)
     }
 
-    /// Returns what follows the skippable frame that `stored` begins with (section 3.1.2), if it begins with one.
+    /// Returns the bytes after the skippable frame at the start of `stored` (section 3.1.2), if there is one.
     fn behind_skippable(stored: &[u8]) -> Result<Option<&[u8]>, DecodeError> {
         match stored {
             [0x50..=0x5f, 0x2a, 0x4d, 0x18, rest @ ..] => {
@@ -259,9 +258,9 @@ mod by_ruzstd {
         }
         let mut written = 0_usize;
         loop {
-            // The decoder does not report how much it has decoded, only how many blocks. Past the end of the
-            // destination a match may reach back beyond a reduced window: then a larger destination shows what is
-            // really wrong.
+            // The decoder reports only the number of blocks, not the number of bytes that it has decoded. Past the end
+            // of the destination, a match may reach back beyond a reduced window: the error is then `DoesNotFit`, since
+            // only a larger destination can show the real error.
             let most = to_u64(decoder.blocks_decoded()).saturating_mul(LARGEST_BLOCK);
             let blame = match header.is_cut && most > to_u64(dst.len()) {
                 true => DecodeError::DoesNotFit,
@@ -296,16 +295,16 @@ mod by_ruzstd {
 
         use super::*;
 
-        /// A frame with a window of `2^log` bytes and these blocks.
+        /// Returns a frame with a window of `2^log` bytes and these blocks.
         fn of_blocks(log: u8, blocks: &[&[u8]]) -> Vec<u8> {
             [&[0x28, 0xb5, 0x2f, 0xfd, 0, (log - 10) << 3][..], &blocks.concat()].concat()
         }
 
-        /// Where as much as there is room for has been decoded, nothing has gone beyond it yet: what is wrong in the
-        /// next block is wrong with any room.
+        /// If exactly as many bytes as fit have been decoded, the output has not exceeded the destination: an error in
+        /// the next block is an error for any destination.
         #[test]
         fn a_reduced_window_is_to_blame_past_the_room() {
-            let (run, unknown) = (&[2, 0, 0x10, 7][..], &[7, 0, 0][..]); // of 2^17 bytes; of a type that is reserved
+            let (run, unknown) = (&[2, 0, 0x10, 7][..], &[7, 0, 0][..]); // 2^17 bytes; a reserved type
             for (blocks, room, expected) in [
                 (&[unknown][..], 0, DecodeError::Malformed),
                 (&[run, unknown], 1 << 17, DecodeError::Malformed),
@@ -316,8 +315,8 @@ mod by_ruzstd {
             }
         }
 
-        /// ruzstd refuses windows of more than 128 MiB, unless told otherwise. Room that is not written to takes no
-        /// memory.
+        /// By default ruzstd rejects windows of more than 128 MiB. Destination memory that is not written to is never
+        /// allocated.
         #[test]
         #[cfg_attr(miri, ignore = "takes too much memory")]
         fn windows_may_be_large() {
@@ -326,7 +325,7 @@ mod by_ruzstd {
             assert_eq!(room[..4], [7, 8, 9, 0]);
         }
 
-        /// The decoder is told of no larger window than the room can need: a power of two.
+        /// The decoder receives a window no larger than the destination can need: a power of two.
         #[test]
         fn windows_are_cut_to_the_room() {
             let read = |header: &[u8], room| {
@@ -345,12 +344,12 @@ mod by_ruzstd {
                 assert_eq!(bytes[5..13], told.to_le_bytes(), "{room} {stated}");
                 assert_eq!((is_cut, content), (told < stated, Some(stated)), "{room} {stated}");
             }
-            // Of a size in two bytes, 256 are left out.
+            // A size in two bytes is stored minus 256.
             assert_eq!(read(&[0x60, 0, 1], 10).2, Some(512));
-            // A dictionary is stated beside a window or a size.
+            // A dictionary is stated together with a window or a size.
             assert_eq!(read(&[0x01, 0x3f, 7], 10).2, None);
             assert_eq!(read(&[0x21, 7, 9], 10).2, Some(9));
-            // A window of its own: the exponent above 10 in the upper five bits.
+            // An explicit window: the exponent above 10 is in the upper five bits.
             for (room, stated, told) in
                 [(10, 0x3f, 0x3f), (10, 0x40, 0x40), (10, 0x41, 0x40), (1 << 18, 0xff, 0x48), (u64::MAX, 0xff, 0xff)]
             {

@@ -1,12 +1,13 @@
-//! Detects pairs of items in a file that must not clash: equal names, overlapping ranges. Exact, and with only the
-//! memory that the caller gives.
+//! Detects pairs of items in a file that must not clash: equal names, overlapping ranges. Detection is exact, and uses
+//! only the caller's memory or a little stack.
 //!
-//! Depends on `bytes`, `error`; a format implements [`Distinct`] to read its items. Blocks of items are sorted, and
-//! every other item is looked up in the block: on the order of n log n comparisons per block, at most [`MAX_PASSES`]
-//! blocks, and no hashes, so no file can be crafted to take long. Where a file is opened, names are told apart by hashes first: items whose hashes are
-//! equal, by chance or since a file was crafted so, are sorted then. Chips have a small block of hashes instead, and take
-//! one comparison per pair: still linear in the bytes of names, since no more than [`MAX_COMPARED`] of them are compared
-//! this way.
+//! A format implements [`Distinct`] to read its items. Blocks of items are sorted, and every other item is looked up in
+//! the block: about n log n comparisons per block, and at most [`MAX_PASSES`] blocks. Sorting uses no hashes, so no
+//! file can be crafted to make it slow.
+//!
+//! When a file is opened, the hashes of names are compared first. If two hashes are equal, by chance or in a crafted
+//! file, the items are then sorted. Chips use a small block of hashes instead and make one comparison per pair: this is
+//! still linear in the bytes of the names, since at most [`MAX_COMPARED`] names are compared this way.
 #![forbid(unsafe_code)]
 
 use core::cmp::Ordering;
@@ -20,24 +21,25 @@ use crate::bytes::num::{to_u64, to_usize};
 use crate::bytes::utf8::{is_before, is_utf8};
 use crate::error::{Error, ErrorKind, Result};
 
-/// How many unsorted items are compared without memory from the caller.
+/// The maximum number of unsorted items that are compared without memory from the caller.
 pub(crate) const MAX_COMPARED: u32 = 1024;
 
-/// How many times items are read to be compared with the caller's memory: with little of it, a file of many items would
-/// take the square of the time.
+/// The maximum number of times that items are read to compare them in the caller's memory. Without this limit, a file
+/// of many items would take quadratic time if the memory is small.
 const MAX_PASSES: u32 = 8;
 
-/// How many of them are compared in one pass: stack is scarce on a microcontroller.
+/// The number of items compared in one pass: stack is scarce on a microcontroller.
 const BLOCK: usize = if cfg!(target_pointer_width = "64") { 1024 } else { 32 };
 
-/// An item that must not clash with another of its kind.
+/// An item that must not clash with another item of its kind.
 pub(crate) trait Item: Copy {
-    /// An order in which an item that clashes with any after it clashes with the next one, or is the same as that.
+    /// Orders items so that an item that clashes with any later item clashes with the next item, or is equal to the
+    /// next item.
     fn order(self, other: Self) -> Ordering;
 
     fn clashes_with(self, other: Self) -> bool;
 
-    /// A hash that clashing items have in common.
+    /// A hash that is equal for clashing items.
     fn hash(self) -> u32;
 }
 
@@ -57,8 +59,8 @@ impl Item for &[u8] {
     }
 }
 
-/// Ranges must not overlap. Empty ranges never do, and whoever lists the items leaves them out: between two others,
-/// one would hide that those overlap.
+/// Ranges must not overlap. Empty ranges never overlap, and callers skip them: an empty range between two others would
+/// hide that the others overlap.
 impl Item for Extent {
     fn order(self, other: Self) -> Ordering {
         self.offset.cmp(&other.offset).then(self.length.cmp(&other.length))
@@ -74,9 +76,9 @@ impl Item for Extent {
     }
 }
 
-/// Where in a file an item is, in as many words as it takes to read it again in constant time.
+/// The position of an item in a file, in as many words as are needed to read the item again in constant time.
 pub(crate) trait Position: Copy + Ord {
-    /// The caller's memory as positions, as many as there is room for.
+    /// Returns the caller's memory as positions, as many as fit.
     fn slots(words: &mut [u32]) -> &mut [Self];
 }
 
@@ -96,18 +98,19 @@ impl Position for [u32; 2] {
 /// Items of a file that must not clash.
 pub(crate) trait Distinct {
     type Item: Item;
-    /// A position among the items.
+    /// A position in the sequence of items.
     type Place: Copy;
     type Position: Position;
 
-    /// Reads the item at `place`, and moves on to the next one. Also returns the item's position, by which
-    /// [`at`](Self::at) finds it again: never 0, and increasing from item to item. `None` after the last.
+    /// Reads the item at `place` and moves on to the next item. Also returns the item's position, from which
+    /// [`at`](Self::at) reads the item again. Positions are never 0 and increase from item to item. `None` after the
+    /// last item.
     fn next(&mut self, place: &mut Self::Place) -> Option<(Self::Item, Self::Position)>;
 
     /// Returns the item at a position that `next` returned.
     fn at(&self, position: Self::Position) -> Self::Item;
 
-    /// Returns what is wrong with the items read: the bytes have changed since the file was opened.
+    /// Returns the error of the items read: the bytes have changed since the file was opened.
     fn check(&self) -> Result<()>;
 }
 
@@ -115,9 +118,9 @@ pub(crate) trait Distinct {
 #[cfg(any(feature = "npy", feature = "safetensors", feature = "gguf"))]
 pub(crate) enum Compared {
     Distinct,
-    /// The position of an item that clashes with an earlier one.
+    /// The position of an item that clashes with an earlier item.
     Clash(u32),
-    /// There are too many to compare without memory from the caller.
+    /// Too many items to compare without memory from the caller.
     TooMany,
 }
 
@@ -128,7 +131,7 @@ impl Compared {
     }
 }
 
-/// The memory that items are compared with.
+/// Memory in which items are compared.
 #[cfg(any(feature = "npy", feature = "safetensors", feature = "gguf"))]
 pub(crate) trait Memory {
     /// Compares `count` items.
@@ -140,7 +143,7 @@ pub(crate) trait Memory {
     ) -> Result<Compared>;
 }
 
-/// A little memory of its own, on the stack: for up to [`MAX_COMPARED`] items.
+/// A little memory on the stack, for up to [`MAX_COMPARED`] items.
 #[cfg(any(feature = "npz", feature = "safetensors", feature = "gguf"))]
 pub(crate) struct Stack;
 
@@ -161,7 +164,8 @@ impl Memory for Stack {
     }
 }
 
-/// A little memory of its own for the hashes of up to [`MAX_COMPARED`] items that hardly ever clash, and then as [`Stack`].
+/// A little memory on the stack for the hashes of up to [`MAX_COMPARED`] items that rarely clash. If the hashes do not
+/// differ, items are compared as in [`Stack`].
 #[cfg(all(feature = "npy", not(target_os = "none")))]
 pub(crate) struct Hashed;
 
@@ -177,7 +181,7 @@ impl Memory for Hashed {
     }
 }
 
-/// The caller's memory: for up to [`MAX_PASSES`] times as many items as it has words.
+/// The caller's memory, for up to [`MAX_PASSES`] items per word.
 #[cfg(any(feature = "npy", feature = "safetensors", feature = "gguf"))]
 impl Memory for [u32] {
     fn compare<D: Distinct<Position = u32>>(
@@ -191,18 +195,18 @@ impl Memory for [u32] {
     }
 }
 
-/// Fails with `OutOfScratch` if so many items cannot be compared with so many positions in [`MAX_PASSES`]: before any of
-/// them is read.
+/// Fails with `OutOfScratch` if `count` items cannot be compared with `positions` positions in [`MAX_PASSES`] passes.
+/// Called before any item is read.
 pub(crate) fn check_room(count: u64, positions: usize) -> Result<()> {
     let is_room = count <= to_u64(positions).saturating_mul(MAX_PASSES.into());
     if is_room { Ok(()) } else { Err(Error::new(ErrorKind::OutOfScratch)) }
 }
 
-/// The index and the position of an item that clashes with an earlier one, if there is any.
+/// The index and the position of an item that clashes with an earlier item, if there is such an item.
 pub(crate) type Clash<P = u32> = Option<(u32, P)>;
 
-/// Compares up to [`MAX_COMPARED`] items that hardly ever clash: their hashes first, which need no sorting. Where items have
-/// changed since the file was opened, it is for the caller to notice.
+/// Compares up to [`MAX_COMPARED`] items that rarely clash: compares their hashes first, which needs no sorting. The
+/// caller must detect whether items have changed since the file was opened.
 #[cfg(any(feature = "ztensor", all(feature = "npy", not(target_os = "none"))))]
 pub(crate) fn clash_of_hashed<D: Distinct>(items: &mut D, start: D::Place) -> Clash<D::Position> {
     #[cfg(target_pointer_width = "64")]
@@ -211,7 +215,7 @@ pub(crate) fn clash_of_hashed<D: Distinct>(items: &mut D, start: D::Place) -> Cl
     clash_of_few(items, start)
 }
 
-/// Whether the hashes of all items differ, and there is room for them.
+/// True if the hashes of all items differ and there is room for all of them.
 #[cfg(all(any(feature = "ztensor", feature = "npy"), target_pointer_width = "64"))]
 #[inline(never)] // its memory is free again when items are sorted
 fn do_hashes_differ<D: Distinct>(items: &mut D, start: D::Place) -> bool {
@@ -225,28 +229,28 @@ fn do_hashes_differ<D: Distinct>(items: &mut D, start: D::Place) -> bool {
 }
 
 /// Compares up to [`MAX_COMPARED`] items with a little memory on the stack.
-#[cfg_attr(target_pointer_width = "64", inline(never))] // the memory is not there for items in order
+#[cfg_attr(target_pointer_width = "64", inline(never))] // items in order do not pay for the memory
 pub(crate) fn clash_on_stack<D: Distinct>(items: &mut D, start: D::Place) -> Result<Clash<D::Position>> {
-    // Sorting them is linear but for a logarithm; a microcontroller needs the flash more.
+    // Sorting takes n log n comparisons; a microcontroller needs the flash more.
     #[cfg(target_pointer_width = "64")]
     return clash(items, start, &mut [0; BLOCK]);
     #[cfg(not(target_pointer_width = "64"))]
     Ok(clash_of_few(items, start))
 }
 
-/// Compares up to [`MAX_COMPARED`] items with little memory and code: each with those of the block before it.
+/// Compares up to [`MAX_COMPARED`] items with little memory and code: each item with the items of the block before it.
 #[cfg(any(test, not(target_pointer_width = "64")))]
 #[inline(never)] // keeps its memory off the stack for items in order, as real programs write them
 pub(crate) fn clash_of_few<D: Distinct>(items: &mut D, start: D::Place) -> Clash<D::Position> {
     // The first item after the block, and its index.
     let (mut next, mut first) = (start, 0_u32);
     loop {
-        // The hash of each item, and its position.
+        // The hash and the position of each item.
         let mut block = heapless::Vec::<(u32, D::Position), BLOCK>::new();
         let (mut place, mut index) = (next, first);
         while let Some((item, at)) = items.next(&mut place) {
             let hash = item.hash();
-            // An item of the block itself is compared with the earlier ones only: it has not been added yet.
+            // An item of the block is compared only with earlier items, since it has not been added yet.
             if block.iter().any(|&(other, position)| other == hash && items.at(position).clashes_with(item)) {
                 return Some((index, at));
             }
@@ -262,13 +266,13 @@ pub(crate) fn clash_of_few<D: Distinct>(items: &mut D, start: D::Place) -> Clash
     }
 }
 
-/// Names as they are read: whether they are UTF-8, in order, and of different hashes. One of the latter two proves that
-/// they differ; where neither is so, they must be [compared](Memory::compare).
+/// The state of reading names: whether the names are UTF-8, sorted, and have different hashes. Sorted names or
+/// different hashes prove that the names differ; otherwise the names must be [compared](Memory::compare).
 #[cfg(feature = "gguf")]
 pub(crate) struct Seen<'a> {
     last: Option<&'a [u8]>,
     are_sorted: bool,
-    /// Chips lack the memory for those.
+    /// Chips lack the memory for the hashes.
     #[cfg(target_pointer_width = "64")]
     hashes: Hashes,
 }
@@ -284,7 +288,7 @@ impl<'a> Seen<'a> {
         }
     }
 
-    /// Begins with other names. Those before take memory still.
+    /// Starts another list of names. The names added before still take up memory.
     pub(crate) const fn begin(&mut self) {
         (self.last, self.are_sorted) = (None, true);
         #[cfg(target_pointer_width = "64")]
@@ -300,7 +304,7 @@ impl<'a> Seen<'a> {
         self.are_sorted
     }
 
-    /// Adds a name, and returns whether it is UTF-8.
+    /// Adds a name, and returns whether the name is UTF-8.
     #[cfg_attr(target_pointer_width = "64", inline(always))]
     pub(crate) fn add(&mut self, name: &'a [u8]) -> bool {
         if self.are_sorted {
@@ -322,7 +326,7 @@ impl<'a> Seen<'a> {
 /// The hashes of up to [`MAX_COMPARED`] names, as long as they differ.
 #[cfg(all(any(feature = "gguf", feature = "ztensor", feature = "npy"), target_pointer_width = "64"))]
 struct Hashes {
-    /// Each at or soon after the place that it chooses; 0 where there is none.
+    /// Each hash is in the place that it selects or shortly after it; 0 marks an empty place.
     places: [u32; HASHES],
     free: u32,
     do_differ: bool,
@@ -337,7 +341,7 @@ impl Hashes {
         Self { places: [0; HASHES], free: MAX_COMPARED, do_differ: true }
     }
 
-    /// Returns whether there was room, and no such hash.
+    /// Adds a hash. Returns false if there is no room, or if the hash is already present.
     #[inline(always)]
     fn add(&mut self, hash: u32) -> bool {
         let Some(free) = self.free.checked_sub(1) else { return false };
@@ -357,7 +361,7 @@ impl Hashes {
     }
 }
 
-/// A hash that is not 0, of eight bytes at a time; and whether all bytes are ASCII.
+/// Returns a hash that is not 0, computed from eight bytes at a time, and whether all bytes are ASCII.
 #[cfg(all(feature = "gguf", target_pointer_width = "64"))]
 #[inline]
 fn word_hash(name: &[u8]) -> (u32, bool) {
@@ -372,16 +376,17 @@ fn word_hash(name: &[u8]) -> (u32, bool) {
         rest = after;
     }
     add(match name.last_chunk() {
-        Some(word) => u64::from_le_bytes(*word), // some of its bytes for the second time
+        Some(word) => u64::from_le_bytes(*word), // may repeat some bytes
         None => rest.iter().fold(0, |word, byte| word << 8 | u64::from(*byte)),
     });
     let [a, b, c, d, ..] = hash.to_le_bytes();
     (u32::from_le_bytes([a, b, c, d]).max(1), all & 0x8080_8080_8080_8080 == 0)
 }
 
-/// Compares all items using `scratch`, which must have room for the position of one. With room for all of them they are
-/// read once; with less they are read once for each part that fits, at most [`MAX_PASSES`] times. The item that clashes
-/// with an earlier one is read last. Of several equal names it is the first that was there before, with any memory.
+/// Compares all items using `scratch`, which must have room for at least one position. With room for all positions the
+/// items are read once; otherwise they are read once for each part that fits, at most [`MAX_PASSES`] times. The last
+/// item read is the one that clashes with an earlier item. If several names are repeated, it is the first repetition in
+/// the file, with any amount of memory.
 pub(crate) fn clash<D: Distinct>(items: &mut D, start: D::Place, scratch: &mut [u32]) -> Result<Clash<D::Position>> {
     let slots = D::Position::slots(scratch);
     let (mut next, mut found) = (start, None);
@@ -397,7 +402,7 @@ pub(crate) fn clash<D: Distinct>(items: &mut D, start: D::Place, scratch: &mut [
         }
         let is_last = filled < slots.len() || items.next(&mut { next }).is_none();
         let block = slots.get_mut(..filled).unwrap_or_default();
-        // No item of a later block comes before the one that was found.
+        // Positions in this block and in later blocks are greater than `found`.
         if found.is_some() && found < block.first().copied() {
             break;
         }
@@ -414,8 +419,8 @@ pub(crate) fn clash<D: Distinct>(items: &mut D, start: D::Place, scratch: &mut [
     }
 }
 
-/// Compares the items of a block with each other, and with the others of the file, if `start` is where those begin. Puts
-/// the block in order.
+/// Compares the items of a block with each other, and, if `start` is given, with the other items of the file from
+/// `start` on. Sorts the block.
 #[inline]
 fn clash_with_block<D: Distinct>(
     items: &mut D,
@@ -424,18 +429,18 @@ fn clash_with_block<D: Distinct>(
 ) -> Option<D::Position> {
     let (first, last) = (block.first().copied(), block.last().copied());
     sort_by(block, |a, b| items.at(a).order(items.at(b)).then(a.cmp(&b)).is_lt());
-    // Of two that clash the later one in the file is reported.
+    // The later item of a clashing pair is reported.
     let clashing = block.windows(2).filter_map(|two| {
         let [a, b] = two else { return None };
         items.at(*a).clashes_with(items.at(*b)).then_some(*a.max(b))
     });
     let later = clashing.min();
     let Some(mut place) = start.filter(|_| later.is_none()) else { return later };
-    // Of two that clash, the one that is first in their order is looked up in the block of the other: what that takes
-    // to read is read once with the item, and not again for each that it is compared with.
+    // Looks up each item outside the block. A clashing pair is found in the pass whose block contains the second item
+    // of the pair in sort order. Each item is read once, not once per comparison.
     while let Some((item, at)) = items.next(&mut place) {
         if first <= Some(at) && Some(at) <= last {
-            continue; // it is in the block
+            continue; // the item is in the block
         }
         let after = block.partition_point(|&other| items.at(other).order(item).is_lt());
         let clashing = block.get(after).filter(|&&other| item.clashes_with(items.at(other)));
@@ -446,7 +451,7 @@ fn clash_with_block<D: Distinct>(
     None
 }
 
-/// Returns the index of the item at that position.
+/// Returns the index of the item at `position`.
 fn index_of<D: Distinct>(items: &mut D, start: D::Place, position: D::Position) -> u32 {
     let (mut place, mut index) = (start, 0_u32);
     while items.next(&mut place).is_some_and(|(_, at)| at != position) {
@@ -455,8 +460,8 @@ fn index_of<D: Distinct>(items: &mut D, start: D::Place, position: D::Position) 
     index
 }
 
-/// Heapsort: in place, without recursion, and no input order makes it slow. (The sort of `core` keeps a panic path
-/// for inconsistent orders, which changing bytes may produce.)
+/// Heapsort: in place, without recursion, and with no slow input order. (The sort of `core` keeps a panic path for
+/// inconsistent orders, which changing bytes may produce.)
 pub(crate) fn sort_by<P: Copy>(items: &mut [P], is_less: impl Fn(P, P) -> bool) {
     let length = to_u64(items.len());
     let sift = |items: &mut [P], mut root: u64, end: u64| {
@@ -487,7 +492,7 @@ pub(crate) fn sort_by<P: Copy>(items: &mut [P], is_less: impl Fn(P, P) -> bool) 
     }
 }
 
-/// Swaps two items; does nothing where either is out of range.
+/// Swaps two items; does nothing if an index is out of range.
 fn swap<P: Copy>(items: &mut [P], a: u64, b: u64) {
     let (Some(a), Some(b)) = (to_usize(a), to_usize(b)) else { return };
     let (Some(&x), Some(&y)) = (items.get(a), items.get(b)) else { return };

@@ -1,4 +1,4 @@
-//! Items that clash are found with any memory that may do, and no other; how often they are read.
+//! Tests that exactly the clashing items are found with any sufficient memory, and that items are not read too often.
 #![forbid(unsafe_code)]
 
 use std::prelude::v1::*;
@@ -26,7 +26,7 @@ fn sorts_every_order() {
     }
 }
 
-/// An extent that others may have, too, as in zTensor 2.
+/// An extent that several items may share, as in zTensor 2.
 #[derive(Clone, Copy)]
 struct Shared(Extent);
 
@@ -44,7 +44,7 @@ impl Item for Shared {
     }
 }
 
-/// Ranges as a file may have them, found by their index plus 1.
+/// Ranges that a file may have, identified by their index plus 1.
 struct Places<I>(Vec<I>);
 
 impl<I: Item> Distinct for Places<I> {
@@ -77,7 +77,7 @@ fn overlaps_are_found_with_any_memory() {
     for round in 0..2000 {
         let longest = if round % 2 == 0 { 4 } else { 30 };
         let places: Vec<_> = (0..random(20)).map(|_| Extent::new(random(200), 1 + random(longest))).collect();
-        // Few of them, so that many are the same.
+        // Only a few distinct extents, so that many are equal.
         let few: Vec<_> = (0..random(20)).map(|_| Extent::new(8 * random(6), 8 + random(12) / 11)).collect();
         clashing[0] += u32::from(overlaps_are_found(&places, false, |extent| extent));
         clashing[1] += u32::from(overlaps_are_found(&few, true, Shared));
@@ -85,7 +85,8 @@ fn overlaps_are_found_with_any_memory() {
     assert!(clashing.iter().all(|count| (200..1800).contains(count)), "{clashing:?}");
 }
 
-/// Compares what is found of `places` with any memory with what comparing all pairs finds: whether any clash.
+/// Compares the clashes found in `places`, with every memory size, with the result of comparing all pairs. Returns
+/// whether any ranges clash.
 fn overlaps_are_found<I: Item>(places: &[Extent], may_be_same: bool, item: impl Fn(Extent) -> I) -> bool {
     let is_apart = |a: &Extent, b: &Extent| {
         a.offset + a.length <= b.offset || b.offset + b.length <= a.offset || may_be_same && a == b
@@ -104,7 +105,7 @@ fn overlaps_are_found<I: Item>(places: &[Extent], may_be_same: bool, item: impl 
                 assert_eq!(error.kind(), ErrorKind::OutOfScratch);
                 assert!(places.len() > 8 * memory, "{places:?} with {memory}");
             }
-            // With too little memory for all, some may clash still.
+            // With too little memory for all items, a clash may still be found.
             found if places.len() > 8 * memory => check(Some(found.unwrap().unwrap()), memory),
             found => check(found.unwrap(), memory),
         }
@@ -112,7 +113,7 @@ fn overlaps_are_found<I: Item>(places: &[Extent], may_be_same: bool, item: impl 
     expected
 }
 
-/// Names, found by their index plus 1, and how many have been read.
+/// Names, identified by their index plus 1, and the number of names read.
 struct Names(Vec<&'static [u8]>, usize);
 
 impl Distinct for Names {
@@ -136,8 +137,8 @@ impl Distinct for Names {
     }
 }
 
-/// Of several names that are there twice, the first that was there before is reported, with any memory. No file makes
-/// its names be read more often than eight times, and once more for the index of what clashes.
+/// If several names are repeated, the first repetition is reported, with any memory. Names are read at most eight
+/// times, plus once to find the index of the clash.
 #[test]
 fn the_first_repeated_name_is_reported_with_any_memory() {
     const ALL: &[u8] = b"abcdefghijklmnopqrstuvwxyz0123456789";
@@ -169,7 +170,7 @@ fn the_first_repeated_name_is_reported_with_any_memory() {
                     refused += 1;
                 }
             }
-            // Into the blocks, past them, and to the index.
+            // Reads to fill the blocks, to compare with the blocks, and to find the index.
             let most = names.len() * if memory >= names.len() { 2 } else { 10 } + 8;
             assert!(items.1 <= most, "{} reads of {names:?} with {memory}", items.1);
         }
@@ -177,7 +178,7 @@ fn the_first_repeated_name_is_reported_with_any_memory() {
     assert!(several > 500 && refused > 500, "{several} {refused}");
 }
 
-/// A hash has sixteen places. Where all are taken, nothing is known of it, nor of what follows the last that there is room for.
+/// A hash has sixteen possible places. If all are taken, or if there is no room for more hashes, the hash is not added.
 #[cfg(all(feature = "gguf", target_pointer_width = "64"))]
 #[test]
 fn hashes_differ_only_where_there_is_a_place_for_each() {
@@ -201,7 +202,7 @@ fn names_are_distinct_only_if_they_are() {
     };
     let mut proven = 0;
     for _ in 0..3000 {
-        // Short names of few letters, so that some are equal, begin alike, or differ in their length alone.
+        // Short names of few letters: some are equal, some have a common prefix, some differ only in length.
         let name = |random: &mut dyn FnMut(u64) -> u64| {
             let length = random(20);
             (0..length).map(|_| b"ab\0\xc3\xa9"[random(if length < 9 { 5 } else { 2 }) as usize]).collect()
@@ -222,11 +223,11 @@ fn names_are_distinct_only_if_they_are() {
         assert!(!is_sorted || are_proven, "{names:?}");
         proven += u32::from(are_proven && !is_sorted);
     }
-    // Hashes of so few names are nearly never equal.
+    // So few names rarely have equal hashes.
     assert_eq!(proven > 1000, cfg!(target_pointer_width = "64"), "{proven}");
 }
 
-/// Of more names than are compared without memory, nothing is known; names in order need none.
+/// More names than [`MAX_COMPARED`] cannot be proven distinct by hashes; sorted names need no hashes.
 #[cfg(feature = "gguf")]
 #[test]
 fn too_many_names() {

@@ -1,6 +1,4 @@
-//! Errors: 16 bytes, `Copy`, no string inside, the same in every build.
-//!
-//! Depends on `pinned`, `place`.
+//! Errors: 16 bytes, `Copy`, without strings, and the same in every build.
 #![forbid(unsafe_code)]
 
 pub(crate) mod abi_enum;
@@ -15,7 +13,7 @@ use crate::error::origin::{Format, Item};
 /// The result of every fallible call.
 pub type Result<T> = core::result::Result<T, Error>;
 
-/// What a message contains besides the text of its kind, in a byte.
+/// The parts of a message besides the text of its kind, packed in a byte.
 #[derive(Clone, Copy)]
 pub(crate) struct Shown(u8);
 
@@ -28,7 +26,7 @@ impl Shown {
         Self(item | detail as u8)
     }
 
-    /// Whether the item precedes the text; `false` where the text mentions it already.
+    /// Returns whether the item precedes the text; `false` if the text already mentions it.
     pub(crate) const fn has_item(self) -> bool {
         self.0 & Self::ITEM != 0
     }
@@ -39,7 +37,7 @@ impl Shown {
     }
 }
 
-/// What follows the text of a kind, as far as it is known.
+/// The details in a message besides the text of its kind, if they are known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Detail {
     Nothing,
@@ -48,11 +46,11 @@ pub(crate) enum Detail {
     /// Lengths, shape and dtype.
     Sizes,
     Encoding,
-    /// The name of what is missing.
+    /// The name of the missing component or key.
     Missing,
     /// The string or the number found.
     Found,
-    /// The number found, as a size compared with that of the file.
+    /// The number found, a size, compared with the size of the file.
     FileSize,
 }
 
@@ -61,8 +59,8 @@ impl Detail {
         [Self::Nothing, Self::Place, Self::Sizes, Self::Encoding, Self::Missing, Self::Found, Self::FileSize];
 }
 
-/// The kinds, as `pinned` declares them, with what a message contains besides their text where that is not just the
-/// item.
+/// Declares the kinds as `pinned` does. A kind may state which parts its message has besides its text; the default is
+/// the item.
 macro_rules! kinds {
     (shown) => { Shown::new(Shown::ITEM, Detail::Nothing) };
     (shown $item:ident $detail:ident) => { Shown::new(Shown::$item, Detail::$detail) };
@@ -73,7 +71,7 @@ macro_rules! kinds {
         }
 
         impl $name {
-            /// What a message contains besides the text.
+            /// Returns the parts of the message besides the text.
             pub(crate) fn shown(self) -> Shown {
                 static SHOWN: [Shown; $name::ALL.len()] = [$(kinds!(shown $($item $detail)?)),*];
                 SHOWN.get(self.place()).copied().unwrap_or(kinds!(shown))
@@ -83,7 +81,7 @@ macro_rules! kinds {
 }
 
 kinds! {
-    /// What went wrong: the rule that was broken, or the request that could not be fulfilled.
+    /// The kind of an error: the rule that was broken, or the request that could not be fulfilled.
     ///
     /// 1xx: the caller's mistake; 2xx: the file is malformed; 3xx: unsupported or not built in; 4xx: the data is
     /// invalid; 5xx: a buffer is too small.
@@ -207,7 +205,7 @@ kinds! {
     }
 }
 
-/// How many kinds each hundred of codes has: they follow each other, from the first on.
+/// The number of kinds in each hundred of codes. The codes in a hundred are consecutive and start at its first number.
 const COUNTS: [u16; 5] = {
     let (mut counts, mut kinds) = ([0_u16; 5], ErrorKind::ALL);
     while let [kind, rest @ ..] = kinds {
@@ -227,7 +225,7 @@ const COUNTS: [u16; 5] = {
 };
 
 impl ErrorKind {
-    /// Returns which of [`ALL`](Self::ALL) it is.
+    /// Returns the index of this kind in [`ALL`](Self::ALL).
     pub(crate) fn place(self) -> usize {
         let mut code = self.code().saturating_sub(100);
         let mut place = 0_u16;
@@ -241,8 +239,8 @@ impl ErrorKind {
 
 /// An error: which rule was broken, by which part of the file, at which byte.
 ///
-/// 16 bytes, `Copy`, and without a string of its own: [`Display`](core::fmt::Display) prints format, rule, item and
-/// byte; [`Error::explain`] reads names and numbers from the file again and prints the full message.
+/// 16 bytes, `Copy`, and without a string of its own. [`Display`](core::fmt::Display) prints format, rule, item and
+/// byte. [`Error::explain`] reads names and numbers from the file again and prints the full message.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(C)]
 pub struct Error {
@@ -253,14 +251,14 @@ pub struct Error {
     item: Item,
 }
 
-/// The offset of an error that has none.
+/// The offset of an error without an offset.
 const NOWHERE: u64 = u64::MAX;
 
-/// The distance to the record of a tensor where no tensor is involved.
+/// The distance to the record of a tensor if no tensor is involved.
 pub(crate) const NO_ENTRY: u32 = u32::MAX;
 
 impl Error {
-    /// Creates an error of the caller's, without an offset.
+    /// Creates an error for a mistake of the caller, without an offset.
     pub(crate) const fn new(kind: ErrorKind) -> Self {
         Self { at: NOWHERE, entry_distance: NO_ENTRY, kind, format: Format::Unknown, item: Item::File }
     }
@@ -270,18 +268,18 @@ impl Error {
         Self { at, entry_distance: NO_ENTRY, kind, format, item }
     }
 
-    /// Sets how many bytes before the error the record of its tensor begins; [`NO_ENTRY`] where there is none.
+    /// Sets the number of bytes from the record of the tensor to the error; [`NO_ENTRY`] if no tensor is involved.
     pub(crate) const fn after_entry(self, entry_distance: u32) -> Self {
         Self { entry_distance, ..self }
     }
 
-    /// Returns what went wrong.
+    /// Returns the kind of the error.
     #[must_use]
     pub const fn kind(&self) -> ErrorKind {
         self.kind
     }
 
-    /// Returns the kind of file, as far as it was known.
+    /// Returns the kind of file, or `Unknown` if it was not known yet.
     #[must_use]
     pub const fn format(&self) -> Format {
         self.format
@@ -294,14 +292,14 @@ impl Error {
     }
 
     /// Returns the offset in the file at which the rule is broken, or at which the component in question is recorded;
-    /// `None` where the error is not about a place in the file.
+    /// `None` if the error is not about a place in the file.
     #[must_use]
     pub const fn offset(&self) -> Option<u64> {
         if self.at == NOWHERE { None } else { Some(self.at) }
     }
 
-    /// Returns the offset of the entry of the tensor in question (of its name or, in list-like manifests, its
-    /// record).
+    /// Returns the offset of the entry of the tensor in question: of its name or, in manifests that are lists, of its
+    /// record. `None` if no tensor is involved.
     #[must_use]
     pub fn entry(&self) -> Option<u64> {
         if self.entry_distance == NO_ENTRY { None } else { self.at.checked_sub(u64::from(self.entry_distance)) }
@@ -313,7 +311,7 @@ impl Error {
         (self.at, self.entry_distance, self.kind.code(), self.format.code(), self.item.code())
     }
 
-    /// Rebuilds the error that [`parts`](Self::parts) took apart; `None` for numbers that no error has.
+    /// Rebuilds an error from the numbers that [`parts`](Self::parts) returned; `None` if no error has these numbers.
     #[cfg(feature = "capi")]
     pub(crate) fn from_parts(at: u64, entry_distance: u32, kind: u16, format: u8, item: u8) -> Option<Self> {
         Some(Self {
@@ -326,7 +324,7 @@ impl Error {
     }
 }
 
-/// Printed by `unwrap` and a failing `main`.
+/// The format that `unwrap` and a failing `main` print.
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} ({self})", self.kind.name())

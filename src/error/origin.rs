@@ -1,12 +1,10 @@
-//! What an error is about: the kind of file, and the part of it.
-//!
-//! Depends on `pinned`.
+//! The format and the part of a file that an error refers to.
 #![forbid(unsafe_code)]
 
 use crate::error::abi_enum::pinned;
 
 pinned! {
-    /// A kind of file. Not every kind that is recognized can be read.
+    /// A kind of file. Some kinds are recognized but cannot be read.
     Format: u8 {
         Unknown = 0, "unknown";
         Ztensor = 1, "ztensor";
@@ -27,7 +25,7 @@ pinned! {
 }
 
 pinned! {
-    /// The part of a file that an error is about.
+    /// The part of a file that an error refers to.
     Item: u8 {
         File = 0, "file";
         Header = 1, "header";

@@ -1,14 +1,12 @@
-//! Warnings that a format's specification calls for, and the warnings of a file.
-//!
-//! Depends on `pinned`.
+//! Warnings that the specification of a format calls for, and the set of warnings of a file.
 #![forbid(unsafe_code)]
 
 use crate::error::abi_enum::pinned;
 
 pinned! {
-    /// A warning that a format's specification calls for. Its number is its bit in [`Warnings`].
+    /// A warning that the specification of a format calls for. Its number is its bit in [`Warnings`].
     ///
-    /// Bits 0 to 7 are warnings about a tensor: the first tensor concerned is recorded. The others are about the
+    /// Bits 0 to 7 are warnings about a tensor, and the first tensor concerned is recorded. The others are about the
     /// file.
     Warning: u8 {
         MisalignedOffset = 0, "an offset is not a multiple of the format's alignment";
@@ -42,7 +40,7 @@ pinned! {
 }
 
 impl Warning {
-    /// Returns this warning's bit.
+    /// Returns the bit of this warning.
     #[must_use]
     pub fn bit(self) -> u32 {
         1_u32.wrapping_shl(u32::from(self.code())) // at most 31: pinned above, checked by a test
@@ -50,12 +48,13 @@ impl Warning {
 
     /// Returns the bit of a warning about a tensor, within the warnings of a tensor.
     pub(crate) fn tensor_bit(self) -> u8 {
-        1_u8.wrapping_shl(u32::from(self.code())) // below 8: only those are used this way
+        1_u8.wrapping_shl(u32::from(self.code())) // below 8: called only for warnings about a tensor
     }
 }
 
-/// How many warnings record the tensor they are about: bits `0..TENSOR_WARNINGS`. A file is on the stack of a chip: where
-/// no format of several tensors has the last of them, [`Warning::UnreadableTensor`], it takes no room.
+/// The number of warnings for which the first tensor is recorded: bits `0..TENSOR_WARNINGS`. A file is on the stack of
+/// a chip, so [`Warning::UnreadableTensor`], the last bit, takes no space in builds in which no format of several
+/// tensors has it.
 const TENSOR_WARNINGS: usize = if cfg!(any(feature = "gguf", feature = "npz")) { 6 } else { 5 };
 
 /// The warnings of a file: a set and, for each warning about a tensor, the first tensor concerned.
@@ -66,19 +65,19 @@ pub struct Warnings {
 }
 
 impl Warnings {
-    /// Returns the set as bits, [`Warning::bit`] each.
+    /// Returns the set as bits: the [`Warning::bit`] of each warning.
     #[must_use]
     pub const fn bits(&self) -> u32 {
         self.bits
     }
 
-    /// Returns whether there are none.
+    /// Returns whether there are no warnings.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.bits == 0
     }
 
-    /// Returns whether `warning` is among them.
+    /// Returns whether `warning` is in the set.
     #[must_use]
     pub fn contains(&self, warning: Warning) -> bool {
         self.bits & warning.bit() != 0
@@ -90,18 +89,18 @@ impl Warnings {
         Warning::ALL.iter().copied().filter(move |&warning| set.contains(warning))
     }
 
-    /// Returns the index, in the order of the file, of the first tensor that `warning` is about. `None` where the
-    /// warning is not in the set, or is not one of those that are recorded with a tensor: bits 0 to 7. Of any other,
-    /// [`Tensor::warnings`](crate::Tensor::warnings) tells whether it is about that tensor.
+    /// Returns the index, in the order of the file, of the first tensor that `warning` is about. `None` if the warning
+    /// is not in the set, or is not recorded with a tensor (only bits 0 to 7 are). For any other tensor,
+    /// [`Tensor::warnings`](crate::Tensor::warnings) returns the warnings about it.
     #[must_use]
     pub fn first_tensor(&self, warning: Warning) -> Option<u64> {
         let first = self.first.get(usize::from(warning.code())).copied();
-        // Without a place, in a file of one tensor.
+        // A warning that is not recorded is in a file of one tensor.
         let index = first.or((warning == Warning::UnreadableTensor).then_some(0))?;
         self.contains(warning).then_some(u64::from(index))
     }
 
-    /// Creates the warnings of a file from bits, none of them about a tensor.
+    /// Creates the warnings of a file from bits, none of which is about a tensor.
     pub(crate) const fn from_bits(bits: u32) -> Self {
         Self { bits, first: [0; TENSOR_WARNINGS] }
     }
@@ -111,19 +110,19 @@ impl Warnings {
         self.bits |= warning.bit();
     }
 
-    /// Returns these warnings without `warning`.
+    /// Returns this set without `warning`.
     pub(crate) fn without(mut self, warning: Warning) -> Self {
         self.bits &= !warning.bit();
         self
     }
 
-    /// Returns `warning` alone, if it is among these.
+    /// Returns only `warning`, if it is in the set.
     pub(crate) fn only(self, warning: Warning) -> Self {
         Self::from_bits(self.bits & warning.bit())
     }
 
-    /// Adds [`UnreadableTensor`](Warning::UnreadableTensor), which concerns tensor `first` and possibly later ones; does
-    /// nothing for `u32::MAX`, which no tensor has.
+    /// Adds [`UnreadableTensor`](Warning::UnreadableTensor), which concerns tensor `first` and possibly later ones.
+    /// Does nothing if `first` is `u32::MAX`, which is no index of a tensor.
     #[cfg(any(feature = "gguf", feature = "npz"))]
     pub(crate) fn add_unreadable(&mut self, first: u32) {
         let place = self.first.get_mut(usize::from(Warning::UnreadableTensor.code()));
@@ -133,7 +132,7 @@ impl Warnings {
         }
     }
 
-    /// Adds the warnings of tensor `index`, given as their [`Warning::bit`]s.
+    /// Adds the warnings of tensor `index`, given as the sum of their [`Warning::bit`]s.
     pub(crate) fn add_tensor(&mut self, bits: u32, index: u32) {
         let new = bits & !self.bits;
         if new == 0 {

@@ -1,15 +1,14 @@
 //! The formats, and the interface between them and the format-independent API.
 //!
-//! Depends on `place`, `error`, `bytes`, `vocab`, `shape`, `codec`, `decode`, `attributes`. The formats never import
-//! each other. Adding one takes a folder, a `mod` line, a line in the table of [`formats`] and a feature in
-//! Cargo.toml that is listed in `formats` there. The folder has a type that represents a file of the format;
-//! [`FileFormat`] is what it implements.
+//! The formats never import each other. A new format needs a folder, a `mod` line, a line in the table of [`formats`],
+//! and a feature in Cargo.toml that is listed in `formats` there. The folder defines a type that represents a file of
+//! the format and implements [`FileFormat`].
 //!
-//! A file is held as positions in its bytes, which are parsed on demand by the code that checked them. Errors are
-//! reported in three ways, each where it takes the least code on a microcontroller: functions that run while a file
-//! is opened return [`ParseResult`], and the error stays with the [`ParseContext`], which also knows which bytes are
-//! missing; a reader of nested records keeps its first fault and is asked once at the end; everything else returns
-//! [`Result`].
+//! A file is stored as positions in its bytes. The code that checked the bytes also parses them on demand. Errors are
+//! reported in three ways, each used where it takes the least code on a microcontroller. Functions that run while a
+//! file is opened return [`ParseResult`]: the [`ParseContext`] keeps the error, and also knows which bytes are missing.
+//! A reader of nested records keeps its first fault, and its caller asks for the fault once at the end. Everything
+//! else returns [`Result`].
 #![forbid(unsafe_code)]
 
 #[cfg(feature = "b2nd")]
@@ -39,7 +38,7 @@ pub mod ztensor2;
 
 pub(crate) use name::{Name, Named};
 #[cfg(feature = "ztensor2")]
-#[allow(unused_imports)] // by a build with that format alone
+#[allow(unused_imports)] // unused if zTensor 2 is the only format built in
 pub(crate) use record::Contents;
 pub use record::Described;
 pub(crate) use record::{ComponentRecord, Context, Cursor, Stated, Summary, TensorRecord};
@@ -57,20 +56,20 @@ use crate::error::origin::{Format, Item};
 use crate::error::warning::Warnings;
 use crate::error::{Error, ErrorKind, Result};
 
-/// The table of the formats. A line has the feature, the name in [`Format`], the module, the type that represents a
-/// file, the magics (each after its offset), and the accessor of [`File`](crate::File) that returns that type, with
-/// its documentation.
+/// The table of formats. A line has the feature, the name in [`Format`], the module, the type that represents a file,
+/// the magics (each after its offset), and the accessor of [`File`](crate::File) that returns that type, with its
+/// documentation.
 ///
 /// `formats!(name! arguments)` calls the macro `name` with the arguments and the table. All code that covers every
-/// format is generated that way, so that a format is a line here, a `mod` line above and a feature.
+/// format is generated this way: a new format needs only a line here, a `mod` line above and a feature.
 macro_rules! formats {
     ($name:ident! $($arguments:tt)*) => {
         $name! {
             ($($arguments)*)
             "ztensor" Ztensor ztensor::ZtensorFile [0 b"ZTEN0001", 0 b"ZTEN1000"]
                 as_ztensor "Returns the zTensor-specific view; `None` for a file of another format.";
-            // Other formats begin with "BLZ1", too: version and dtype rule out most of them, checking the tables the
-            // rest.
+            // Other formats also begin with "BLZ1". The version and dtype rule out most of them, the check of the
+            // tables the rest.
             "blz" Blz blz::BlzFile [0 b"BLZ1\x01\x00", 0 b"BLZ1\x01\x01"]
                 as_blz "Returns the BLZ-specific view; `None` for a file of another format.";
             "tens" Tens tens::TensFile [0 b"TENS"]
@@ -79,7 +78,7 @@ macro_rules! formats {
                 as_npy "Returns the NPY-specific view; `None` for a file of another format.";
             "npz" Npz npz::NpzFile [0 b"PK\x03\x04", 0 b"PK\x05\x06"]
                 as_npz "Returns the NPZ-specific view; `None` for a file of another format.";
-            // No magic: the length of the header and the first byte of that, see `detect`.
+            // No magic: `detect` uses the header length and the header's first byte.
             "safetensors" Safetensors safetensors::SafetensorsFile []
                 as_safetensors "Returns the safetensors-specific view; `None` for a file of another format.";
             "b2nd" B2nd b2nd::Frame [2 b"b2frame\0"]
@@ -93,29 +92,28 @@ macro_rules! formats {
 }
 pub(crate) use formats;
 
-/// What a format provides to the common API; implemented by the type that represents a file of it.
+/// The interface between a format and the common API. The type that represents a file of the format implements it.
 ///
-/// A [`TensorRecord`] or [`ComponentRecord`] is passed in blank: fields that a format does not set keep their
-/// defaults.
+/// A [`TensorRecord`] or [`ComponentRecord`] is passed in blank. Fields that a format does not set keep their defaults.
 pub(crate) trait FileFormat<'a>: Copy {
-    /// The format, for errors.
+    /// The format that errors report.
     const FORMAT: Format;
 
-    /// Whether its tensors may be dense, and whether they may be sparse. A build in which no format has such tensors
-    /// omits the code that reads them.
+    /// True if the format has dense or sparse tensors, respectively. A build in which no format has them omits the code
+    /// that reads them.
     const HAS_DENSE: bool = true;
     const HAS_SPARSE: bool = false;
 
-    /// Whether its tensors have names. A file of a format without names has one tensor, whose name is empty.
+    /// True if tensors have names. A file of a format without names has one tensor, whose name is empty.
     const HAS_NAMES: bool = true;
 
-    /// Opens a file whose magic is known to be the format's. Checks its structure in one pass without reading tensor
-    /// data; or stops and reports which bytes it needs first.
+    /// Opens a file whose magic is that of the format. Checks the structure in one pass without reading tensor data, or
+    /// stops and reports which bytes are needed first.
     fn open(opening: &ParseContext<'a>) -> ParseResult<Self>;
 
-    /// Reads the summary of the whole file. If that takes another pass over the metadata, all of which
-    /// [`open`](Self::open) has requested, the metadata is checked here: in place, since the state of a file with
-    /// many tensors is large for the stack of a microcontroller.
+    /// Reads the summary of the whole file. If this takes another pass over the metadata, which [`open`](Self::open)
+    /// has requested in full, the metadata is checked here. The check works in place: the state of a file with many
+    /// tensors is large for the stack of a microcontroller.
     fn read(&mut self, summary: &mut Summary) -> Result<()>;
 
     /// The bytes of the file.
@@ -129,11 +127,12 @@ pub(crate) trait FileFormat<'a>: Copy {
         Attributes::NONE
     }
 
-    /// Reads the next tensor into `tensor`, a blank record; `false` after the last. The cursor advances on success.
+    /// Reads the next tensor into `tensor`, a blank record. Returns `false` after the last. The cursor advances on
+    /// success.
     fn next_tensor(&self, cursor: &mut Cursor, tensor: &mut TensorRecord<'a>) -> Result<bool>;
 
-    /// Reads the first tensor of that name into `tensor`, a blank record, or fails with `NotFound`. Formats that can
-    /// skip a tensor without reading it override this with a faster one.
+    /// Reads the first tensor named `name` into `tensor`, a blank record, or fails with `NotFound`. Formats that can
+    /// skip a tensor without reading it override this with a faster search.
     fn find(&self, name: &[u8], tensor: &mut TensorRecord<'a>) -> Result<()> {
         let mut cursor = Cursor::START;
         if !Self::HAS_NAMES {
@@ -149,33 +148,34 @@ pub(crate) trait FileFormat<'a>: Copy {
         Err(Error::new(ErrorKind::NotFound))
     }
 
-    /// Reads the name of the next tensor and passes over the rest of it, which has been read before; `None` after the
-    /// last. The cursor advances on success. A format whose files have many tensors has this and the next two.
+    /// Reads the name of the next tensor and skips the rest of its entry, which has already been read once. Returns
+    /// `None` after the last. The cursor advances on success. Formats whose files have many tensors implement this
+    /// method and the next two.
     fn next_name(&self, _cursor: &mut Cursor) -> Result<Option<Named<'a>>> {
         Ok(None)
     }
 
-    /// The name at a position that [`next_name`](Self::next_name) returned. Costs no more than comparing it does.
+    /// The name at a position that [`next_name`](Self::next_name) returned. Costs no more than comparing the name.
     fn name_at(&self, _position: u32) -> Name<'a> {
         Name::Plain(&[])
     }
 
-    /// Reads the tensor at a position that [`next_name`](Self::next_name) returned into `tensor`, a blank record. `index`
-    /// is its index in the file.
+    /// Reads the tensor at a position that [`next_name`](Self::next_name) returned into `tensor`, a blank record.
+    /// `index` is the tensor's index in the file.
     fn tensor_at(&self, position: u32, index: u32, tensor: &mut TensorRecord<'a>) -> Result<()> {
-        // Where an iteration is before it, with no need to know how many follow.
+        // The cursor of an iteration just before this tensor. The exact number of tensors left does not matter.
         let mut cursor = Cursor { at: position.into(), left: 2, index };
         if self.next_tensor(&mut cursor, tensor)? { Ok(()) } else { Err(Error::new(ErrorKind::NotFound)) }
     }
 
-    /// Completes, with the caller's memory, the checks that opening could not do without any and that its warnings
-    /// report as not done: names, roles, keys, extents. `summary` is that of opening; returns what remains of its warnings.
+    /// Uses the caller's memory to complete the checks that were skipped on opening and reported in its warnings:
+    /// names, roles, keys, extents. `summary` is the one from opening. Returns the warnings that remain.
     fn check(&self, summary: &Summary, _scratch: &mut [u32]) -> Result<Warnings> {
         Ok(summary.warnings)
     }
 
-    /// How many words [`check`](Self::check) uses at most; 0 if nothing is left to be checked. With so many, it reads
-    /// the items once.
+    /// The most words that [`check`](Self::check) uses; 0 if nothing is left to check. With this many words, it reads
+    /// the items only once.
     fn check_length(&self, _summary: &Summary) -> u64 {
         0
     }
@@ -185,17 +185,18 @@ pub(crate) trait FileFormat<'a>: Copy {
         Attributes::NONE
     }
 
-    /// The type of the elements as the file spells it, where that says more than a dtype.
+    /// The element type as the file spells it, if that says more than a dtype.
     fn stated_type(&self, _tensor: &TensorRecord<'a>) -> Option<Stated<'a>> {
         None
     }
 
-    /// Returns the number of bytes that [`describe`](Self::describe) decodes: 0 if nothing has to be decoded.
+    /// Returns the number of bytes that [`describe`](Self::describe) decodes; 0 if nothing has to be decoded.
     fn describe_length(&self, _tensor: &TensorRecord<'a>, _decoder: &mut dyn Decoder) -> Result<u64> {
         Ok(0)
     }
 
-    /// Describes an array whose header has to be decoded first, into `scratch`; `None` where the record has it all.
+    /// Describes an array whose header has to be decoded into `scratch` first. Returns `None` if the record is
+    /// complete.
     fn describe<'s>(
         &self,
         _tensor: &TensorRecord<'a>,
@@ -205,8 +206,8 @@ pub(crate) trait FileFormat<'a>: Copy {
         Ok(None)
     }
 
-    /// Reads the next component of a tensor into `part`, which is blank or holds the previous one; `false` after the
-    /// last. The cursor advances on success.
+    /// Reads the next component of a tensor into `part`, which is blank or holds the previous component. Returns
+    /// `false` after the last. The cursor advances on success.
     fn next_component(
         &self,
         tensor: &TensorRecord<'a>,
@@ -214,24 +215,24 @@ pub(crate) trait FileFormat<'a>: Copy {
         part: &mut ComponentRecord<'a>,
     ) -> Result<bool>;
 
-    /// Reads again why the elements of a tensor cannot be read, which has the warning
-    /// [`UnreadableTensor`](crate::Warning::UnreadableTensor).
+    /// The reason why the elements of a tensor with the warning [`UnreadableTensor`](crate::Warning::UnreadableTensor)
+    /// cannot be read. Reads the tensor again.
     fn problem(&self, _tensor: &TensorRecord<'a>) -> Option<Error> {
         None
     }
 
-    /// How many bytes [`read_whole`](Self::read_whole) writes; `None` if that cannot be determined.
+    /// The number of bytes that [`read_whole`](Self::read_whole) writes; `None` if the number cannot be determined.
     fn whole_length(&self, _tensor: &TensorRecord<'a>) -> Option<u64> {
         None
     }
 
-    /// How much scratch memory [`read_whole`](Self::read_whole) needs, in bytes.
+    /// The scratch memory that [`read_whole`](Self::read_whole) needs, in bytes.
     fn whole_scratch_length(&self, _tensor: &TensorRecord<'a>) -> Option<u64> {
         None
     }
 
-    /// Writes all elements of a tensor to `dst` and returns the part written. Called for layouts that are neither
-    /// dense nor sparse: no component stores their elements as numbers, so the format computes or decodes them.
+    /// Writes all elements of a tensor to `dst` and returns the part written. Called for layouts that are neither dense
+    /// nor sparse: no component stores their elements as numbers, so the format computes or decodes the elements.
     fn read_whole<'d>(
         &self,
         tensor: &TensorRecord<'a>,
@@ -242,10 +243,10 @@ pub(crate) trait FileFormat<'a>: Copy {
         Err(Error::at(ErrorKind::UnsupportedLayout, Self::FORMAT, Item::Tensor, tensor.at))
     }
 
-    /// What [`Tensor::verify_with`](crate::Tensor::verify_with) warns of besides its components, with
-    /// [`verify_scratch_length`](Self::verify_scratch_length) bytes of memory; with less it may find nothing. Called for
-    /// arrays in chunks, and for layouts that this library does not know. Fails if there are no values, or if what has to
-    /// be decoded first is invalid.
+    /// Returns the warnings that [`Tensor::verify_with`](crate::Tensor::verify_with) adds to those of the components.
+    /// With less memory than [`verify_scratch_length`](Self::verify_scratch_length) bytes, the check may find nothing.
+    /// Called for chunked arrays and for layouts that this library does not know. Fails if the tensor has no values, or
+    /// if data that must be decoded first is invalid.
     fn verify_whole(
         &self,
         _tensor: &TensorRecord<'a>,
@@ -255,17 +256,17 @@ pub(crate) trait FileFormat<'a>: Copy {
         Ok(Warnings::default())
     }
 
-    /// How much memory [`verify_whole`](Self::verify_whole) needs, in bytes.
+    /// The memory that [`verify_whole`](Self::verify_whole) needs, in bytes.
     fn verify_scratch_length(&self, _tensor: &TensorRecord<'a>) -> u64 {
         0
     }
 
-    /// Reads again, for the message of an error, what is in the file where it happened. None of it is trusted or
-    /// checked: whatever cannot be read is left out.
+    /// Reads the part of the file that the message of an error describes. The bytes are neither trusted nor checked:
+    /// anything that cannot be read is omitted.
     fn context(input: Input<'a>, error: &Error) -> Context<'a>;
 }
 
-/// What follows from the table: the type that represents a file of any format, and how it is opened.
+/// The items generated from the table: the type that represents a file of any format, and the function that opens one.
 macro_rules! any_file {
     (
         ($d:tt)
@@ -289,7 +290,7 @@ macro_rules! any_file {
         pub(crate) use dispatch;
 
         impl<'a> AnyFile<'a> {
-            /// Opens a file whose format is recognized by its first bytes and built in.
+            /// Opens a file. Its first bytes determine the format, which must be built in.
             #[inline]
             pub(crate) fn open(opening: &ParseContext<'a>) -> ParseResult<Self> {
                 let length = opening.input.length();
@@ -314,21 +315,21 @@ macro_rules! any_file {
             }
         }
 
-        /// Whether any format that is built in may have dense tensors.
+        /// True if any built-in format has dense tensors.
         pub(crate) const HAS_DENSE: bool = {
             let mut any = false;
             $(#[cfg(feature = $feature)] { any |= <$module::$file<'_> as FileFormat<'_>>::HAS_DENSE; })*
             any
         };
 
-        /// Whether any format that is built in may have sparse tensors.
+        /// True if any built-in format has sparse tensors.
         pub(crate) const HAS_SPARSE: bool = {
             let mut any = false;
             $(#[cfg(feature = $feature)] { any |= <$module::$file<'_> as FileFormat<'_>>::HAS_SPARSE; })*
             any
         };
 
-        /// What is in the file where an error of that format happened.
+        /// Describes the place in the file where an error occurred, if the format of the error is built in.
         pub(crate) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {
             let hint = match error.format() {
                 $(#[cfg(feature = $feature)] Format::$variant => return $module::$file::context(input, error),)*
@@ -341,7 +342,7 @@ macro_rules! any_file {
             Context { hint, ..Context::default() }.of_other(input, error)
         }
 
-        /// Names the feature that builds in a format.
+        /// The advice to build with the feature that a format needs.
         #[cfg(not(target_os = "none"))]
         pub(crate) const fn feature(format: Format) -> Option<&'static str> {
             match format {
@@ -350,7 +351,7 @@ macro_rules! any_file {
             }
         }
 
-        /// The kinds of files by their magics: those that are read, and those that are only recognized for the error.
+        /// The magics of all known kinds of files, including those that are only recognized to report a better error.
         const MAGICS: Keywords = keywords![bytes
             $($($magic => Format::$variant.code(),)*)*
             b"\x89HDF\r\n\x1a\n" => Format::Hdf5.code(),
@@ -365,7 +366,7 @@ macro_rules! any_file {
             at
         }
 
-        /// Whether a module reads such files, built in or not.
+        /// True if this library can read such files, in this build or another.
         fn is_read(format: Format) -> bool {
             matches!(format, $(Format::$variant)|*)
         }
@@ -373,15 +374,16 @@ macro_rules! any_file {
 }
 formats!(any_file! $);
 
-/// How many bytes from the start of a file determine its kind.
+/// The number of bytes at the start of a file that determine its kind.
 pub(crate) const HEAD: u64 = 16;
 
-/// The format whose magic `head` has; if the file was `cut`, the format whose magic starts with `head`.
+/// Returns the format whose magic is in `head`. If the file was `cut`, returns the format whose magic begins with
+/// `head`.
 #[inline(never)]
 fn of_magic(head: &[u8], cut: bool) -> Format {
     for (magic, format) in MAGICS {
         let at = magic_at(format);
-        // Nearly all differ in the first byte: a call to compare the others takes longer.
+        // Most magics differ in the first byte, and a call to compare the rest takes longer.
         if cfg!(target_pointer_width = "64") && !cut && head.get(at) != magic.first() {
             continue;
         }
@@ -397,22 +399,23 @@ fn of_magic(head: &[u8], cut: bool) -> Format {
     Format::Unknown
 }
 
-/// The kind of a file that begins with `head`: its first [`HEAD`] bytes, or all of them.
+/// Detects the kind of a file from `head`: its first [`HEAD`] bytes, or all of them.
 pub(crate) fn detect(head: &[u8]) -> Format {
     let is_host = cfg!(target_pointer_width = "64");
-    // safetensors has no magic: the length of a JSON object, then the object. Nearly all such files are detected here,
-    // without comparing magics. Read as a length, every magic is larger, except those of gzip and ZIP, for which the rule
-    // below gives the same result.
+    // safetensors has no magic: the file starts with the length of a JSON object, then the object. This test detects
+    // nearly all such files without comparing magics. Read as a length, every magic is larger, except those of gzip and
+    // ZIP, for which the rule below gives the same result.
     if is_host && matches!(head, [_, _, _, 0..=7, 0, 0, 0, 0, b'{', ..]) {
         return Format::Safetensors;
     }
     let format = of_magic(head, false);
     let most = match format {
-        // The file may have been cut off, so that only lengths are ruled out that no text begins with.
+        // The file may be truncated, so its length is no limit. The last three bytes of a length below this bound are
+        // zeros, which no text begins with.
         Format::Unknown => 1 << 40,
-        // The magics of gzip and ZIP may be lengths, too large ones for chips. Then four zeros follow: in a ZIP archive the
-        // version that it takes to read the entry is there, at least 1.0, which is 10 (APPNOTE 4.4.3). gzip has no `{` as
-        // byte 8.
+        // The magic of gzip or ZIP may be the length of a header, although one too large for chips. Four zeros follow
+        // in such a length. In a ZIP archive, one of these bytes is the version needed to extract the entry, at least
+        // 1.0, stored as 10 (APPNOTE 4.4.3). gzip has no `{` as byte 8.
         Format::Gzip | Format::Npz if is_host => 1 << 32,
         _ => return format,
     };
@@ -423,7 +426,7 @@ pub(crate) fn detect(head: &[u8]) -> Format {
 }
 
 impl Context<'_> {
-    /// Adds what the file is, if its first bytes tell.
+    /// Adds what the file is if its first bytes reveal it.
     #[cfg(not(target_os = "none"))]
     fn of_other(self, input: Input<'_>, error: &Error) -> Self {
         let phrase = match (error.format(), error.kind()) {
@@ -435,14 +438,15 @@ impl Context<'_> {
         Self { hint: self.hint.filter(|_| phrase.is_none()), phrase, ..self }
     }
 
-    /// Programs for chips do without.
+    /// Does nothing: programs for chips omit these messages.
     #[cfg(target_os = "none")]
     const fn of_other(self, _: Input<'_>, _: &Error) -> Self {
         self
     }
 }
 
-/// Returns the offset of the component in the file itself that an error points to, and the size of a lane of its elements.
+/// Returns the file offset of the component that an error points to, and the lane size of its elements. Returns `None`
+/// for a component in a shard.
 #[cfg(not(target_os = "none"))]
 pub(crate) fn elements_at(input: Input<'_>, error: &Error) -> Option<(u64, usize)> {
     let mut file = AnyFile::open(&ParseContext::of(input)).ok()?;
@@ -471,7 +475,7 @@ fn elements_in<'a, F: FileFormat<'a>>(file: &F, at: u64) -> Option<(u64, usize)>
     }
 }
 
-/// What a user should know of a file that no module reads.
+/// A hint for the user of a file in an unknown format.
 fn hint_of_unknown(input: Input<'_>) -> Option<&'static str> {
     match input.get(Extent::new(0, HEAD.min(input.length()))) {
         Some([b'B', b'L', b'Z', b'1', ..]) => {
@@ -484,7 +488,7 @@ fn hint_of_unknown(input: Input<'_>) -> Option<&'static str> {
     }
 }
 
-/// The error for a file that no module reads and that begins with `head`.
+/// The error for a file that begins with `head` and cannot be read.
 #[cold]
 #[inline(never)]
 pub(crate) fn not_read(head: &[u8], format: Format) -> Error {
@@ -493,7 +497,7 @@ pub(crate) fn not_read(head: &[u8], format: Format) -> Error {
         format if is_read(format) => (ErrorKind::NotBuiltIn, format, Item::File),
         Format::Unknown => match of_magic(head, true) {
             Format::Unknown => (ErrorKind::UnknownFormat, format, Item::File),
-            // The start of one of our own magics and nothing after it: the file was cut off.
+            // The file ends within one of our own magics: it was truncated.
             cut => (ErrorKind::Truncated, cut, Item::Header),
         },
         _ => (ErrorKind::UnsupportedFormat, format, Item::File),

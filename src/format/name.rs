@@ -1,6 +1,4 @@
 //! The names of tensors, for an index of them.
-//!
-//! Depends on `bytes`, `spelled`.
 #![forbid(unsafe_code)]
 
 use core::cmp::Ordering;
@@ -11,18 +9,18 @@ use crate::bytes::text::Text;
 #[cfg(feature = "safetensors")]
 use crate::duplicates::Item as _;
 
-/// A tensor as an index reads it: its name, and where both are, as [`FileFormat::name_at`](super::FileFormat::name_at)
-/// and [`FileFormat::tensor_at`](super::FileFormat::tensor_at) take it.
+/// A tensor as an index reads it: its name, and the positions that [`FileFormat::name_at`](super::FileFormat::name_at)
+/// and [`FileFormat::tensor_at`](super::FileFormat::tensor_at) take.
 #[derive(Clone, Copy)]
 pub(crate) struct Named<'a> {
     pub(crate) name: Text<'a>,
     pub(crate) name_at: u32,
-    /// Most formats find the name by it as well: then the two are the same.
+    /// The same as `name_at` in most formats.
     pub(crate) tensor_at: u32,
 }
 
-/// A name as the file spells it. It is read no further than it is compared: one that is as long as the file may be
-/// compared with every other.
+/// A name as the file spells it. A comparison reads a name only up to the first difference, since a name as long as the
+/// file may be compared with every other.
 #[derive(Clone, Copy)]
 pub(crate) enum Name<'a> {
     Plain(&'a [u8]),
@@ -31,7 +29,7 @@ pub(crate) enum Name<'a> {
 }
 
 impl Name<'_> {
-    /// Compares what the two mean, in the order of the bytes of UTF-8.
+    /// Compares the decoded names in the byte order of UTF-8.
     pub(crate) fn order(self, other: Self) -> Ordering {
         match (self, other) {
             #[cfg(feature = "safetensors")]
@@ -42,7 +40,7 @@ impl Name<'_> {
         }
     }
 
-    /// Compares what it means with bytes of UTF-8.
+    /// Compares the decoded name with UTF-8 bytes.
     #[inline]
     pub(crate) fn compare(self, other: &[u8]) -> Ordering {
         match self {
@@ -52,7 +50,7 @@ impl Name<'_> {
         }
     }
 
-    /// Compares what the two mean.
+    /// Returns true if the decoded names are equal.
     pub(crate) fn is(self, other: Text<'_>) -> bool {
         #[cfg(feature = "safetensors")]
         if other.is_escaped() {

@@ -1,7 +1,5 @@
-//! What a file is that no format of this library claims, as far as its bytes tell, and what its user can do.
-//!
-//! Depends on `place`, `bytes`, and on `Phrase` of `super`. For messages on hosts only. A file is called something only if it has
-//! the marks of that; whatever is less certain is said as it is: "begins like".
+//! Describes files that no format of this library claims, and what the user can do. For messages on hosts only. A file
+//! is identified only if it has the marks of its kind. Less certain cases are worded as such: "begins like".
 #![forbid(unsafe_code)]
 
 use super::{Phrase, phrase};
@@ -10,7 +8,7 @@ use crate::bytes::num::{to_u64, to_usize};
 use crate::bytes::source::Input;
 use crate::error::origin::Format;
 
-/// The number of bytes at the start of the file that are inspected, and requested if the file is opened in parts.
+/// The number of bytes at the start of the file that are inspected. They are requested if the file is opened in parts.
 pub(super) const START: u64 = 4096;
 
 /// The number of bytes that are searched for the start of another file, and for the end of an archive.
@@ -19,7 +17,7 @@ const SEARCHED: u64 = 1 << 16;
 /// The most bytes that are compared with 0.
 const COMPARED: u64 = 1 << 26;
 
-/// With fewer zeros at its start, a file may be anything.
+/// The least number of zeros at the start that is reported. With fewer, a file may be anything.
 const LEAST: u64 = 512;
 
 /// The most entries of an archive, or fields of a message, that are read.
@@ -27,7 +25,7 @@ const MOST: u32 = 1 << 16;
 
 pub(super) const EMPTY: Phrase = phrase("the file is empty: nothing was downloaded or written");
 
-/// Marks at certain places, and what a file with them is.
+/// Marks at fixed offsets, and the description of a file that has them.
 const MARKS: &[(usize, &[u8], &str)] = &[
     (
         0,
@@ -65,19 +63,20 @@ const HDF5: &[u8] = b"\x89HDF\r\n\x1a\n";
 const HDF5_FILE: &str =
     "this is an HDF5 file with a user block: read it with h5py, and save its arrays as NPY or safetensors";
 
-/// The number 0x1950a86a20f9469cfc6c, the first of the pickles in a checkpoint of before PyTorch 1.6, behind the protocol.
+/// The pickled number 0x1950a86a20f9469cfc6c. It follows the protocol at the start of checkpoints from before PyTorch
+/// 1.6.
 const LEGACY_PYTORCH: &[u8] = b"\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19.";
 const PYTORCH: &str =
     "this is a PyTorch checkpoint: load it with torch.load(weights_only=True), and save its tensors with safetensors";
 
-/// The formats of ggml from before GGUF: magic, name, and whether a version follows.
+/// The ggml formats from before GGUF: magic, name, and true if a version follows.
 const BEFORE_GGUF: &[(&[u8], &str, bool)] = &[
     (b"tjgg", "this is a model in GGJT version ", true),
     (b"fmgg", "this is a model in GGMF version ", true),
     (b"lmgg", "this is a model in the first, unversioned format of ggml (GGML)", false),
 ];
 
-/// Advice for a file of a format that is recognized but not read.
+/// Advice for a file whose format is recognized but not supported.
 pub(super) const fn advice(format: Format) -> Option<&'static str> {
     match format {
         Format::Gzip | Format::Zstd => Some("the file is compressed: decompress it first"),
@@ -86,7 +85,7 @@ pub(super) const fn advice(format: Format) -> Option<&'static str> {
     }
 }
 
-/// Says what the file is, if it is known.
+/// Describes the file if its kind can be detected.
 pub(super) fn describe(input: Input<'_>) -> Option<Phrase> {
     let length = input.length();
     let available = input.available_from(0);
@@ -111,7 +110,7 @@ pub(super) fn describe(input: Input<'_>) -> Option<Phrase> {
         })
 }
 
-/// A model of ggml from before GGUF.
+/// Describes a ggml model from before GGUF.
 fn before_gguf(head: &[u8]) -> Option<Phrase> {
     let number = |at: usize| {
         let bytes = head.get(at..)?.first_chunk::<4>()?;
@@ -130,7 +129,7 @@ fn before_gguf(head: &[u8]) -> Option<Phrase> {
                     get the model as GGUF";
         return (first < 100).then_some([(*name, Some(first.into())), (what, None), ("", None)]);
     }
-    // The lengths of the contexts of audio and of text are the same in all models of Whisper.
+    // All Whisper models have the same context lengths for audio and for text.
     if number(8) == Some(1500) && number(24) == Some(448) {
         return Some(phrase(
             "this is a Whisper model for whisper.cpp, in a format of ggml from before GGUF: it is not supported",
@@ -146,9 +145,9 @@ fn compressed_by_bzip2(head: &[u8]) -> Option<Phrase> {
     is_it.then_some(phrase("the file is compressed (bzip2): decompress it first"))
 }
 
-/// A pickle of Python: its protocol, an opcode that objects begin with, and the opcode at the end.
+/// Describes a Python pickle, detected by its protocol, an opcode that starts an object, and the opcode at the end.
 fn pickle(input: Input<'_>, head: &[u8]) -> Option<Phrase> {
-    // Protocols 0 and 1 do not state themselves: what dicts, lists and objects begin with.
+    // Protocols 0 and 1 have no version field. These are the starts of dicts, lists and objects.
     const OLD: [&[u8]; 10] = [
         b"(dp",
         b"(lp",
@@ -168,7 +167,7 @@ fn pickle(input: Input<'_>, head: &[u8]) -> Option<Phrase> {
         ));
     }
     let [0x80, protocol @ 2..=5, rest @ ..] = head else { return None };
-    // From protocol 4 on, with the length of a frame before it.
+    // From protocol 4 on, the length of a frame precedes the data.
     let framed = rest.strip_prefix(b"\x95").and_then(|frame| frame.get(8..)).unwrap_or(rest);
     if framed.starts_with(LEGACY_PYTORCH) {
         return Some(phrase(PYTORCH));
@@ -188,7 +187,7 @@ fn pickle(input: Input<'_>, head: &[u8]) -> Option<Phrase> {
     Some([(begins, Some(u64::from(*protocol))), (what, None), ("", None)])
 }
 
-/// Zeros, or the ones of erased flash.
+/// Describes a file that begins with zeros, or with the 0xFF bytes of erased flash.
 fn nothing(available: &[u8], length: u64) -> Option<Phrase> {
     let compared = to_usize(COMPARED).and_then(|most| available.get(..most)).unwrap_or(available);
     let (first, rest) = compared.split_first()?;
@@ -213,7 +212,7 @@ fn nothing(available: &[u8], length: u64) -> Option<Phrase> {
     (count >= LEAST).then_some([(begins, Some(length)), (" bytes, the first ", Some(count)), (again, None)])
 }
 
-/// A file that begins behind another header.
+/// Describes a tensor file that begins after another header.
 fn inside(available: &[u8]) -> Option<Phrase> {
     let searched = to_usize(SEARCHED).and_then(|most| available.get(..most)).unwrap_or(available);
     let at = searched.windows(8).position(|bytes| {
@@ -235,7 +234,7 @@ fn inside(available: &[u8]) -> Option<Phrase> {
     Some([(name, Some(at)), (cut, at.checked_add(1)), ("`", None)])
 }
 
-/// Returns true if all of the file is fields of a model, with a version of the format and a graph.
+/// Returns true if the whole file consists of the fields of an ONNX model, including a format version and a graph.
 fn is_onnx(input: Input<'_>) -> bool {
     let Some(mut rest) = input.get(Extent::new(0, input.length())) else { return false };
     let (mut has_version, mut has_graph) = (false, false);
@@ -266,14 +265,14 @@ fn is_onnx(input: Input<'_>) -> bool {
     rest.is_empty() && has_version && has_graph
 }
 
-/// The value of a field in the encoding of protobuf, as far as it matters here.
+/// The value of a protobuf field, as far as it matters here.
 enum Value {
     Number(u64),
     Bytes,
     Other,
 }
 
-/// Reads a field: its number, its value, and what follows it.
+/// Reads a field. Returns its number, its value, and the bytes after it.
 fn field(bytes: &[u8]) -> Option<(u64, Value, &[u8])> {
     let (tag, rest) = varint(bytes)?;
     let number = tag.wrapping_shr(3);
@@ -302,7 +301,7 @@ fn varint(bytes: &[u8]) -> Option<(u64, &[u8])> {
     Some((value, rest))
 }
 
-/// Text: a page, JSON, or any other.
+/// Describes a text: a web page, JSON, or any other.
 fn text(available: &[u8], head: &[u8], length: u64) -> Option<Phrase> {
     if let [0xff, 0xfe, 0x20..=0x7e, 0, ..] | [0xfe, 0xff, 0, 0x20..=0x7e, ..] = head {
         return Some(phrase("this begins like text in UTF-16: if it is the JSON of an index, save it as UTF-8"));
@@ -328,8 +327,7 @@ fn text(available: &[u8], head: &[u8], length: u64) -> Option<Phrase> {
     })
 }
 
-/// Returns true if it is UTF-8 without control characters. The last character may be cut off, unless it is the `whole`
-/// text.
+/// Returns true if `head` is UTF-8 without control characters. The last character may be truncated unless `is_whole`.
 fn is_text(head: &[u8], is_whole: bool) -> bool {
     let is_control = |byte: &u8| matches!(byte, 0..=8 | 0x0e..=0x1f | 0x7f);
     let is_utf8 = match core::str::from_utf8(head) {
@@ -339,7 +337,7 @@ fn is_text(head: &[u8], is_whole: bool) -> bool {
     is_utf8 && !head.iter().any(is_control)
 }
 
-/// Names a text that begins with `<`.
+/// Describes a text that begins with `<`.
 fn markup(text: &[u8]) -> &'static str {
     let begins = |word: &[u8]| text.get(..word.len()).is_some_and(|start| start.eq_ignore_ascii_case(word));
     let is_page = begins(b"<?xml") && text.windows(5).any(|word| word.eq_ignore_ascii_case(b"<html"));
@@ -352,7 +350,7 @@ fn markup(text: &[u8]) -> &'static str {
     }
 }
 
-/// An object of JSON: perhaps an index, which no tensor file is.
+/// Describes a JSON object. It may be the index of a model, which is not a tensor file.
 fn json(available: &[u8], has_mark: bool, is_whole: bool) -> Phrase {
     const KEY: &[u8] = b"\"weight_map\"";
     let names_files = available.windows(KEY.len()).any(|bytes| bytes == KEY);
@@ -368,7 +366,7 @@ fn json(available: &[u8], has_mark: bool, is_whole: bool) -> Phrase {
     })
 }
 
-/// Says what an archive is that has no array.
+/// Describes an archive that contains no array.
 pub(super) fn describe_archive(input: Input<'_>) -> Option<Phrase> {
     const TORCH_SCRIPT: &str =
         "this is a TorchScript model of PyTorch: load it with torch.jit.load, and save its tensors with safetensors";
@@ -391,10 +389,10 @@ pub(super) fn describe_archive(input: Input<'_>) -> Option<Phrase> {
     }
 }
 
-/// The records of the entries of an archive, by the record at its end, or by that of zip64.
+/// The central directory of an archive, located by the end record or the zip64 end record.
 fn directory(input: Input<'_>) -> Option<&[u8]> {
     let start = input.length().saturating_sub(SEARCHED.saturating_add(22));
-    // In a file in parts, the bytes that are searched first.
+    // If the file is opened in parts, only the last 98 bytes, which are requested first, may be available.
     let from = |at: u64| input.get(Extent::new(at, input.length().checked_sub(at)?));
     let tail = from(start).or_else(|| from(input.length().saturating_sub(98)))?;
     let end_at = tail.windows(4).rposition(|bytes| bytes == b"PK\x05\x06")?;
@@ -411,7 +409,7 @@ fn directory(input: Input<'_>) -> Option<&[u8]> {
     input.get(Extent::new(wide(44)?, wide(36)?))
 }
 
-/// The name of the first entry, and what follows its record.
+/// The name of the first entry, and the bytes after its record.
 fn entry(records: &[u8]) -> Option<(&[u8], &[u8])> {
     let lengths = records.strip_prefix(b"PK\x01\x02")?.get(24..)?.first_chunk::<6>()?;
     let [name, extra, comment] = [0, 2, 4].map(|at: usize| {

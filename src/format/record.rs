@@ -1,6 +1,4 @@
-//! What a format fills in: the records of a file, a tensor and a component, and the context of an error.
-//!
-//! Depends on `place`, `error`, `bytes`, `vocab`, `shape`, `warning`.
+//! The records of a file, a tensor and a component, and the context of an error, which each format fills in.
 #![forbid(unsafe_code)]
 
 use crate::bytes::extent::Extent;
@@ -13,7 +11,7 @@ use crate::error::warning::Warnings;
 use crate::types::shape::Shape;
 use crate::types::{ByteOrder, DType, Encoding, Layout, Order};
 
-/// What a format reports about a file as a whole.
+/// A file as a whole, as its format reports it.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Summary {
     pub(crate) warnings: Warnings,
@@ -21,62 +19,61 @@ pub(crate) struct Summary {
 }
 
 impl Summary {
-    /// That of a file with one tensor and these warnings, as [`Warning::bit`](crate::Warning::bit)s.
+    /// The summary of a file with one tensor and these warnings, given as [`Warning::bit`](crate::Warning::bit)s.
     pub(crate) const fn of_one(warnings: u32) -> Self {
         Self { warnings: Warnings::from_bits(warnings), tensor_count: 1 }
     }
 }
 
-/// The position of an iteration over tensors or components, in numbers that each format defines; at the start if it
-/// has read none.
+/// The position of an iteration over tensors or components, in numbers that each format defines. [`START`](Self::START)
+/// is before the first item.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Cursor {
-    /// The position of the next one.
+    /// The position of the next item.
     pub(crate) at: u64,
-    /// How many remain, where the format counts them.
+    /// The number of items left, if the format counts them.
     pub(crate) left: u32,
-    /// How many have been read.
+    /// The number of items read so far.
     pub(crate) index: u32,
 }
 
 impl Cursor {
     pub(crate) const START: Self = Self { at: 0, left: 0, index: 0 };
 
-    /// Returns whether none has been read yet, and counts one. A format of one tensor, or one component, needs nothing
-    /// else.
+    /// Returns true on the first call only. Enough for a format that has one tensor, or one component.
     pub(crate) const fn is_first(&mut self) -> bool {
         core::mem::replace(&mut self.index, 1) == 0
     }
 }
 
-/// What a format reports about a tensor.
+/// A tensor as its format reports it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TensorRecord<'a> {
-    /// As the file spells it.
+    /// The name as the file spells it.
     pub(crate) name: Utf8<'a>,
-    /// As the file spells it.
+    /// The layout as the file spells it.
     pub(crate) layout_name: Utf8<'a>,
     pub(crate) shape: Shape<'a>,
-    /// Where its own record is in the file; in a format without such records, where its data begins.
+    /// The file offset of the tensor's record, or of its data if the format has no such records.
     pub(crate) at: u64,
-    /// Its index among the tensors of the file.
+    /// The tensor's index in the file.
     pub(crate) index: u32,
-    /// [`Warning::bit`](crate::Warning::bit)s.
+    /// The warnings, as [`Warning::bit`](crate::Warning::bit)s.
     pub(crate) warnings: u32,
-    /// Where its components and its attributes are, in numbers that each format defines.
+    /// The positions of the components and of the attributes, in numbers that each format defines.
     pub(crate) components: u32,
     pub(crate) attributes: u32,
     pub(crate) dtype: Option<DType>,
     pub(crate) order: Order,
     pub(crate) layout: Layout,
-    /// Whether the only component of a sparse tensor has both indices and values.
+    /// True if the only component of a sparse tensor holds both indices and values.
     pub(crate) is_packed: bool,
-    /// Whether characters of the name are spelled as JSON escapes.
+    /// True if the name contains JSON escapes.
     #[cfg(feature = "safetensors")]
     pub(crate) is_name_escaped: bool,
 }
 
-/// The type of elements as a file spells it.
+/// An element type as a file spells it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Stated<'a> {
     pub(crate) text: &'a [u8],
@@ -100,14 +97,14 @@ pub struct Described<'a> {
     pub stated_type: Option<&'a [u8]>,
     /// True if bytes of `stated_type` beyond ASCII are Latin-1, as in NPY before version 3.0; otherwise they are UTF-8.
     pub is_latin_1: bool,
-    /// The warnings about the tensor, with those that only its header gives.
+    /// The warnings about the tensor, including those that only its header gives.
     pub warnings: Warnings,
 }
 
 impl<'a> TensorRecord<'a> {
     /// A dense, row-major scalar without a name.
     #[cfg_attr(target_pointer_width = "64", inline)]
-    #[cfg_attr(not(target_pointer_width = "64"), inline(never))] // one copy: it is large
+    #[cfg_attr(not(target_pointer_width = "64"), inline(never))] // a single copy: the record is large
     pub(crate) fn blank() -> Self {
         Self {
             name: Utf8::new(""),
@@ -133,7 +130,7 @@ impl<'a> TensorRecord<'a> {
         self.is_name_escaped = name.is_escaped();
     }
 
-    /// What its name means.
+    /// The name with its escapes decoded.
     pub(crate) const fn name(&self) -> Text<'a> {
         #[cfg(feature = "safetensors")]
         return Text::new(self.name.bytes(), self.is_name_escaped);
@@ -141,7 +138,7 @@ impl<'a> TensorRecord<'a> {
         Text::new(self.name.bytes(), false)
     }
 
-    /// Marks a tensor whose elements cannot be read: its format says why.
+    /// Marks a tensor whose elements cannot be read. The format provides the reason.
     #[cfg(any(feature = "gguf", feature = "npz"))]
     pub(crate) fn set_unreadable(&mut self, layout_name: &'static str) {
         self.layout = Layout::Other;
@@ -156,50 +153,49 @@ impl<'a> TensorRecord<'a> {
     }
 }
 
-/// What the bytes of a component may be, besides what its digest says.
+/// The values that the bytes of a component may have, apart from its digest.
 #[cfg(feature = "ztensor2")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Contents {
-    /// Anything.
+    /// Any bytes.
     Any,
-    /// 0 and 1.
+    /// Only 0 and 1.
     Bools,
-    /// The upper half of the last byte is 0: an odd number of elements of 4 bits.
+    /// The upper half of the last byte is 0: the number of 4-bit elements is odd.
     OddHalves,
 }
 
-/// What a format reports about a component: where its bytes are and how to read them.
+/// A component as its format reports it: where its bytes are and how to read them.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ComponentRecord<'a> {
-    /// Its role, without its number if it has one: `core` with number 7 is the role `core.7`, a string that is in no
-    /// file.
+    /// The role without its number. Role `core` with number 7 is `core.7`, a string that is not in the file.
     pub(crate) role: Utf8<'a>,
     #[cfg(feature = "blz")]
     pub(crate) number: Option<u8>,
-    /// The dtype of its elements; `None` if the format does not state it.
+    /// The dtype of the elements; `None` if the format does not state it.
     pub(crate) dtype: Option<DType>,
-    /// The dtype that they are stored as; differs where the file states a logical type over it.
+    /// The dtype that the elements are stored as. Differs from `dtype` if the file also states a logical type.
     pub(crate) storage: Option<DType>,
     pub(crate) order: ByteOrder,
     pub(crate) extent: Extent,
     pub(crate) encoding: Encoding,
     pub(crate) encoding_name: Utf8<'a>,
-    /// How many bytes it decodes to; `None` if the file does not state it.
+    /// The number of bytes after decoding; `None` if the file does not state it.
     pub(crate) decoded_length: Option<u64>,
-    /// As the file spells it.
+    /// The digest as the file spells it.
     pub(crate) digest: Option<Utf8<'a>>,
-    /// CRC-32 of the bytes stored in that extent, once decoded: those of the component, and possibly more.
+    /// The CRC-32 of the decoded bytes of this extent, which contains the component and possibly more.
     #[cfg(feature = "npz")]
     pub(crate) crc32: Option<(u32, Extent)>,
-    /// The file that the extent is in, if it is another one, as this file spells its name.
+    /// The name, as this file spells it, of the other file that contains the extent.
     #[cfg(feature = "ztensor2")]
     pub(crate) shard: Option<Utf8<'a>>,
-    /// What is verified of the decoded bytes; the digest is one of the stored bytes where that is `None`.
+    /// The content check for the decoded bytes. If it is `None`, the digest covers the stored bytes.
     #[cfg(feature = "ztensor2")]
     pub(crate) decoded: Option<Contents>,
-    /// `Warning::tensor_bit`s.
+    /// The warnings, as `Warning::tensor_bit`s.
     pub(crate) warnings: u8,
-    /// Where its record is in the file, and how many bytes before that the record of its tensor begins: [`NO_ENTRY`]
+    /// The file offset of the component's record, and its distance from the start of the tensor's record: [`NO_ENTRY`]
     /// if there is none.
     pub(crate) at: u64,
     pub(crate) entry_distance: u32,
@@ -208,13 +204,12 @@ pub(crate) struct ComponentRecord<'a> {
 impl<'a> ComponentRecord<'a> {
     /// A component of raw little-endian bytes called `data`.
     #[cfg_attr(target_pointer_width = "64", inline)]
-    #[cfg_attr(not(target_pointer_width = "64"), inline(never))] // one copy: it is large
+    #[cfg_attr(not(target_pointer_width = "64"), inline(never))] // a single copy: the record is large
     pub(crate) fn blank() -> Self {
         Self::recorded_at(0, NO_ENTRY)
     }
 
-    /// A blank component whose record is at `at`. (A constant would take the same flash again as the source of a
-    /// copy.)
+    /// A blank component whose record is at `at`. (A constant would need the same flash again as the source of a copy.)
     #[inline]
     fn recorded_at(at: u64, entry_distance: u32) -> Self {
         Self {
@@ -241,22 +236,22 @@ impl<'a> ComponentRecord<'a> {
         }
     }
 
-    /// Makes it blank except for where its record is.
+    /// Makes the record blank, except for its position.
     #[cfg_attr(target_pointer_width = "64", inline)]
-    #[cfg_attr(not(target_pointer_width = "64"), inline(never))] // one copy, and in place
+    #[cfg_attr(not(target_pointer_width = "64"), inline(never))] // a single copy, and in place
     pub(crate) fn reset(&mut self, at: u64, entry_distance: u32) {
         *self = Self::recorded_at(at, entry_distance);
     }
 
-    /// Sets where its bytes are, which are stored raw. Its errors point there, too, since it has no record of its
-    /// own.
+    /// Sets the position of the component's bytes, which are stored raw. Errors also point there, since the component
+    /// has no record of its own.
     pub(crate) fn set_extent(&mut self, extent: Extent) {
         self.extent = extent;
         self.decoded_length = Some(extent.length);
         self.at = extent.offset;
     }
 
-    /// Its role, spelled out.
+    /// The role with its number.
     pub(crate) fn role(&self) -> Utf8<'a> {
         #[cfg(feature = "blz")]
         if let Some(number) = self.number {
@@ -274,7 +269,7 @@ impl<'a> ComponentRecord<'a> {
     }
 }
 
-/// Whether `role` is `word`, a dot, and that number.
+/// Returns true if `role` is `word`, a dot and `number`.
 #[cfg(feature = "blz")]
 fn is_numbered(role: &[u8], word: &[u8], number: u8) -> bool {
     let digits = role.strip_prefix(word).and_then(|rest| rest.strip_prefix(b"."));
@@ -286,7 +281,7 @@ fn is_numbered(role: &[u8], word: &[u8], number: u8) -> bool {
     value == Some(u32::from(number))
 }
 
-/// What is in a file where an error happened, as far as it can still be read.
+/// A description of the place in a file where an error occurred, as far as it can still be read.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Context<'a> {
     /// The version that the file states.
@@ -301,29 +296,29 @@ pub(crate) struct Context<'a> {
     pub(crate) encoding: Option<Utf8<'a>>,
     pub(crate) shape: Option<Shape<'a>>,
     pub(crate) dtype: Option<Utf8<'a>>,
-    /// How many bytes the shape and the dtype require.
+    /// The number of bytes that the shape and the dtype require.
     pub(crate) expected_length: Option<u64>,
-    /// The key or the role that is missing.
+    /// The missing key or role.
     pub(crate) missing: Option<Utf8<'a>>,
     /// The string or number at the offset of the error.
     pub(crate) text: Option<Text<'a>>,
     pub(crate) number: Option<u64>,
-    /// The rule in terms of the format, where that is more specific than the wording for all formats.
+    /// The rule in terms of the format, if that is more specific than the wording for all formats.
     pub(crate) rule: Option<&'static str>,
-    /// What else a user should know.
+    /// Additional advice for the user.
     pub(crate) hint: Option<&'static str>,
     /// The key of the attribute concerned.
     #[cfg(not(target_os = "none"))]
     pub(crate) attribute: Option<Text<'a>>,
-    /// The sentence with numbers that replaces the rule.
+    /// A sentence with numbers that replaces the rule.
     #[cfg(not(target_os = "none"))]
     pub(crate) phrase: Option<Phrase>,
-    /// The least length of the file that its contents allow: greater than the actual one if the file was cut off.
+    /// The minimum file length that the contents require. It exceeds the actual length if the file was truncated.
     #[cfg(not(target_os = "none"))]
     pub(crate) needed: Option<u64>,
 }
 
-/// Pieces of a sentence, each with the number that follows it, if there is one.
+/// Pieces of a sentence, each with the number that follows it, if any.
 #[cfg(not(target_os = "none"))]
 pub(crate) type Phrase = [(&'static str, Option<u64>); 3];
 

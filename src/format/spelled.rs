@@ -1,6 +1,4 @@
-//! JSON strings that are compared again and again: the names of tensors, and of files.
-//!
-//! Depends on `bytes`, `distinct`.
+//! JSON strings that are compared repeatedly: the names of tensors and files.
 #![forbid(unsafe_code)]
 
 use core::cmp::Ordering;
@@ -9,26 +7,26 @@ use crate::bytes::num::to_usize;
 use crate::bytes::text::{Chars, Text};
 use crate::duplicates::Item;
 
-/// A string in a text that has been checked. It is read no further than it is compared: one that is as long as the file
-/// may be compared with every other.
+/// A string in JSON text that has been checked. A comparison reads a string only up to the first difference, since a
+/// string as long as the file may be compared with every other.
 #[derive(Clone, Copy)]
 pub(crate) struct Spelled<'a>(&'a [u8]);
 
 impl<'a> Spelled<'a> {
-    /// The string whose quotation mark is at that position.
+    /// The string whose opening quotation mark is at `position`.
     pub(crate) fn at(text: &'a [u8], position: u32) -> Self {
         let start = to_usize(position.saturating_add(1).into());
         Self(start.and_then(|start| text.get(start..)).unwrap_or_default())
     }
 
-    /// A string with escapes that has been read.
+    /// A string with escapes that has already been read.
     pub(crate) const fn of(text: Text<'a>) -> Self {
         Self(text.raw())
     }
 
-    /// Compares what it means with bytes of UTF-8.
+    /// Compares the decoded string with UTF-8 bytes.
     pub(crate) fn compare(self, other: &[u8]) -> Ordering {
-        // Nearly all stand for themselves. (Not to the first special byte, but over all: faster.)
+        // Most strings have no escapes. A fold over all bytes is faster than stopping at the first special byte.
         let has_special = || other.iter().fold(false, |has, byte| has | matches!(byte, b'"' | b'\\'));
         if matches!(self.0.strip_prefix(other), Some([b'"', ..])) && !has_special() {
             return Ordering::Equal;
@@ -38,11 +36,11 @@ impl<'a> Spelled<'a> {
 }
 
 impl Item for Spelled<'_> {
-    /// Compares what the two mean. The order of characters is that of the bytes of UTF-8.
+    /// Compares the decoded strings. The order of characters is the byte order of UTF-8.
     fn order(self, other: Self) -> Ordering {
         let (mut a, mut b) = (self.0, other.0);
         let is_special = |byte: &u8| matches!(byte, b'"' | b'\\');
-        // Faster than character by character; on a chip only more flash.
+        // Faster than comparing characters. On a chip this loop would only cost flash.
         while let ([x, after_a @ ..], [y, after_b @ ..]) = (a, b) {
             if cfg!(not(target_pointer_width = "64")) || is_special(x) || is_special(y) {
                 break;
@@ -59,7 +57,7 @@ impl Item for Spelled<'_> {
         self.order(other).is_eq()
     }
 
-    /// FNV-1a over the characters.
+    /// FNV-1a over the decoded characters.
     fn hash(self) -> u32 {
         let add = |hash: u32, character| (hash ^ u32::from(character)).wrapping_mul(0x0100_0193);
         Chars::to_quote(self.0).fold(0x811c_9dc5, add)
@@ -73,7 +71,7 @@ mod tests {
 
     use super::{Item as _, Ordering, Spelled};
 
-    /// As published with FNV-1a, of 32 bits; over characters, which those of ASCII are bytes of.
+    /// Published test vectors for 32-bit FNV-1a. An ASCII character hashes like a byte.
     #[test]
     fn hashes() {
         let hash = |text: &str| Spelled::at(text.as_bytes(), 1).hash();
@@ -104,7 +102,7 @@ mod tests {
             "\u{10000}",
             "\u{1f600}",
         ];
-        // From the character at `from` on as escapes, the others as they are.
+        // Escapes the characters from index `from` on, and leaves the others as they are.
         let spelled = |text: &str, from: usize| {
             let character = |(i, character): (usize, char)| {
                 let escaped =
@@ -112,7 +110,7 @@ mod tests {
                 let is_plain = i < from && !matches!(character, '"' | '\\' | '\0'..='\u{1f}');
                 if is_plain { String::from(character) } else { escaped() }
             };
-            // What follows the string makes no difference.
+            // The text after the string makes no difference.
             format!("{{\"{}\" :\\", text.chars().enumerate().map(character).collect::<String>())
         };
         for (a, b) in all.iter().flat_map(|a| all.iter().map(move |b| (a, b))) {
@@ -123,7 +121,7 @@ mod tests {
                 assert_eq!(x.compare(b.as_bytes()), a.cmp(b), "{a:?} {b:?} {from_a}");
             }
         }
-        // What is compared may have the quotation mark that ends the string.
+        // The bytes to compare with may contain the quotation mark that ends the string.
         let text = b"\"a\",\"b\"";
         assert_eq!(Spelled::at(text, 0).compare(b"a\",\"b"), "a".cmp("a\",\"b"));
         assert_eq!(Spelled::at(text, 0).compare(b"a"), Ordering::Equal);

@@ -1,6 +1,6 @@
-//! From bytes to numbers: typed slices where alignment and byte order allow, element by element everywhere.
+//! Conversion of bytes to numbers: typed slices if alignment and byte order allow, element by element otherwise.
 //!
-//! Depends on `error`, `vocab`. The only place that casts.
+//! The only module that casts bytes.
 #![forbid(unsafe_code)]
 
 use core::iter::FusedIterator;
@@ -13,16 +13,16 @@ mod sealed {
     pub trait Sealed: zerocopy::FromBytes + zerocopy::IntoBytes + zerocopy::Immutable {}
 }
 
-/// A Rust type that elements can be read as: the integers, `f32`, `f64`; for complex numbers `[f32; 2]`, `[f64; 2]`;
-/// for elements of several lanes their array, such as `[i16; 4]`.
+/// A Rust type that elements can be read as: the integers, `f32` and `f64`; `[f32; 2]` and `[f64; 2]` for complex
+/// numbers; an array for elements of several lanes, such as `[i16; 4]`.
 ///
-/// `u8` also reads `bool` and the 8-bit floats, `u16` also `f16` and `bf16`, `u128` also `f128`: their bits.
-/// [`DType::binary128_to_f64`] converts the latter to a number.
+/// `u8` also reads the bits of `bool` and the 8-bit floats, `u16` those of `f16` and `bf16`, and `u128` those of
+/// `f128`. [`DType::binary128_to_f64`] converts the bits of an `f128` to a number.
 pub trait Element: Copy + sealed::Sealed + 'static {
-    /// Returns whether elements of `dtype` may be read as this type.
+    /// Returns true if elements of `dtype` may be read as this type.
     fn reads(dtype: DType) -> bool;
 
-    /// Decodes one element from its bytes; `None` where there are not exactly as many as it takes.
+    /// Decodes one element from its bytes; `None` if `bytes` does not have exactly the length of an element.
     #[doc(hidden)]
     fn from_bytes(bytes: &[u8], order: ByteOrder) -> Option<Self>;
 }
@@ -89,15 +89,15 @@ macro_rules! arrays {
 arrays! { u8 u16 u32 u64 u128 i8 i16 i32 i64 i128 f32 f64 }
 
 impl DType {
-    /// Returns the `f64` nearest to an IEEE binary128, given by its bits; ties go to even. Overflow gives infinity,
-    /// underflow zero; a NaN stays a NaN, with the upper bits of its payload.
+    /// Returns the `f64` nearest to the IEEE binary128 number with the bits `bits`; ties go to even. Overflow gives
+    /// infinity, underflow gives zero. A NaN stays a NaN and keeps the upper bits of its payload.
     ///
     /// ```
     /// assert_eq!(tenslice::DType::binary128_to_f64(0x3fff_8000_0000_0000_0000_0000_0000_0000), 1.5);
     /// ```
     #[must_use]
     pub fn binary128_to_f64(bits: u128) -> f64 {
-        /// Fraction bits of either format, and the exponent that marks infinities and NaN.
+        /// The fraction bits of both formats, and the exponent of infinities and NaN.
         const WIDE: u32 = 112;
         const NARROW: u32 = 52;
         const ENDLESS: u64 = 0x7fff;
@@ -114,8 +114,8 @@ impl DType {
             let payload = low64(fraction.wrapping_shr(WIDE.wrapping_sub(NARROW)));
             return f64::from_bits(sign | infinity | payload | quiet);
         }
-        // The fraction with its leading bit, and how far to shift it to that of an f64: further below the smallest
-        // normal number. (A subnormal binary128 is far below: it becomes 0.)
+        // The fraction with its leading bit, and the shift to the fraction of an f64. The shift is larger below the
+        // smallest normal number. (A subnormal binary128 number is far below: it becomes 0.)
         let exponent = i64::try_from(exponent).unwrap_or(0).wrapping_sub(BIAS);
         let below = 1_i64.wrapping_sub(exponent).clamp(0, 64);
         let shift = WIDE.wrapping_sub(NARROW).saturating_add(u32::try_from(below).unwrap_or(64));
@@ -124,7 +124,7 @@ impl DType {
         let rest = significand & 1_u128.wrapping_shl(shift).wrapping_sub(1);
         let half = 1_u128.wrapping_shl(shift.wrapping_sub(1));
         let round_up = rest > half || (rest == half && kept & 1 == 1);
-        // A carry out of the fraction increments the exponent, as it should.
+        // A carry out of the fraction increments the exponent, which is correct.
         let biased = exponent.max(1).unsigned_abs().wrapping_sub(1).min(0x7ff);
         let magnitude = biased.wrapping_shl(NARROW).saturating_add(kept).saturating_add(u64::from(round_up));
         f64::from_bits(sign | magnitude.min(infinity))
@@ -142,7 +142,8 @@ pub(crate) fn typed<T: Element>(bytes: &[u8]) -> Result<&[T], ErrorKind> {
     })
 }
 
-/// The elements of a run of bytes, one by one: any alignment, any byte order, no copy of the whole.
+/// An iterator that decodes the elements in a run of bytes one by one, from any alignment and byte order, without
+/// copying the whole.
 #[derive(Clone, Debug)]
 pub struct Elements<'a, T> {
     chunks: ChunksExact<'a, u8>,
@@ -151,8 +152,8 @@ pub struct Elements<'a, T> {
 }
 
 impl<'a, T: Element> Elements<'a, T> {
-    /// Iterates over arbitrary bytes, such as those of a region of a chunked array: consecutive `T`s in that byte
-    /// order. An incomplete element at the end is ignored.
+    /// Iterates over arbitrary bytes, such as the bytes of a region of a chunked array, as consecutive elements in the
+    /// byte order `order`. An incomplete element at the end is ignored.
     #[must_use]
     pub fn new(bytes: &'a [u8], order: ByteOrder) -> Self {
         Self { chunks: bytes.chunks_exact(size_of::<T>()), order, element: core::marker::PhantomData }

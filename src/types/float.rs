@@ -1,9 +1,9 @@
-//! Floating-point numbers of 16 bits and less, as `f32`.
+//! Conversion of floating-point numbers of 16 bits and less to `f32`.
 //!
-//! Depends on nothing. Every value of these types is an `f32`: nothing is rounded.
+//! Every value of these types is exactly an `f32`: nothing is rounded.
 #![forbid(unsafe_code)]
 
-/// Converts an IEEE binary16, given by its bits.
+/// Converts an IEEE binary16 number, given by its bits.
 ///
 /// ```
 /// assert_eq!(tenslice::float::f16_to_f32(0x3e00), 1.5);
@@ -13,39 +13,39 @@ pub fn f16_to_f32(bits: u16) -> f32 {
     half::f16::from_bits(bits).to_f32()
 }
 
-/// Converts a bfloat16, given by its bits: the upper half of those of an `f32`.
+/// Converts a bfloat16 number, given by its bits: the upper half of the bits of an `f32`.
 #[must_use]
 pub const fn bf16_to_f32(bits: u16) -> f32 {
     #[allow(clippy::as_conversions)] // widens
     f32::from_bits((bits as u32).wrapping_shl(16))
 }
 
-/// Converts an 8-bit float with 4 exponent and 3 mantissa bits, NaN but no infinities.
+/// Converts an 8-bit float with 4 exponent bits and 3 mantissa bits, with NaN but without infinities.
 #[must_use]
 pub fn f8_e4m3fn_to_f32(bits: u8) -> f32 {
     if bits & 0x7f == 0x7f { f32::NAN } else { widened(bits, 3, 7) }
 }
 
-/// Converts an 8-bit float with 5 exponent and 2 mantissa bits, NaN and infinities.
+/// Converts an 8-bit float with 5 exponent bits and 2 mantissa bits, with NaN and infinities.
 #[must_use]
 pub fn f8_e5m2_to_f32(bits: u8) -> f32 {
-    // The upper half of a binary16.
+    // The bits are the upper half of a binary16 number.
     f16_to_f32(u16::from(bits).wrapping_shl(8))
 }
 
-/// Converts an 8-bit float with 4 exponent and 3 mantissa bits, one NaN, no infinities, no negative zero.
+/// Converts an 8-bit float with 4 exponent bits and 3 mantissa bits, one NaN, no infinities, no negative zero.
 #[must_use]
 pub fn f8_e4m3fnuz_to_f32(bits: u8) -> f32 {
     if bits == 0x80 { f32::NAN } else { widened(bits, 3, 8) }
 }
 
-/// Converts an 8-bit float with 5 exponent and 2 mantissa bits, one NaN, no infinities, no negative zero.
+/// Converts an 8-bit float with 5 exponent bits and 2 mantissa bits, one NaN, no infinities, no negative zero.
 #[must_use]
 pub fn f8_e5m2fnuz_to_f32(bits: u8) -> f32 {
     if bits == 0x80 { f32::NAN } else { widened(bits, 2, 16) }
 }
 
-/// Converts a power of two, 2^(bits - 127); 255 is NaN.
+/// Converts an 8-bit exponent to the power of two 2^(bits - 127); 255 is NaN.
 #[must_use]
 pub const fn f8_e8m0_to_f32(bits: u8) -> f32 {
     #[allow(clippy::as_conversions)] // widens
@@ -56,31 +56,35 @@ pub const fn f8_e8m0_to_f32(bits: u8) -> f32 {
     }
 }
 
-/// Converts a 4-bit float with 2 exponent bits and 1 mantissa bit, without NaN and infinities: the low 4 bits count.
+/// Converts a 4-bit float with 2 exponent bits and 1 mantissa bit, without NaN and infinities. Ignores the upper 4
+/// bits.
 #[must_use]
 pub fn f4_e2m1_to_f32(bits: u8) -> f32 {
     widened(bits & 7 | (bits & 8).wrapping_shl(4), 1, 1)
 }
 
-/// Converts a 6-bit float with 2 exponent and 3 mantissa bits, without NaN and infinities: the low 6 bits count.
+/// Converts a 6-bit float with 2 exponent bits and 3 mantissa bits, without NaN and infinities. Ignores the upper 2
+/// bits.
 #[must_use]
 pub fn f6_e2m3_to_f32(bits: u8) -> f32 {
     widened(bits & 0x1f | (bits & 0x20).wrapping_shl(2), 3, 1)
 }
 
-/// Converts a 6-bit float with 3 exponent and 2 mantissa bits, without NaN and infinities: the low 6 bits count.
+/// Converts a 6-bit float with 3 exponent bits and 2 mantissa bits, without NaN and infinities. Ignores the upper 2
+/// bits.
 #[must_use]
 pub fn f6_e3m2_to_f32(bits: u8) -> f32 {
     widened(bits & 0x1f | (bits & 0x20).wrapping_shl(2), 2, 3)
 }
 
-/// The value of a float with that many mantissa bits and that exponent bias; the top bit is its sign.
+/// Returns the value of a float with `mantissa_bits` mantissa bits and the exponent bias `bias`; the top bit is the
+/// sign.
 #[inline]
 fn widened(bits: u8, mantissa_bits: u32, bias: u32) -> f32 {
     let magnitude = bits & 0x7f;
     let exponent = magnitude.wrapping_shr(mantissa_bits);
     let mantissa = magnitude & 1_u8.wrapping_shl(mantissa_bits).wrapping_sub(1);
-    // Without a leading bit where the exponent is 0, which counts as 1.
+    // If the exponent is 0, there is no leading bit, and the exponent counts as 1.
     let significand = if exponent == 0 { mantissa } else { mantissa | 1_u8.wrapping_shl(mantissa_bits) };
     let scale = u32::from(exponent.max(1)).wrapping_add(127).wrapping_sub(bias).wrapping_sub(mantissa_bits);
     let value = f32::from(significand) * f32::from_bits(scale.wrapping_shl(23));
@@ -93,7 +97,7 @@ mod tests {
 
     use super::*;
 
-    /// The value by its definition, in `f64`.
+    /// Computes the value from its definition, in `f64`.
     fn value(bits: u8, width: u32, mantissa_bits: u32, bias: i32) -> f64 {
         let (sign, magnitude) = (bits >> (width - 1), bits & ((1 << (width - 1)) - 1));
         let (exponent, mantissa) = (magnitude >> mantissa_bits, magnitude & ((1 << mantissa_bits) - 1));

@@ -1,6 +1,4 @@
-//! The vocabulary that every format shares: dtype, byte order, element order, layout, encoding.
-//!
-//! Depends on `pinned`, `bytes`.
+//! The vocabulary that all formats share: dtype, byte order, element order, layout, encoding.
 #![forbid(unsafe_code)]
 
 pub(crate) mod element;
@@ -17,8 +15,8 @@ use crate::error::abi_enum::pinned;
 
 /// The type of an element.
 ///
-/// The low byte of its [code](DType::code) is the type of one lane; the high byte is the base-2 logarithm of the
-/// number of lanes: `i16x2`, `f64x4`. Two `f32` or `f64` are the complex `c64` and `c128`.
+/// The low byte of the [code](DType::code) is the type of one lane. The high byte is the base-2 logarithm of the number
+/// of lanes, as in `i16x2` and `f64x4`. Two lanes of `f32` or `f64` are the complex types `c64` and `c128`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct DType(NonZeroU16); // nonzero, so that `Option<DType>` is no larger
 
@@ -27,11 +25,11 @@ macro_rules! dtypes {
         impl DType {
             $($(#[$doc])* pub const $name: Self = Self::of_number($code);)*
 
-            /// Every single-lane dtype, complex ones included, with its name in the C header, in the order of the
-            /// codes. For those with several lanes see [`with_lanes`](Self::with_lanes).
+            /// All single-lane dtypes, including the complex ones, with their names in the C header, in the order of
+            /// their codes. For dtypes with several lanes see [`with_lanes`](Self::with_lanes).
             pub const ALL: &'static [(Self, &'static str)] = &[$((Self::$name, stringify!($name)),)*];
 
-            /// Returns its usual short name: `f32`, `bf16`, `u8`, `c64`, `i16x2`, …
+            /// Returns the usual short name: `f32`, `bf16`, `u8`, `c64`, `i16x2`, …
             #[must_use]
             pub const fn name(self) -> &'static str {
                 let names = match self.number() {
@@ -42,26 +40,27 @@ macro_rules! dtypes {
                 match self.log2_lanes() { 0 => one, 1 => two, 2 => four, _ => eight }
             }
 
-            /// The names in the order of `ALL`, four each: with 1, 2, 4, 8 lanes. Each is NUL-terminated.
+            /// The names in the order of `ALL`, four for each dtype: with 1, 2, 4 and 8 lanes. Each name is
+            /// NUL-terminated.
             pub(crate) const NAMES_FOR_C: &'static str =
                 concat!($($text, "\0", $text, "x2\0", $text, "x4\0", $text, "x8\0"),*);
 
-            /// Returns which of [`NAMES_FOR_C`](Self::NAMES_FOR_C) is its own.
+            /// Returns the index of the dtype's name in [`NAMES_FOR_C`](Self::NAMES_FOR_C).
             pub(crate) fn place_of_name(self) -> Option<usize> {
                 let number = Self::ALL.iter().position(|(number, _)| *number == self.number())?;
                 number.checked_mul(4)?.checked_add(usize::try_from(self.log2_lanes()).ok()?)
             }
 
-            /// Returns [`name`](Self::name), from the text that C's names are in, where chips print it: a linker
-            /// keeps short strings of their own even where no code is left that uses them.
+            /// Returns [`name`](Self::name) from the string that holds the names for C. Chips print this one: a linker
+            /// keeps separate short strings even if no remaining code uses them.
             pub(crate) fn name_for_c(self) -> &'static str {
                 let mut names = Self::NAMES_FOR_C.as_bytes().split(|byte| *byte == 0);
                 let name = self.place_of_name().and_then(|place| names.nth(place));
                 name.and_then(|name| core::str::from_utf8(name).ok()).unwrap_or("?")
             }
 
-            /// Base-2 logarithm of the bytes of one lane, a part of a byte counted as one;
-            /// [`UNLISTED`](Self::UNLISTED) where it is not in `ALL`.
+            /// Returns the base-2 logarithm of the size of one lane in bytes, where less than a byte counts as one;
+            /// [`UNLISTED`](Self::UNLISTED) if the lane is not in `ALL`.
             #[cfg_attr(not(target_pointer_width = "64"), inline(never))] // a single copy of the byte table
             const fn log2_number_size(self) -> u8 {
                 match self.code() & 0xff { $($code => $log2,)* _ => Self::UNLISTED }
@@ -71,7 +70,7 @@ macro_rules! dtypes {
 }
 
 dtypes! {
-    /// Boolean in a byte. Files contain values other than 0 and 1; it is never returned as a Rust `bool`.
+    /// Boolean in a byte. Files contain values other than 0 and 1, so a boolean is never returned as a Rust `bool`.
     BOOL = 1, "bool", 0;
     /// Unsigned 8-bit integer.
     U8 = 2, "u8", 0;
@@ -105,13 +104,13 @@ dtypes! {
     BF16 = 20, "bf16", 1;
     /// 8-bit float with 4 exponent and 3 mantissa bits, NaN but no infinities.
     F8_E4M3FN = 24, "f8_e4m3fn", 0;
-    /// 8-bit float with 5 exponent and 2 mantissa bits.
+    /// 8-bit float with 5 exponent and 2 mantissa bits, NaN and infinities.
     F8_E5M2 = 25, "f8_e5m2", 0;
-    /// Like `F8_E4M3FN`, with one NaN and no negative zero.
+    /// 8-bit float with 4 exponent and 3 mantissa bits, one NaN, no infinities and no negative zero.
     F8_E4M3FNUZ = 26, "f8_e4m3fnuz", 0;
-    /// Like `F8_E5M2`, with one NaN, no infinities and no negative zero.
+    /// 8-bit float with 5 exponent and 2 mantissa bits, one NaN, no infinities and no negative zero.
     F8_E5M2FNUZ = 27, "f8_e5m2fnuz", 0;
-    /// A power of two in 8 bits, 2^(bits - 127), without a sign; 255 is NaN. Scales are stored so.
+    /// A power of two in 8 bits, 2^(bits - 127), without a sign; 255 is NaN. Used for scales.
     F8_E8M0 = 28, "f8_e8m0", 0;
     /// Complex number of two `f32`: real, imaginary.
     C64 = 32, "c64", 3;
@@ -126,7 +125,7 @@ dtypes! {
 }
 
 impl DType {
-    /// Returns the pinned numeric code; the same in C.
+    /// Returns the pinned numeric code, which is the same in C.
     #[must_use]
     pub const fn code(self) -> u16 {
         self.0.get()
@@ -135,12 +134,12 @@ impl DType {
     const fn of_number(code: u16) -> Self {
         match NonZeroU16::new(code) {
             Some(code) => Self(code),
-            None => Self(NonZeroU16::MIN), // never: no code is 0
+            None => Self(NonZeroU16::MIN), // unreachable: no code is 0
         }
     }
 
-    /// Returns the dtype of the same kind, such as unsigned integers, that is `width` bytes wide, 16 at most. The
-    /// codes of a kind are consecutive.
+    /// Returns the dtype of the same kind, such as unsigned integers, that is `width` bytes wide; `width` is 16 at
+    /// most. The codes of a kind are consecutive.
     pub(crate) fn widened_to(self, width: u32) -> Option<Self> {
         if !width.is_power_of_two() || width > 16 {
             return None;
@@ -149,7 +148,7 @@ impl DType {
         Some(Self::of_number(self.code().checked_add(u16::try_from(steps).ok()?)?))
     }
 
-    /// The code of a single-lane dtype, in a byte.
+    /// Returns the code of a single-lane dtype, in a byte.
     pub(crate) const fn short_code(self) -> u8 {
         let [code, _] = self.code().to_le_bytes();
         code
@@ -160,8 +159,8 @@ impl DType {
         if number == UNKNOWN { None } else { NonZeroU16::new(number.into()).map(Self) }
     }
 
-    /// Returns the dtype for NumPy's spelling: kind and size, without the byte order. `None` for what is no number
-    /// here: times, strings, records.
+    /// Returns the dtype for a name in NumPy's spelling: kind and size, without the byte order. `None` for names of
+    /// other types: times, strings, records.
     pub(crate) fn from_numpy(name: &[u8]) -> Option<Self> {
         let names = keywords![
             "b1": DType::BOOL.short_code(),
@@ -182,7 +181,7 @@ impl DType {
         Self::from_keyword(names.number_of(name))
     }
 
-    /// Returns the dtype with that code; `None` for a number that is not the code of a dtype.
+    /// Returns the dtype with this code; `None` if the number is not the code of a dtype.
     #[must_use]
     pub fn from_code(code: u16) -> Option<Self> {
         let given = Self(NonZeroU16::new(code)?);
@@ -191,7 +190,7 @@ impl DType {
     }
 
     /// Returns the dtype whose elements have `lanes` lanes of this type: 1, 2, 4 or 8, as for quaternions. `None` for
-    /// other counts, and for types that cannot have lanes: booleans, 8-bit floats, complex numbers.
+    /// other counts, and for types that cannot have lanes: booleans, floats of 8 bits or less, complex numbers.
     #[must_use]
     pub const fn with_lanes(self, lanes: u32) -> Option<Self> {
         match (self, lanes) {
@@ -221,7 +220,8 @@ impl DType {
         }
     }
 
-    /// Base-2 logarithm of the bytes of one element, a part of a byte counted as one: the others are powers of two.
+    /// Returns the base-2 logarithm of the size of one element in bytes, which is a power of two. Less than a byte
+    /// counts as one.
     pub(crate) const fn log2_size(self) -> u32 {
         #[allow(clippy::as_conversions)] // widens
         self.log2_lanes().saturating_add(self.log2_number_size() as u32)
@@ -237,24 +237,25 @@ impl DType {
         }
     }
 
-    /// Returns whether elements take less than a byte each. They are packed without gaps, and cannot be addressed.
+    /// Returns whether an element takes less than a byte. Such elements are packed without gaps, and cannot be
+    /// addressed.
     #[must_use]
     pub const fn is_packed(self) -> bool {
         self.code() >= Self::F4_E2M1.code() && self.code() <= Self::F6_E3M2.code()
     }
 
-    /// Returns the size of one element in bytes: 1 to 128, a power of two; `None` where it is less than a byte.
+    /// Returns the size of one element in bytes: 1 to 128, a power of two; `None` if it is less than a byte.
     #[must_use]
     pub const fn size(self) -> Option<u64> {
         if self.is_packed() { None } else { Some(self.whole_size()) }
     }
 
-    /// Returns how many bytes `count` elements take; `None` beyond 64 bits. Where the last of those that are packed do
-    /// not fill a byte, it counts as a whole one.
+    /// Returns the number of bytes that `count` elements take; `None` beyond 64 bits. If packed elements end within a
+    /// byte, the whole byte counts.
     #[must_use]
     #[cfg_attr(target_pointer_width = "64", inline)]
     pub fn byte_length(self, count: u64) -> Option<u64> {
-        // Nearly all are so; a chip needs no way of its own for them.
+        // Fast path for nearly all dtypes. Chips do without it, to save flash.
         #[cfg(target_pointer_width = "64")]
         if !self.is_packed() {
             return product(Some(count), self.whole_size());
@@ -262,10 +263,10 @@ impl DType {
         self.packed_length(count)
     }
 
-    /// That of elements of any number of bits.
+    /// Returns the number of bytes for elements of any number of bits.
     #[cfg_attr(target_pointer_width = "64", inline(never))]
     fn packed_length(self, count: u64) -> Option<u64> {
-        // Eight elements take as many bytes as one takes bits.
+        // Eight elements take as many bytes as one element has bits.
         let rest = self.bits_of_rest(count).div_ceil(8);
         product(Some(count.wrapping_shr(3)), self.bits())?.checked_add(rest)
     }
@@ -279,12 +280,12 @@ impl DType {
         self.bits_of_rest(count) & 7 == 0
     }
 
-    /// How many bits the last elements of `count` take, up to 7 that are left over by eights.
+    /// Returns the number of bits of the elements after the last group of eight, of which there are at most 7.
     fn bits_of_rest(self, count: u64) -> u64 {
         (count & 7).wrapping_mul(self.bits())
     }
 
-    /// The size of one element in bytes, which is 1 for those that are packed.
+    /// Returns the size of one element in bytes; 1 for packed elements.
     pub(crate) const fn whole_size(self) -> u64 {
         #[allow(clippy::as_conversions)] // widens
         {
@@ -292,17 +293,17 @@ impl DType {
         }
     }
 
-    /// Returns whether `bytes` is a whole number of elements, which are at most 128 bytes each. (Formats that pack
-    /// elements check the length of each tensor.)
+    /// Returns whether `bytes`, a length, is a whole number of elements, which are at most 128 bytes each. (Formats
+    /// that pack elements check the length of each tensor.)
     pub(crate) const fn is_whole(self, bytes: u64) -> bool {
         let [low, ..] = bytes.to_le_bytes();
         low & 1_u8.wrapping_shl(self.log2_size()).wrapping_sub(1) == 0
     }
 
-    /// Returns the alignment needed to read its lanes in place: that of the Rust, and so of the C type.
+    /// Returns the alignment needed to read lanes in place: that of the Rust type, and so of the C type.
     #[cfg(feature = "capi")]
     pub(crate) fn alignment(self) -> usize {
-        // The lane size, except for types that some machines align to less.
+        // The lane size, except for types that have a smaller alignment on some machines.
         match self.lane_size() {
             8 => align_of::<u64>(),
             16 => align_of::<u128>(),
@@ -310,15 +311,15 @@ impl DType {
         }
     }
 
-    /// Returns the size in bytes of one lane, to which the byte order applies: half the element for complex numbers, 1
-    /// for elements of less than a byte.
+    /// Returns the size of one lane in bytes, the unit of the byte order. It is half the element for complex numbers,
+    /// and 1 for elements of less than a byte.
     #[must_use]
     pub fn lane_size(self) -> usize {
         let halvings = if matches!(self, Self::C64 | Self::C128) { 1 } else { self.log2_lanes() };
         1_usize.wrapping_shl(self.log2_size().saturating_sub(halvings))
     }
 
-    /// Returns whether it is an integer type that can be used for indices.
+    /// Returns whether the dtype is an integer type that can be used for indices.
     #[must_use]
     pub const fn is_integer(self) -> bool {
         self.code() >= Self::U8.code() && self.code() <= Self::I128.code()
@@ -354,7 +355,7 @@ impl ByteOrder {
         if self == Self::NATIVE {
             return;
         }
-        // One arm per size, so that the compiler knows each size.
+        // One arm per size, so that each size is known at compile time.
         match dtype.lane_size() {
             2 => bytes.chunks_exact_mut(2).for_each(<[u8]>::reverse),
             4 => bytes.chunks_exact_mut(4).for_each(<[u8]>::reverse),
@@ -374,7 +375,7 @@ pinned! {
 }
 
 pinned! {
-    /// How the components of a tensor make up its elements.
+    /// How the components of a tensor represent its elements.
     Layout: u8 {
         Dense = 0, "dense";
         SparseCsr = 1, "sparse_csr";
@@ -382,7 +383,7 @@ pinned! {
         QuantizedGroup = 3, "quantized_group";
         /// Pairs of a linear index and a value.
         IndexValue = 4, "index_value";
-        /// The elements that remain after symmetry is taken into account, in an order that the format does not
+        /// The elements that remain after removing those that follow by symmetry, in an order that the format does not
         /// define.
         Packed = 5, "packed";
         /// Cores whose products are the elements.
@@ -391,10 +392,10 @@ pinned! {
         Chunked = 7, "chunked";
         /// Blocks of quantized numbers. The name of the layout states their type.
         Blocks = 8, "blocks";
-        /// Small floats, and a power of two for each block of them that scales it: the microscaling formats of the Open
-        /// Compute Project.
+        /// Small floats with a power of two as a scale for each block: the microscaling formats of the Open Compute
+        /// Project.
         Microscaling = 9, "microscaling";
-        /// A layout that the file names but this library does not know: its components are listed, their meaning is
+        /// A layout that the file names but this library does not know: its components are listed, but their meaning is
         /// unknown. Also an array in chunks whose values are elsewhere or still to be computed.
         Other = 255, "other";
     }
@@ -405,18 +406,18 @@ pinned! {
     Encoding: u8 {
         Raw = 0, "raw";
         Zstd = 1, "zstd";
-        /// A zlib stream (RFC 1950): requested of a [`Decoder`](crate::Decoder) for chunks; no component is stored
-        /// this way.
+        /// A zlib stream (RFC 1950). A [`Decoder`](crate::Decoder) is asked for it to decode chunks; no component is
+        /// stored this way.
         Zlib = 2, "zlib";
-        /// Chunks of Blosc: [`Tensor::read_into`](crate::Tensor::read_into) decodes them; a
-        /// [`Decoder`](crate::Decoder) is never asked to.
+        /// Chunks of Blosc, decoded by [`Tensor::read_into`](crate::Tensor::read_into). A [`Decoder`](crate::Decoder)
+        /// is never asked for this encoding.
         Blosc = 3, "blosc2";
         /// A raw deflate stream (RFC 1951), as in archives.
         Deflate = 4, "deflate";
-        /// Frames of Zstandard that are decoded one by one, and a table of them: any range can be read without what is
-        /// before it. A [`Decoder`](crate::Decoder) is asked for [`Zstd`](Self::Zstd), a frame at a time.
+        /// Zstandard frames that are decoded one by one, and a table of them: any range can be read without decoding
+        /// what is before it. A [`Decoder`](crate::Decoder) is asked for [`Zstd`](Self::Zstd), one frame at a time.
         ZstdSeekable = 5, "zt.zstd-seekable/1";
-        /// An encoding unknown to this library; the file gives it a name.
+        /// An encoding that the file names but this library does not know.
         Other = 255, "other";
     }
 }
@@ -468,7 +469,7 @@ mod tests {
         for (dtype, lanes) in [(DType::C64, 2), (DType::BOOL, 2), (DType::F8_E5M2, 4), (DType::F32, 3)] {
             assert_eq!(dtype.with_lanes(lanes), None);
         }
-        // Complex numbers have no lanes, and a code that is not listed is no dtype.
+        // Complex numbers have no lanes, and a code that is not listed is not a dtype.
         for code in [0, 7, DType::F64.code() | 0x100, DType::C64.code() | 0x100, DType::F64.code() | 0x400, 0xff11] {
             assert_eq!(DType::from_code(code), None, "{code}");
         }

@@ -1,17 +1,17 @@
-//! The dimensions of a tensor, decoded one by one from the bytes in which the file stores them.
+//! The dimensions of a tensor, decoded one by one from the file's bytes.
 //!
-//! Depends on `bytes`; the function that reads a dimension is stored with the bytes.
+//! The function that reads a dimension is stored with the bytes.
 #![forbid(unsafe_code)]
 
 use core::fmt;
 
 use crate::bytes::num;
 
-/// Reads one dimension from the front of the bytes: returns its length, and the bytes after it.
+/// Reads one dimension from the front of the bytes: returns its length and the remaining bytes.
 pub(crate) type ReadDimension = fn(&[u8]) -> Option<(u64, &[u8])>;
 
-/// Reads a length in decimal digits, with anything but digits before it: for formats that write them as text, which
-/// has been checked.
+/// Reads a length in decimal digits, and skips anything before the digits. For formats that write lengths as text,
+/// which has already been checked.
 pub(crate) fn decimal_dimension(lengths: &[u8]) -> Option<(u64, &[u8])> {
     let start = lengths.iter().position(u8::is_ascii_digit)?;
     num::decimal(lengths.get(start..)?)
@@ -19,9 +19,10 @@ pub(crate) fn decimal_dimension(lengths: &[u8]) -> Option<(u64, &[u8])> {
 
 /// The shape of a tensor: its dimensions, in the order of the file, of any rank.
 ///
-/// The first is the outermost of a row-major array, the innermost of a column-major one: see [`Order`](crate::Order).
+/// The first dimension is the outermost of a row-major array and the innermost of a column-major array: see
+/// [`Order`](crate::Order).
 ///
-/// Nothing is stored: the lengths are decoded from the file's bytes on demand. Rank 0 is a scalar.
+/// No lengths are stored: they are decoded from the file's bytes on demand. Rank 0 is a scalar.
 #[derive(Clone, Copy)]
 pub struct Shape<'a> {
     bytes: &'a [u8],
@@ -37,13 +38,13 @@ impl<'a> Shape<'a> {
         Self { bytes, rank, read }
     }
 
-    /// The bytes of the file that it is decoded from, and what follows them.
+    /// Returns the bytes of the file from the first dimension on. They do not end with the last dimension.
     #[cfg(all(feature = "safetensors", target_pointer_width = "64"))]
     pub(crate) const fn bytes(&self) -> &'a [u8] {
         self.bytes
     }
 
-    /// Returns its first dimensions, at most `rank` of them.
+    /// Returns the first dimensions, at most `rank` of them.
     pub(crate) fn first(self, rank: u32) -> Self {
         Self { rank: self.rank.min(rank), ..self }
     }
@@ -69,7 +70,7 @@ impl<'a> Shape<'a> {
     /// Returns the lengths if there are exactly `N` dimensions.
     ///
     /// ```
-    /// # let bytes: &[u8] = include_bytes!("../tests/fixtures/v1.2/dense_all_dtypes.zt");
+    /// # let bytes: &[u8] = include_bytes!("../../tests/fixtures/v1.2/dense_all_dtypes.zt");
     /// # let file = tenslice::File::open(bytes)?;
     /// let Some([rows, columns]) = file.find("t.float32")?.shape().dims() else { return Ok(()) };
     /// println!("{rows} x {columns}");
@@ -85,13 +86,13 @@ impl<'a> Shape<'a> {
         (lengths.left == 0).then_some(dims)
     }
 
-    /// Whether the order of the elements makes a difference: at least two dimensions are longer than 1.
+    /// True if the order of the elements matters: at least two dimensions are longer than 1.
     pub(crate) fn has_order(&self) -> bool {
         self.iter().filter(|length| *length > 1).nth(1).is_some()
     }
 
-    /// Returns the product of the lengths; `None` where it exceeds 64 bits, which a sparse tensor's may. With any
-    /// length 0 it is 0, whatever the others are.
+    /// Returns the product of the lengths; `None` if it exceeds 64 bits, which is possible for a sparse tensor. If any
+    /// length is 0, the product is 0, whatever the other lengths are.
     #[must_use]
     pub fn element_count(&self) -> Option<u64> {
         let mut count = ElementCount::ONE;
@@ -102,28 +103,29 @@ impl<'a> Shape<'a> {
             }
             count.multiply(length);
         }
-        count.total().filter(|_| dimensions.left == 0) // otherwise the bytes have changed since
+        count.total().filter(|_| dimensions.left == 0) // otherwise the bytes have changed since opening
     }
 }
 
-/// The product of lengths that are read one after the other.
+/// A running product of lengths that are read one after the other.
 pub(crate) struct ElementCount {
     /// `None` beyond 64 bits.
     product: Option<u64>,
 }
 
 impl ElementCount {
-    /// That of a scalar.
+    /// The element count of a scalar.
     pub(crate) const ONE: Self = Self { product: Some(1) };
 
     /// Adds a dimension.
     #[inline]
     pub(crate) fn multiply(&mut self, length: u64) {
-        // Also after a product beyond 64 bits.
+        // A length of 0 gives 0 even after a product beyond 64 bits.
         self.product = if length == 0 { Some(0) } else { num::product(self.product, length) };
     }
 
-    /// The number of elements; `None` beyond 64 bits. With any length 0 it is 0, whatever the others are.
+    /// The number of elements; `None` beyond 64 bits. If any length is 0, the number is 0, whatever the other lengths
+    /// are.
     #[inline]
     pub(crate) const fn total(&self) -> Option<u64> {
         self.product

@@ -1,6 +1,4 @@
-//! What a program expects of a tensor: one call that finds it and compares it, and the message where it is another.
-//!
-//! Depends on `error`, `bytes`, `vocab`, `component`, `tensor`, `file`, `explain`.
+//! Finds a tensor and compares it with what a program expects, in one call; explains the difference if they disagree.
 #![forbid(unsafe_code)]
 
 use core::fmt;
@@ -14,11 +12,12 @@ use crate::view::explain::{Formatted, Out, kind_text, plain, quoted, shape};
 use crate::view::file::File;
 use crate::view::tensor::Tensor;
 
-/// The name of a tensor, and what a program takes it to be: dense, of a dtype, of a shape, in an order. See [`File::expect`].
+/// The name of a tensor, and what a program expects of it: a dense tensor with a dtype, a shape and an order. See
+/// [`File::expect`].
 ///
 /// ```
 /// # #[cfg(feature = "ztensor")] {
-/// # let bytes: &[u8] = include_bytes!("../tests/fixtures/v1.2/dense_all_dtypes.zt");
+/// # let bytes: &[u8] = include_bytes!("../../tests/fixtures/v1.2/dense_all_dtypes.zt");
 /// use tenslice::{DType, Expected, File};
 ///
 /// let file = File::open(bytes)?;
@@ -39,43 +38,43 @@ pub struct Expected<'e> {
 }
 
 impl<'e> Expected<'e> {
-    /// Expects a dense tensor of that name.
+    /// Expects a dense tensor named `name`.
     #[must_use]
     pub const fn named(name: &'e str) -> Self {
         Self::with_bytes(name.as_bytes())
     }
 
-    /// Expects a dense tensor whose name has these bytes, which need not be UTF-8: then there is none.
+    /// Expects a dense tensor named by these bytes. If they are not UTF-8, no tensor has this name.
     pub(crate) const fn with_bytes(name: &'e [u8]) -> Self {
         Self { name, dtype: None, shape: None, order: None }
     }
 
-    /// Expects elements of that dtype.
+    /// Expects elements of this dtype.
     #[must_use]
     pub const fn dtype(self, dtype: DType) -> Self {
         Self { dtype: Some(dtype), ..self }
     }
 
-    /// Expects that shape, in the order of the file; `&[]` for a scalar. Elements are then expected in row-major order,
-    /// unless another [`order`](Self::order) is asked for.
+    /// Expects this shape, in the order of the file; `&[]` for a scalar. Also expects elements in row-major order,
+    /// unless another [`order`](Self::order) is set.
     #[must_use]
     pub const fn shape(self, shape: &'e [u64]) -> Self {
         Self { shape: Some(shape), ..self }
     }
 
-    /// Expects elements in that order, where it makes a difference: if at least two dimensions are longer than 1.
+    /// Expects elements in this order. The order makes a difference only if at least two dimensions are longer than 1.
     #[must_use]
     pub const fn order(self, order: Order) -> Self {
         Self { order: Some(order), ..self }
     }
 
-    /// The order that is expected, if any.
+    /// Returns the expected order, if any.
     fn expected_order(&self) -> Option<Order> {
         self.order.or(self.shape.map(|_| Order::RowMajor))
     }
 
-    /// Compares a tensor with what is expected, but for its name, and reads the component that holds it into
-    /// `component`, a blank one of the tensor.
+    /// Compares a tensor, except its name, with what is expected. Reads the component that holds its elements into
+    /// `component`, a blank component of the tensor.
     pub(crate) fn check_into<'a>(&self, tensor: &Tensor<'a>, component: &mut Component<'a>) -> Result<()> {
         tensor.data_into(component)?;
         if self.dtype.is_some_and(|dtype| tensor.dtype() != Some(dtype)) {
@@ -90,9 +89,9 @@ impl<'e> Expected<'e> {
         Ok(())
     }
 
-    /// Returns the message of an error of [`File::expect`], or of a call that reads the tensor it has found: it names
-    /// the tensor, what was expected, and what the file has instead. For a name that is not there it has the nearest one
-    /// of the file, if one differs in no more than about a quarter of its bytes.
+    /// Returns the message of an error of [`File::expect`], or of a call that reads the tensor found: it names the
+    /// tensor, what was expected, and what the file has instead. If there is no tensor of this name, the message
+    /// suggests the nearest name in the file, if that differs in no more than about a quarter of its bytes.
     ///
     /// Nothing is allocated; the metadata is read while the message is printed.
     #[must_use]
@@ -102,12 +101,12 @@ impl<'e> Expected<'e> {
 }
 
 impl<'a> File<'a> {
-    /// Finds a tensor and compares it with what is expected. Returns the component that holds it. Linear in the bytes of
-    /// the metadata, as [`find`](Self::find) is.
+    /// Finds a tensor, compares it with what is expected, and returns the component that holds its elements. Linear in
+    /// the bytes of the metadata, as [`find`](Self::find) is.
     ///
     /// # Errors
-    /// `NotFound`, `NotDense`, `WrongType`, `WrongShape`, `WrongOrder`, for which [`Expected::explain`] has messages; another
-    /// error where the bytes have changed since the file was opened.
+    /// `NotFound`, `NotDense`, `WrongType`, `WrongShape`, `WrongOrder`, for which [`Expected::explain`] has messages;
+    /// another error if the bytes have changed since the file was opened.
     pub fn expect(&self, expected: &Expected<'_>) -> Result<Component<'a>> {
         let mut tensor = self.blank_tensor();
         self.find_into(expected.name, &mut tensor)?;
@@ -116,7 +115,7 @@ impl<'a> File<'a> {
 }
 
 impl<'a> Tensor<'a> {
-    /// Compares this tensor with what is expected, but for the name. Returns the component that holds it.
+    /// Compares this tensor, except its name, with what is expected, and returns the component that holds its elements.
     ///
     /// # Errors
     /// `NotDense`, `WrongType`, `WrongShape`, `WrongOrder`.
@@ -193,7 +192,8 @@ fn in_order(out: &mut impl Out, order: Order) {
     out.text(" order");
 }
 
-/// Writes what comes `before`, then the name that was asked for, and a quotation mark: of one that is not UTF-8, what is.
+/// Writes `before`, the requested name and a quotation mark. Parts of the name that are not UTF-8 are written as
+/// U+FFFD.
 fn name(out: &mut impl Out, before: &str, name: &[u8]) {
     out.text(before);
     for chunk in name.utf8_chunks() {
@@ -205,11 +205,11 @@ fn name(out: &mut impl Out, before: &str, name: &[u8]) {
     out.text("\"");
 }
 
-/// The longest part in which two names are compared byte by byte, so that a byte of a name costs no more than this many
-/// steps.
+/// The maximum length of the parts of two names that are compared byte by byte: it limits the cost to this many steps
+/// per byte of a name.
 const LONGEST: usize = 64;
 
-/// Returns the first tensor of that name; where there is none, the name that is nearest, if one is near.
+/// Returns the first tensor named `name`. If there is none, returns the nearest name that is near enough.
 fn search<'a>(file: &File<'a>, name: &[u8]) -> core::result::Result<Tensor<'a>, Option<Text<'a>>> {
     let mut limit = to_u64(name.len()).saturating_add(2).wrapping_shr(2);
     let mut nearest = None;
@@ -219,15 +219,15 @@ fn search<'a>(file: &File<'a>, name: &[u8]) -> core::result::Result<Tensor<'a>, 
             return Ok(tensor);
         }
         if let Some(distance) = distance(name, other.raw()).filter(|distance| *distance <= limit) {
-            // Of names that are as near, the first.
+            // Among names that are equally near, the first one counts.
             (limit, nearest) = (distance.saturating_sub(1), Some(other));
         }
     }
     Err(nearest)
 }
 
-/// Returns how many bytes have to be changed, put in or taken out to make one name of the other (Levenshtein's distance);
-/// `None` where more than [`LONGEST`] of them lie between the first and the last that differ.
+/// Returns the Levenshtein distance of two names: the number of bytes to change, insert or delete to make one of the
+/// other. `None` if the parts between the first and the last difference are longer than [`LONGEST`].
 fn distance(name: &[u8], other: &[u8]) -> Option<u64> {
     let common = name.iter().zip(other).take_while(|(a, b)| a == b).count();
     let (name, other) = (name.get(common..)?, other.get(common..)?);
@@ -237,7 +237,7 @@ fn distance(name: &[u8], other: &[u8]) -> Option<u64> {
     if name.len() > LONGEST || other.len() > LONGEST {
         return None;
     }
-    // After each byte of `name`: the distance of what has been read of it to each beginning of `other`.
+    // After each byte of `name`: the distances from what has been read of `name` to each prefix of `other`.
     let mut to_nothing = 0_u64;
     let mut row = [0_u64; LONGEST];
     let row = row.get_mut(..other.len())?;

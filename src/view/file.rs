@@ -1,6 +1,4 @@
 //! An open file of any format.
-//!
-//! Depends on `place`, `warning`, `error`, `bytes`, `codec`, `decode`, `format`, `tensor`, `index`.
 #![forbid(unsafe_code)]
 
 use core::iter::FusedIterator;
@@ -18,7 +16,8 @@ use crate::view::tensor::{Tensor, Verified};
 
 /// An open tensor file.
 ///
-/// A value of at most 128 bytes that borrows the file's bytes; copy it freely, share it between threads.
+/// A value of at most 128 bytes that borrows the file's bytes. A `File` can be copied freely and shared between
+/// threads.
 #[derive(Clone, Copy, Debug)]
 pub struct File<'a> {
     inner: AnyFile<'a>,
@@ -35,16 +34,16 @@ pub enum Opened<'a> {
 }
 
 impl<'a> File<'a> {
-    /// Opens a file that is entirely in memory: a slice of flash, a mapped file, an embedded asset.
+    /// Opens a file that is entirely in memory: a slice of flash, a mapped file, or an embedded asset.
     ///
     /// Checks the whole structure in one pass, linear in the bytes of the metadata, and reads no tensor data. Nothing
     /// is copied or allocated. The slice may have any alignment.
     ///
     /// # Errors
-    /// The first rule of the format that the file breaks, and where.
+    /// The first violation of the format's rules, with its position.
     ///
     /// ```
-    /// # let bytes: &[u8] = include_bytes!("../tests/fixtures/v1.2/dense_all_dtypes.zt");
+    /// # let bytes: &[u8] = include_bytes!("../../tests/fixtures/v1.2/dense_all_dtypes.zt");
     /// let file = tenslice::File::open(bytes)?;
     /// for tensor in file.tensors() {
     ///     println!("{} {:?} {}", tensor.name(), tensor.dtype(), tensor.shape());
@@ -52,17 +51,17 @@ impl<'a> File<'a> {
     /// # Ok::<(), tenslice::Error>(())
     /// ```
     pub fn open(bytes: &'a [u8]) -> Result<Self> {
-        // A slice has every range inside the file, and no other is ever needed.
+        // A slice contains every range inside the file, and opening needs no other ranges.
         open(&ParseContext::of(bytes.into()))
     }
 
     /// Opens a file of which only some ranges are in memory: see [`Source`].
     ///
-    /// The file, its warnings and its errors are those of [`open`](Self::open) on the whole slice; the message of an
-    /// error has the names and numbers that are still in memory.
+    /// The file, its warnings and its errors are the same as from [`open`](Self::open) with the whole slice. The
+    /// message of an error contains only the names and numbers that are still in memory.
     ///
     /// # Errors
-    /// The first rule of the format that the file breaks, and where.
+    /// The first violation of the format's rules, with its position.
     pub fn open_source(source: &'a Source<'_>) -> Result<Opened<'a>> {
         match (Self::open_once(source), source.need()) {
             (Ok(file), _) => Ok(Opened::File(file)),
@@ -71,8 +70,8 @@ impl<'a> File<'a> {
         }
     }
 
-    /// Like [`open_source`](Self::open_source), but an error may also mean that bytes are missing: [`Source::need`]
-    /// returns which, and the error has no meaning then.
+    /// Opens the file as [`open_source`](Self::open_source) does, but an error may also mean that bytes are missing. If
+    /// [`Source::need`] returns a request, the error has no meaning.
     pub(crate) fn open_once(source: &'a Source<'a>) -> Result<Self> {
         if let Some(error) = source.failed() {
             return Err(error);
@@ -83,7 +82,7 @@ impl<'a> File<'a> {
         opened
     }
 
-    /// Returns the version as the file states it, such as `1.2.0`; `None` where it states none.
+    /// Returns the version as the file states it, such as `1.2.0`; `None` if the file states no version.
     #[must_use]
     pub fn version(&self) -> Option<&'a str> {
         dispatch!(&self.inner, file => file.version())
@@ -95,7 +94,7 @@ impl<'a> File<'a> {
         dispatch!(&self.inner, file => file.input()).length()
     }
 
-    /// Returns the kind of file.
+    /// Returns the format of the file.
     #[must_use]
     pub const fn format(&self) -> Format {
         self.inner.format()
@@ -119,47 +118,50 @@ impl<'a> File<'a> {
         Tensors { file: self.inner, count: self.summary.tensor_count, cursor: Cursor::START, error: None }
     }
 
-    /// Returns the first tensor with that name, compared byte by byte. Linear in the bytes of the metadata.
+    /// Returns the first tensor named `name`, compared byte by byte. Linear in the bytes of the metadata.
     ///
     /// # Errors
-    /// `NotFound`; another error where the bytes have changed since the file was opened.
+    /// `NotFound` if no tensor has that name. Another error if the bytes have changed since the file was opened.
     pub fn find(&self, name: &str) -> Result<Tensor<'a>> {
         let mut tensor = self.blank_tensor();
         self.find_into(name.as_bytes(), &mut tensor).map(|()| tensor)
     }
 
-    /// Creates a blank tensor, to be read into.
+    /// Creates a blank tensor to read into.
     pub(crate) fn blank_tensor(&self) -> Tensor<'a> {
         Tensor::blank(self.inner)
     }
 
-    /// Reads the tensor into `tensor`, a blank one of this file: in place, since it is large for a microcontroller.
+    /// Reads the tensor named `name` into `tensor`, a blank tensor of this file. A tensor is large for a
+    /// microcontroller's stack, so it is filled in place.
     pub(crate) fn find_into(&self, name: &[u8], tensor: &mut Tensor<'a>) -> Result<()> {
         dispatch!(&self.inner, file => file.find(name, tensor.record_mut()))
     }
 
-    /// Returns how many words [`index`](Self::index) needs: three for each tensor, none for a single one. `None` where
-    /// this machine could not address so many.
+    /// Returns the number of words that [`index`](Self::index) needs: three for each tensor, or none for a single
+    /// tensor. `None` if this machine cannot address that many words.
     #[must_use]
     pub fn index_length(&self) -> Option<usize> {
         index::length(self.tensor_count())
     }
 
-    /// Makes an index of the names in `words`, so that [`Index::find`] takes no longer in a file of many tensors:
-    /// [`find`](Self::find) is linear. Compares all names exactly, as [`check`](Self::check) does.
+    /// Builds an index of the names in `words`. The time of [`Index::find`] hardly depends on the number of tensors,
+    /// whereas [`find`](Self::find) is linear in the metadata. Compares all names exactly, as [`check`](Self::check)
+    /// does.
     ///
-    /// Linear in the bytes of the metadata. Names that were made to collide are hashed once more, with a seed that depends
-    /// on all of them, and where that is no better they are sorted: N log N comparisons. What is in the metadata takes no
-    /// more than 1 GiB in any format, so that a word is enough for each position in it.
+    /// Building is linear in the bytes of the metadata. If the names were crafted to collide, they are hashed again
+    /// with a seed that depends on all names. If they still collide, they are sorted with N log N comparisons. Metadata
+    /// has at most 1 GiB in every format, so one word holds any position in it.
     ///
     /// # Errors
-    /// `OutOfScratch` where there are fewer than [`index_length`](Self::index_length) words; `RepeatedName` where the
-    /// format forbids that (in zTensor 0.1, which allows it, the index has the first one); those of
-    /// [`check`](Self::check); another error where the bytes have changed since the file was opened.
+    /// - `OutOfScratch` if `words` is shorter than [`index_length`](Self::index_length).
+    /// - `RepeatedName` if the format forbids repeated names. zTensor 0.1 allows them; its index has the first tensor.
+    /// - The errors of [`check`](Self::check).
+    /// - Another error if the bytes have changed since the file was opened.
     ///
     /// ```
     /// # #[cfg(feature = "ztensor")] {
-    /// # let bytes: &[u8] = include_bytes!("../tests/fixtures/v1.2/dense_all_dtypes.zt");
+    /// # let bytes: &[u8] = include_bytes!("../../tests/fixtures/v1.2/dense_all_dtypes.zt");
     /// let file = tenslice::File::open(bytes)?;
     /// let mut words = vec![0; file.index_length().unwrap_or(0)];
     /// let index = file.index(&mut words)?;
@@ -171,44 +173,46 @@ impl<'a> File<'a> {
         Index::new(self.inner, self.summary.warnings, self.summary.tensor_count, words)
     }
 
-    /// Returns the file's own attributes.
+    /// Returns the attributes of the file itself.
     #[must_use]
     pub fn attributes(&self) -> Attributes<'a> {
         dispatch!(&self.inner, file => file.attributes())
     }
 
-    /// Returns how many words [`check`](Self::check) uses at most; so many are always enough. 0 if
-    /// [`open`](Self::open) has left nothing to compare.
+    /// Returns the number of words that [`check`](Self::check) uses at most; this many are always enough. 0 if
+    /// [`open`](Self::open) has left nothing to compare. `None` if this machine cannot address that many words.
     ///
-    /// That is one word for each item of the kind of which there are most among those that are left: names of tensors,
-    /// roles of one tensor, keys of a GGUF file, places of data in safetensors, entries of an NPZ archive. In zTensor 2 it
-    /// is two words for each component or each shard, whichever are more. `None` if this machine could not address so
-    /// many. Linear in the bytes of the metadata.
+    /// Each item that is left takes one word: names of tensors, roles of one tensor, keys of a GGUF file, byte ranges
+    /// of safetensors data, entries of an NPZ archive. In zTensor 2 each component and each shard takes two words. The
+    /// kinds of items are compared one after the other, so the kind with the most items counts. Linear in the bytes of
+    /// the metadata.
     #[must_use]
     pub fn check_length(&self) -> Option<usize> {
         usize::try_from(dispatch!(&self.inner, file => file.check_length(&self.summary))).ok()
     }
 
-    /// Compares what [`open`](Self::open) could not without memory: names
-    /// ([`NamesUnchecked`](crate::Warning::NamesUnchecked)), the roles within a tensor
-    /// ([`RolesUnchecked`](crate::Warning::RolesUnchecked)), keys ([`KeysUnchecked`](crate::Warning::KeysUnchecked)), and
-    /// the places of components, entries of an archive, and shards
-    /// ([`PlacesUnchecked`](crate::Warning::PlacesUnchecked)). All are compared exactly. Returns the warnings as they are
-    /// afterwards.
+    /// Compares items that [`open`](Self::open) could not compare without memory, and returns the warnings that remain:
     ///
-    /// With [`check_length`](Self::check_length) words the items are sorted and read once. With fewer they are read once
-    /// for each part that fits, at most eight times: time is linear in the bytes of the metadata with any memory. A file
-    /// that needs more than eight times as many words as `scratch` has is refused. The shards of a zTensor 2 file are
-    /// looked up with two words for each of them, not with fewer (on 32 bits without memory).
+    /// - names ([`NamesUnchecked`](crate::Warning::NamesUnchecked));
+    /// - the roles within a tensor ([`RolesUnchecked`](crate::Warning::RolesUnchecked));
+    /// - keys ([`KeysUnchecked`](crate::Warning::KeysUnchecked));
+    /// - the byte ranges of components, entries of an archive, and shards
+    ///   ([`PlacesUnchecked`](crate::Warning::PlacesUnchecked)).
+    ///
+    /// All items are compared exactly. With [`check_length`](Self::check_length) words the items are sorted and read
+    /// once. With fewer words the items are compared in parts that fit, and read once for each part, at most eight
+    /// times: the time is linear in the bytes of the metadata with any amount of memory. A file that needs more than
+    /// eight times the words in `scratch` is rejected. Looking up the shards of a zTensor 2 file takes two words per
+    /// shard, and never works in parts (on 32 bits it needs no memory).
     ///
     /// # Errors
-    /// `RepeatedName` where the format forbids it, `RepeatedKey` for a role or a key, `Overlap`; in zTensor 2
-    /// `UnknownShard` and `OutOfShard`. `OutOfScratch` if `scratch` is too short, never if it has as many words as
-    /// [`check_length`](Self::check_length) says.
+    /// - `RepeatedName` if the format forbids repeated names, `RepeatedKey` for a role or a key, `Overlap`.
+    /// - In zTensor 2 `UnknownShard` and `OutOfShard`.
+    /// - `OutOfScratch` if `scratch` is too short; never if it has [`check_length`](Self::check_length) words.
     ///
     /// ```
     /// # #[cfg(feature = "ztensor")] {
-    /// # let bytes: &[u8] = include_bytes!("../tests/fixtures/v1.2/dense_all_dtypes.zt");
+    /// # let bytes: &[u8] = include_bytes!("../../tests/fixtures/v1.2/dense_all_dtypes.zt");
     /// let file = tenslice::File::open(bytes)?;
     /// let mut words = vec![0; file.check_length().unwrap_or(0)];
     /// assert!(file.check(&mut words)?.is_empty());
@@ -219,22 +223,23 @@ impl<'a> File<'a> {
         dispatch!(&self.inner, file => file.check(&self.summary, scratch))
     }
 
-    /// Verifies all tensors, as [`Tensor::verify`] does. Reads every byte of the components that have a digest,
-    /// repeatedly where several share their bytes: the cost is the sum of their lengths, which may exceed the file's.
-    /// For untrusted files add them up first, from [`Component::extent`](crate::Component::extent) or, where the digest
-    /// is one of decoded bytes, [`Component::decoded_length`](crate::Component::decoded_length).
+    /// Verifies all tensors, as [`Tensor::verify`] does. Reads every byte of each component that has a digest,
+    /// repeatedly if components share bytes: the cost is the sum of the component lengths, which may exceed the length
+    /// of the file. For untrusted files, add up the lengths first: from
+    /// [`Component::extent`](crate::Component::extent), or from
+    /// [`Component::decoded_length`](crate::Component::decoded_length) if the digest covers decoded bytes.
     ///
     /// # Errors
-    /// Those of [`Tensor::verify`], for the first tensor that fails.
+    /// The errors of [`Tensor::verify`], for the first tensor that fails.
     pub fn verify(&self) -> Result<Verified> {
         self.verify_with(&mut BuiltIn::default(), &mut [])
     }
 
-    /// Verifies all tensors, as [`Tensor::verify_with`] does, with a decoder and with memory for components whose digest is
-    /// one of decoded bytes: [`verify_scratch_length`](Self::verify_scratch_length) bytes.
+    /// Verifies all tensors, as [`Tensor::verify_with`] does, with a decoder and with scratch memory for components
+    /// whose digest covers decoded bytes: [`verify_scratch_length`](Self::verify_scratch_length) bytes.
     ///
     /// # Errors
-    /// Those of [`Tensor::verify_with`], for the first tensor that fails.
+    /// The errors of [`Tensor::verify_with`], for the first tensor that fails.
     pub fn verify_with(&self, decoder: &mut dyn Decoder, scratch: &mut [u8]) -> Result<Verified> {
         let mut verified = Verified::default();
         let mut tensors = self.tensors();
@@ -244,8 +249,8 @@ impl<'a> File<'a> {
         tensors.error().map_or(Ok(verified), Err)
     }
 
-    /// Returns how much memory [`verify_with`](Self::verify_with) needs, in bytes: the most that any component does. `None`
-    /// where one of them [cannot be verified](crate::Component::verify_scratch_length).
+    /// Returns the memory that [`verify_with`](Self::verify_with) needs, in bytes: the maximum over all tensors. `None`
+    /// if a component [cannot be verified](crate::Component::verify_scratch_length).
     #[must_use]
     pub fn verify_scratch_length(&self) -> Option<u64> {
         self.tensors().try_fold(0, |most: u64, tensor| Some(tensor.verify_scratch_length()?.max(most)))
@@ -279,7 +284,7 @@ formats!(views!);
 fn open<'a>(opening: &ParseContext<'a>) -> Result<File<'a>> {
     let opened = AnyFile::open(opening).map(|inner| File { inner, summary: Summary::default() });
     let mut opened = opened.map_err(|stop| opening.error(stop));
-    // Filled in place: a separate file would be on the stack besides.
+    // Filled in place, which avoids a second `File` on the stack.
     if let Ok(File { inner, summary }) = &mut opened {
         if let Err(error) = dispatch!(inner, file => file.read(summary)) {
             opened = Err(error);
@@ -290,8 +295,8 @@ fn open<'a>(opening: &ParseContext<'a>) -> Result<File<'a>> {
 
 /// The tensors of a file. See [`File::tensors`].
 ///
-/// They were checked when the file was opened. Should the bytes have changed since, the iterator ends early and
-/// [`error`](Self::error) returns why.
+/// The tensors were checked when the file was opened. If the bytes have changed since, the iterator ends early and
+/// [`error`](Self::error) returns the reason.
 #[derive(Clone, Copy, Debug)]
 pub struct Tensors<'a> {
     file: AnyFile<'a>,
@@ -301,19 +306,19 @@ pub struct Tensors<'a> {
 }
 
 impl<'a> Tensors<'a> {
-    /// Returns why the iterator ended early: the bytes have changed since the file was opened.
+    /// Returns the reason why the iterator ended early: the bytes have changed since the file was opened.
     #[must_use]
     pub const fn error(&self) -> Option<Error> {
         self.error
     }
 
-    /// Creates a blank tensor, to be read into.
+    /// Creates a blank tensor to read into.
     #[cfg(feature = "capi")]
     pub(crate) fn blank(&self) -> Tensor<'a> {
         Tensor::blank(self.file)
     }
 
-    /// Reads the next tensor into `tensor`, a blank one; returns `false` after the last.
+    /// Reads the next tensor into `tensor`, which must be blank; returns `false` after the last tensor.
     #[cfg(feature = "capi")]
     pub(crate) fn read_next(&mut self, tensor: &mut Tensor<'a>) -> Result<bool> {
         dispatch!(&self.file, file => file.next_tensor(&mut self.cursor, tensor.record_mut()))
@@ -323,7 +328,7 @@ impl<'a> Tensors<'a> {
 impl<'a> Iterator for Tensors<'a> {
     type Item = Tensor<'a>;
 
-    /// Where it is inlined on a host, a tensor is not copied, which takes nearly as long as reading it.
+    /// Inlined on a host to avoid a copy of the tensor, which takes nearly as long as reading the tensor.
     #[cfg_attr(target_pointer_width = "64", inline(always))]
     fn next(&mut self) -> Option<Tensor<'a>> {
         if self.error.is_some() {
@@ -357,7 +362,7 @@ impl FusedIterator for Tensors<'_> {}
 
 #[cfg(test)]
 mod tests {
-    /// As may happen in a mapping. What can no longer be read is not left out of what has been verified.
+    /// The bytes of a mapping may change. A tensor that can no longer be read must not be skipped by `verify`.
     #[test]
     #[cfg(feature = "gguf")]
     fn bytes_that_have_changed_are_not_verified() {
@@ -378,7 +383,7 @@ mod tests {
         let gguf = file.as_gguf().unwrap().with_input(bytes[..end - 1].into());
         let error = File { inner: AnyFile::Gguf(gguf), ..file }.verify().unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Truncated);
-        // The tensor can be read, and its component cannot.
+        // The tensor can be read, but its component cannot.
         let mut tensor = file.find("b").unwrap();
         assert_eq!(tensor.verify().unwrap().without_digest, 1);
         tensor.record_mut().components = u32::try_from(end - 1).unwrap();

@@ -1,6 +1,4 @@
 //! A tensor, as seen in every format.
-//!
-//! Depends on `place`, `error`, `bytes`, `vocab`, `shape`, `sparse`, `decode`, `format`, `component`.
 #![forbid(unsafe_code)]
 
 use core::iter::FusedIterator;
@@ -27,9 +25,9 @@ use crate::types::shape::Shape;
 use crate::types::{ByteOrder, DType, Encoding, Layout, Order};
 use crate::view::component::{Component, Verification};
 
-/// A tensor of an open file: what it is, and the components that make it up.
+/// A tensor of an open file: its description and its components.
 ///
-/// A value of at most 184 bytes that borrows the file's bytes; copying it is cheap.
+/// A value of at most 184 bytes that borrows the file's bytes. Copying a `Tensor` is cheap.
 #[derive(Clone, Copy, Debug)]
 pub struct Tensor<'a> {
     file: AnyFile<'a>,
@@ -37,12 +35,12 @@ pub struct Tensor<'a> {
 }
 
 impl<'a> Tensor<'a> {
-    /// Creates a tensor of that file.
+    /// Creates a tensor of `file`.
     pub(crate) const fn new(file: AnyFile<'a>, record: TensorRecord<'a>) -> Self {
         Self { file, record }
     }
 
-    /// Creates a blank tensor, to be read into.
+    /// Creates a blank tensor to read into.
     pub(crate) fn blank(file: AnyFile<'a>) -> Self {
         Self { file, record: TensorRecord::blank() }
     }
@@ -51,29 +49,34 @@ impl<'a> Tensor<'a> {
         &mut self.record
     }
 
-    /// Returns its name, which may be empty or contain any character.
+    /// Returns the name of the tensor, which may be empty or contain any character.
     #[must_use]
     pub const fn name(&self) -> Text<'a> {
         self.record.name()
     }
 
-    /// Returns the dtype of its elements: that of `data` or `values`, of the values of pairs, of the numbers of a
-    /// tensor train, else of the only component. `None` where the file does not state it.
+    /// Returns the dtype of the elements; `None` if the file does not state it.
+    ///
+    /// This is the dtype of the component `data` or `values`, of the values of index-value pairs, or of the numbers of
+    /// a tensor train; otherwise it is the dtype of the only component.
     #[must_use]
     pub const fn dtype(&self) -> Option<DType> {
         self.record.dtype
     }
 
-    /// Returns the type of its elements as the file spells it, where that says more than [`dtype`](Self::dtype): texts, times,
-    /// records. Of NPY and the stored entries of NPZ the `descr`, in quotation marks if it is a string: `'<M8[s]'`,
-    /// `[('x', '<i2'), ('y', '<f8')]`; its bytes are UTF-8 in version 3.0, Latin-1 before. Of Blosc2 arrays the dtype, a
-    /// string without quotation marks: `<M8[s]`. `None` for other formats, for compressed entries of NPZ, which
-    /// [`describe`](Self::describe) decodes, and where the file states none.
+    /// Returns the type of the elements as the file spells it, if the spelling says more than [`dtype`](Self::dtype):
+    /// texts, times, records.
+    ///
+    /// - NPY, and stored entries of NPZ: the `descr`, in quotation marks if it is a string: `'<M8[s]'`, `[('x', '<i2'),
+    ///   ('y', '<f8')]`. The bytes are UTF-8 in version 3.0 and Latin-1 before.
+    /// - Blosc2 arrays: the dtype, a string without quotation marks: `<M8[s]`.
+    /// - `None` if the file states no type, for other formats, and for compressed entries of NPZ, which
+    ///   [`describe`](Self::describe) decodes.
     ///
     /// Linear in the bytes of the header.
     ///
     /// ```
-    /// # let bytes: &[u8] = include_bytes!("../tests/fixtures/npy/struct_nested_4.npy");
+    /// # let bytes: &[u8] = include_bytes!("../../tests/fixtures/npy/struct_nested_4.npy");
     /// let file = tenslice::File::open(bytes)?;
     /// if let Some(stated) = file.find("")?.stated_type() {
     ///     println!("{}", stated.escape_ascii());
@@ -85,22 +88,23 @@ impl<'a> Tensor<'a> {
         dispatch!(&self.file, file => file.stated_type(&self.record)).map(|stated| stated.text)
     }
 
-    /// Describes the elements. Of a compressed entry of an NPZ archive, nothing is known before it is decoded: this decodes
-    /// its header into `scratch`, and nothing behind that. For any other tensor it decodes nothing, needs no scratch memory,
-    /// and returns what the other methods do.
+    /// Describes the elements. The elements of a compressed entry of an NPZ archive are unknown until the entry is
+    /// decoded: this method decodes its header, and nothing after the header, into `scratch`. For any other tensor it
+    /// decodes nothing, needs no scratch memory, and returns the results of the other methods.
     ///
-    /// Linear in the bytes of the header. [`describe_length`](Self::describe_length) returns how much scratch memory it
-    /// needs; the headers that NumPy writes for numbers have 128 bytes. If the file was opened from a source, the first
-    /// bytes of the entry, which opening has requested, are usually enough.
+    /// Linear in the bytes of the header. [`describe_length`](Self::describe_length) returns the scratch memory needed;
+    /// the headers that NumPy writes for numbers have 128 bytes. If the file was opened from a source, the first bytes
+    /// of the entry, which opening requested, are usually enough.
     ///
     /// # Errors
-    /// `NotBuiltIn` if no decoder reads the start of a stream: see [`Decoder::decode_start`]. `OutOfScratch`,
-    /// `UnsupportedEncoding`, `CorruptStream`, `DecodedLength`, `NotInMemory`; those of an invalid NPY file; for a tensor
-    /// that has one, its own [`problem`](Self::problem).
+    /// - `NotBuiltIn` if no decoder can decode the start of a stream: see [`Decoder::decode_start`].
+    /// - `OutOfScratch`, `UnsupportedEncoding`, `CorruptStream`, `DecodedLength`, `NotInMemory`.
+    /// - The errors of an invalid NPY file.
+    /// - The tensor's own [`problem`](Self::problem), if it has one.
     ///
     /// ```
     /// # #[cfg(feature = "zlib")] {
-    /// # let bytes: &[u8] = include_bytes!("../tests/fixtures/npz/deflated.npz");
+    /// # let bytes: &[u8] = include_bytes!("../../tests/fixtures/npz/deflated.npz");
     /// use tenslice::{BuiltIn, File};
     ///
     /// let file = File::open(bytes)?;
@@ -133,8 +137,8 @@ impl<'a> Tensor<'a> {
         })
     }
 
-    /// Returns how much scratch memory [`describe`](Self::describe) needs, in bytes: the length of the header of a
-    /// compressed entry of an NPZ archive, of which 12 bytes are decoded; 0 for any other tensor.
+    /// Returns the scratch memory that [`describe`](Self::describe) needs, in bytes: the length of the header of a
+    /// compressed entry of an NPZ archive, found by decoding the first 12 bytes of the entry; 0 for any other tensor.
     ///
     /// # Errors
     /// The errors of [`describe`](Self::describe), except `OutOfScratch`.
@@ -143,21 +147,21 @@ impl<'a> Tensor<'a> {
         dispatch!(&self.file, file => file.describe_length(&self.record, decoder))
     }
 
-    /// Returns its shape, in the order of the file: the first dimension is the outermost of a row-major array, the
-    /// innermost of a column-major one.
+    /// Returns the shape, in the order of the file: the first dimension is the outermost of a row-major array and the
+    /// innermost of a column-major array.
     #[must_use]
     pub const fn shape(&self) -> Shape<'a> {
         self.record.shape
     }
 
-    /// Returns the order of the elements, as stored in a dense array, or as [`read_into`](Self::read_into) writes
-    /// them.
+    /// Returns the order of the elements in a stored dense array, or the order in which [`read_into`](Self::read_into)
+    /// writes them.
     #[must_use]
     pub const fn order(&self) -> Order {
         self.record.order
     }
 
-    /// Returns how its components make up the tensor.
+    /// Returns how the components make up the tensor.
     #[must_use]
     pub const fn layout(&self) -> Layout {
         self.record.layout
@@ -173,7 +177,7 @@ impl<'a> Tensor<'a> {
         self.record.layout_name
     }
 
-    /// Returns the type of its blocks, where it is [quantized](Layout::Blocks); `None` otherwise.
+    /// Returns the type of the blocks if the tensor is [quantized](Layout::Blocks); `None` otherwise.
     #[cfg(feature = "gguf")]
     #[must_use]
     pub fn block_type(&self) -> Option<BlockType> {
@@ -181,32 +185,33 @@ impl<'a> Tensor<'a> {
             return None;
         }
         let name = self.record.layout_name.bytes();
-        // The layouts of zTensor 2 have versions: `gguf.q4_k/1`.
+        // Layout names of zTensor 2 end in a version: `gguf.q4_k/1`.
         #[cfg(feature = "ztensor2")]
         let name = name.strip_suffix(b"/1").unwrap_or(name);
         BlockType::from_layout_name(name)
     }
 
-    /// Returns its index among the tensors of the file, counted from 0.
+    /// Returns the index of the tensor in the file, counted from 0.
     #[must_use]
     pub fn index(&self) -> u64 {
         u64::from(self.record.index)
     }
 
-    /// Returns the warnings about this tensor. Those that depend on other tensors too, such as a duplicate name, are
-    /// among the file's; in a format with one tensor per file, the warnings of the file are the tensor's own.
+    /// Returns the warnings about this tensor. A warning that depends on other tensors, such as a duplicate name, is
+    /// one of the file's warnings instead. If the format has one tensor per file, the file's warnings are the tensor's
+    /// own.
     #[must_use]
     pub const fn warnings(&self) -> Warnings {
         Warnings::from_bits(self.record.warnings)
     }
 
-    /// Returns why its elements cannot be read, if it has the warning
-    /// [`UnreadableTensor`](crate::Warning::UnreadableTensor): its type is unknown, its header is invalid, or its values
-    /// are not in the file. Each call that reads elements returns this error. Its component, if it has one, has the stored
-    /// bytes.
+    /// Returns why the elements cannot be read, if the tensor has the warning
+    /// [`UnreadableTensor`](crate::Warning::UnreadableTensor): its type is unknown, its header is invalid, or its
+    /// values are not in the file. Each call that reads elements returns this error. If the tensor has a component, the
+    /// component still gives access to the stored bytes.
     ///
     /// ```
-    /// # let bytes: &[u8] = include_bytes!("../tests/fixtures/v1.2/dense_all_dtypes.zt");
+    /// # let bytes: &[u8] = include_bytes!("../../tests/fixtures/v1.2/dense_all_dtypes.zt");
     /// let file = tenslice::File::open(bytes)?;
     /// for tensor in &file {
     ///     if let Some(error) = tensor.problem() {
@@ -223,8 +228,9 @@ impl<'a> Tensor<'a> {
         dispatch!(&self.file, file => file.problem(&self.record))
     }
 
-    /// Returns the error of a call that cannot read the elements: the tensor's own, if it has one. Inlined in builds without
-    /// dense tensors: they leave out what reads those only if it is seen that this is an error.
+    /// Returns the error of a call that cannot read the elements: the tensor's own problem if it has one, otherwise
+    /// `kind`. Inlined in builds without dense tensors: the compiler drops the code that reads dense tensors only if it
+    /// sees that the result is an error.
     #[cold]
     #[cfg_attr(
         any(
@@ -242,19 +248,19 @@ impl<'a> Tensor<'a> {
         self.problem().unwrap_or_else(|| self.error(kind))
     }
 
-    /// Returns its attributes.
+    /// Returns the attributes of the tensor.
     #[must_use]
     pub fn attributes(&self) -> Attributes<'a> {
         dispatch!(&self.file, file => file.tensor_attributes(&self.record))
     }
 
-    /// Returns an iterator over its components, in the order of the file.
+    /// Returns an iterator over the components, in the order of the file.
     #[must_use]
     pub fn components(&self) -> Components<'a> {
         Components { tensor: *self, cursor: Cursor::START, error: None }
     }
 
-    /// Returns the first component with that role. Linear in the number of components.
+    /// Returns the first component with the role `role`. Linear in the number of components.
     ///
     /// # Errors
     /// `NotFound`.
@@ -263,13 +269,13 @@ impl<'a> Tensor<'a> {
         self.component_into(role.as_bytes(), &mut component).map(|()| component)
     }
 
-    /// Creates a blank component, to be read into.
+    /// Creates a blank component to read into.
     pub(crate) fn blank_component(&self) -> Component<'a> {
         Component::blank(dispatch!(&self.file, file => file.input()), self.file.format())
     }
 
-    /// Reads the component into `component`, a blank one of this tensor: in place, since it is large for a
-    /// microcontroller.
+    /// Reads the component with the role `role` into `component`, a blank component of this tensor. A component is
+    /// large for a microcontroller's stack, so it is filled in place.
     pub(crate) fn component_into(&self, role: &[u8], component: &mut Component<'a>) -> Result<()> {
         let part = component.record_mut();
         dispatch!(&self.file, file => {
@@ -283,7 +289,7 @@ impl<'a> Tensor<'a> {
         Err(Error::new(ErrorKind::NotFound))
     }
 
-    /// Returns the component that holds a dense tensor, all of it.
+    /// Returns the component that holds all elements of a dense tensor.
     ///
     /// # Errors
     /// `NotDense` for any other layout.
@@ -292,7 +298,7 @@ impl<'a> Tensor<'a> {
         self.data_into(&mut component).map(|()| component)
     }
 
-    /// Reads the component that holds a dense tensor into `component`, a blank one of this tensor.
+    /// Reads the component that holds a dense tensor into `component`, a blank component of this tensor.
     pub(crate) fn data_into(&self, component: &mut Component<'a>) -> Result<()> {
         if self.stored_layout() != Layout::Dense {
             return Err(self.refusal(ErrorKind::NotDense));
@@ -300,13 +306,13 @@ impl<'a> Tensor<'a> {
         self.component_into(b"data", component)
     }
 
-    /// Writes the strides to `dst`, one per dimension, and returns the part written: the distance, in elements,
-    /// between elements whose indices differ by one in that dimension, in the stored dense tensor or in what
-    /// [`read_into`](Self::read_into) writes.
+    /// Writes the strides to `dst`, one per dimension, and returns the part of `dst` written. A stride is the distance,
+    /// in elements, between elements whose indices differ by one in that dimension. The strides are those of the stored
+    /// dense tensor, or of the output of [`read_into`](Self::read_into).
     ///
     /// # Errors
-    /// `TooSmall` where `dst` is shorter than the rank; `ShapeOverflow` where a tensor without elements has lengths
-    /// whose product exceeds 64 bits.
+    /// `TooSmall` if `dst` is shorter than the rank. `ShapeOverflow` if a tensor without elements has lengths whose
+    /// product exceeds 64 bits.
     pub fn strides<'r>(&self, dst: &'r mut [u64]) -> Result<&'r mut [u64]> {
         let shape = self.shape();
         let dst = to_usize(u64::from(shape.rank())).and_then(|rank| dst.get_mut(..rank));
@@ -326,8 +332,8 @@ impl<'a> Tensor<'a> {
         Ok(strides)
     }
 
-    /// Returns how many bytes [`read_into`](Self::read_into) writes; `None` where the file does not state it, or
-    /// where the tensor cannot be materialized.
+    /// Returns the number of bytes that [`read_into`](Self::read_into) writes; `None` if the file does not state it, or
+    /// if the tensor cannot be materialized.
     #[must_use]
     pub fn dense_length(&self) -> Option<u64> {
         match self.stored_layout() {
@@ -339,10 +345,14 @@ impl<'a> Tensor<'a> {
         }
     }
 
-    /// Returns how much scratch memory [`read_into`](Self::read_into) and [`sparse`](Self::sparse) need, in bytes:
-    /// the decoded size of the encoded components of a sparse tensor; the vectors along a tensor train; a block or
-    /// two of a chunked array, for which the headers of all chunks are read. `None` where the file does not state it,
-    /// where the tensor cannot be materialized, and where a chunk is malformed or not in memory.
+    /// Returns the scratch memory that [`read_into`](Self::read_into) and [`sparse`](Self::sparse) need, in bytes:
+    ///
+    /// - sparse tensors: the decoded size of the encoded components;
+    /// - tensor trains: the vectors along the train;
+    /// - chunked arrays: one or two blocks; this call reads the headers of all chunks.
+    ///
+    /// `None` if the file does not state the size, if the tensor cannot be materialized, or if a chunk is malformed or
+    /// not in memory.
     #[must_use]
     pub fn scratch_length(&self) -> Option<u64> {
         if self.layout() == Layout::Dense {
@@ -355,34 +365,36 @@ impl<'a> Tensor<'a> {
         encoded.try_fold(0, |sum: u64, length| sum.checked_add(length?))
     }
 
-    /// The components of those roles that are stored encoded.
+    /// Returns the components with one of the roles `roles` that are stored encoded.
     fn encoded(&self, roles: &'static [&str]) -> impl Iterator<Item = Component<'a>> {
         self.components()
             .filter(|component| component.encoding() != Encoding::Raw && roles.contains(&component.role()))
     }
 
-    /// Reads the tensor as a dense array into `dst`, whatever its layout, and returns the part of `dst` written. The
-    /// elements are in this machine's byte order, except those of a chunked array, which stay in the byte order of
-    /// its component. Dense data keeps its [`order`](Self::order), all else is row-major.
+    /// Reads the tensor as a dense array into `dst`, whatever its layout, and returns the part of `dst` written.
+    /// Elements are written in this machine's byte order, except elements of a chunked array, which keep the byte order
+    /// of their component. Dense data keeps its [`order`](Self::order); all other layouts become row-major.
     ///
-    /// `dst` must have at least [`dense_length`](Self::dense_length) bytes, `scratch` at least
-    /// [`scratch_length`](Self::scratch_length); where the file does not state them, try with some size, and with
-    /// more after `TooSmall` or `OutOfScratch`.
+    /// `dst` must have at least [`dense_length`](Self::dense_length) bytes, and `scratch` at least
+    /// [`scratch_length`](Self::scratch_length) bytes. If the file does not state these sizes, try some size, and a
+    /// larger one after `TooSmall` or `OutOfScratch`.
     ///
-    /// The cost is proportional to the bytes read and written (of a sparse tensor: to its indices and values, and to
-    /// [`dense_length`](Self::dense_length), which the file does not bound), except for two layouts: blocks of chunks
-    /// are decoded as a whole ([`b2nd::Frame::work_length`](crate::b2nd::Frame::work_length) returns how many bytes
-    /// that is), and [`blz::Train::slice`](crate::blz::Train::slice) states the cost for the elements of a tensor
-    /// train.
+    /// The cost is proportional to the bytes read and written. For a sparse tensor this means its indices and values
+    /// plus [`dense_length`](Self::dense_length), which the file does not bound. Two layouts cost more:
+    ///
+    /// - Chunked arrays: blocks are decoded as a whole; [`b2nd::Frame::work_length`](crate::b2nd::Frame::work_length)
+    ///   returns the number of bytes decoded.
+    /// - Tensor trains: [`blz::Train::slice`](crate::blz::Train::slice) states the cost.
     ///
     /// # Errors
-    /// `TooSmall`: nothing was written if [`dense_length`](Self::dense_length) is known. `UnsupportedLayout`, those
-    /// of [`sparse`](Self::sparse) and of [`Component::read_into`]; for chunked arrays `UnsupportedCodec`,
-    /// `UnsupportedFilter`, and the errors of malformed chunks: the contents of `dst` are unspecified then. `NoValues` if
-    /// the values are elsewhere or still to be computed.
+    /// - `TooSmall`. If [`dense_length`](Self::dense_length) is known, nothing was written.
+    /// - `UnsupportedLayout`, and the errors of [`sparse`](Self::sparse) and [`Component::read_into`].
+    /// - For chunked arrays `UnsupportedCodec`, `UnsupportedFilter`, and the errors of malformed chunks, after which
+    ///   the contents of `dst` are unspecified.
+    /// - `NoValues` if the values are in another file or must first be computed.
     ///
     /// ```
-    /// # let bytes: &[u8] = include_bytes!("../tests/fixtures/v1.2/objects_sparse_quant_logical.zt");
+    /// # let bytes: &[u8] = include_bytes!("../../tests/fixtures/v1.2/objects_sparse_quant_logical.zt");
     /// let file = tenslice::File::open(bytes)?;
     /// let tensor = file.find("csr_i32")?; // 5 rows of 6 columns, most of them zero
     /// let mut dst = [0; 5 * 6 * 4];
@@ -393,14 +405,14 @@ impl<'a> Tensor<'a> {
         self.read_into_with(&mut BuiltIn::default(), dst, scratch)
     }
 
-    /// Reads the tensor as [`read_into`](Self::read_into) does, as elements of type `T`, always in this machine's
-    /// byte order, and returns the part of `dst` written.
+    /// Reads the tensor as [`read_into`](Self::read_into) does, but as elements of type `T` that are always in this
+    /// machine's byte order. Returns the part of `dst` written.
     ///
     /// # Errors
-    /// `WrongType` where the elements are of another type, and those of [`read_into`](Self::read_into).
+    /// `WrongType` if the elements have another type, and the errors of [`read_into`](Self::read_into).
     ///
     /// ```
-    /// # let bytes: &[u8] = include_bytes!("../tests/fixtures/v1.2/objects_sparse_quant_logical.zt");
+    /// # let bytes: &[u8] = include_bytes!("../../tests/fixtures/v1.2/objects_sparse_quant_logical.zt");
     /// let file = tenslice::File::open(bytes)?;
     /// let mut numbers = [0_f32; 5 * 6];
     /// let numbers = file.find("csr_i32")?.read_elements(&mut numbers, &mut [])?;
@@ -417,10 +429,10 @@ impl<'a> Tensor<'a> {
         to_usize(count).and_then(|count| dst.get_mut(..count)).ok_or_else(|| self.error(ErrorKind::TooSmall))
     }
 
-    /// Like [`read_into`](Self::read_into), with a caller-supplied decoder.
+    /// Reads the tensor as [`read_into`](Self::read_into) does, with a decoder that the caller provides.
     ///
     /// # Errors
-    /// Those of [`read_into`](Self::read_into).
+    /// The errors of [`read_into`](Self::read_into).
     pub fn read_into_with<'r>(
         &self,
         decoder: &mut dyn Decoder,
@@ -437,7 +449,7 @@ impl<'a> Tensor<'a> {
         }
     }
 
-    /// The byte order of what [`read_into`](Self::read_into) writes.
+    /// Returns the byte order in which [`read_into`](Self::read_into) writes.
     pub(crate) fn written_order(&self) -> ByteOrder {
         if self.layout() == Layout::Chunked {
             return self.components().next().map_or(ByteOrder::NATIVE, |chunks| chunks.byte_order());
@@ -445,8 +457,8 @@ impl<'a> Tensor<'a> {
         ByteOrder::NATIVE
     }
 
-    /// Whether it may be in chunks or a compressed array: a proxy of another array is in chunks, too, and its layout is one
-    /// that has no code. Builds without such formats leave out what is for these alone.
+    /// True if the tensor may be a chunked array or a compressed NPZ entry. A proxy of another array is chunked, too;
+    /// its layout has no code of its own. Builds without these formats omit the code for them.
     const fn is_verified_as_a_whole(&self) -> bool {
         cfg!(any(feature = "b2nd", feature = "npz")) && matches!(self.record.layout, Layout::Chunked | Layout::Other)
     }
@@ -467,16 +479,18 @@ impl<'a> Tensor<'a> {
         Ok(dst)
     }
 
-    /// Returns the indices and values of a sparse tensor, checked in one pass: linear in their number. Components
-    /// that are stored encoded are decoded into `scratch`, see [`scratch_length`](Self::scratch_length).
+    /// Returns the indices and values of a sparse tensor, checked in one pass: linear in their number. Encoded
+    /// components are decoded into `scratch`; see [`scratch_length`](Self::scratch_length).
     ///
     /// # Errors
-    /// `UnsupportedLayout` where it is not sparse, or the dtype of its values is unknown or takes less than a byte.
-    /// `InvalidRowPointers`, `IndexOutOfRange`, `CountMismatch`, `PackedLength`, in zTensor 2 `IndexOrder`,
-    /// where the structure is invalid. `OutOfScratch`, and those of [`Component::read_into`].
+    /// - `UnsupportedLayout` if the tensor is not sparse, or if the dtype of its values is unknown or takes less than a
+    ///   byte.
+    /// - `InvalidRowPointers`, `IndexOutOfRange`, `CountMismatch`, `PackedLength`, and in zTensor 2 `IndexOrder`, if
+    ///   the structure is invalid.
+    /// - `OutOfScratch`, and the errors of [`Component::read_into`].
     ///
     /// ```
-    /// # let bytes: &[u8] = include_bytes!("../tests/fixtures/v1.2/objects_sparse_quant_logical.zt");
+    /// # let bytes: &[u8] = include_bytes!("../../tests/fixtures/v1.2/objects_sparse_quant_logical.zt");
     /// let file = tenslice::File::open(bytes)?;
     /// for entry in &file.find("csr_i32")?.sparse(&mut [])? {
     ///     println!("({:?}, {:?}): {:?}", entry.index(0), entry.index(1), entry.value::<f32>());
@@ -490,10 +504,10 @@ impl<'a> Tensor<'a> {
         self.sparse_with(&mut BuiltIn::default(), scratch)
     }
 
-    /// Like [`sparse`](Self::sparse), with a caller-supplied decoder.
+    /// Returns the indices and values as [`sparse`](Self::sparse) does, with a decoder that the caller provides.
     ///
     /// # Errors
-    /// Those of [`sparse`](Self::sparse).
+    /// The errors of [`sparse`](Self::sparse).
     pub fn sparse_with<'s>(&self, decoder: &mut dyn Decoder, mut scratch: &'s mut [u8]) -> Result<Sparse<'s>>
     where
         'a: 's,
@@ -516,7 +530,7 @@ impl<'a> Tensor<'a> {
         };
         let mut sparse = sparse.ok_or_else(|| self.error(uneven))?;
         sparse.check(|kind| self.error(kind))?;
-        // zt.sparse_csr/1, Validation. Other formats do not say.
+        // zt.sparse_csr/1, Validation. The other formats specify no order.
         #[cfg(feature = "ztensor2")]
         if self.file_format() == Format::Ztensor2 && !sparse.rows_increase() {
             return Err(self.error(ErrorKind::IndexOrder));
@@ -524,9 +538,9 @@ impl<'a> Tensor<'a> {
         Ok(sparse)
     }
 
-    /// The layout, for code that reads stored elements, dense or sparse: builds whose formats have none leave that
-    /// code out. The values of a sparse tensor are read one by one: those of less than a byte cannot be, nor those of an
-    /// unknown dtype.
+    /// Returns the layout, for code that reads stored dense or sparse elements. Builds whose formats have no such
+    /// layouts omit that code. Values of a sparse tensor are read one by one, which is impossible if their dtype is
+    /// unknown or takes less than a byte.
     const fn stored_layout(&self) -> Layout {
         let has_values =
             !cfg!(feature = "ztensor2") || matches!(self.record.dtype, Some(dtype) if !dtype.is_packed());
@@ -537,8 +551,8 @@ impl<'a> Tensor<'a> {
         }
     }
 
-    /// The roles of the components that a sparse tensor is read from, in the order expected: values and indices, or
-    /// one blob of both. `None` where it is not sparse.
+    /// Returns the roles of the components that a sparse tensor is read from, in the order in which the readers expect
+    /// them: values and indices, or one blob of both. `None` if the tensor is not sparse.
     fn sparse_roles(&self) -> Option<&'static [&'static str]> {
         match (self.stored_layout(), self.record.is_packed) {
             (Layout::SparseCsr | Layout::SparseCoo, true) => Some(&["data"]),
@@ -549,26 +563,30 @@ impl<'a> Tensor<'a> {
         }
     }
 
-    /// Verifies its components against their digests and, where it is sparse and none of them is encoded, checks its
-    /// indices as [`sparse`](Self::sparse) does; not those of values that it does not read, nor those that are too many or
-    /// too few where a logical type is unknown. Of an array in chunks, warns if one of the first 2^24 was never written; of a
-    /// compressed entry of an NPZ archive, of what its header says, such as bytes behind the array.
-    /// Linear in the sum of what [`Component::verify`] takes for each component, also where several share their bytes, and
-    /// in the number of chunks.
+    /// Verifies the components against their digests. Also checks:
+    ///
+    /// - the indices of a sparse tensor without encoded components, as [`sparse`](Self::sparse) does, unless `sparse`
+    ///   cannot read its values. If a logical type is unknown, a wrong number of indices is not reported;
+    /// - the chunks of a chunked array: warns if one of the first 2^24 chunks was never written;
+    /// - the header of a compressed NPZ entry: returns its warnings, such as bytes after the array.
+    ///
+    /// The cost is the sum of the costs of [`Component::verify`] for each component, even if components share bytes,
+    /// and is linear in the number of chunks.
     ///
     /// # Errors
-    /// Those of [`Component::verify`], for the first component that fails; those of [`sparse`](Self::sparse); `NoValues`;
-    /// those of an invalid header in a compressed entry of an NPZ archive.
+    /// The errors of [`Component::verify`] for the first component that fails, and of [`sparse`](Self::sparse).
+    /// `NoValues`. The errors of an invalid header in a compressed entry of an NPZ archive.
     pub fn verify(&self) -> Result<Verified> {
         self.verify_with(&mut BuiltIn::default(), &mut [])
     }
 
-    /// Verifies it as [`verify`](Self::verify) does, with a decoder and with memory for components whose digest is one of
-    /// decoded bytes, for the table of chunks, and for the header of a compressed array:
-    /// [`verify_scratch_length`](Self::verify_scratch_length) bytes. With less, the warnings about these may be missing.
+    /// Verifies the tensor as [`verify`](Self::verify) does, with a decoder and scratch memory:
+    /// [`verify_scratch_length`](Self::verify_scratch_length) bytes for components whose digest covers decoded bytes,
+    /// for the table of chunks, and for the header of a compressed array. With less memory, warnings about the chunks
+    /// and the header may be missing.
     ///
     /// # Errors
-    /// Those of [`Component::verify_with`], for the first component that fails; those of [`verify`](Self::verify).
+    /// The errors of [`Component::verify_with`] for the first component that fails, and of [`verify`](Self::verify).
     pub fn verify_with(&self, decoder: &mut dyn Decoder, scratch: &mut [u8]) -> Result<Verified> {
         self.problem().map_or(Ok(()), Err)?;
         let mut verified = Verified::default();
@@ -592,23 +610,24 @@ impl<'a> Tensor<'a> {
         Ok(verified)
     }
 
-    /// Whether a sparse tensor may have such a fault: an element of an unknown logical type may be of several stored ones,
-    /// or of a part of one. What is known to have the wrong length was refused when the file was opened.
+    /// True if `fault` is no error in a sparse tensor whose logical type is unknown: an element may consist of several
+    /// stored elements, or of part of one. Wrong lengths that are known to be wrong were rejected when the file was
+    /// opened.
     fn may_differ_in_count(&self, fault: ErrorKind) -> bool {
         matches!(fault, ErrorKind::CountMismatch | ErrorKind::PartialElement)
             && self.warnings().contains(Warning::UnknownLogicalType)
     }
 
-    /// Returns how much memory [`verify_with`](Self::verify_with) needs, in bytes: the most that any component, the table of
-    /// chunks or the header of a compressed array does. `None` if a component
-    /// [cannot be verified](Component::verify_scratch_length).
+    /// Returns the memory that [`verify_with`](Self::verify_with) needs, in bytes: the maximum over the components, the
+    /// table of chunks and the header of a compressed array. `None` if a component [cannot be
+    /// verified](Component::verify_scratch_length).
     #[must_use]
     pub fn verify_scratch_length(&self) -> Option<u64> {
         let whole = dispatch!(&self.file, file => file.verify_scratch_length(&self.record));
         self.components().try_fold(whole, |most: u64, component| Some(component.verify_scratch_length()?.max(most)))
     }
 
-    /// The format of the file that it is in.
+    /// Returns the format of the file that contains the tensor.
     #[cfg(feature = "ztensor2")]
     pub(crate) const fn file_format(&self) -> Format {
         self.file.format()
@@ -620,10 +639,10 @@ impl<'a> Tensor<'a> {
     }
 }
 
-/// The number of components that were verified against their digests, and of those that could not be.
+/// The outcome of verifying components against their digests, as counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Verified {
-    /// Components whose stored bytes match their digest.
+    /// Components whose bytes match their digest.
     pub verified: u64,
     /// Components for which the file states no digest.
     pub without_digest: u64,
@@ -653,8 +672,8 @@ impl Verified {
 
 /// The components of a tensor. See [`Tensor::components`].
 ///
-/// They were checked when the file was opened. Should the bytes have changed since, the iterator ends early and
-/// [`error`](Self::error) returns why.
+/// The components were checked when the file was opened. If the bytes have changed since, the iterator ends early and
+/// [`error`](Self::error) returns the reason.
 #[derive(Clone, Copy, Debug)]
 pub struct Components<'a> {
     tensor: Tensor<'a>,
@@ -663,18 +682,18 @@ pub struct Components<'a> {
 }
 
 impl<'a> Components<'a> {
-    /// Returns why the iterator ended early: the bytes have changed since the file was opened.
+    /// Returns the reason why the iterator ended early: the bytes have changed since the file was opened.
     #[must_use]
     pub const fn error(&self) -> Option<Error> {
         self.error
     }
 
-    /// Creates a blank component, to be read into.
+    /// Creates a blank component to read into.
     pub(crate) fn blank(&self) -> Component<'a> {
         self.tensor.blank_component()
     }
 
-    /// Reads the next component into `component`, a blank one; returns `false` after the last.
+    /// Reads the next component into `component`, which must be blank; returns `false` after the last component.
     pub(crate) fn read_next(&mut self, component: &mut Component<'a>) -> Result<bool> {
         let (tensor, part) = (&self.tensor, component.record_mut());
         dispatch!(&tensor.file, file => file.next_component(&tensor.record, &mut self.cursor, part))

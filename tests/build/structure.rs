@@ -25,12 +25,12 @@ fn sources() -> Vec<(String, String)> {
     all
 }
 
-/// The lines of a file without comments.
+/// The lines of a file, without lines that are comments.
 fn code(text: &str) -> impl Iterator<Item = &str> {
     text.lines().map(str::trim).filter(|line| !line.starts_with("//"))
 }
 
-/// The layer of a module; it may depend on lower layers, and on its siblings in the same folder.
+/// The layer of a module. A module may depend on lower layers, and on its siblings in the same folder.
 fn layer(module: &str) -> usize {
     const LAYERS: &[&[&str]] = &[
         &["error/abi_enum"],
@@ -62,9 +62,9 @@ fn layer(module: &str) -> usize {
 }
 
 #[test]
-fn arrows_point_down() {
+fn modules_depend_only_on_lower_layers() {
     for (name, text) in sources() {
-        // What lib.rs re-exports may be used by its short name only at the top.
+        // Only the top layers may use the short names that lib.rs re-exports.
         let text = text.split("#[cfg(test)]").next().unwrap();
         for line in code(text).filter(|_| layer(&name) < layer("capi")) {
             for (at, _) in line.match_indices("crate::") {
@@ -86,16 +86,16 @@ fn arrows_point_down() {
     }
 }
 
-/// In the C ABI: where pointers become references, where the program panics or allocates, and where a library is
-/// linked. In `crc.rs`: where instructions are used that not every machine of a target has.
+/// In the C ABI `unsafe` is allowed where pointers become references, where the program panics or allocates, and
+/// where a library is linked. In `crc.rs` it is allowed for instructions that not every machine of a target has.
 #[test]
-fn unsafe_code_is_in_few_files() {
+fn unsafe_code_is_only_in_listed_files() {
     let may_have = |name: &str| {
         let of_capi = ["pointer", "panic", "alloc", "tests", "other_tests", "from_c"];
         name == "codec/crc.rs" || of_capi.iter().any(|module| name == format!("capi/{module}.rs"))
     };
     for (name, text) in sources() {
-        // The types of C functions, and link declarations, do not count.
+        // The types of C functions and link declarations do not count.
         let is_code = |line: &&str| !line.contains("unsafe extern \"C\"") && !line.contains("#[unsafe(no_mangle)]");
         let count =
             code(&text).filter(is_code).filter(|line| line.contains("unsafe ") || line.contains("unsafe(")).count();
@@ -106,7 +106,7 @@ fn unsafe_code_is_in_few_files() {
     }
 }
 
-/// So `make miri` sees all of the C ABI.
+/// Ensures that `make miri` covers the whole C ABI.
 #[test]
 fn the_tests_for_miri_call_every_function() {
     let (tests, capi): (Vec<_>, Vec<_>) = sources()
@@ -117,7 +117,7 @@ fn the_tests_for_miri_call_every_function() {
     let mut count = 0;
     for (name, text) in capi {
         for line in code(&text) {
-            // Those of blocks are rows of a macro.
+            // The functions for blocks are rows of a macro.
             let row = Some(line).filter(|line| line.starts_with("tenslice_") && line.contains("_to_f32,"));
             let Some(rest) = line.split_once("pub extern \"C\" fn ").map(|(_, rest)| rest).or(row) else { continue };
             let function = rest.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').next().unwrap();
@@ -133,7 +133,7 @@ fn the_tests_for_miri_call_every_function() {
 
 /// Let chains need Rust 1.88, and no lint reports them.
 #[test]
-fn the_syntax_is_that_of_the_declared_version() {
+fn syntax_is_that_of_the_declared_rust_version() {
     for (name, text) in sources() {
         let mut is_open = false;
         let chain = code(&text).find(|line| {
@@ -151,7 +151,7 @@ fn the_syntax_is_that_of_the_declared_version() {
 }
 
 #[test]
-fn no_file_is_long() {
+fn files_are_short() {
     for (name, text) in sources() {
         assert!(text.lines().count() < 700, "{name}");
     }
@@ -184,7 +184,7 @@ fn the_codes_are_pinned() {
     list("Caps", caps.iter().map(|(name, caps)| (*name, caps.bits().into())).collect());
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/codes.txt");
     let recorded = fs::read_to_string(path).unwrap();
-    // Nothing that is recorded may change; TENSLICE_UPDATE=1 records additions.
+    // Recorded numbers must not change. TENSLICE_UPDATE=1 records additions.
     for line in recorded.lines() {
         assert!(codes.contains(&format!("{line}\n")), "gone or renumbered: {line}");
     }
@@ -212,10 +212,10 @@ fn formats() -> Vec<String> {
     formats
 }
 
-/// A format missing from one of several lists would silently be missing from what is shipped or proved: there are the
-/// table, and the feature `formats`, which everything that is built by name takes.
+/// A format missing from one of several lists would silently be missing from what is shipped or tested. There are two
+/// lists: the table, and the feature `formats`, which all builds with explicit features use.
 #[test]
-fn the_formats_are_listed_twice_and_alike() {
+fn lists_of_formats_are_equal() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let read = |path: &str| fs::read_to_string(root.join(path)).unwrap();
     let mut formats = formats();
@@ -228,12 +228,12 @@ fn the_formats_are_listed_twice_and_alike() {
         names
     };
     assert_eq!(list("formats"), formats);
-    assert!(list("default").contains(&"formats".to_owned())); // the tests, the fuzz targets, the documentation
+    assert!(list("default").contains(&"formats".to_owned())); // for the tests, the fuzz targets, the documentation
     for format in &formats {
         assert!(manifest.lines().any(|line| line.starts_with(&format!("{format} = ["))), "no feature {format}");
         assert!(root.join("src/format").join(format).is_dir(), "no folder for {format}");
     }
-    // The C library, the proofs, the record of its ABI, other machines, the firmware.
+    // The C library, the panic proofs, the record of its ABI, other machines, the firmware.
     for path in [
         "Makefile",
         ".ci/tests",

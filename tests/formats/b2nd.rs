@@ -1,11 +1,13 @@
-//! Blosc2 frames against their known contents: every field, every region, every kind of damage.
+//! Blosc2 frames compared with their known contents: every field, every region, and malformed frames.
 #![cfg(all(feature = "b2nd", feature = "zlib", any(feature = "zstd", feature = "zstd-c")))]
 
 use std::collections::BTreeSet;
 
-use serde_json::Value as Json;
-use crate::support::frames::{Chunk, Frame, NOT_SPLIT, ZSTD, all_first, copied, of_streams, of_variable_blocks, repeated};
+use crate::support::frames::{
+    Chunk, Frame, NOT_SPLIT, ZSTD, all_first, copied, of_streams, of_variable_blocks, repeated,
+};
 use crate::support::{Case, Random, cases_of, fixture, open_in_parts, sha256};
+use serde_json::Value as Json;
 use tenslice::b2nd::{self, Content, codec_name, filter_name};
 use tenslice::{
     BuiltIn, ByteOrder, DType, DecodeError, Decoder, Encoding, Error, ErrorKind, File, Format, Item, Layout, Opened,
@@ -16,7 +18,7 @@ fn numbers(list: &Json) -> Vec<u64> {
     list.as_array().unwrap().iter().map(|number| number.as_u64().unwrap()).collect()
 }
 
-/// Reads a region with exactly as much memory as is reported to be needed, filled with garbage.
+/// Reads a region with exactly the reported amount of memory, filled with garbage.
 fn region(file: &b2nd::Frame<'_>, start: &[u64], stop: &[u64]) -> Result<Vec<u8>, Error> {
     let mut room = vec![0x55; file.region_length(start, stop)? as usize];
     let mut scratch = vec![0xaa; file.scratch_length(start, stop)? as usize];
@@ -30,7 +32,7 @@ fn whole(file: &b2nd::Frame<'_>) -> Result<Vec<u8>, Error> {
     region(file, &vec![0; stop.len()], &stop)
 }
 
-/// Reads a tensor like a caller who knows nothing of chunks.
+/// Reads a tensor as a caller does that does not use chunks.
 fn dense(tensor: &Tensor<'_>) -> Result<Vec<u8>, Error> {
     let mut room = vec![0x55; tensor.dense_length().unwrap() as usize];
     let mut scratch = vec![0xaa; tensor.scratch_length().unwrap_or(0) as usize];
@@ -38,7 +40,7 @@ fn dense(tensor: &Tensor<'_>) -> Result<Vec<u8>, Error> {
     Ok(room)
 }
 
-/// Cases that must be accepted, and decoded.
+/// Cases that must be accepted and decoded.
 fn good() -> Vec<Case> {
     let mut good = cases_of("b2nd");
     good.retain(|case| case.expect() == "accept" && case.expected["decode"] != "unsupported");
@@ -187,7 +189,7 @@ fn regions_are_parts_of_the_whole() {
             let expected = cut(&array, &shape, frame.item_size() as usize, &start, &stop);
             let context = format!("{}: {start:?} to {stop:?}", case.name());
             assert_eq!(region(&frame, &start, &stop).unwrap(), expected, "{context}");
-            // With no memory, or less than is reported to be needed, reading may still succeed.
+            // Reading may succeed with no memory or with less than the reported need.
             let need = frame.scratch_length(&start, &stop).unwrap();
             for scratch in [0, need / 2, need.saturating_sub(1), need + 1000] {
                 let mut room = vec![0; expected.len()];
@@ -271,7 +273,7 @@ fn codecs_and_filters_of_plug_ins_are_named() {
 }
 
 #[test]
-fn bad_chunks_are_refused_where_they_are_read() {
+fn bad_chunks_are_rejected_on_reading() {
     let mut seen = 0;
     for case in cases_of("b2nd").iter().filter(|case| case.expect() == "reject" && !case.is_seen_at_open()) {
         let context = case.name();
@@ -294,7 +296,7 @@ fn bad_chunks_are_refused_where_they_are_read() {
 }
 
 #[test]
-fn other_chunks_stay_readable() {
+fn other_chunks_remain_readable() {
     // The second of several chunks of rows is broken.
     let bytes = fixture("b2nd/bad/chunk_codec_2_0.b2nd");
     let good = fixture("b2nd/good/q_plain_0.b2nd");
@@ -318,7 +320,7 @@ fn parts_are_read_like_the_whole() {
         let frame = file.as_b2nd().unwrap();
         let mut source = Source::new(case.bytes.len() as u64);
         let extent = file.find("").unwrap().components().next().unwrap().extent();
-        // Opening fetches what it asks for, which excludes the data; reading then fails at the first missing byte.
+        // Opening requests everything but the data. Reading then fails at the first missing byte.
         let parts = open_in_parts(&case.bytes, &[], &mut source).unwrap();
         let in_parts = parts.as_b2nd().unwrap();
         let stop: Vec<u64> = frame.shape().iter().collect();
@@ -328,7 +330,7 @@ fn parts_are_read_like_the_whole() {
             assert!(has_data && error.kind() == ErrorKind::NotInMemory, "{}: {error}", case.name());
             assert!(error.offset().is_some_and(|at| at >= extent.offset), "{}", case.name());
         }
-        // With the chunks and their table added before opening, everything is available.
+        // If the chunks and their table are added before opening, everything is available.
         let mut source = Source::new(case.bytes.len() as u64);
         let given = [(extent.offset as usize, case.bytes.len())];
         let parts = open_in_parts(&case.bytes, &given, &mut source).unwrap();
@@ -336,8 +338,7 @@ fn parts_are_read_like_the_whole() {
     }
 }
 
-/// An array of which nothing is in memory: the table first, then the extent of each chunk, then one chunk after the
-/// other.
+/// An array with no data in memory: fetches the table, then the extent of each chunk, then the chunks one by one.
 #[test]
 fn chunks_are_fetched_one_by_one() {
     let mut fetched = 0;
@@ -384,7 +385,7 @@ fn chunks_are_fetched_one_by_one() {
 }
 
 #[test]
-fn what_was_in_the_memory_before_never_shows() {
+fn results_do_not_depend_on_previous_memory_contents() {
     let mut random = Random(7);
     let mut accepted = 0;
     for case in good().iter().filter(|case| case.bytes.len() < 3000) {
@@ -438,10 +439,10 @@ fn wrong_arguments() {
     fails(&shape, &zero, &mut room, ErrorKind::NoSuchElement);
     let length = frame.region_length(&zero, &shape).unwrap() as usize;
     fails(&zero, &shape, &mut room[..length - 1], ErrorKind::TooSmall);
-    // An empty region takes no memory.
+    // An empty region needs no memory.
     assert!(frame.read_region(&shape, &shape, &mut [], &mut []).unwrap().is_empty());
     assert_eq!(frame.scratch_length(&shape, &shape).unwrap(), 0);
-    // A component cannot be read where only the tensor can decode it.
+    // A component cannot be read if only the tensor can decode it.
     let component = file.find("").unwrap().components().next().unwrap();
     assert_eq!(component.read_into(&mut room).unwrap_err().kind(), ErrorKind::Encoded);
     assert_eq!(component.bytes().unwrap_err().kind(), ErrorKind::Encoded);
@@ -449,7 +450,7 @@ fn wrong_arguments() {
 }
 
 #[test]
-fn a_decoder_of_the_callers() {
+fn calls_the_callers_decoder() {
     #[derive(Default)]
     struct Counting {
         built_in: BuiltIn,
@@ -466,7 +467,7 @@ fn a_decoder_of_the_callers() {
         fn set_dictionary(&mut self, encoding: Encoding, dictionary: &[u8]) -> Result<(), DecodeError> {
             self.dictionaries += 1;
             self.built_in.set_dictionary(encoding, dictionary)?;
-            // One that is refused leaves none. (libzstd takes any bytes.)
+            // A rejected dictionary leaves no dictionary set. (libzstd accepts any bytes.)
             if self.built_in.set_dictionary(encoding, &[1]).is_err() {
                 let decoded = self.built_in.decode_with_dictionary(encoding, &[], &mut []);
                 assert_eq!(decoded, Err(DecodeError::Unsupported));
@@ -503,7 +504,7 @@ fn a_decoder_of_the_callers() {
         let mut counting = Counting::default();
         tensor.read_into_with(&mut counting, &mut room, &mut scratch).unwrap();
         assert_eq!(room, dense(&tensor).unwrap(), "{name}");
-        // A dictionary is loaded once per chunk, and serves several streams.
+        // A dictionary is loaded once per chunk and serves several streams.
         let chunks = if with_dictionary { file.as_b2nd().unwrap().chunk_count() } else { 0 };
         assert_eq!(counting.dictionaries, chunks, "{name}");
         assert!(counting.streams_with_one >= 2 * chunks, "{name}: {}", counting.streams_with_one);
@@ -530,7 +531,7 @@ fn error_of(name: &str) -> ErrorKind {
     result.expect_err(name).kind()
 }
 
-/// The classes of malformed frames that other readers are known to have accepted, each by files of its own.
+/// The classes of malformed frames that other readers are known to have accepted. Each class has its own files.
 macro_rules! refused {
     ($($(#[$meta:meta])* $class:ident: $($file:literal = $kind:ident),+;)*) => {
         $($(#[$meta])* #[test] fn $class() { $(assert_eq!(error_of($file), ErrorKind::$kind, $file);)+ })*
@@ -579,23 +580,23 @@ refused! {
 }
 
 #[test]
-fn windows_of_terabytes_take_no_memory() {
+fn huge_windows_need_no_memory() {
     assert!(matches!(error_of("chunk_zstd_window_0"), ErrorKind::CorruptStream | ErrorKind::DecodedLength));
 }
 
 #[test]
-fn a_dtype_is_not_parsed_deeply() {
+fn deeply_nested_dtypes_are_not_parsed() {
     let bytes = fixture("b2nd/bad/b2nd_dtype_deep_0.b2nd");
     let file = File::open(&bytes).unwrap();
     assert_eq!(file.find("").unwrap().dtype(), None);
     assert!(file.as_b2nd().unwrap().dtype_text().unwrap().len() > 1000);
 }
 
-/// Many blocks may share one stream, so one that decodes to little must not take long.
+/// Many blocks may share one stream, so a stream that decodes to few bytes must be short.
 #[test]
-fn a_stream_takes_no_more_than_twice_its_bytes_and_64() {
+fn rejects_streams_too_long_for_their_content() {
     let data: Vec<u8> = (0..200).collect();
-    // A Zstandard frame of one raw block, then a skippable frame: as long as requested.
+    // A Zstandard frame of one raw block, then a skippable frame, with a total of `length` bytes.
     let stream = |length: usize| {
         let mut stream = vec![0x28, 0xb5, 0x2f, 0xfd, 0x20, 200];
         stream.extend(&(200_u32 << 3 | 1).to_le_bytes()[..3]);
@@ -620,15 +621,15 @@ fn a_stream_takes_no_more_than_twice_its_bytes_and_64() {
         }
         let error = read.expect_err("accepted");
         assert_eq!((error.kind(), error.item()), (ErrorKind::DecodedLength, Item::Stream), "{stored}");
-        assert_eq!(error.offset(), Some(97 + 36), "{stored}"); // where its length is
+        assert_eq!(error.offset(), Some(97 + 36), "{stored}"); // the position of its length
     }
 }
 
-/// Many chunks may share a block of a length of its own, too: nor may that be long for what it decodes to, even where
-/// that is nothing.
+/// Many chunks may share a block that states its own length, so such a block must also be short if it decodes to few
+/// bytes or none.
 #[test]
-fn a_variable_block_takes_no_more_than_twice_its_bytes_and_64() {
-    // A Zstandard frame of a byte, behind blocks of none: as long as requested.
+fn rejects_variable_blocks_too_long_for_their_content() {
+    // A Zstandard frame of one byte after empty blocks, with a total of `length` bytes.
     let stream = |length: usize| {
         let mut stream = vec![0x28, 0xb5, 0x2f, 0xfd, 0x20, 1];
         stream.resize(length - 4, 0);
@@ -649,7 +650,7 @@ fn a_variable_block_takes_no_more_than_twice_its_bytes_and_64() {
             assert_eq!(read.unwrap(), [b'x'; 1000], "{length}");
             continue;
         }
-        // Whether it is read or only asked for, as a whole or as a chunk.
+        // Reading fails, and so does asking for the memory, for the whole region and for one chunk.
         let chunk = frame.chunk(7, &mut []).unwrap();
         let errors = [
             read.expect_err("accepted"),
@@ -659,17 +660,17 @@ fn a_variable_block_takes_no_more_than_twice_its_bytes_and_64() {
         ];
         for error in errors {
             assert_eq!((error.kind(), error.item()), (ErrorKind::DecodedLength, Item::Block), "{length}");
-            assert_eq!(error.offset(), Some(97 + 36), "{length}"); // where its length is
+            assert_eq!(error.offset(), Some(97 + 36), "{length}"); // the position of its length
         }
     }
 }
 
-/// Parsing one takes long, and each of many short chunks may have another.
+/// Parsing a dictionary is slow, and each of many short chunks may have its own.
 #[test]
-fn a_dictionary_is_no_longer_than_its_chunk() {
+fn rejects_dictionaries_longer_than_their_chunk() {
     let dictionary: Vec<u8> = (0..100).collect();
     for (length, is_accepted) in [(101, true), (100, true), (99, false), (1, false)] {
-        // LZ4: as many literals.
+        // LZ4: `length` literals.
         let stream = [&[0xf0, length as u8 - length.min(15) as u8][..], &dictionary, &dictionary].concat();
         let stream = match length {
             1 => vec![0x10, b'x'],
@@ -702,13 +703,13 @@ fn a_dictionary_is_no_longer_than_its_chunk() {
         }
         let error = read.expect_err("accepted");
         assert_eq!((error.kind(), error.item()), (ErrorKind::OutOfPlace, Item::Dictionary), "{length}");
-        assert_eq!(error.offset(), Some(97 + 36), "{length}"); // where its length is
+        assert_eq!(error.offset(), Some(97 + 36), "{length}"); // the position of its length
     }
 }
 
-/// Two gigabytes of zeros in a few bytes: reading a region takes only what the region needs.
+/// Two gigabytes of zeros in a few bytes: reading a region costs only what the region needs.
 #[test]
-fn a_chunk_of_zeros_is_not_made() {
+fn chunks_of_zeros_are_not_materialized() {
     let bytes = fixture("b2nd/bad/bomb_2gib_zeros_0.b2nd");
     let file = File::open(&bytes).unwrap();
     let frame = file.as_b2nd().unwrap();
@@ -720,7 +721,7 @@ fn a_chunk_of_zeros_is_not_made() {
 
 /// Eight million chunks in a table of one block, split into 255 runs: the bound for any chunk is returned quickly.
 #[test]
-fn a_table_that_cannot_be_searched_has_a_bound() {
+fn unsearchable_tables_have_a_bound() {
     let bytes = fixture("b2nd/bad/bomb_split_table.b2nd");
     let file = File::open(&bytes).unwrap();
     let frame = file.as_b2nd().unwrap();
@@ -731,7 +732,7 @@ fn a_table_that_cannot_be_searched_has_a_bound() {
 
 /// A table of 2·10^8 chunks in 300 bytes is never walked.
 #[test]
-fn a_table_of_one_repeated_offset_is_not_made() {
+fn tables_of_one_repeated_offset_are_not_materialized() {
     let bytes = fixture("b2nd/bad/bomb_nchunks_0.b2nd");
     let file = File::open(&bytes).unwrap();
     let frame = file.as_b2nd().unwrap();
@@ -741,14 +742,14 @@ fn a_table_of_one_repeated_offset_is_not_made() {
     let _ = region(&frame, &start, &stop);
 }
 
-/// Written by c-blosc2 3.3.5 through its C API, since the Python one refuses such a width: 40 elements of 200 and of
-/// 300 bytes whose differences (`bytedelta` without a width of its own) are between elements of the size that the
+/// Written by c-blosc2 3.3.5 through its C API, since the Python API rejects such a width: 40 elements of 200 and of
+/// 300 bytes. `bytedelta` without a width of its own takes the differences between elements of the size that the
 /// frame states.
 #[test]
 fn differences_of_wide_elements() {
     let of_200 = include_bytes!("../fixtures/b2nd/hostile/bytedelta_200.b2nd");
     let of_300 = include_bytes!("../fixtures/b2nd/hostile/bytedelta_300.b2nd");
-    // Some programs write 1 where an element has more than 255 bytes.
+    // Some programs write 1 for elements of more than 255 bytes.
     let mut said_to_be_1 = of_300.to_vec();
     assert_eq!(said_to_be_1[48..52], 300_u32.to_be_bytes());
     said_to_be_1[48..52].copy_from_slice(&1_u32.to_be_bytes());
@@ -764,20 +765,20 @@ fn differences_of_wide_elements() {
     }
 }
 
-/// An array of `rows` by 1 in chunks of a row of `width` bytes each, all with that row.
+/// An array of `rows` by 1, in chunks of one row of `width` bytes. All chunks have the contents `row`.
 fn wide_rows(rows: u32, width: u32, row: &[u8]) -> Vec<u8> {
     let array = Some((&[u64::from(rows), 1][..], &[1, width][..], &[1, width][..]));
     let length = u64::from(rows) * u64::from(width);
     Frame { chunks: row, table: &all_first(rows), length, chunk_length: width, array, ..Frame::default() }.bytes()
 }
 
-/// The decoding cost is known beforehand, and includes only what a codec cannot avoid.
+/// The decoding cost is known in advance. It includes only work that a codec cannot avoid.
 #[test]
-fn the_work_is_known_beforehand() {
+fn work_is_known_in_advance() {
     let work = |bytes: &[u8], stop: &[u64]| {
         let file = File::open(bytes).unwrap();
         let frame = file.as_b2nd().unwrap();
-        // It is no less than the decoded length of the streams that a decoder is called for.
+        // The cost is at least the decoded length of the streams that a decoder is called for.
         struct Counting(BuiltIn, u64);
         impl Decoder for Counting {
             fn decode(&mut self, encoding: Encoding, stored: &[u8], room: &mut [u8]) -> Result<usize, DecodeError> {
@@ -798,14 +799,14 @@ fn the_work_is_known_beforehand() {
     let row = Chunk { length: width, block_size: width, flags: ZSTD | NOT_SPLIT, ..Chunk::default() };
     let zeros = zstd::bulk::compress(&vec![7; width as usize], 1).unwrap();
     let stream = of_streams(row, &[&zeros]);
-    // A Zstandard stream is decoded as a whole, for one element of each row.
+    // A Zstandard stream is decoded as a whole, even for one element of each row.
     let all = 100 * u64::from(width);
     assert_eq!(work(&wide_rows(100, width, &stream), &[100, 1]), (all, all, vec![7; 100]));
     assert_eq!(
         work(&wide_rows(100, width, &stream), &[3, 1]),
         (3 * u64::from(width), 3 * u64::from(width), vec![7; 3])
     );
-    // A run of one byte is not counted, with and without a shuffle, nor is a raw row.
+    // A run of one byte costs nothing, with and without a shuffle. Nor does a raw row.
     let run = (-7_i32).to_le_bytes();
     for (filter, typesize) in [(0, 1), (1, 1), (1, 4)] {
         let payload = &[&36_u32.to_le_bytes()[..], &run, &[1]].concat();
@@ -818,16 +819,16 @@ fn the_work_is_known_beforehand() {
     let payload = &[&36_u32.to_le_bytes()[..], &run, &[1]].concat();
     let chunk = Chunk { flags: NOT_SPLIT, filters: [0, 0, 0, 0, 0, 2], payload, ..row };
     assert_eq!(work(&wide_rows(100, width, &chunk.bytes()), &[100, 1]).0, all);
-    // With too many chunks to examine, it is the cost of all of them.
+    // If there are too many chunks to examine, the cost is the cost of all of them.
     let rows = (1 << 16) + 1;
     let bytes = wide_rows(rows, 16, &copied(&[7; 16]));
     assert_eq!(work(&bytes, &[u64::from(rows), 1]).0, 16 * u64::from(rows));
     assert_eq!(work(&bytes, &[u64::from(rows) - 1, 1]).0, 0);
 }
 
-/// Dictionaries are part of the work: chunks that take turns load theirs again and again.
+/// Dictionaries are part of the cost: chunks that alternate reload their dictionaries each time.
 #[test]
-fn dictionaries_that_take_turns() {
+fn work_includes_alternating_dictionaries() {
     struct Counting(u64);
     impl Decoder for Counting {
         fn decode(&mut self, _: Encoding, _: &[u8], _: &mut [u8]) -> Result<usize, DecodeError> {
@@ -845,8 +846,8 @@ fn dictionaries_that_take_turns() {
     }
     let dictionary = [0; 1000];
     let places = [32 + 4 + 4 + 1000_u32, 1000].map(u32::to_le_bytes).concat();
-    // A dictionary may be as long as its chunk, which has one block: of the usual length, or of one that is stated before
-    // its stream.
+    // A dictionary may be as long as its chunk. The chunk has one block, of the usual length or of a length stated
+    // before its stream.
     let (length, flags) = (1000, ZSTD | NOT_SPLIT);
     for (block_size, flags2, before, stream) in [(length, 0, 1_u32, &[0][..]), (1, 1, length, &[0; 100])] {
         let payload = &[&places[..], &dictionary, &before.to_le_bytes(), stream].concat();
@@ -865,7 +866,7 @@ fn dictionaries_that_take_turns() {
     }
 }
 
-/// A few elements of a block whose planes are runs of one byte, raw, and compressed.
+/// Reads a few elements of a block whose planes are runs of one byte, raw, and compressed.
 #[test]
 fn elements_are_gathered_from_streams_of_every_kind() {
     const COUNT: usize = 1000;
@@ -881,7 +882,7 @@ fn elements_are_gathered_from_streams_of_every_kind() {
     }
     payload.extend(0_i32.to_le_bytes());
     let length = 4 * COUNT as u32;
-    // Split into the four bytes of an element.
+    // Split into four streams, one for each byte of an element.
     let chunk = Chunk {
         length,
         block_size: length,
@@ -914,9 +915,10 @@ fn elements_are_gathered_from_streams_of_every_kind() {
     }
 }
 
-/// Chunks of different lengths whose table repeats: skipped by whole periods, with the result of visiting each.
+/// Chunks of different lengths whose table repeats. Whole periods are skipped; the result is the same as visiting
+/// each chunk.
 #[test]
-fn chunks_that_a_table_repeats() {
+fn skips_periods_of_a_repeating_table() {
     let chunks = [&b"abc"[..], b"", b"defgh"].map(copied);
     let mut offsets = Vec::new();
     for length in [0, chunks[0].len(), chunks[0].len() + chunks[1].len()] {
@@ -936,12 +938,12 @@ fn chunks_that_a_table_repeats() {
             assert_eq!(region(&frame_of_7, &[start as u64], &[stop as u64]).unwrap(), expected[start..stop]);
         }
     }
-    // Ten million periods take no longer.
+    // Ten million periods take no more time.
     let bytes = frame(10_000_000, 80_000_000);
     let file = File::open(&bytes).unwrap();
     assert_eq!(region(&file.as_b2nd().unwrap(), &[79_999_990], &[79_999_995]).unwrap(), b"ghabc");
     assert_eq!(file.as_b2nd().unwrap().scratch_length(&[0], &[80_000_000]), Ok(0));
-    // Lengths that do not add up are refused, whichever region past the first period is read.
+    // Lengths that do not add up are rejected, whichever region past the first period is read.
     for length in [40, 55, 57, 65, 200] {
         let bytes = frame(7, length);
         let file = File::open(&bytes).unwrap();
@@ -952,9 +954,9 @@ fn chunks_that_a_table_repeats() {
     }
 }
 
-/// A block size beyond the chunk is that of the chunk, whose only block is full, and so is split.
+/// A block size larger than the chunk is reduced to the chunk's length. The only block is then full, and is split.
 #[test]
-fn blocks_are_no_larger_than_their_chunk() {
+fn limits_blocks_to_their_chunk() {
     for block_size in [10, 11, 100] {
         let chunk = Chunk { length: 10, block_size, typesize: 2, filters: [0, 0, 0, 0, 0, 1], ..Chunk::default() };
         let streams =
@@ -976,7 +978,7 @@ fn blocks_are_no_larger_than_their_chunk() {
     }
 }
 
-/// Only undoing a shuffle takes memory besides the destination.
+/// Only undoing a shuffle needs memory besides the destination.
 #[test]
 fn memory_of_single_chunks() {
     let content = [7; 32];
@@ -1013,18 +1015,18 @@ fn memory_of_single_chunks() {
     }
 }
 
-/// Chunks whose blocks are not those of the array are decoded as a whole.
+/// Chunks whose block size differs from the array's are decoded as a whole.
 #[test]
-fn blocks_of_another_size_than_those_of_the_array() {
+fn blocks_that_differ_from_the_arrays() {
     let content: Vec<u8> = (0..64).collect();
-    // With a shape, and without one, where a block at a time is decoded whatever its size.
+    // With a shape, and without one. Without a shape one block at a time is decoded, whatever its size.
     for (block_size, filter, expected, of_bytes) in [
         (8, 0, 8, 8), // a block of the array
         (16, 0, 32, 16),
         (32, 0, 32, 32),
-        (16, 1, 32 + 16, 16), // a block to undo the shuffle from; or that is undone as the elements are written
+        (16, 1, 32 + 16, 16), // a block to undo the shuffle from; without a shape it is undone on writing
         (16, 2, 32 + 16, 16 + 16),
-        (16, 3, 32, 16 + 16), // the first block is there; or is kept
+        (16, 3, 32, 16 + 16), // the chunk has the first block; without a shape it is kept
     ] {
         // The chunk shape is 4 by 8, the block shape 2 by 4.
         let filters = [0, 0, 0, 0, 0, filter];
@@ -1053,13 +1055,13 @@ fn blocks_of_another_size_than_those_of_the_array() {
             let found = region(&frame, &start, &stop).unwrap();
             assert_eq!(frame.scratch_length(&start, &stop), Ok(expected), "{block_size} {filter}");
             let touched = stop[0].div_ceil(4) - start[0] / 4;
-            // Of whole chunks it is not looked at how streams are stored.
+            // For whole chunks the cost does not depend on how streams are stored.
             let work = if block_size == 8 { 0 } else { 32 * touched };
             assert_eq!(frame.work_length(&start, &stop), Ok(work), "{block_size} {filter}");
             if filter > 1 {
-                continue; // other bytes than those that are stored
+                continue; // the filter changes the bytes
             }
-            // Blocks one after the other, each row-major.
+            // The blocks are stored one after the other, each row-major.
             let place = |row: u64, column: u64| {
                 let block = row / 4 * 4 + row % 4 / 2 * 2 + column / 4;
                 block * 8 + row % 2 * 4 + column % 4
@@ -1071,9 +1073,9 @@ fn blocks_of_another_size_than_those_of_the_array() {
     }
 }
 
-/// A value that is longer than an element goes on from block to block, in the order of the blocks.
+/// A value longer than an element continues from block to block, in the order of the blocks.
 #[test]
-fn a_value_of_several_elements() {
+fn repeated_values_longer_than_an_element() {
     for length in [1, 2, 4, 8, 16, 32] {
         let value: Vec<u8> = (1..=length).collect();
         let chunk = repeated(&value, 32);
@@ -1098,13 +1100,14 @@ fn a_value_of_several_elements() {
     }
 }
 
-/// Blosc 1 left a block alone whose elements do not fill groups of eight; later versions leave only the last ones.
+/// Blosc 1 did not shuffle a block at all if its elements do not fill groups of eight. Later versions skip only the
+/// last elements.
 #[test]
-fn bits_of_blosc_1() {
+fn bit_shuffle_of_blosc_1() {
     for version in [2, 3, 5] {
         for length in [16_u8, 12, 20, 24] {
             let stored: Vec<u8> = (0..length).map(|i| i.wrapping_mul(37) ^ 0x5a).collect();
-            // The shorter header: bits are shuffled, not split.
+            // The shorter header. The flags say bit shuffle, not split.
             let mut chunk = vec![version, 1, 0x14, 1];
             let all = 16 + 4 + 4 + length;
             for number in [length, length, all, 20, length] {
@@ -1122,7 +1125,7 @@ fn bits_of_blosc_1() {
             .bytes();
             let file = File::open(&bytes).unwrap();
             let grouped = if version == 2 && length % 8 != 0 { 0 } else { stored.len() / 8 * 8 };
-            // Each bit of all elements, then the next bit of all of them.
+            // Bit 0 of all elements, then bit 1 of all elements, and so on.
             let bit = |i: usize, k: usize| stored[k * grouped / 8 + i / 8] >> (i % 8) & 1;
             let element = |i| (0..8).map(|k| bit(i, k) << k).sum();
             let mut expected: Vec<u8> = (0..grouped).map(element).collect();
@@ -1153,7 +1156,7 @@ fn the_component_of_a_frame() {
     assert!(tensor.warnings().is_empty() && warnings.iter().eq([Warning::TrailingBytes]));
 }
 
-/// The product of its lengths and the bytes of an element would exceed 64 bits if the last length were not 0.
+/// The product of the lengths and the element size would exceed 64 bits if the last length were not 0.
 #[test]
 fn an_empty_array_of_long_rows() {
     let shape = [1 << 62, 0];
@@ -1174,11 +1177,12 @@ fn of_one_chunk(chunk: &[u8], length: u32) -> Vec<u8> {
         .bytes()
 }
 
-/// Of what a region touches, the streams that are compressed, or all blocks where filters have to be undone as a whole.
+/// The cost of a region is the compressed streams that it touches, or all blocks if a filter has to be undone as a
+/// whole.
 #[test]
 fn the_work_of_single_blocks() {
     const LZ4: u8 = 1 << 5;
-    let literals = b"\x80abcdefgh"; // eight of them
+    let literals = b"\x80abcdefgh"; // eight literals
     let chunk = Chunk { length: 32, block_size: 8, ..Chunk::default() };
     let regions = [(0, 32), (0, 8), (8, 16), (7, 9), (9, 24), (24, 32)];
     for (filter, flags, typesize, expected) in [
@@ -1186,7 +1190,7 @@ fn the_work_of_single_blocks() {
         (0, NOT_SPLIT, 4, [16, 8, 0, 8, 8, 0]),
         (0, 0, 1, [32, 8, 8, 16, 16, 8]),
         (2, NOT_SPLIT, 1, [32, 8, 8, 16, 16, 8]),
-        (3, NOT_SPLIT, 1, [32, 16, 16, 24, 24, 16]), // and the first block
+        (3, NOT_SPLIT, 1, [32, 16, 16, 24, 24, 16]), // plus the first block
     ] {
         let chunk = Chunk { flags: LZ4 | flags, typesize, filters: [0, 0, 0, 0, 0, filter], ..chunk };
         let bytes = of_one_chunk(&of_streams(chunk, &[literals, b"ijklmnop", literals, b"qrstuvwx"]), 32);
@@ -1198,9 +1202,10 @@ fn the_work_of_single_blocks() {
     }
 }
 
-/// What is not Zstandard's is not counted, nor what looks like a dictionary in a chunk that is not compressed.
+/// Dictionaries that are not counted: those of other codecs than Zstandard, and bytes that look like a dictionary in
+/// a chunk that is not compressed.
 #[test]
-fn dictionaries_that_are_not_loaded() {
+fn work_excludes_unused_dictionaries() {
     let [place, size, stored] = [32 + 4 + 4 + 8, 8, 8_u32].map(u32::to_le_bytes);
     let payload = &[&place[..], &size, &[1; 8], &stored, &[7; 8]].concat();
     let chunk = Chunk { length: 8, block_size: 8, flags1: 1, ..Chunk::default() };
@@ -1217,7 +1222,7 @@ fn dictionaries_that_are_not_loaded() {
     }
 }
 
-/// 65536 streams are examined, in one chunk or in several: the blocks of the others count as if they were compressed.
+/// 65536 streams are examined, in one chunk or in several. The blocks of all others count as compressed.
 #[test]
 fn the_work_of_many_blocks() {
     let length = 40_000_u32;
@@ -1239,7 +1244,7 @@ fn the_work_of_many_blocks() {
     }
 }
 
-/// A block that is split counts as many streams as an element has bytes.
+/// A split block counts as many streams as an element has bytes.
 #[test]
 fn the_work_of_many_streams() {
     let count = 20_000_u32;
@@ -1255,7 +1260,8 @@ fn the_work_of_many_streams() {
     assert_eq!((frame.work_length(&[0], &[16_384]), frame.work_length(&[0], &[16_385])), (Ok(0), Ok(65_540)));
 }
 
-/// 65536 chunks are examined: past them it is the bytes of all, and a dictionary for each if there is any.
+/// 65536 chunks are examined. Beyond that, the cost is the bytes of all chunks, plus a dictionary for each if any has
+/// one.
 #[test]
 fn the_work_of_many_chunks() {
     const MANY: u32 = (1 << 16) + 1;
@@ -1281,10 +1287,10 @@ fn the_work_of_many_chunks() {
     }
 }
 
-/// Chunks of different lengths, of which only those that the region touches take memory, and are read: not those
-/// before it, nor one of nothing where it ends, nor those behind it.
+/// Chunks of different lengths. Only chunks that the region touches are read and need memory, not those before or
+/// behind it, nor an empty chunk at its end.
 #[test]
-fn chunks_beside_the_region() {
+fn ignores_chunks_outside_the_region() {
     let in_blocks = Chunk { length: 8, block_size: 8, flags: NOT_SPLIT, ..Chunk::default() };
     let nothing = Chunk { length: 0, block_size: 1, flags: NOT_SPLIT, ..Chunk::default() };
     let mut chunks = [of_streams(in_blocks, &[b"abcdefgh"]), copied(b"ijk"), nothing.bytes()];
@@ -1297,7 +1303,7 @@ fn chunks_beside_the_region() {
     let whole = file.as_b2nd().unwrap();
     assert_eq!((whole.scratch_length(&[0], &[11]), whole.scratch_length(&[8], &[11])), (Ok(8), Ok(0)));
     assert_eq!(whole.read_region(&[8], &[11], &mut [0; 3], &mut []).unwrap(), b"ijk");
-    // Inside it one of nothing is passed over.
+    // An empty chunk inside the region is skipped.
     let [first, second, third] = [0, 8, 16].map(|at| &offsets[at..at + 8]);
     let moved = copied(&[first, third, second].concat());
     let bytes = Frame { table: &moved, chunks: &chunks.concat(), length: 11, ..Frame::default() }.bytes();
@@ -1311,9 +1317,9 @@ fn chunks_beside_the_region() {
     assert_eq!(region(&damaged, &[3], &[9]).unwrap_err().kind(), ErrorKind::ZeroLength);
 }
 
-/// Chunks of different lengths whose table repeats a value that is shorter or longer than an offset.
+/// Chunks of different lengths whose table repeats one value, shorter or longer than an offset.
 #[test]
-fn tables_of_values_of_all_lengths() {
+fn tables_of_repeated_values_of_any_length() {
     let expected = b"ab".repeat(60);
     let chunk = copied(b"ab");
     let zeros = Chunk { length: 480, block_size: 480, flags: NOT_SPLIT, flags1: 1 << 4, ..Chunk::default() };
@@ -1329,7 +1335,7 @@ fn tables_of_values_of_all_lengths() {
     let zeros = Chunk { length: 24, block_size: 24, ..zeros };
     let bytes = Frame { chunks: &chunk, table: &zeros.bytes(), length: 6, ..Frame::default() }.bytes();
     assert_eq!(whole(&File::open(&bytes).unwrap().as_b2nd().unwrap()).unwrap(), b"ababab");
-    // Two offsets in turn.
+    // Two alternating offsets.
     let chunks = [copied(b"ab"), copied(b"cde")];
     let turn = [0, chunks[0].len() as u64].map(u64::to_le_bytes).concat();
     let bytes =
@@ -1342,8 +1348,8 @@ fn tables_of_values_of_all_lengths() {
     }
 }
 
-/// Tables as programs write them, shuffled, in one stream or in eight, are searched without memory. So are those of
-/// which some bytes are no whole element of the shuffle.
+/// Tables as programs write them, shuffled, in one stream or in eight, are searched without memory. So are tables
+/// whose last bytes do not fill an element of the shuffle.
 #[test]
 fn tables_are_searched_without_memory() {
     let contents = [7, 8].map(|byte| vec![byte; 300]);
@@ -1383,9 +1389,9 @@ fn tables_are_searched_without_memory() {
     }
 }
 
-/// Elements of the array that are less than what is shuffled: they cannot be read one by one.
+/// Elements of the array that are smaller than the shuffled elements cannot be read one by one.
 #[test]
-fn shuffles_of_three_bytes() {
+fn shuffles_wider_than_an_element() {
     let content: Vec<u8> = (0..12).collect();
     let shuffled: Vec<u8> = (0..12).map(|i| content[i % 4 * 3 + i / 4]).collect();
     let filters = [0, 0, 0, 0, 0, 1];
@@ -1402,16 +1408,16 @@ fn shuffles_of_three_bytes() {
     }
 }
 
-/// Four million streams and instructions of the table are followed, then memory is asked for.
+/// Up to four million streams and instructions of the table are followed. Beyond that, memory is required.
 #[test]
-fn tables_that_take_long_to_search() {
-    // 255 streams: for each byte of the table all that are before its own are read, too, in all 8 * 255 * 256 / 2
-    // for every 255 chunks.
+fn slow_tables_need_memory() {
+    // 255 streams: to find a byte of the table, all bytes before it in its stream are read, too. For every 255 chunks
+    // that is 8 * 255 * 256 / 2 bytes.
     let in_streams = |count: u32| {
         let payload = &[&36_u32.to_le_bytes()[..], &[0; 4 * 255]].concat();
         Chunk { length: 8 * count, block_size: 8 * count, typesize: 255, payload, ..Chunk::default() }.bytes()
     };
-    // An instruction for each byte of the table: all are read for each byte.
+    // One instruction for each byte of the table: all instructions are read for each byte.
     let in_instructions = |count: u32| {
         let chunk = Chunk { length: 8 * count, block_size: 8 * count, flags: NOT_SPLIT, ..Chunk::default() };
         of_streams(chunk, &[&[0; 16].repeat(count as usize)])
@@ -1432,21 +1438,21 @@ fn tables_that_take_long_to_search() {
         let read = frame.read_region(&[0], &[length], &mut room, &mut []).map(|read| read.to_vec());
         let expected = if is_found { Ok(vec![b'a'; count as usize]) } else { Err(ErrorKind::OutOfScratch) };
         assert_eq!(read.map_err(|error| error.kind()), expected, "{count}");
-        // The table, and three times a chunk, which is not looked at.
+        // The table, and three times the length of a chunk, which is not examined.
         let memory = 8 * length + if is_found { 0 } else { 3 };
         assert_eq!(frame.scratch_length(&[0], &[length]), Ok(memory), "{count}");
     }
 }
 
-/// Of chunks of different lengths those before the region count, too, if each has to be searched for in a table that is
-/// compressed.
+/// Chunks of different lengths: the chunks before the region count, too, if each has to be searched for in a
+/// compressed table.
 #[test]
-fn chunks_before_the_region_that_take_long_to_find() {
+fn counts_chunks_before_the_region_in_slow_tables() {
     for (count, of_chunks) in [(65_536_u32, 0), (65_537, 3 * 65_537)] {
         let payload = &[36_u32, 0].map(u32::to_le_bytes).concat(); // a run of zeros
         let table = Chunk { length: 8 * count, block_size: 8 * count, flags: NOT_SPLIT, payload, ..Chunk::default() };
         let mut chunks = copied(b"a");
-        chunks.resize(16 * count as usize, 0); // as many as that may be in as many bytes
+        chunks.resize(16 * count as usize, 0); // room for `count` chunks
         let length = u64::from(count);
         for (table, expected) in [(table.bytes(), 8 * length + of_chunks), (copied(&vec![0; 8 * count as usize]), 0)]
         {
@@ -1458,9 +1464,9 @@ fn chunks_before_the_region_that_take_long_to_find() {
     }
 }
 
-/// What a chunk needs may take the memory of the table.
+/// A chunk may use the memory of the table.
 #[test]
-fn chunks_take_the_memory_of_the_table() {
+fn chunks_reuse_the_memory_of_the_table() {
     const LZ4: u8 = 1 << 5;
     let contents = [b'a', b'b', b'c', b'd'].map(|byte| [byte; 32]);
     let chunk = Chunk { length: 32, block_size: 32, flags: LZ4 | NOT_SPLIT, ..Chunk::default() };
@@ -1480,7 +1486,7 @@ fn chunks_take_the_memory_of_the_table() {
     }
 }
 
-/// A table that cannot be searched without memory keeps its own, where there is as much as a chunk needs besides.
+/// A table that cannot be searched without memory stays decoded if there is enough memory for it and a chunk.
 #[test]
 fn the_table_keeps_its_memory() {
     const LZ4: u8 = 1 << 5;
@@ -1493,7 +1499,7 @@ fn the_table_keeps_its_memory() {
         Frame { chunks: &chunks.concat(), table: &table, length: 32, chunk_length: 16, ..Frame::default() }.bytes();
     let file = File::open(&bytes).unwrap();
     let frame = file.as_b2nd().unwrap();
-    // Nothing is known of the chunks without that memory: they might take three times their bytes.
+    // Without the table's memory nothing is known about the chunks: each may need three times its bytes.
     assert_eq!((frame.table_scratch_length(), frame.scratch_length(&[0], &[32])), (Ok(16), Ok(16 + 3 * 16)));
     let read = |length: usize| {
         let mut room = [0; 32];
@@ -1504,7 +1510,7 @@ fn the_table_keeps_its_memory() {
     assert_eq!(read(16 + 15), Err((ErrorKind::OutOfScratch, Item::ChunkOffset)));
 }
 
-/// Chunks that a table repeats are looked at once: of two with 40 000 blocks of different lengths each, one is.
+/// Chunks that a table repeats are examined once: here one of two chunks with 40 000 blocks of different lengths.
 #[test]
 fn memory_of_chunks_that_a_table_repeats() {
     let blocks: Vec<&[u8]> = vec![b"x"; 40_000];
@@ -1514,9 +1520,9 @@ fn memory_of_chunks_that_a_table_repeats() {
     assert_eq!(file.as_b2nd().unwrap().scratch_length(&[0], &[80_000]), Ok(1));
 }
 
-/// A chunk of one value has that value, even if there is nothing to repeat it for.
+/// A chunk of one repeated value must contain the value, even if the chunk is empty.
 #[test]
-fn a_value_has_bytes() {
+fn rejects_empty_repeated_values() {
     for (value, expected) in [(&b"x"[..], Ok(0)), (b"", Err((ErrorKind::SpecialChunk, Item::Chunk, Some(109))))] {
         let nothing = repeated(value, 0);
         let chunks = [nothing, copied(b"ab")];
@@ -1530,7 +1536,7 @@ fn a_value_has_bytes() {
     }
 }
 
-/// Chunks of version 3 have five filters: what is in the place of the sixth is none.
+/// Chunks of version 3 have five filters. The byte of the sixth filter is ignored.
 #[test]
 fn filters_of_version_3() {
     let filters = [0, 0, 0, 0, 0, 99];
@@ -1545,9 +1551,9 @@ fn filters_of_version_3() {
     }
 }
 
-/// Arrays have blocks of one length.
+/// All blocks of an array have one length.
 #[test]
-fn no_array_has_blocks_of_different_lengths() {
+fn rejects_arrays_with_variable_blocks() {
     let chunk = of_variable_blocks(&[&[7; 12], &[8; 20]]);
     let array = Some((&[32][..], &[32][..], &[8][..]));
     let bytes =
@@ -1564,9 +1570,10 @@ fn no_array_has_blocks_of_different_lengths() {
     );
 }
 
-/// Elements of four bytes: all of a block in one run, and with a shuffle of another width than the streams have.
+/// Elements of four bytes: all of a block in one run, and shuffled with a width that differs from that of the
+/// streams.
 #[test]
-fn elements_of_other_widths_than_the_streams() {
+fn elements_wider_than_the_streams() {
     let read = |chunk: Chunk<'_>, start: u64, stop: u64| {
         let count = chunk.length / 4;
         let array = Some((&[u64::from(count)][..], &[count][..], &[count][..]));
@@ -1589,7 +1596,7 @@ fn elements_of_other_widths_than_the_streams() {
         Chunk { length: 4000, block_size: 4000, typesize: 4, flags: NOT_SPLIT, filters, payload, ..Chunk::default() };
     assert_eq!(read(run, 10, 12), [9; 8]);
     assert_eq!(read(run, 0, 1000), [9; 4000]);
-    // Four streams of eight bytes, one after the other two planes of 16.
+    // Four streams of eight bytes, which together form two planes of 16.
     let stored: Vec<u8> = (0..32).collect();
     let streams = stored.chunks(8).flat_map(|stream| [&8_u32.to_le_bytes(), stream].concat()).collect::<Vec<_>>();
     let payload = &[&36_u32.to_le_bytes()[..], &streams].concat();
@@ -1600,9 +1607,9 @@ fn elements_of_other_widths_than_the_streams() {
     assert_eq!(read(Chunk { filters_meta: [0, 0, 0, 0, 0, 2], ..split }, 0, 8), of_two);
 }
 
-/// Of the table only the header is asked for.
+/// Opening requests only the header of the table.
 #[test]
-fn what_opening_asks_for() {
+fn opening_requests_only_the_header_of_the_table() {
     let chunk = copied(b"a");
     let of_blosc_1 = [&[2, 1, NOT_SPLIT | 2, 1, 8, 0, 0, 0, 8, 0, 0, 0, 24, 0, 0, 0][..], &[0; 8]].concat();
     for (table, count, head) in [(copied(&[0; 8000]), 1000, 32), (of_blosc_1, 1, 24)] {
@@ -1620,9 +1627,9 @@ fn what_opening_asks_for() {
     }
 }
 
-/// A file that ends in its magic has been cut, if that is where the magic is.
+/// A file that is a prefix of the magic is reported as truncated, but only if the magic is where it must be.
 #[test]
-fn a_magic_that_is_cut_is_not_looked_for_elsewhere() {
+fn detects_truncated_magic_only_at_its_place() {
     let found = |bytes: &[u8]| File::open(bytes).map(drop).map_err(|error| (error.kind(), error.format()));
     assert_eq!(found(b"b2fr"), Err((ErrorKind::UnknownFormat, Format::Unknown)));
     assert_eq!(found(b"ZTEN"), Err((ErrorKind::Truncated, Format::Ztensor)));

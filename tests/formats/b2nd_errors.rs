@@ -1,4 +1,4 @@
-//! Blosc2 frames with one field wrong: the kind of each error, what it is about, and the byte that it points to.
+//! Blosc2 frames with one wrong field: the kind and item of each error, and the byte that it points to.
 #![cfg(feature = "b2nd")]
 
 use crate::support::frames::{Chunk, Frame, NOT_SPLIT, all_first, copied, of_streams, of_variable_blocks, repeated};
@@ -17,7 +17,7 @@ fn patched(bytes: &[u8], at: usize, patch: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// Where the parts of [`array`] are: the contents of its metalayers, the chunks, the table of their offsets, the
+/// The offsets of the parts of [`array`]: the contents of its metalayers, the chunks, the table of their offsets, the
 /// trailer and its end.
 const ARRAY: u64 = 128;
 const SECOND: u64 = 162;
@@ -49,7 +49,7 @@ fn array() -> Vec<u8> {
 }
 
 #[test]
-fn of_frames() {
+fn errors_of_frames() {
     let good = array();
     let read = |bytes: &[u8]| -> Result<Vec<u8>, Error> {
         let file = File::open(bytes)?;
@@ -58,7 +58,7 @@ fn of_frames() {
         Ok(dst)
     };
     assert_eq!(read(&good), Ok((0..64).collect()));
-    // What is wrong: bytes at an offset.
+    // The offset of the patch, the patched bytes, and the expected kind, item and offset of the error.
     let cases: &[(u64, &[u8], ErrorKind, Item, u64)] = &[
         (15, &[0xce], WrongMarker, Item::Header, 15),
         (24, &[0xa5], WrongMarker, Item::Header, 24),
@@ -86,14 +86,14 @@ fn of_frames() {
         (48, &[0; 4], ZeroLength, Item::Header, 48),
         (48, &[0, 0, 0, 0, 0xd2, 0x80], NegativeLength, Item::Header, 53),
         (70, &[7], TooMany, Item::Filter, 70),
-        // The lengths of the header and of the frame, which has a trailer of 35 bytes at least.
+        // The lengths of the header and of the frame. The trailer has at least 35 bytes.
         (11, &86_u32.to_be_bytes(), FrameLengths, Item::Header, 11),
         (11, &(LENGTH as u32 - 34).to_be_bytes(), FrameLengths, Item::Header, 11),
         (11, &(LENGTH as u32 - 35).to_be_bytes(), FrameLengths, Item::Trailer, TAIL + 1),
         (16, &(LENGTH + 1).to_be_bytes(), Truncated, Item::File, 16),
         (16, &121_u64.to_be_bytes(), FrameLengths, Item::Header, 16),
         (16, &122_u64.to_be_bytes(), FrameLengths, Item::Header, 11),
-        // Bytes of the chunks: up to the trailer, without a table then.
+        // The length of the chunks: up to the trailer, which leaves no room for a table.
         (39, &(TRAILER - CHUNKS + 1).to_be_bytes(), FrameLengths, Item::Chunk, 39),
         (39, &(TRAILER - CHUNKS).to_be_bytes(), OutOfPlace, Item::Chunk, TRAILER),
         // The end of the trailer, and its start.
@@ -104,7 +104,7 @@ fn of_frames() {
         (TAIL + 6, &[1], WrongMarker, Item::Trailer, TAIL + 6),
         (TRAILER, &[0x93], WrongMarker, Item::Trailer, TRAILER),
         (TRAILER + 1, &[0x80], WrongMarker, Item::Version, TRAILER + 1),
-        // The index of the metalayers: how many, then the name of each and the offset of its content.
+        // The index of the metalayers: their count, then the name of each and the offset of its content.
         (87, &[0x92], WrongMarker, Item::Metalayer, 87),
         (88, &[0xcc], WrongMarker, Item::Metalayer, 87),
         (91, &[0xdf], WrongMarker, Item::Metalayer, 87),
@@ -119,12 +119,12 @@ fn of_frames() {
         (108, &122_u32.to_be_bytes(), OutOfPlace, Item::Metalayer, 108),
         (108, &(CHUNKS as u32 - 4).to_be_bytes(), OutOfPlace, Item::Metalayer, 108),
         (108, &(CHUNKS as u32 - 5).to_be_bytes(), WrongMarker, Item::Metalayer, CHUNKS - 5),
-        // Their contents.
+        // The contents of the metalayers.
         (120, &[0xdd], WrongMarker, Item::Metalayer, 120),
         (121, &[0, 2], CountsDiffer, Item::Metalayer, 121),
         (SECOND, &[0xc5], WrongMarker, Item::Metalayer, SECOND),
         (SECOND + 1, &14_u32.to_be_bytes(), OutOfPlace, Item::Metalayer, SECOND + 1),
-        // Those of the trailer.
+        // The metalayers of the trailer.
         (TRAILER + 2, &[0x92], WrongMarker, Item::Metalayer, TRAILER + 2),
         (TRAILER + 12, &18_u32.to_be_bytes(), OutOfPlace, Item::Metalayer, TRAILER + 12),
         (TRAILER + 20, &37_u32.to_be_bytes(), OutOfPlace, Item::Metalayer, TRAILER + 20),
@@ -148,7 +148,7 @@ fn of_frames() {
         (ARRAY + 31, &[0xff], InvalidUtf8, Item::DType, ARRAY + 31),
         (ARRAY - 4, &30_u32.to_be_bytes(), Truncated, Item::Metalayer, ARRAY + 30),
         (ARRAY - 4, &2_u32.to_be_bytes(), Truncated, Item::Metalayer, ARRAY + 2),
-        // What the shapes are held against: each other, 64 bits, and the lengths in the header.
+        // The shapes are compared with each other, with 64 bits, and with the lengths in the header.
         (ARRAY + 21, &33_u32.to_be_bytes(), BlockShape, Item::BlockShape, ARRAY + 4),
         (ARRAY + 21, &0_u32.to_be_bytes(), BlockShape, Item::BlockShape, ARRAY + 4),
         (ARRAY + 5, &i64::MAX.to_be_bytes(), ShapeOverflow, Item::Shape, ARRAY + 4),
@@ -156,18 +156,18 @@ fn of_frames() {
         (58, &0_u32.to_be_bytes(), ChunkGrid, Item::Shape, 58),
         (58, &64_u32.to_be_bytes(), ChunkGrid, Item::Shape, 48), // elements of 2 bytes, not of 1
         (58, &(32 * 255_u32).to_be_bytes(), ChunkGrid, Item::Shape, 48),
-        (58, &(32 * 256_u32).to_be_bytes(), ChunkGrid, Item::Shape, 30), // of so many some writers say 1
+        (58, &(32 * 256_u32).to_be_bytes(), ChunkGrid, Item::Shape, 30), // some writers say 1 for so many bytes
         (30, &65_u64.to_be_bytes(), ChunkGrid, Item::Shape, 30),
-        // How many offsets the table has, and where it ends.
+        // The number of offsets in the table, and where it ends.
         (TABLE + 4, &17_u32.to_le_bytes(), CountsDiffer, Item::ChunkOffset, TABLE + 4),
         (TABLE + 4, &24_u32.to_le_bytes(), CountsDiffer, Item::ChunkOffset, TABLE + 4),
         (TABLE + 12, &49_u32.to_le_bytes(), OutOfPlace, Item::Chunk, TABLE + 12),
-        // An offset past the chunks, and one of which no chunk is left; a kind of chunk that there is not.
+        // An offset past the chunks, an offset with no room for a chunk, and an unknown kind of special chunk.
         (TABLE + 40, &128_u64.to_le_bytes(), OutOfPlace, Item::ChunkOffset, TABLE),
         (TABLE + 40, &113_u64.to_le_bytes(), OutOfPlace, Item::Chunk, CHUNKS + 113),
         (TABLE + 47, &[0x80], SpecialChunk, Item::ChunkOffset, TABLE),
         (TABLE + 47, &[0x83], SpecialChunk, Item::ChunkOffset, TABLE),
-        (TABLE + 47, &[0x82], SpecialChunk, Item::ChunkOffset, TABLE), // NaN of a byte
+        (TABLE + 47, &[0x82], SpecialChunk, Item::ChunkOffset, TABLE), // NaN of one byte
     ];
     for &(at, patch, kind, item, offset) in cases {
         let result = read(&patched(&good, at as usize, patch));
@@ -180,7 +180,7 @@ fn of_frames() {
         let message = File::open(&bytes).unwrap_err().explain(&bytes[..]).to_string();
         assert!(message.contains(part), "{message}");
     }
-    // The largest chunk shape has as many elements as 31 bits can count.
+    // The largest chunk shape has as many elements as fit in 31 bits.
     let of_chunk = |chunk: &[u32]| {
         let rank = chunk.len();
         let (shape, blocks) = (vec![1; rank], vec![1; rank]);
@@ -201,7 +201,7 @@ fn of_frames() {
     let array = Some((&[8, 8][..], &[4, 4][..], &[4, 5][..]));
     let bytes = Frame { array, length: 64, chunk_length: 16, ..Frame::default() }.bytes();
     assert_eq!(File::open(&bytes).map(drop).map_err(found), Err((BlockShape, Item::BlockShape, Some(112 + 4 + 9))));
-    // What may differ.
+    // Fields that may differ.
     let accepted: &[(u64, &[u8])] = &[
         (25, &[0x11]),
         (25, &[0x13]),
@@ -215,7 +215,7 @@ fn of_frames() {
         let result = read(&patched(&good, at as usize, patch));
         assert_eq!(result, Ok((0..64).collect()), "{patch:x?} at {at}");
     }
-    // A file that ends after the fixed part of the header, or before.
+    // A file that ends right after the fixed part of the header, or before.
     let header = |length: usize| {
         File::open(&patched(&good, 16, &(length as u64).to_be_bytes())[..length]).map(drop).map_err(found)
     };
@@ -229,22 +229,22 @@ fn of_frames() {
             .contains("; the file is truncated: it has 438 bytes and should have at least 439 bytes, 1 is missing"),
         "{message}"
     );
-    // What the message needs is the field, and no byte after it.
+    // The message needs only the bytes of the field.
     let message = error.explain(&good[..24]).to_string();
     assert!(message.contains("it has 24 bytes and should have at least 439 bytes, 415 are missing"), "{message}");
 
-    // In a frame without chunks.
+    // A frame without chunks.
     let none = |length: i32| {
         let bytes = patched(&Frame::default().bytes(), 58, &length.to_be_bytes());
         File::open(&bytes).map(drop).map_err(found)
     };
     assert_eq!((none(0), none(-1)), (Ok(()), Ok(())));
     assert_eq!(none(-2), Err((NegativeLength, Item::Header, Some(58))));
-    // Nor has it a table, though there may be bytes that nothing uses.
+    // It also has no table, though there may be unused bytes.
     let bytes = Frame { chunks: b"abc", ..Frame::default() }.bytes();
     assert_eq!(File::open(&bytes).unwrap().as_b2nd().unwrap().table_extent(), tenslice::Extent::new(97, 0));
 
-    // Where elements have more than 255 bytes the header may say 1, but no other number.
+    // For elements of more than 255 bytes the header may say 1, but no other wrong number.
     let wide = include_bytes!("../fixtures/b2nd/hostile/bytedelta_300.b2nd");
     for (typesize, expected) in [(1_u32, None), (300, None), (2, Some(48)), (299, Some(48))] {
         let result = File::open(&patched(wide, 48, &typesize.to_be_bytes())).map(drop).map_err(found);
@@ -252,7 +252,7 @@ fn of_frames() {
     }
 }
 
-/// Reads the only chunk of a frame, of that decoded length; offsets count from its start.
+/// Reads the only chunk of a frame, whose decoded length is `length`. Offsets count from the start of the chunk.
 fn read_chunk(chunk: &[u8], length: u32) -> Result<Vec<u8>, Found> {
     const AT: u64 = 97;
     let frame = Frame {
@@ -272,7 +272,7 @@ fn read_chunk(chunk: &[u8], length: u32) -> Result<Vec<u8>, Found> {
     Ok(dst)
 }
 
-/// Chunks of 32 bytes, with these bytes at an offset.
+/// Checks that chunks of 32 bytes are rejected with these bytes at an offset.
 fn refused(chunk: &[u8], cases: &[(usize, &[u8], ErrorKind, Item, u64)]) {
     for &(at, patch, kind, item, offset) in cases {
         let result = read_chunk(&patched(chunk, at, patch), 32);
@@ -281,7 +281,7 @@ fn refused(chunk: &[u8], cases: &[(usize, &[u8], ErrorKind, Item, u64)]) {
 }
 
 #[test]
-fn of_chunks() {
+fn errors_of_chunks() {
     let content: Vec<u8> = (100..132).collect();
     let good = copied(&content);
     assert_eq!(read_chunk(&good, 32), Ok(content.clone()));
@@ -297,7 +297,7 @@ fn of_chunks() {
             (12, &31_u32.to_le_bytes(), ChunkSize, Item::Chunk, 12), // less than the header
             (12, &63_u32.to_le_bytes(), ChunkSize, Item::Chunk, 12), // less than the content
             (12, &65_u32.to_le_bytes(), OutOfPlace, Item::Chunk, 12),
-            (30, &[1], UnsupportedChunk, Item::Flags, 30), // blocks of different lengths, and copied
+            (30, &[1], UnsupportedChunk, Item::Flags, 30), // blocks of different lengths in a copied chunk
             (30, &[2], UnsupportedChunk, Item::Flags, 30),
             (31, &[0x08], UnsupportedChunk, Item::Flags, 31),
             (31, &[0x80], UnsupportedChunk, Item::Flags, 31),
@@ -305,10 +305,10 @@ fn of_chunks() {
         ],
     );
     assert_eq!(read_chunk(&patched(&good, 8, &536_866_816_u32.to_le_bytes()), 32), Ok(content));
-    // With the shorter header, which is half as long.
+    // With the shorter header, which has half the length.
     let short = [&[2, 1, NOT_SPLIT | 2, 1, 8, 0, 0, 0, 8, 0, 0, 0, 24, 0, 0, 0][..], b"abcdefgh"].concat();
     assert_eq!(read_chunk(&short, 8), Ok(b"abcdefgh".to_vec()));
-    // Its filters are flags, of which that of bytes says nothing where an element has only one.
+    // Its filters are flags. The flag of the byte shuffle has no effect on elements of one byte.
     for (flags, typesize, expected) in
         [(1, 1, [0, 0]), (1, 2, [0, 1]), (4, 1, [0, 2]), (8, 1, [3, 0]), (9, 2, [3, 1])]
     {
@@ -333,7 +333,7 @@ fn of_chunks() {
     };
     let at = |kind, item, offset| Err((kind, item, Some(offset)));
     assert_eq!(special(1, 1, 32, &[]), Ok(vec![0; 32]));
-    assert_eq!(special(1, 1, 33, &[]), at(ChunkSize, Item::Chunk, 4)); // not as long as the frame says
+    assert_eq!(special(1, 1, 33, &[]), at(ChunkSize, Item::Chunk, 4)); // not the length that the frame states
     assert_eq!(special(2, 4, 32, &[]), Ok(f32::NAN.to_le_bytes().repeat(8)));
     assert_eq!(special(2, 8, 32, &[]), Ok(f64::NAN.to_le_bytes().repeat(4)));
     assert_eq!(special(2, 2, 32, &[]), at(SpecialChunk, Item::Chunk, 3));
@@ -346,7 +346,7 @@ fn of_chunks() {
 }
 
 #[test]
-fn of_blocks() {
+fn errors_of_blocks() {
     const LZ4: u8 = 1 << 5;
     let (first, second): (Vec<u8>, Vec<u8>) = ((0..16).collect(), (16..32).collect());
     // Two blocks: their offsets at 32, their streams at 40 and 60.
@@ -382,7 +382,7 @@ fn of_blocks() {
     let frame = |chunk: &[u8]| {
         Frame { chunks: chunk, table: &all_first(1), length: 32, chunk_length: 32, ..Frame::default() }.bytes()
     };
-    // Without a filter that is known: its name, or its number.
+    // The filter is unknown: the message has its name, or its number.
     for (filter, part) in [(32, ": \"ndcell\" ["), (50, ": 50 [")] {
         let bytes = frame(&patched(&good, 21, &[filter]));
         let file = File::open(&bytes).unwrap();
@@ -392,7 +392,8 @@ fn of_blocks() {
         let message = error.explain(&bytes[..]).to_string();
         assert!(message.contains(part), "{message}");
     }
-    // Without a decoder: the number in the flags or that of the user's codec, whose byte is the last that is read.
+    // There is no decoder: the message has the number in the flags, or that of the user's codec, whose byte is the
+    // last one read.
     for (codec, user, part) in [(2, 0, ": 2 ["), (7, 0, ": 7 ["), (6, 200, ": 200 ("), (6, 34, ": \"zfp_prec\" (")] {
         let stored = coded(&[0x10, b'x']);
         let chunk = patched(&patched(&patched(&good, 60, &stored), 2, &[codec << 5 | 0x15]), 22, &[user]);
@@ -410,7 +411,7 @@ fn of_blocks() {
     }
     assert_eq!(read_chunk(&patched(&good, 60, &run(-255, 1)), 32).unwrap()[16..], [255; 16]);
     assert_eq!(read_chunk(&patched(&good, 60, &run(0, 0)), 32).unwrap()[16..], [0; 16]);
-    // A run without the byte after it.
+    // A run whose byte is missing.
     let end = patched(&patched(&good, 36, &[76]), 76, &(-5_i32).to_le_bytes());
     assert_eq!(read_chunk(&end, 32), Err((OutOfPlace, Item::Stream, Some(80))));
     // Blocks of 16 bytes in three streams.
@@ -427,12 +428,12 @@ fn of_blocks() {
     let bytes = frame(&patched(&of_streams(chunk, &[&first, &second]), 40, &[33]));
     let looked_up = File::open(&bytes).unwrap().as_b2nd().unwrap().chunk(0, &mut []).map(drop).map_err(found);
     assert_eq!(looked_up, Err((OutOfPlace, Item::Dictionary, Some(97 + 40))));
-    // Blocks begin past it.
+    // Blocks begin after the dictionary.
     assert_eq!(with_length(8), Err((OutOfPlace, Item::Block, Some(32))));
-    // Of a codec that knows none there is none.
+    // A codec without dictionaries ignores the flag.
     let of_blosclz = Chunk { flags: NOT_SPLIT, ..chunk };
     assert_eq!(read_chunk(&of_streams(of_blosclz, &[&first, &second]), 32), Ok((0..32).collect()));
-    // The largest.
+    // The largest dictionary.
     let content = [7; 40_000];
     let with_dictionary = |length: u32| {
         let [place, count, stored] = [32 + 4 + 4 + length, length, 40_000].map(u32::to_le_bytes);
@@ -444,9 +445,9 @@ fn of_blocks() {
 }
 
 #[test]
-fn of_blocks_of_different_lengths() {
+fn errors_of_variable_blocks() {
     let (first, second): (Vec<u8>, Vec<u8>) = ((0..12).collect(), (12..32).collect());
-    // Their offsets at 32, the blocks at 40 and 56.
+    // Offsets at 32, blocks at 40 and 56.
     let good = of_variable_blocks(&[&first, &second]);
     assert_eq!((good.len(), read_chunk(&good, 32)), (80, Ok((0..32).collect())));
     refused(
@@ -455,14 +456,14 @@ fn of_blocks_of_different_lengths() {
             (2, &[7 << 5 | 0x15], UnsupportedCodec, Item::Codec, 2),
             (8, &[33], CountTooLarge, Item::Block, 8), // more blocks than bytes
             (8, &[13], CountTooLarge, Item::Block, 8), // more offsets than fit
-            (8, &[12], OutOfPlace, Item::Block, 32),   // no more, but the blocks would be behind them
-            (21, &[3], UnsupportedFilter, Item::Filter, 21), // differences to the first block
+            (8, &[12], OutOfPlace, Item::Block, 32),   // the offsets fit, but the first block would overlap them
+            (21, &[3], UnsupportedFilter, Item::Filter, 21), // differences from the first block
             (31, &[0x10], UnsupportedChunk, Item::Flags, 30),
             (36, &[39], OutOfPlace, Item::Block, 36),
             (36, &[77], OutOfPlace, Item::Block, 77), // no room for its length
-            (36, &[43], OutOfPlace, Item::Block, 40), // nor for that of the first
+            (36, &[43], OutOfPlace, Item::Block, 40), // no room for the length of the first
             (59, &[0x80], NegativeLength, Item::Block, 56),
-            (56, &[21], DecodedLength, Item::Block, 0), // they do not add up
+            (56, &[21], DecodedLength, Item::Block, 0), // the lengths do not add up
             (56, &[19], DecodedLength, Item::Block, 0),
         ],
     );
@@ -472,10 +473,10 @@ fn of_blocks_of_different_lengths() {
     assert_eq!(read_chunk(&patched(&many, 4, &[32]), 32), Err((CountTooLarge, Item::Block, Some(8))));
 }
 
-/// Filters of a whole chunk: the other blocks are differences to the first, and only some filters have a width of their
-/// own.
+/// Filters of a whole chunk: the other blocks are differences from the first, and only some filters have a width of
+/// their own.
 #[test]
-fn filters_of_chunks() {
+fn errors_of_filters() {
     let (first, second): (Vec<u8>, Vec<u8>) = ((1..17).collect(), (101..117).collect());
     let of = |filter| {
         let filters = [0, 0, 0, 0, 0, filter];
@@ -500,9 +501,9 @@ fn filters_of_chunks() {
     assert_eq!(read_chunk(&patched(&of(1), 29, &[2]), 32), Ok(in_pairs));
 }
 
-/// A table in several blocks that are differences to the first of them.
+/// A table in several blocks that are differences from the first one.
 #[test]
-fn of_tables() {
+fn errors_of_tables() {
     let contents = [&b"abcd"[..], b"efgh", b"ijkl", b"mnop"];
     let chunks = contents.map(copied).concat();
     let offsets = [0, 36, 72, 108].map(u64::to_le_bytes);
@@ -528,7 +529,7 @@ fn of_tables() {
         let table = of_streams(chunk, &[&shuffled[0], &shuffled[1]]);
         assert_eq!(read(&table, 3, &mut vec![0; memory]), Ok(b"mnop".to_vec()), "{memory}");
     }
-    // The first offset is 0: so are the differences of the first block what it has.
+    // The first offset is 0, so the first block is unchanged by taking differences.
     let at = 97 + chunks.len() as u64;
     assert_eq!(read(&table(3), 1, &mut [0; 16]), Ok(b"efgh".to_vec()));
     assert_eq!(read(&table(3), 2, &mut [0; 16]), Err((UnsupportedFilter, Item::Filter, Some(at + 21))));
@@ -555,9 +556,9 @@ fn of_tables() {
     }
 }
 
-/// Of chunks that the caller reads one by one.
+/// Chunks that the caller reads one by one.
 #[test]
-fn of_calls() {
+fn errors_of_calls() {
     let content = [7; 32];
     let shuffled = Chunk {
         length: 32,
@@ -588,8 +589,8 @@ fn of_calls() {
     let all = |dst: &mut [u8]| frame.read_region(&[0], &[32], dst, &mut [0; 99]).map(drop).map_err(found);
     assert_eq!(all(&mut [0; 31]), Err((TooSmall, Item::Tensor, Some(97))));
 
-    // Chunks of different lengths that are more or less than the frame, and one for which the table alone says what is
-    // in it, so that nothing says how long it is.
+    // Chunks of different lengths that add up to more or less than the frame, and a chunk that only the table
+    // describes, so that its length is unknown.
     let of_part = |table: &[u8], length, stop| {
         let chunks = copied(&content);
         let bytes = Frame { chunks: &chunks, table, length, ..Frame::default() }.bytes();

@@ -1,4 +1,4 @@
-//! Blosc2 frames whose values are elsewhere, still to be computed, or were never written.
+//! Blosc2 frames whose values are in another file, not computed yet, or never written.
 #![cfg(all(feature = "b2nd", feature = "dequantize"))]
 
 use crate::support::frames::{Frame, repeated};
@@ -9,7 +9,7 @@ fn file(name: &str) -> Vec<u8> {
     fixture(&format!("b2nd/no_values/{name}"))
 }
 
-/// Reads the rows from `start` to `stop` of an array of four columns, into memory full of garbage.
+/// Reads the rows from `start` to `stop` of an array of four columns, into memory filled with garbage.
 fn rows(frame: &b2nd::Frame<'_>, start: u64, stop: u64) -> Result<Vec<f32>, ErrorKind> {
     let (mut room, mut scratch) = ([0x55; 96], [0xaa; 4096]);
     let read = frame.read_region(&[start, 0], &[stop, 4], &mut room, &mut scratch);
@@ -20,7 +20,7 @@ fn rows(frame: &b2nd::Frame<'_>, start: u64, stop: u64) -> Result<Vec<f32>, Erro
 const UNFETCHED: &str = "it is a proxy of another array, and this chunk was not fetched";
 
 #[test]
-fn no_value_is_invented() {
+fn absent_values_are_errors() {
     for (name, layout, says) in [
         ("lazyexpr.b2nd", "b2nd.lazy", "it is a lazy expression, to be computed from other arrays"),
         ("lazyudf.b2nd", "b2nd.lazy", "it is a lazy expression"),
@@ -38,7 +38,7 @@ fn no_value_is_invented() {
         assert_eq!((tensor.layout(), tensor.layout_name()), (Layout::Other, layout), "{name}");
         assert_eq!(tensor.shape(), [6, 4][..], "{name}");
         assert!(frame.dtype_text().is_some_and(|dtype| dtype.ends_with("f4")), "{name}");
-        // A lazy array has no values at all, which is its own error; a proxy may have fetched some.
+        // A lazy array has no values at all, which has its own error kind. A proxy may have fetched some.
         let is_lazy = layout == "b2nd.lazy";
         let kind = |error: tenslice::Error| error.kind();
         assert_eq!(tensor.problem().map(kind), is_lazy.then_some(ErrorKind::NoValues), "{name}");
@@ -65,7 +65,7 @@ fn no_value_is_invented() {
 }
 
 #[test]
-fn what_a_proxy_has_fetched_is_read() {
+fn reads_fetched_values_of_a_proxy() {
     let numbers = |rows: std::ops::Range<u16>| (rows.start * 4..rows.end * 4).map(|n| f32::from(n + 1)).collect();
     let bytes = file("proxy_part.b2nd");
     let opened = File::open(&bytes).unwrap();
@@ -81,7 +81,7 @@ fn what_a_proxy_has_fetched_is_read() {
     let (tensor, frame) = (opened.find("").unwrap(), opened.as_b2nd().unwrap());
     assert_eq!(tensor.layout_name(), "b2nd.proxy");
     assert_eq!(rows(&frame, 0, 6), Ok(numbers(0..6)));
-    // They are big-endian, which the caller of these need not know: the layout does not say that they are in chunks.
+    // The values are big-endian. The caller of these functions need not know: the layout does not mention chunks.
     let (mut room, mut scratch) = ([0; 96], [0; 4096]);
     let read = tensor.read_into(&mut room, &mut scratch).unwrap();
     assert_eq!(Elements::<f32>::new(read, ByteOrder::NATIVE).collect::<Vec<_>>(), numbers(0..6));
@@ -91,7 +91,7 @@ fn what_a_proxy_has_fetched_is_read() {
     assert_eq!((&elements[..], &floats[..]), (&numbers(0..6)[..], &numbers(0..6)[..]));
     assert!(opened.verify().is_ok());
 
-    // Of bytes, without an array.
+    // A frame of bytes, without an array.
     let bytes = file("proxy_bytes.b2frame");
     let opened = File::open(&bytes).unwrap();
     let frame = opened.as_b2nd().unwrap();
@@ -104,9 +104,9 @@ fn what_a_proxy_has_fetched_is_read() {
     }
 }
 
-/// The metalayers are in memory once a file is open in parts; the chunks are not.
+/// Once a file is opened in parts, the metalayers are in memory and the chunks are not.
 #[test]
-fn in_parts_too() {
+fn absent_values_in_parts() {
     for name in ["lazyexpr.b2nd", "proxy_blocks.b2nd"] {
         let bytes = file(name);
         let whole = File::open(&bytes).unwrap();
@@ -121,7 +121,7 @@ fn in_parts_too() {
 }
 
 #[test]
-fn chunks_that_were_never_written_are_counted() {
+fn counts_chunks_never_written() {
     let bytes = file("uninit.b2nd");
     let opened = File::open(&bytes).unwrap();
     let (tensor, frame) = (opened.find("").unwrap(), opened.as_b2nd().unwrap());
@@ -145,9 +145,9 @@ fn chunks_that_were_never_written_are_counted() {
     }
 }
 
-/// A table that repeats itself takes its first period: 200 million chunks in a file of 300 bytes take no time.
+/// In a repeating table only the first period is examined: 200 million chunks in a file of 300 bytes take no time.
 #[test]
-fn many_chunks_are_counted_at_once() {
+fn counts_many_chunks_by_period() {
     let special = |kind| [0, 0, 0, 0, 0, 0, 0, kind];
     let (zeros, uninitialised) = (special(0x81), special(0x84));
     let turns = 1 << 26;

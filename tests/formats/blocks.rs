@@ -1,4 +1,4 @@
-//! The quantized blocks of ggml, against the numbers of ggml (`tests/fixtures/gguf-blocks`).
+//! The quantized blocks of ggml, compared with the numbers of ggml (`tests/fixtures/gguf-blocks`).
 #![cfg(all(feature = "gguf", feature = "dequantize"))]
 
 use std::path::Path;
@@ -41,7 +41,7 @@ fn cases() -> Vec<Case> {
     all
 }
 
-/// Numbers that look random.
+/// Pseudorandom numbers.
 struct Random(u64);
 
 impl Random {
@@ -59,7 +59,7 @@ fn bits(numbers: &[f32]) -> Vec<u32> {
     numbers.iter().map(|number| number.to_bits()).collect()
 }
 
-/// The bits of the numbers; those of a NaN are not defined.
+/// The bits of the numbers. NaN is `None`, since its bits are not defined.
 fn bits_or_nan(numbers: &[f32]) -> Vec<Option<u32>> {
     numbers.iter().map(|number| (!number.is_nan()).then(|| number.to_bits())).collect()
 }
@@ -88,7 +88,7 @@ fn ranges() {
 }
 
 #[test]
-fn too_few_blocks() {
+fn rejects_too_few_blocks() {
     const NOTHING: f32 = 1.25;
     for Case { block_type, bytes, numbers } in cases() {
         let count = numbers.len();
@@ -105,7 +105,7 @@ fn too_few_blocks() {
             refused(&bytes, first, 0);
             refused(&bytes, first, 300);
         }
-        // A part of a block has no numbers.
+        // A partial block has no numbers.
         refused(&bytes[..bytes.len() - 1], 0, count);
         let mut found = vec![0.0; count - block_type.elements() as usize];
         dequantize(block_type, &bytes[..bytes.len() - 1], 0, &mut found).unwrap();
@@ -114,9 +114,10 @@ fn too_few_blocks() {
     }
 }
 
-/// The functions of single types, and blocks as structs, give what the general call does, whatever the bytes are.
+/// The functions of single types and the blocks as structs return the same numbers as the general call, for random
+/// bytes.
 #[test]
-fn one_type_at_a_time() {
+fn functions_of_single_types() {
     fn check<const BYTES: usize, const ELEMENTS: usize>(
         tested: &mut Vec<BlockType>,
         block_type: BlockType,
@@ -133,7 +134,7 @@ fn one_type_at_a_time() {
             assert_eq!(bits_or_nan(&numbers), bits_or_nan(&expected), "{block_type} {block:?}");
             assert!(expected.iter().any(|number| number.to_bits() != 0));
         }
-        // Ranges of several blocks: of 3, all that there are, and some that there are not.
+        // Ranges over three blocks, inside of them and past their end.
         let blocks = random.bytes(3 * BYTES);
         for _ in 0..300 {
             let (first, count) = (random.below(3 * ELEMENTS + 2), random.below(3 * ELEMENTS + 2));
@@ -170,7 +171,7 @@ fn one_type_at_a_time() {
     assert_eq!(tested, BlockType::ALL[..12]);
 }
 
-/// Each row of each grid, as the file of grids has it: the first numbers of a block that begins with the row.
+/// Compares each row of each grid with the file of grids: the first numbers of a block that begins with the row.
 #[test]
 fn grids() {
     let file = String::from_utf8(fixture("iq-grids.txt")).unwrap();
@@ -182,7 +183,7 @@ fn grids() {
         let values: Vec<f32> = values.split(',').map(|value| value.parse().unwrap()).collect();
         let bytes: Vec<_> =
             (0..hex.len() / 2).map(|at| u8::from_str_radix(&hex[2 * at..][..2], 16).unwrap()).collect();
-        // Where the high bits of the first row are, the smallest scale, and what is added to each number.
+        // The position of the high bits of the first row, the smallest scale, and the shift added to each number.
         let (high_at, scale, shift) = match name {
             "iq2_xxs" => (None, 0.125, 0.0),
             "iq2_xs" => (Some(3), 0.125, 0.0),
@@ -213,11 +214,11 @@ fn grids() {
     assert_eq!(rows_tested, 256 + 512 + 1024 + 256 + 512 + 2048);
 }
 
-/// All scales of the types whose scale is a byte.
+/// All scales of the types whose scale is one byte.
 #[test]
 fn scales_of_8_bits() {
     for bits in 0..=255_u8 {
-        // Number 0 is 1 times the scale; the largest is beyond `f32`.
+        // Number 0 is 1 times the scale. The largest scale exceeds `f32`.
         let mut numbers = [0.0; 32];
         let mut block = [0x02; 17];
         block[0] = bits;
@@ -237,7 +238,7 @@ fn scales_of_8_bits() {
     }
 }
 
-/// Digits of TQ1_0 that no encoder writes, too.
+/// All digits of TQ1_0, including those that no encoder writes.
 #[test]
 fn ternary_digits() {
     for byte in 0..=255_u8 {

@@ -1,11 +1,11 @@
-//! BLZ1 files against their known contents: every field, and what is computed with the trains.
+//! BLZ1 files compared with their known contents: every field, and values computed with the trains.
 #![cfg(feature = "blz")]
 
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use serde_json::Value as Json;
 use crate::support::{cases_of, damaged, fixture, folders, open_in_parts, sha256};
+use serde_json::Value as Json;
 use tenslice::blz::{self, Scaled, Train};
 use tenslice::{DType, Error, ErrorKind, File, Format, Item, Layout, Opened, Order, Source, Warning};
 
@@ -47,7 +47,7 @@ fn unsigned(list: &Json) -> Vec<u64> {
     list.as_array().unwrap().iter().map(|n| n.as_u64().unwrap()).collect()
 }
 
-/// A number of a side-car, real or complex: decimal digits, one string per part.
+/// A number of a side-car, real or complex. Each part is a string of decimal digits.
 fn number(parts: &Json) -> [f64; 2] {
     let parts: Vec<f64> =
         parts.as_array().unwrap().iter().map(|part| part.as_str().unwrap().parse().unwrap()).collect();
@@ -107,7 +107,7 @@ fn every_field() {
         assert_eq!(sha256(&all), expected["data_sha256"].as_str().unwrap(), "{context}");
         let elements = shape.iter().map(|n| *n as f64).product::<f64>();
         assert_eq!(blz.compression_ratio(), elements / blz.parameters() as f64, "{context}");
-        // As many numbers as the side-car states, two of them for a vector's exponent, or fewer.
+        // Scratch memory has the numbers that the side-car states.
         let train = blz.train().unwrap();
         let scratch = &case.expected["scratch_elements"];
         assert_eq!(scratch["element"], train.element_scratch() * 8 / dtype.bits(), "{context}");
@@ -147,7 +147,7 @@ fn elements_norms_and_sums() {
     assert!(compared > 200, "{compared}");
 }
 
-/// Numbers in native byte order, real ones with an imaginary part of 0.
+/// Numbers in native byte order. Real numbers have an imaginary part of 0.
 fn numbers(bytes: &[u8], dtype: DType) -> Vec<[f64; 2]> {
     let all: Vec<f64> = bytes.chunks(8).map(|number| f64::from_ne_bytes(number.try_into().unwrap())).collect();
     match dtype {
@@ -165,7 +165,7 @@ fn slices_and_reconstructions() {
         let blz = blz(&file);
         let train = blz.train().unwrap();
         let mut scratch = Scratch::new(train.slice_scratch());
-        // The error of naive evaluation, where the side-car has it for elements alone.
+        // The error bound of naive evaluation. The side-car states it only for some elements.
         let tolerance = |value: [f64; 2]| {
             let samples = case.expected["samples"].as_array().into_iter().flatten();
             let worst = samples.map(|sample| sample["abs_tol"].as_f64().unwrap()).fold(0.0, f64::max);
@@ -197,7 +197,7 @@ fn slices_and_reconstructions() {
                 compared += 1;
             }
         }
-        // Every element computed by itself is the same, bit for bit.
+        // Every element computed on its own is the same, bit for bit.
         let shape: Vec<u64> = tensor.shape().iter().collect();
         let mut scratch = Scratch::new(train.element_scratch());
         for (place, found) in found.iter().enumerate().step_by(1 + found.len() / 1000) {
@@ -275,7 +275,7 @@ fn compare_pair(folder: &Path, pair: &Json) {
     let inner = a.inner(&b, scratch.get()).unwrap().value();
     let relative = pair["rel_tol"].as_f64().unwrap();
     let known = number(&pair["inner_conj_a"]);
-    // What it loses by cancellation is relative to the norms.
+    // The loss by cancellation is relative to the norms.
     let ([norm_a, _], [norm_b, _]) = (norm(&a).value(), norm(&b).value());
     assert!(is_near(inner, known, relative * norm_a * norm_b), "{inner:?}, not {known:?}");
     let text = |key: &str| pair[key].as_str().unwrap().parse::<f64>().unwrap();
@@ -283,7 +283,7 @@ fn compare_pair(folder: &Path, pair: &Json) {
     assert!((distance - text("distance")).abs() <= relative * distance, "{distance}");
     let fidelity = (inner[0] * inner[0] + inner[1] * inner[1]) / (norm_a * norm_a * norm_b * norm_b);
     assert!((fidelity - text("fidelity")).abs() <= 10.0 * relative * fidelity.max(1e-4), "{fidelity}");
-    // In the other order it is the conjugate.
+    // Swapping the arguments gives the conjugate.
     let swapped = b.inner(&a, scratch.get()).unwrap().value();
     assert!(is_near(swapped, [inner[0], -inner[1]], relative * norm_a * norm_b), "{swapped:?}");
 }
@@ -305,7 +305,7 @@ fn results_beyond_an_f64_are_scaled() {
 }
 
 #[test]
-fn every_tabled_damage() {
+fn every_mutation_in_the_tables() {
     let mut seen = BTreeSet::new();
     for case in damaged("blz") {
         let context = format!("{} ({}, {})", case.name, case.expect, case.codes);
@@ -323,7 +323,7 @@ fn every_tabled_damage() {
 }
 
 #[test]
-fn what_cannot_be_computed_is_refused() {
+fn rejects_impossible_computations() {
     let kind = |error: Error| error.kind();
     let (f64s, c128s) = (fixture("blz/good/pair_a_f64.blz"), fixture("blz/good/pair_a_c64.blz"));
     let (f64s, c128s) = (File::open(&f64s).unwrap(), File::open(&c128s).unwrap());
@@ -362,7 +362,7 @@ fn what_cannot_be_computed_is_refused() {
     let other = blz(&other).train().unwrap();
     assert_eq!(train.inner(&other, scratch.get()).map_err(kind), Err(ErrorKind::InvalidArgument));
 
-    // More elements than 64 bits can count: they are computed one by one.
+    // More elements than 64 bits can count. They are computed one by one.
     let bytes = fixture("blz/good/nd255_r2_f64.blz");
     let file = File::open(&bytes).unwrap();
     let tensor = file.find("").unwrap();
@@ -371,9 +371,9 @@ fn what_cannot_be_computed_is_refused() {
     assert_eq!(result, Err(ErrorKind::ShapeOverflow));
 }
 
-/// Only the tables have to be in memory; the cores are read when they are needed.
+/// Only the tables have to be in memory. The cores are read when they are needed.
 #[test]
-fn cores_that_the_caller_reads() {
+fn computes_with_cores_read_by_the_caller() {
     let bytes = fixture("blz/good/pair_a_f64.blz");
     let mut source = Source::new(bytes.len() as u64);
     let file = open_in_parts(&bytes, &[], &mut source).unwrap();
@@ -387,7 +387,7 @@ fn cores_that_the_caller_reads() {
     assert!(blz.train_in(&cores[1..]).is_err());
 }
 
-/// Other formats begin with the same four bytes: these must not be reported as damaged tensor trains.
+/// Other formats begin with the same four bytes. They must not be reported as damaged tensor trains.
 #[test]
 fn formats_that_share_the_magic() {
     for name in ["version_2", "dtype_2"] {
@@ -414,7 +414,7 @@ fn file_of(lengths: &[u64], bonds: &[u64], numbers: &[f64]) -> Vec<u8> {
     bytes
 }
 
-/// The largest number of a vector and of a matrix, not the last one, says how to scale.
+/// The scale follows from the largest number of a vector or matrix, not from the last one.
 #[test]
 fn large_numbers_in_front_of_small_ones() {
     let (large, small) = (2_f64.powi(600), 2_f64.powi(-600));
@@ -422,7 +422,7 @@ fn large_numbers_in_front_of_small_ones() {
     let file = File::open(&bytes).unwrap();
     let train = blz(&file).train().unwrap();
     assert_eq!(train.element(&[0; 3], Scratch::new(train.element_scratch()).get()), Ok([large, 0.0]));
-    // Also one among the matrices that a sum takes.
+    // The largest number may also be in one of the matrices that a sum adds.
     for middle in [[large, small], [small, large]] {
         let bytes = file_of(&[1, 2, 1], &[1; 4], &[&[large][..], &middle, &[2_f64.powi(-700)]].concat());
         let file = File::open(&bytes).unwrap();
@@ -432,7 +432,7 @@ fn large_numbers_in_front_of_small_ones() {
     }
 }
 
-/// What is zero is not scaled.
+/// Zero is not scaled.
 #[test]
 fn zeros_have_no_exponent() {
     for numbers in [[0.0, 1.0], [1.0, 0.0]] {
@@ -444,16 +444,16 @@ fn zeros_have_no_exponent() {
     }
 }
 
-/// For each bond dimension inside a vector and its exponent, and two vectors of the largest.
+/// For each inner bond a vector and its exponent, and two vectors of the largest bond.
 #[test]
-fn the_memory_of_a_slice() {
+fn scratch_length_of_a_slice() {
     let bytes = file_of(&[1, 1, 1], &[1, 3, 2, 1], &[1.0; 3 + 6 + 2]);
     let file = File::open(&bytes).unwrap();
     let train = blz(&file).train().unwrap();
     assert_eq!((train.element_scratch(), train.slice_scratch()), (8 * (3 + 3), 8 * (3 + 1 + 2 + 1 + 3 + 3)));
 }
 
-/// Small numbers beside large ones keep their digits, and what is multiplied by zeros does no harm.
+/// Small numbers beside large ones keep their digits. Multiplying by zeros does no harm.
 #[test]
 fn numbers_of_very_different_scale() {
     let element = |bytes: &[u8], index: &[u64]| {
@@ -473,14 +473,14 @@ fn numbers_of_very_different_scale() {
     }
     let bytes = file_of(&[1, 2], &[1, 2, 1], &[1e200, 1e-200, 1.0, 0.0, 0.0, 1e200]);
     assert_eq!((element(&bytes, &[0, 0]), element(&bytes, &[0, 1])), (1e200, 1e-200 * 1e200));
-    // Intermediate results past either end of the range of an f64, and back.
+    // Intermediate results that exceed either end of the range of an `f64` and return.
     let bytes = file_of(&[1; 4], &[1; 5], &[1e300, 1e300, 1e-300, 1e-300]);
     assert!((element(&bytes, &[0; 4]) - 1.0).abs() < 1e-12);
     let bytes = file_of(&[1; 4], &[1; 5], &[1e-300, 1e-300, 1e300, 1e300]);
     assert!((element(&bytes, &[0; 4]) - 1.0).abs() < 1e-12);
     let bytes = file_of(&[1; 4], &[1; 5], &[5e-324, 5e-324, 1e308, 1e308]);
     assert!((element(&bytes, &[0; 4]) / (5e-324 * 1e308 * (5e-324 * 1e308)) - 1.0).abs() < 1e-12);
-    // The first number is too large by a bit, which the last product must have back.
+    // The first number is too large by one bit, which the last product must restore.
     let power = |exponent| 2_f64.powi(exponent);
     for first in [1016, 1017, 1018, 1019, 1020] {
         let bytes = file_of(&[1; 5], &[1; 6], &[power(first), power(-500), power(-500), power(-20), 3.0]);
@@ -488,7 +488,7 @@ fn numbers_of_very_different_scale() {
     }
 }
 
-/// A sum of so many terms that they exceed an `f64`, though none of them does.
+/// A sum of many terms exceeds an `f64`, though no term does.
 #[test]
 fn sums_of_many_terms() {
     let power = |exponent| 2_f64.powi(exponent);
@@ -513,7 +513,7 @@ fn sums_of_many_terms() {
 }
 
 #[test]
-fn what_errors_point_to() {
+fn offsets_of_errors() {
     let refused = |lengths: &[u64], bonds: &[u64], numbers: usize| {
         let bytes = file_of(lengths, bonds, &vec![1.0; numbers]);
         let error = File::open(&bytes).map(drop).unwrap_err();
@@ -535,21 +535,21 @@ fn what_errors_point_to() {
     assert_eq!(refused(&[2; 3], &[1; 4], 5), (ErrorKind::OutOfFile, Item::Core, Some(55), false));
     let overflow = ErrorKind::ShapeOverflow;
     assert_eq!(refused(&[2, 1 << 60, 2], &[1, 2, 8, 1], 4), (overflow, Item::Core, Some(47), false));
-    // One number fewer than bytes can be counted.
+    // One number fewer than the number of bytes that 64 bits can count.
     assert_eq!(refused(&[2, (1 << 61) - 1, 2], &[1; 4], 2), (ErrorKind::OutOfFile, Item::Core, Some(47), false));
     assert_eq!(refused(&[2, 1 << 61, 2], &[1; 4], 2), (overflow, Item::Core, Some(47), false));
 }
 
-/// Elements that are computed many at a time are those that are computed one by one, bit for bit, whether or not some of
-/// the vectors on the way have to be scaled.
+/// Elements computed in blocks equal those computed one by one, bit for bit, whether or not some of the intermediate
+/// vectors have to be scaled.
 #[test]
-fn blocks_of_elements_of_very_different_scale() {
+fn element_blocks_equal_single_elements() {
     const FACTORS: [f64; 9] = [1.0, 1e-160, 1e160, 1e-300, 1e300, 1e-320, 0.0, f64::INFINITY, f64::NAN];
     let mut random = crate::support::Random(11);
     let (mut large, mut small) = (0, 0);
     for round in 0..400_usize {
         let dtype = if round % 2 == 0 { DType::F64 } else { DType::C128 };
-        // All sizes of blocks, of bonds and of what is left of either.
+        // All sizes of blocks and bonds, and all remainders of either.
         let lengths: Vec<u64> = (0..3).map(|_| 4 + random.next() % 10).collect();
         let bonds = [1, 1 + random.next() % 13, 1 + random.next() % 13, 1];
         let mut numbers = Vec::new();
@@ -580,8 +580,7 @@ fn blocks_of_elements_of_very_different_scale() {
     assert!(large > 10_000 && small > 10_000, "{large} {small}");
 }
 
-/// Elements that share the product of the last cores equal those that are computed one by one, except for the last
-/// digits.
+/// Elements that share the product of the last cores equal those computed one by one, except for the last digits.
 #[test]
 fn products_from_the_right() {
     let mut random = crate::support::Random(5);
@@ -637,12 +636,12 @@ fn the_norm_of_a_difference_is_a_number() {
     }
 }
 
-/// Numbers at both ends of the range of an `f64` in one vector: it is scaled no further down than its products need, by
-/// how many there are, and the small numbers stay.
+/// One vector has numbers at both ends of the range of an `f64`. It is scaled down no further than the number of its
+/// products requires, and the small numbers are kept.
 #[test]
-fn products_that_just_need_no_scaling() {
+fn products_at_the_limit_of_scaling() {
     let power = |exponent| 2_f64.powi(exponent);
-    // The last core has three rows for each of eight indices, of which the last is multiplied by.
+    // The last core has three rows for each of eight indices. The last index is used.
     let mut last = vec![0.0; 3 * 8];
     last[8 + 7] = power(600);
     for first in [415, 416] {
@@ -653,7 +652,7 @@ fn products_that_just_need_no_scaling() {
         let mut scratch = Scratch::new(train.slice_scratch());
         assert_eq!(train.element(&[0, 7], scratch.get()), Ok([power(-474), 0.0]), "{first}");
     }
-    // From there on they are scaled, in a slice as in an element.
+    // From there on the vectors are scaled, in a slice as in an element.
     for first in 410..425 {
         let numbers = [vec![power(first), 5e-324, 0.0], last.clone()].concat();
         let bytes = file_of(&[1, 8], &[1, 3, 1], &numbers);
@@ -667,7 +666,7 @@ fn products_that_just_need_no_scaling() {
     }
 }
 
-/// What remains of a number that is too small to be multiplied by is its exponent.
+/// A number too small for a multiplication is replaced by its exponent.
 #[test]
 fn how_small_numbers_are_scaled() {
     let power = |exponent| 2_f64.powi(exponent);
@@ -680,9 +679,9 @@ fn how_small_numbers_are_scaled() {
     assert_eq!(sum(&[power(-500), power(-600)]), Scaled { parts: [1.0, 0.0], exponent: -1100 });
 }
 
-/// Inner products of small numbers, and of as many large ones as would exceed an `f64` together.
+/// Inner products of small numbers, and of so many large ones that their sum would exceed an `f64`.
 #[test]
-fn inner_products_are_scaled_as_they_need() {
+fn inner_products_are_scaled_as_needed() {
     let power = |exponent| 2_f64.powi(exponent);
     let inner = |a: &[u8], b: &[u8]| {
         let (a, b) = (File::open(a).unwrap(), File::open(b).unwrap());
@@ -702,7 +701,7 @@ fn inner_products_are_scaled_as_they_need() {
     assert_eq!((product / 2.25).log2() + f64::from(exponent), 1215.0);
 }
 
-/// A file of one tensor leaves nothing to be compared with memory.
+/// A file of one tensor leaves nothing to compare with memory.
 #[test]
 fn nothing_is_left_to_check() {
     let bytes = crate::support::fixture("blz/good/nd10_qtt_c64.blz");

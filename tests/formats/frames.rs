@@ -1,19 +1,19 @@
-//! Components of zTensor 2: frames of Zstandard, digests of what they decode to, shards, and numbers in blocks.
+//! Components of zTensor 2: Zstandard frames, digests of the decoded bytes, shards, and numbers in blocks.
 #![cfg(all(feature = "ztensor2", feature = "digest", any(feature = "zstd", feature = "zstd-c")))]
 
-use serde_json::{Value as Json, json};
 use crate::support::ztensor2::{Object, Part, file, frames, shard, xxh3};
 use crate::support::{fixture, little, sha256};
+use serde_json::{Value as Json, json};
 use tenslice::{BuiltIn, ByteOrder, Caps, Encoding, ErrorKind, File, Item, Layout, Verification};
 
-/// Every component of a file of the reference implementation, as its side-car states it: whole, in ranges, verified.
+/// Compares every component of a file of the reference implementation with its side-car: whole, in ranges, verified.
 #[test]
-fn of_the_reference_implementation() {
+fn components_of_the_reference_implementation() {
     let bytes = fixture("v2/zstd_seekable.zt");
     let expected: Json = serde_json::from_slice(&fixture("v2/zstd_seekable.zt.json")).unwrap();
     let file = File::open(&bytes).unwrap();
     let scratch_length = file.verify_scratch_length().unwrap();
-    assert_eq!(scratch_length, 400_000); // one frame each, of a MiB at most
+    assert_eq!(scratch_length, 400_000); // one frame each, of at most 1 MiB
     let mut scratch = vec![0; scratch_length as usize];
     let verified = file.verify_with(&mut BuiltIn::default(), &mut scratch).unwrap();
     assert_eq!((verified.verified, verified.without_digest, verified.unknown_digest), (5, 0, 0));
@@ -44,7 +44,7 @@ fn part(role: &'static str, dtype: &'static str, logical: Option<&'static str>, 
     Part { role, dtype, logical, stored, ..Part::default() }
 }
 
-/// The same component in frames.
+/// The same component, stored in frames.
 fn framed(part: &Part, chunk: usize) -> Part {
     Part { stored: frames(&part.stored, chunk), decoded_length: Some(part.stored.len()), ..part.clone() }
 }
@@ -53,7 +53,7 @@ fn dense(part: Part, count: u64) -> Object {
     Object { name: "t", shape: vec![count], layout: "dense", attributes: Json::Null, parts: vec![part] }
 }
 
-/// Every change of a byte of the stored frames is refused, or changes nothing that is decoded.
+/// Every changed byte of the stored frames is rejected, or leaves the decoded bytes unchanged.
 #[test]
 fn damaged_frames() {
     let content: Vec<u8> = (0..600_u32).map(|i| (i * i / 50) as u8).collect();
@@ -107,9 +107,9 @@ fn components_in_shards() {
     assert_eq!(opened.verify().unwrap_err().kind(), ErrorKind::InShard);
 }
 
-/// zt.sparse_csr/1, Validation: the columns of a row increase; those of the next begin anew.
+/// zt.sparse_csr/1, Validation: the columns of a row increase. Each row starts anew.
 #[test]
-fn rows_increase() {
+fn columns_increase_within_rows() {
     let csr = |pointers: &[u32], columns: &[u32]| {
         let bytes = |numbers: &[u32]| numbers.iter().flat_map(|number| number.to_le_bytes()).collect::<Vec<u8>>();
         let parts = vec![
@@ -135,7 +135,7 @@ fn rows_increase() {
     assert_eq!(csr(&[0, 2, 4], &[5, 10, 5, 6]), Err(ErrorKind::IndexOutOfRange));
 }
 
-/// Elements that their type does not allow are found by verifying, with a digest and without, raw and in frames.
+/// Verifying detects elements that their type does not allow, with a digest and without, raw and in frames.
 #[test]
 fn elements_are_verified() {
     for (logical, stored, count, is_valid) in [
@@ -171,7 +171,7 @@ mod numbers {
         numbers.iter().map(|number| (!number.is_nan()).then(|| number.to_bits())).collect()
     }
 
-    /// Reads it whole and in ranges, raw and in frames: each time the same numbers, or the same error.
+    /// Reads the tensor whole and in ranges, raw and in frames. Each gives the same numbers, or the same error.
     fn read(object: &Object, expected: Result<&[f32], ErrorKind>) {
         let count = object.shape.iter().product::<u64>() as usize;
         for is_framed in [false, true] {
@@ -237,7 +237,7 @@ mod numbers {
             let parts = vec![part("data", "u8", None, stored)];
             let good = Object { name: "t", shape: vec![3, block.elements()], layout, attributes, parts };
             read(&good, Ok(&expected));
-            // Blocks that are not as large as stated are of another type; nothing is guessed.
+            // Blocks whose size differs from the stated one are of another type. The reader does not guess.
             for attributes in [
                 Json::Null,
                 json!({ "elems_per_block": block.elements() }),
@@ -279,7 +279,7 @@ mod numbers {
                 let (rows, columns) = (3, 96);
                 let length = if logical == Some("f4_e2m1") { rows * columns / 2 } else { rows * columns };
                 let data: Vec<u8> = (0..length).map(|i| (i * 89 + 3) as u8).collect();
-                // From the smallest power to NaN.
+                // From the smallest power of two to NaN.
                 let scales: Vec<u8> =
                     (0..rows * columns / block).map(|i| [0, 1, 126, 127, 130, 255][i % 6]).collect();
                 let number = |i: usize| {

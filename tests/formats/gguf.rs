@@ -1,4 +1,4 @@
-//! GGUF: every rule, the metadata, models in several files, and files that are read in parts.
+//! GGUF: every rule, the metadata, models in several files, and files read in parts.
 #![cfg(feature = "gguf")]
 
 use crate::support::gguf::{ARRAY, Gguf, Meta, TEXT};
@@ -20,16 +20,16 @@ const U8_VALUE: u32 = 0;
 const U32_VALUE: u32 = 4;
 const BOOL: u32 = 7;
 
-/// Where the first pair or info begins, and in one with a name of one byte what follows that name.
+/// The offset of the first pair or info, and the offset after a name of one byte in it.
 const FIRST: u64 = 24;
 const AFTER_NAME: u64 = FIRST + 9;
 
-/// Checks the refusal of a file, whole and in parts, and that the message is `gguf 3: ` and the given text.
+/// Checks that a file is rejected, whole and in parts, and that the message is `gguf 3: ` and the given text.
 #[track_caller]
 fn refused(bytes: &[u8], kind: ErrorKind, item: Item, at: u64, message: &str) {
     let error = File::open(bytes).unwrap_err();
     assert_eq!((error.kind(), error.item(), error.offset()), (kind, item, Some(at)), "{}", error.explain(bytes));
-    // How much is missing of a truncated file is tested for all formats, in `truncated.rs`.
+    // The number of missing bytes in a truncated file is tested for all formats, in `truncated.rs`.
     let full = error.explain(bytes).to_string();
     let cut = full.find("; the file is truncated").or(full.find("; unless the count is wrong"));
     let without = cut.map_or(full.clone(), |cut| full[..cut].to_string() + &full[full.rfind(" [at byte").unwrap()..]);
@@ -84,7 +84,7 @@ fn counts_and_lengths_fit_in_the_file() {
     let too_large =
         |bytes: &[u8], item, at, message: &str| refused(bytes, ErrorKind::CountTooLarge, item, at, message);
     let count = u64::MAX.to_le_bytes();
-    // 14 bytes a pair and 24 a tensor.
+    // 14 bytes per pair and 24 per tensor.
     let one = Gguf::default().raw_pair("", 0, &[0]).pairs.clone();
     assert_eq!(one.len(), 13);
     let counted = |tensors: u64, pairs: u64, bytes: usize| {
@@ -99,7 +99,7 @@ fn counts_and_lengths_fit_in_the_file() {
     assert_eq!(File::open(&counted(1, 0, 24)).unwrap_err().kind(), ErrorKind::OutOfFile);
     too_large(&counted(1 << 32, 0, 71), Item::Tensors, 8, &format!("3: {tensors} 4294967296"));
 
-    // In version 1, 10 bytes a pair and 20 a tensor.
+    // In version 1, 10 bytes per pair and 20 per tensor.
     let counted = |tensors: u32, pairs: u32, bytes: usize| {
         [&b"GGUF\x01\0\0\0"[..], &tensors.to_le_bytes(), &pairs.to_le_bytes(), &vec![0; bytes]].concat()
     };
@@ -129,7 +129,7 @@ fn counts_and_lengths_fit_in_the_file() {
     );
     let named = with(tensor(&[2], F32, 8), FIRST, &count);
     too_large(&named, Item::Name, FIRST, &format!("3: name: {exceeds}{max}"));
-    // Elements of each kind, one more than there is room for; and a product that wraps around.
+    // One element of each kind more than there is room for, and a product that wraps around.
     for (kind, size) in
         [(0, 1), (1, 1), (2, 2), (3, 2), (4, 4), (5, 4), (6, 4), (7, 1), (8, 8), (9, 12), (10, 8), (12, 8)]
     {
@@ -143,7 +143,7 @@ fn counts_and_lengths_fit_in_the_file() {
 }
 
 #[test]
-fn a_file_may_end_anywhere_but_is_refused_then() {
+fn rejects_every_truncated_file() {
     let file = everything(3, false).bytes();
     for length in 0..file.len() {
         assert!(File::open(&file[..length]).is_err(), "{length}");
@@ -185,7 +185,7 @@ fn kinds_of_values() {
     }
 }
 
-/// An empty list in so many lists.
+/// An empty list, nested `depth` deep.
 fn nested(depth: usize) -> Meta {
     (1..depth).fold(Meta::Array(U8_VALUE, vec![]), |inside, _| Meta::Array(ARRAY, vec![inside]))
 }
@@ -201,7 +201,7 @@ fn lists_in_lists() {
         }
         assert_eq!((items.length(), items.next().is_none()), (Some(0), true));
     }
-    // One that ends the file.
+    // A nested list that ends the file.
     let mut file = Gguf::default();
     file.pair("k", &nested(2)).alignment = 1;
     assert!(File::open(&file.bytes()).is_ok());
@@ -209,7 +209,7 @@ fn lists_in_lists() {
     for depth in [9, 10, 3000] {
         let bytes = pair("k", &nested(depth));
         let error = File::open(&bytes).unwrap_err();
-        // The ninth array: one head of the value, and 12 bytes each.
+        // The ninth array: the head of the value, then 12 bytes for each level.
         assert_eq!(
             (error.kind(), error.item(), error.offset()),
             (ErrorKind::TooDeep, Item::Value, Some(37 + 8 * 12))
@@ -225,7 +225,7 @@ fn alignments() {
             let mut file = Gguf::new(3, is_big);
             file.alignment = alignment;
             file.tensor("a", &[3], I8, &[1, 2, 3]).pair("k", &Meta::U8(1));
-            // Anywhere among the pairs.
+            // The alignment may be anywhere among the pairs.
             file.pair("general.alignment", &Meta::U32(alignment as u32)).pair("z", &Meta::U8(1));
             let bytes = file.tensor("b", &[1], I8, &[4]).bytes();
             let file = File::open(&bytes).unwrap();
@@ -249,9 +249,9 @@ fn alignments() {
     assert_eq!(File::open(&bytes).unwrap().as_gguf().unwrap().data_offset(), 1 << 31);
 }
 
-/// Where the data begins depends on it, so that it stands once, among any number of keys.
+/// The start of the data depends on the alignment, so the key must not be repeated, however many keys there are.
 #[test]
-fn an_alignment_is_stated_once() {
+fn rejects_repeated_alignments() {
     for others in [0, 2000] {
         let mut file = Gguf::default();
         file.pair("general.alignment", &Meta::U32(32));
@@ -280,7 +280,7 @@ fn names_of_tensors() {
 
 #[test]
 fn shapes() {
-    // As in numpy: the outermost dimension first.
+    // The order of NumPy: the outermost dimension first.
     for (version, is_big) in [(1, false), (2, false), (3, false), (3, true)] {
         let bytes = Gguf::new(version, is_big).tensor("t", &[5, 4, 1, 3], I8, &[0; 60]).bytes();
         let file = File::open(&bytes).unwrap();
@@ -304,7 +304,7 @@ fn shapes() {
     }
 }
 
-/// As models for videos are published, though ggml reads four dimensions.
+/// Video models are published with more dimensions than the four that ggml reads.
 #[test]
 fn more_dimensions_than_ggml_reads() {
     for (version, is_big) in [(1, false), (2, false), (3, false), (3, true)] {
@@ -339,7 +339,7 @@ fn lengths_of_zero() {
     let mut file = Gguf::default();
     file.tensor("a", &[0], F32, &[]).tensor("b", &[1 << 62, 1 << 62, 0], F32, &[]).tensor("c", &[2], I8, &[1, 2]);
     let bytes = file.tensor("d", &[0, 3], Q4_0, &[]).bytes();
-    // The last one begins behind the padding of the one before it.
+    // The last tensor begins after the padding of the one before it.
     assert_eq!(File::open(&bytes[..bytes.len() - 1]).unwrap_err().kind(), ErrorKind::OutOfFile);
     let file = File::open(&bytes).unwrap();
     let lengths: Vec<_> = file.tensors().map(|t| t.components().next().unwrap().extent().length).collect();
@@ -381,7 +381,7 @@ fn types_of_tensors() {
     }
 }
 
-/// The types of forks, and those that ggml no longer has: the file opens, and everything but the elements of such a tensor
+/// Types of forks, and types that ggml has removed: the file opens, and everything but the elements of such a tensor
 /// can be read.
 #[test]
 fn unknown_types() {
@@ -389,11 +389,11 @@ fn unknown_types() {
         let mut made = Gguf::new(version, is_big);
         let number = |number: f32| if is_big { number.to_be_bytes() } else { number.to_le_bytes() };
         let tensors: &[(&str, &[u64], u32, &[u8])] = &[
-            ("fork", &[7, 3], 139, &[1; 41]), // of no whole number of bytes a row
+            ("fork", &[7, 3], 139, &[1; 41]), // a row is not a whole number of bytes
             ("a", &[1], F32, &number(2.5)),
             ("removed", &[32, 2], 31, &[2; 36]),
             ("b", &[3], I8, &[7, 8, 9]),
-            // Two of them, the first without bytes.
+            // Two unknown types, the first without bytes.
             ("none", &[1 << 20], 137, &[]),
             ("after none", &[], u32::MAX, &[3; 70]),
             ("c", &[32], Q8_0, &[4; 34]),
@@ -426,7 +426,8 @@ fn unknown_types() {
                     assert_eq!(tensor.component("data").unwrap().bytes(), Ok(*stored), "{name}");
                     continue;
                 }
-                // Up to the next tensor, with the padding before it; the last one to the end of the file.
+                // The extent of an unknown type ends at the next tensor, padding included, and for the last tensor at
+                // the end of the file.
                 let padded = if *name == "last" { stored.len() } else { stored.len().next_multiple_of(32) };
                 let stored = [stored, &vec![0; padded - stored.len()][..]].concat();
                 let error = unreadable(&tensor, &stored);
@@ -444,7 +445,7 @@ fn unknown_types() {
             }
         }
         assert_eq!(file.find("a").unwrap().read_elements(&mut [0_f32], &mut []), Ok(&mut [2.5_f32][..]));
-        // Every prefix: what is cut off of the last tensor does not show, since nothing says how long it is.
+        // Every prefix: truncation within the last tensor is not detected, since its length is unknown.
         let last = bytes.len() - 1234;
         for length in 0..bytes.len() {
             let mut source = Source::new(length as u64);
@@ -456,9 +457,10 @@ fn unknown_types() {
     }
 }
 
-/// After a tensor of unknown length, the next one begins anywhere behind, aligned; all else follows what is before it.
+/// After a tensor of unknown length, the next one may begin at any aligned offset behind it. The tensors after known
+/// ones must follow them directly.
 #[test]
-fn positions_after_an_unknown_type() {
+fn offsets_after_an_unknown_type() {
     for alignment in [32_u64, 64] {
         let file = |offsets: [u64; 4]| {
             let mut file = Gguf { alignment: alignment as usize, ..Gguf::default() };
@@ -488,17 +490,17 @@ fn positions_after_an_unknown_type() {
         }
         let far = 1 << 40;
         for (offsets, kind, wrong) in [
-            // The first unknown one follows a known one.
+            // The first unknown tensor follows a known one.
             ([0, at(2), at(2), at(2)], ErrorKind::InvalidOffset, 1),
             ([0, 0, at(1), at(1)], ErrorKind::InvalidOffset, 1),
-            // Backwards, and not aligned.
+            // Offsets that decrease, and offsets that are not aligned.
             ([0, at(1), 0, at(1)], ErrorKind::InvalidOffset, 2),
             ([0, at(1), at(1) + 8, at(2)], ErrorKind::InvalidOffset, 2),
             ([0, at(1), at(3), at(2)], ErrorKind::InvalidOffset, 3),
             ([0, at(1), at(1), at(2) + 1], ErrorKind::InvalidOffset, 3),
             ([0, at(1), at(2), u64::MAX], ErrorKind::InvalidOffset, 3),
             ([0, at(1), at(2), u64::MAX - alignment + 2], ErrorKind::InvalidOffset, 3),
-            // Beyond the data: only the last one can tell, since no offset is less than the one before.
+            // Beyond the data: only the last offset needs the check, since offsets do not decrease.
             ([0, at(1), at(2), at(1000 / alignment + 1)], ErrorKind::OutOfFile, 3),
             ([0, at(1), far, far], ErrorKind::OutOfFile, 3),
             ([0, at(1), far, at(2)], ErrorKind::InvalidOffset, 3),
@@ -513,7 +515,7 @@ fn positions_after_an_unknown_type() {
             );
         }
     }
-    // An unknown one at the end of the data, and behind it.
+    // An unknown tensor at the end of the data, and past it.
     let file = |offset: u64, data: usize| {
         let mut file = Gguf::default();
         file.info("a", &[3], 139, 0).info("b", &[3], 139, offset).data = vec![0; data];
@@ -521,14 +523,14 @@ fn positions_after_an_unknown_type() {
     };
     assert_eq!(File::open(&file(64, 64)).unwrap().find("b").unwrap().component("data").unwrap().extent().length, 0);
     assert_eq!(File::open(&file(64, 63)).unwrap_err().kind(), ErrorKind::OutOfFile);
-    // A shape whose product does not fit is wrong, whatever the type is.
+    // A shape whose product overflows is an error for every type.
     let bytes = tensor(&[1 << 32, 1 << 32], 139, 64);
     let error = File::open(&bytes).unwrap_err();
     assert_eq!((error.kind(), error.item(), error.offset()), (ErrorKind::ShapeOverflow, Item::Shape, Some(37)));
 }
 
 #[test]
-fn blocks_are_whole() {
+fn rejects_partial_blocks() {
     let message = "3: tensor \"t\": the innermost dimension is not a whole number of blocks";
     for (ne, ggml_type) in
         [(&[33][..], Q4_0), (&[16, 2], Q4_0), (&[128], Q4_K), (&[32], 40), (&[64], 41), (&[], Q8_0)]
@@ -565,7 +567,7 @@ fn sizes_do_not_wrap() {
     let outside =
         "3: tensor \"t\": 18446744073709551584 bytes at offset 64 extend past the end of the file (64 bytes)";
     refused(&bytes, ErrorKind::OutOfFile, Item::Offset, 49, outside);
-    // The sum of two, and the padding of one.
+    // The sum of two lengths overflows, and one length with its padding.
     let bytes = Gguf::default().info("t", &[largest], I8, 0).info("u", &[32], I8, largest).head();
     let message = |name: char, length: u64| {
         let rule = "the product of the shape, in bytes, exceeds 64 bits";
@@ -584,7 +586,7 @@ fn tensors_follow_each_other() {
         file.bytes()
     };
     assert!(File::open(&file(32)).is_ok());
-    // The second info, behind its name, rank, length and type.
+    // The offset field of the second info: after its name, rank, length and type.
     let at = AFTER_NAME + 4 + 8 + 4 + 8 + 9 + 4 + 8 + 4;
     for second in [0, 3, 31, 33, 64, 1 << 63, u64::MAX] {
         let message = "3: tensor \"b\": offset: the tensor does not begin where the one before it ends";
@@ -604,7 +606,7 @@ fn tensors_are_inside_the_file() {
         at,
         "3: tensor \"t\": 40 bytes at offset 96 extend past the end of the file (135 bytes)",
     );
-    // Without data, and without the padding before it.
+    // The data is missing, without and with the padding before it.
     let head = Gguf::default().info("t", &[5, 2], F32, 0).head();
     let outside =
         format!("3: tensor \"t\": 40 bytes at offset 96 extend past the end of the file ({} bytes)", head.len());
@@ -621,7 +623,7 @@ fn tensors_are_inside_the_file() {
 }
 
 #[test]
-fn bytes_behind_the_data_are_a_warning() {
+fn warns_about_bytes_after_the_data() {
     let trailing = |bytes: &[u8]| File::open(bytes).unwrap().warnings().contains(Warning::TrailingBytes);
     let bytes = tensor(&[3], I8, 3);
     for (more, expected) in [(0, false), (29, false), (30, true), (1000, true)] {
@@ -686,7 +688,7 @@ fn every_kind_of_value() {
         assert_eq!((all.get_bool("bool"), all.get_str("text")), (Some(true), Some("Grüße")));
         assert_eq!(all.get("bytes").unwrap().as_bytes(), Some(&b"\xc3"[..]));
         assert_eq!(all.get_u64("last"), Some(1));
-        // Not of that type, not in that range, not there.
+        // Wrong type, out of range, missing.
         assert_eq!((all.get_u64("i8"), all.get_i64("u64"), all.get_f64("u8")), (None, None, None));
         assert_eq!((all.get_str("bytes"), all.get_bool("u8"), all.get_u64("none")), (None, None, None));
         assert!(all.get_list("text").is_none() && all.get("u").is_none());
@@ -701,7 +703,7 @@ fn every_kind_of_value() {
         }
         assert_eq!(all.get_list("no lists").unwrap().count(), 0);
         assert_eq!(shown(all.get_list("lists").unwrap()), "[[a,,],[],[false,],],[[[],],],[[a,,],[],[false,],],");
-        // How many are left.
+        // The number of remaining items.
         let mut items = all.get_list("lists").unwrap();
         items.next();
         assert_eq!((items.length(), items.error()), (Some(2), None));
@@ -720,7 +722,7 @@ fn shown(items: Attributes<'_>) -> String {
 }
 
 #[test]
-fn keys_and_names_in_order_need_no_memory() {
+fn sorted_keys_and_names_need_no_memory() {
     let mut file = Gguf::default();
     for i in 0..1100 {
         file.pair(format!("{i:05}"), &Meta::U8(0)).tensor(format!("{i:05}"), &[0], I8, &[]);
@@ -736,7 +738,7 @@ fn keys_and_names_in_order_need_no_memory() {
 fn repeated_keys_and_names() {
     let file = |count: usize, again: Option<usize>, of_tensors: bool| {
         let mut file = Gguf::default();
-        // Descending, so that they have to be compared.
+        // In descending order, so that all have to be compared.
         for i in (0..count).rev().chain(again) {
             let name = format!("{i:05}");
             match of_tensors {
@@ -751,7 +753,7 @@ fn repeated_keys_and_names() {
     let messages = ["a key appears twice", "a tensor name appears twice"];
     for (of_tensors, warning) in [(false, unchecked[0]), (true, unchecked[1])] {
         let (expected, message) = (kinds[usize::from(of_tensors)], messages[usize::from(of_tensors)]);
-        // Up to 1024 are compared without memory, the one that is repeated included.
+        // Up to 1024 are compared without memory, including the repeated one.
         assert!(File::open(&file(1024, None, of_tensors).bytes()).unwrap().warnings().is_empty());
         for again in [0, 500, 1022] {
             let file = file(1023, Some(again), of_tensors);
@@ -764,7 +766,7 @@ fn repeated_keys_and_names() {
             let message = format!("gguf 3: {message}: \"{again:05}\" [at byte {}]", FIRST + last as u64);
             assert_eq!(error.explain(&bytes[..]).to_string(), message);
         }
-        // Beyond that, with memory: an eighth of a word for each at least.
+        // Beyond 1024, comparing needs memory: at least an eighth of a word for each.
         let bytes = file(1025, None, of_tensors).bytes();
         let sound = File::open(&bytes).unwrap();
         assert_eq!(sound.warnings().iter().collect::<Vec<_>>(), [warning]);
@@ -782,7 +784,7 @@ fn repeated_keys_and_names() {
             assert_eq!((error.kind(), error.item()), expected);
         }
     }
-    // Ascending ones are not compared at all.
+    // Ascending names are not compared at all.
     let mut sorted = Gguf::default();
     for i in 0..3000 {
         sorted.pair(format!("{i:05}"), &Meta::U8(0));
@@ -790,7 +792,7 @@ fn repeated_keys_and_names() {
     assert!(File::open(&sorted.bytes()).unwrap().warnings().is_empty());
 }
 
-/// Where the start of the file is not there for a message, the numbers are taken to be those of most files.
+/// If the start of the file is not available, the message assumes the number encoding of most files.
 #[test]
 fn a_message_without_the_head() {
     let bytes = Gguf::default().info("twice", &[0], I8, 0).info("twice", &[0], I8, 0).bytes();
@@ -823,7 +825,7 @@ fn parts_of_a_model() {
     let split = File::open(&parts[1]).unwrap().as_gguf().unwrap().split();
     assert_eq!(split, Some(Split { index: 1, count: 3, tensors: 5 }));
     let [first, second, third] = parts;
-    // Where the pairs are: they differ in the lengths of their keys, and in the sizes of their numbers.
+    // The offsets of the pairs, which differ in the lengths of their keys and in the sizes of their numbers.
     let [index_at, count_at, tensors_at] = [FIRST, FIRST + 22, FIRST + 22 + 25];
     let differ = |index, at| Err((index, ErrorKind::CountsDiffer, Some(at)));
     assert_eq!(check(&[second.clone(), first.clone(), third.clone()]), differ(0, index_at));
@@ -866,7 +868,7 @@ fn numbers_of_a_big_endian_file() {
         assert_eq!(blocks.read_f32_into(&mut read, &mut []).unwrap_err().kind(), foreign);
         assert_eq!(blocks.read_f32_range(0, &mut read).unwrap_err().kind(), foreign);
         assert_eq!(read, [7.0; 32]);
-        // These contain bytes only.
+        // These blocks contain bytes only.
         let numbers = file.find("bytes").unwrap().read_f32_into(&mut read, &mut []).unwrap();
         assert_eq!(numbers.len(), 32);
         assert_ne!(numbers, [7.0; 32]);
@@ -874,7 +876,7 @@ fn numbers_of_a_big_endian_file() {
 }
 
 #[test]
-fn every_prefix_and_every_cut_is_as_the_whole() {
+fn every_prefix_in_parts_equals_the_whole() {
     for (version, is_big) in [(1, false), (2, false), (3, false), (3, true)] {
         let bytes = everything(version, is_big).bytes();
         let same = |bytes: &[u8], given: &[(usize, usize)]| {
@@ -901,13 +903,13 @@ fn every_prefix_and_every_cut_is_as_the_whole() {
     }
 }
 
-/// What a file was opened with.
+/// The requests that opening a file made.
 struct Fetched {
     needs: Vec<Need>,
     kept: u64,
 }
 
-/// Fetches what is needed of a file that begins with `head`, all else being zeros, until it is open.
+/// Fetches the requested ranges of a file until it is open. The file begins with `head`; all other bytes are zero.
 fn fetch<'a>(source: &mut Source<'a>, head: &'a [u8]) -> Result<Fetched, Error> {
     let mut fetched = Fetched { needs: Vec::new(), kept: 0 };
     while let Opened::Need(need) = File::open_source(source)? {
@@ -915,7 +917,7 @@ fn fetch<'a>(source: &mut Source<'a>, head: &'a [u8]) -> Result<Fetched, Error> 
         assert!(need.extent.is_within(source.length()) && need.extent.offset <= head.len() as u64, "{need:?}");
         let (from, length) = (need.extent.offset as usize, need.extent.length as usize);
         let there = &head[from..head.len().min(from + length)];
-        // Memory of its own, as a program has that reads from a disk.
+        // Memory of its own for each range, as in a program that reads from a disk.
         let bytes = [there, &vec![0; length - there.len()]].concat();
         source.add(need.extent.offset, bytes.leak())?;
         fetched.kept += if need.keep { need.extent.length } else { 0 };
@@ -926,12 +928,12 @@ fn fetch<'a>(source: &mut Source<'a>, head: &'a [u8]) -> Result<Fetched, Error> 
 
 const TOKENS: usize = 150_000;
 
-/// A model with a vocabulary, without its data; also where the tokens are, and the length of the file.
+/// A model with a vocabulary, without its data. Also returns the offset of the tokens, and the length of the file.
 fn model() -> (Vec<u8>, u64, u64) {
     let mut file = Gguf::default();
     file.pair("general.architecture", &Meta::text("llama")).pair("llama.block_count", &Meta::U32(32));
     file.pair("tokenizer.ggml.model", &Meta::text("gpt2"));
-    // The key and its length, the types of list and elements, the count.
+    // After the key and its length come the types of list and elements, and the count.
     let tokens_at = FIRST as usize + file.pairs.len() + 8 + 21 + 4 + 4 + 8;
     file.pair("tokenizer.ggml.tokens", &Meta::texts((0..TOKENS).map(|i| format!("token{i:06}"))));
     let scores = (0..TOKENS).map(|i| Meta::F32(-(i as f32))).collect();
@@ -978,7 +980,7 @@ fn a_model_opens_with_few_requests() {
     for key in ["tokens", "scores", "token_type", "merges"] {
         let list = file.attributes().get_list(&format!("tokenizer.ggml.{key}")).unwrap();
         assert_eq!(list.length(), Some(TOKENS as u64), "{key}");
-        // What is not in memory is said to be missing, by its place.
+        // The error of a value that is not in memory has the missing extent.
         let extent = list.extent().unwrap();
         if key == "tokens" {
             assert_eq!((extent.offset, extent.length), (tokens_at, 19 * TOKENS as u64));
@@ -1029,7 +1031,7 @@ fn a_model_opens_with_few_requests() {
     }
 }
 
-/// So many lists of 5000 strings.
+/// `count` lists of 5000 strings.
 fn long_lists(count: usize) -> Gguf {
     let mut file = Gguf::default();
     for i in (0..count).rev() {
@@ -1041,7 +1043,7 @@ fn long_lists(count: usize) -> Gguf {
 }
 
 #[test]
-fn more_long_lists_than_a_source_remembers() {
+fn more_long_lists_than_a_source_caches() {
     let bytes = long_lists(12).bytes();
     let whole = File::open(&bytes).unwrap();
     let mut source = Source::new(bytes.len() as u64);
@@ -1060,9 +1062,9 @@ fn more_long_lists_than_a_source_remembers() {
     assert_eq!(read(&whole, "11"), (5000, None));
 }
 
-/// Adding a range once more changes nothing: a list takes one of the places that a source has for them.
+/// Adding a range again changes nothing. A list takes one of the source's slots for ranges.
 #[test]
-fn ranges_that_are_added_again() {
+fn ranges_added_twice() {
     let bytes = long_lists(3).bytes();
     let needs = |times: usize| {
         let (mut source, mut needs) = (Source::new(bytes.len() as u64), Vec::new());
@@ -1091,7 +1093,7 @@ fn long_lists_in_any_parts() {
     let mut in_list = sound.clone();
     let list = in_list.value(&Meta::Array(BOOL, vec![Meta::Bool(1); 3_000_000]));
     in_list.raw_pair("k", ARRAY, &with(list, 2_500_000, &[3]));
-    // Only of the outermost list it is remembered where it ends.
+    // Only the end of the outermost list is cached.
     let mut nested = sound.clone();
     let long = Meta::texts((0..5000).map(|i| format!("{i:0100}")));
     nested.pair("lists", &Meta::Array(ARRAY, vec![long, Meta::texts(["a".to_owned()].into_iter())]));
@@ -1119,10 +1121,10 @@ fn long_lists_in_any_parts() {
     }
 }
 
-/// The bytes around it are given, so that nothing asks for it.
+/// The bytes around the text are provided, so that nothing requests it.
 #[test]
-fn a_long_text_that_is_not_in_memory() {
-    let text = "x".repeat(4096); // the shortest that is long
+fn long_texts_outside_of_memory() {
+    let text = "x".repeat(4096); // the shortest long text
     let mut file = Gguf::default();
     let bytes = file.pair("a", &Meta::U8(1)).pair("long", &Meta::text(&text)).pair("z", &Meta::U8(2)).bytes();
     let start = bytes.windows(2).position(|two| two == b"xx").unwrap();
@@ -1143,7 +1145,7 @@ fn a_long_text_that_is_not_in_memory() {
     assert_eq!(file.attributes().count(), 3);
 }
 
-/// Unlike long ones: they are asked for, wherever they are.
+/// Short texts are requested wherever they are; long ones are not.
 #[test]
 fn short_texts_are_in_memory() {
     let text = Meta::text("x".repeat(4095));
@@ -1163,7 +1165,7 @@ fn short_texts_are_in_memory() {
 
 /// Nothing follows the list, and the keys have to be compared.
 #[test]
-fn a_long_list_ends_the_file() {
+fn long_lists_at_the_end_of_the_file() {
     for kind in [TEXT, BOOL] {
         let list = match kind {
             TEXT => Meta::texts((0..5000).map(|i| format!("{i:0100}"))),
@@ -1183,7 +1185,7 @@ fn a_long_list_ends_the_file() {
     }
 }
 
-/// A length that the file has room for makes nobody fetch gigabytes.
+/// A huge length that fits the file must not make the caller fetch gigabytes.
 #[test]
 fn lengths_in_a_large_file() {
     const LENGTH: u64 = 40 << 30;
@@ -1207,7 +1209,7 @@ fn lengths_in_a_large_file() {
         let head = Gguf::default().raw_pair("k", ARRAY, &start).bytes();
         assert_eq!(refused(&head), (ErrorKind::ManifestTooLarge, Item::Value, Some(41)), "{kind}");
     }
-    // The list ends in time, and the pair after it too late.
+    // The list ends within the limit, and the pair after it exceeds the limit.
     let mut file = Gguf::default();
     let list = FIRST + 13 + 12;
     let start = [&U8_VALUE.to_le_bytes()[..], &((1 << 30) - list - 13).to_le_bytes()].concat();
@@ -1220,7 +1222,7 @@ fn lengths_in_a_large_file() {
     let error = File::open_source(&source).map(drop).unwrap_err();
     let expected = (ErrorKind::ManifestTooLarge, Item::Value, Some(end + 17));
     assert_eq!((error.kind(), error.item(), error.offset()), expected);
-    // One that ends with the largest header.
+    // A list that ends exactly at the largest header.
     let start = [&U8_VALUE.to_le_bytes()[..], &((1 << 30) - list).to_le_bytes()].concat();
     let head = Gguf::default().raw_pair("k", ARRAY, &start).bytes();
     let mut source = Source::new(LENGTH);
@@ -1230,9 +1232,9 @@ fn lengths_in_a_large_file() {
     assert_eq!(refused(&counts), (ErrorKind::CountTooLarge, Item::Attributes, Some(16)));
 }
 
-/// A file that ends inside of an info, or with it: the field that is missing.
+/// A file that ends inside of an info or with it: the error names the missing field.
 #[test]
-fn infos_that_are_cut_short() {
+fn truncated_infos() {
     let mut file = Gguf::default();
     let whole = file.pair("k", &Meta::text("x".repeat(100))).tensor("t", &[], I8, &[1]).bytes();
     let start = FIRST as usize + file.pairs.len();
@@ -1240,7 +1242,7 @@ fn infos_that_are_cut_short() {
     let is_cut = |end: usize, kind, item, at: usize| {
         let error = File::open(&whole[..end]).unwrap_err();
         assert_eq!((error.kind(), error.item(), error.offset()), (kind, item, Some(at as u64)), "{end}");
-        // Of what is in memory, the last field may be cut short, too.
+        // The last field in memory may also be incomplete.
         for there in start..end {
             let mut source = Source::new(end as u64);
             let parts = open_in_parts(&whole[..end], &[(0, there)], &mut source);
@@ -1261,7 +1263,7 @@ fn infos_that_are_cut_short() {
 }
 
 #[test]
-fn a_file_of_nothing_has_nothing_behind_it() {
+fn empty_files_with_trailing_bytes() {
     let mut bytes = [&b"GGUF\x03\0\0\0"[..], &[0; 16]].concat();
     assert_eq!(File::open(&bytes).unwrap().tensor_count(), 0);
     bytes.resize(32, 0); // up to the alignment
@@ -1271,9 +1273,9 @@ fn a_file_of_nothing_has_nothing_behind_it() {
     assert_eq!((error.kind(), error.item(), error.offset()), (ErrorKind::UnclaimedBytes, Item::Tensors, Some(24)));
 }
 
-/// The elements of a list have no keys, whatever their bytes spell.
+/// The elements of a list have no keys, even if their bytes spell one.
 #[test]
-fn nothing_is_found_in_a_list() {
+fn lookup_ignores_list_elements() {
     let pair = [&1_u64.to_le_bytes()[..], b"a", &0_u32.to_le_bytes(), &[7]].concat();
     let numbers = pair.iter().map(|byte| Meta::U8(*byte)).collect();
     let mut file = Gguf::default();

@@ -1,8 +1,8 @@
-//! Manifests written byte by byte: what no real program writes, but could.
+//! Manifests written byte by byte: valid and invalid ones that no real program writes.
 #![cfg(feature = "ztensor")]
 
-use serde_json::{Value as Json, json};
 use crate::support::{Cbor, check_with_any_memory, component, entry_0_1, file_0_1, file_1_2, manifest_1_2};
+use serde_json::{Value as Json, json};
 use tenslice::{ByteOrder, DType, Error, ErrorKind, File, Item, Value, Warning};
 
 fn kind(error: Error) -> ErrorKind {
@@ -56,12 +56,12 @@ fn values_of_every_kind() {
         let kinds: Vec<_> = items.map(|item| (item.key.is_none(), item.value.kind().name())).collect();
         kinds == [(true, "Integer"), (true, "Array"), (true, "Map")]
     });
-    // After the end there is nothing, however often it is asked for.
+    // After the end `next` keeps returning nothing.
     check(&[0x9f, 0x01, 0xff], &|v| {
         let Value::Array(mut items) = v else { return false };
         [items.next().is_some(), items.next().is_some(), items.next().is_some()] == [true, false, false]
     });
-    // Keys of any kind.
+    // Keys may be of any kind.
     check(&[0xa2, 0x05, 0x61, b'x', 0x81, 0x01, 0xf6], &|v| {
         let Value::Map(items) = v else { return false };
         items.map(|item| item.key.unwrap().kind().name()).eq(["Integer", "Array"])
@@ -69,15 +69,15 @@ fn values_of_every_kind() {
 }
 
 #[test]
-fn malformed_values_are_refused() {
+fn rejects_malformed_values() {
     for (bytes, expected) in [
-        (&[0xff_u8][..], ErrorKind::Malformed), // a break where a value should be
-        (&[0x1c], ErrorKind::Malformed),        // a reserved width
-        (&[0xf8, 0x1f], ErrorKind::Malformed),  // a simple value in two bytes that fits one
+        (&[0xff_u8][..], ErrorKind::Malformed),            // a break instead of a value
+        (&[0x1c], ErrorKind::Malformed),                   // a reserved width
+        (&[0xf8, 0x1f], ErrorKind::Malformed),             // a simple value in two bytes that fits in one
         (&[0x7f, 0x41, 0x00, 0xff], ErrorKind::Malformed), // bytes in a text string
         (&[0x5f, 0x5f, 0xff, 0xff], ErrorKind::Malformed), // chunks within chunks
-        (&[0xbf, 0x01, 0xff], ErrorKind::Malformed), // a key without a value
-        (&[0x82, 0x01, 0xff], ErrorKind::Malformed), // a break in a list of definite length
+        (&[0xbf, 0x01, 0xff], ErrorKind::Malformed),       // a key without a value
+        (&[0x82, 0x01, 0xff], ErrorKind::Malformed),       // a break in a list of definite length
         (&[0x61, 0xff], ErrorKind::InvalidUtf8),
         (&[0x9b, 255, 255, 255, 255, 255, 255, 255, 255], ErrorKind::CountTooLarge),
         (&[0xbb, 128, 0, 0, 0, 0, 0, 0, 1], ErrorKind::CountTooLarge),
@@ -104,9 +104,9 @@ fn nesting_is_bounded() {
     }
 }
 
-/// Attributes that are as deep as they may be are in front of the component that the message is about.
+/// Attributes of the largest depth precede the component that the message is about.
 #[test]
-fn messages_name_what_is_behind_deep_attributes() {
+fn messages_after_deep_attributes() {
     for depth in [1, 31, 32] {
         let mut cbor = Cbor::default();
         cbor.map(2).text("version").text("1.2.0").text("objects").map(1).text("w").map(4);
@@ -124,7 +124,7 @@ fn messages_name_what_is_behind_deep_attributes() {
 }
 
 #[test]
-fn names_in_any_order_are_compared() {
+fn compares_names_in_any_order() {
     let names: Vec<String> = (0..1024).map(|i| format!("t{}", (i * 7919) % 1024)).collect();
     let bytes = file_1_2(&manifest_1_2(names.iter().map(String::as_str)));
     let file = File::open(&bytes).unwrap();
@@ -133,7 +133,7 @@ fn names_in_any_order_are_compared() {
     for name in &names {
         assert_eq!(file.find(name).unwrap().name(), name.as_str());
     }
-    // With one name duplicated, wherever the two are.
+    // One repeated name, with the two at various positions.
     for (first, second) in [(0, 1), (0, 1023), (63, 64), (500, 900), (1022, 1023), (130, 131)] {
         let mut names = names.clone();
         names[second] = names[first].clone();
@@ -166,7 +166,7 @@ fn too_many_unsorted_names_need_memory() {
 }
 
 #[test]
-fn names_in_order_need_no_memory() {
+fn sorted_names_need_no_memory() {
     let names: Vec<String> = (0..3000).map(|i| format!("t{i:05}")).collect();
     let bytes = file_1_2(&manifest_1_2(names.iter().map(String::as_str)));
     let file = File::open(&bytes).unwrap();
@@ -189,7 +189,7 @@ fn version_0_1_may_repeat_names() {
     assert_eq!((file.tensor_count(), file.find("b").unwrap().index()), (3, 0));
 }
 
-/// A 1.2 file with one tensor of shape [4] and these components: role, dtype and length, all at 64.
+/// A 1.2 file with one tensor of shape [4] and these components: role, dtype and length, all at offset 64.
 fn with_components(layout: &str, components: &[(&str, &str, u64)]) -> Vec<u8> {
     let mut cbor = Cbor::default();
     cbor.map(2).text("version").text("1.2.0").text("objects").map(1).text("w").map(3);
@@ -201,7 +201,7 @@ fn with_components(layout: &str, components: &[(&str, &str, u64)]) -> Vec<u8> {
 }
 
 #[test]
-fn no_role_stands_twice() {
+fn rejects_repeated_roles() {
     let ok = [("data", "u8", 4), ("a", "u8", 1), ("z", "u8", 1), ("b", "u8", 1)];
     assert!(File::open(&with_components("dense", &ok)).is_ok());
     for roles in [["data", "a", "data"], ["a", "data", "a"], ["z", "data", "z"], ["data", "z", "z"]] {
@@ -212,13 +212,13 @@ fn no_role_stands_twice() {
     }
 }
 
-/// Components of these roles, of a byte each.
+/// Components of one byte with these roles.
 fn of_roles(roles: &[String]) -> Vec<(&str, &str, u64)> {
     roles.iter().map(|role| (role.as_str(), "u8", 1)).collect()
 }
 
 #[test]
-fn roles_in_any_order_are_compared() {
+fn compares_roles_in_any_order() {
     let roles: Vec<String> = (0..1024).map(|i| format!("r{}", (i * 7919) % 1024)).collect();
     let file = with_components("own", &of_roles(&roles));
     assert!(File::open(&file).unwrap().warnings().is_empty());
@@ -238,9 +238,9 @@ fn roles_in_any_order_are_compared() {
     }
 }
 
-/// Whatever their order, the keys behind the components are read.
+/// The keys after the components are read, whatever the order of the roles.
 #[test]
-fn keys_behind_components_in_any_order() {
+fn keys_after_components_in_any_order() {
     for roles in [["data", "more"], ["more", "data"]] {
         let mut cbor = Cbor::default();
         cbor.map(2).text("version").text("1.2.0").text("objects").map(2).text("v").map(3).text("components").map(2);
@@ -266,7 +266,7 @@ fn too_many_unsorted_roles_need_memory() {
     assert_eq!(file.warnings().first_tensor(Warning::RolesUnchecked), Some(0));
     assert_eq!(file.check_length(), Some(3000));
     assert!(check_with_any_memory(&file).unwrap().is_empty());
-    // Many that ascend need none.
+    // Many roles in ascending order need no memory.
     let mut sorted = roles.clone();
     sorted.sort();
     assert!(File::open(&with_components("own", &of_roles(&sorted))).unwrap().warnings().is_empty());
@@ -277,9 +277,9 @@ fn too_many_unsorted_roles_need_memory() {
     assert_eq!((error.kind(), error.item()), (ErrorKind::RepeatedKey, Item::Role));
 }
 
-/// A repeated name is found, whatever else is left to be compared.
+/// A repeated name is detected, whatever else has to be compared.
 #[test]
-fn names_and_roles_are_compared() {
+fn compares_names_and_roles() {
     let mut cbor = Cbor::default();
     cbor.map(2).text("version").text("1.2.0").text("objects").map(1102);
     for i in (0..1100).rev().chain([7]) {
@@ -298,9 +298,9 @@ fn names_and_roles_are_compared() {
     assert_eq!(check_with_any_memory(&file).map_err(kind).unwrap_err(), ErrorKind::RepeatedName);
 }
 
-/// Those of every tensor, whichever comes last.
+/// The roles of every tensor are compared, whichever tensor comes last.
 #[test]
-fn roles_of_every_tensor_are_compared() {
+fn compares_roles_of_every_tensor() {
     let manifest = |roles: [&[String]; 2]| {
         let mut cbor = Cbor::default();
         cbor.map(2).text("version").text("1.2.0").text("objects").map(2);
@@ -335,10 +335,10 @@ fn roles_of_every_tensor_are_compared() {
     }
 }
 
-/// What a layout requires of a component is held against the one that is read, also where there are too many roles to
-/// compare all of them without memory.
+/// A layout's rule is checked with the component that is read, even if there are too many roles to compare all of
+/// them without memory.
 #[test]
-fn a_required_role_stands_once_among_any_number() {
+fn rejects_repeated_required_roles_among_many() {
     let roles: Vec<String> = (0..1100).rev().map(|i| format!("{i:06}")).collect();
     let others = of_roles(&roles);
     let is_refused = |layout: &str, required: &[(&str, &str, u64)], again: (&str, &str, u64)| {
@@ -347,7 +347,7 @@ fn a_required_role_stands_once_among_any_number() {
         let error = File::open(&bytes).unwrap_err();
         assert_eq!((error.kind(), error.item()), (ErrorKind::RepeatedKey, Item::Role), "{again:?}: {error}");
     };
-    // The one has no element, the other as many as the shape says, and the other way round.
+    // One of the two has no element, the other as many as the shape says; then the other way round.
     is_refused("dense", &[("data", "u8", 0)], ("data", "u8", 4));
     is_refused("dense", &[("data", "u8", 4)], ("data", "u8", 0));
     let csr = [("values", "u8", 0), ("indices", "u64", 0), ("indptr", "u64", 0)];
@@ -355,7 +355,7 @@ fn a_required_role_stands_once_among_any_number() {
 }
 
 #[test]
-fn a_sparse_tensor_is_of_the_type_of_its_values() {
+fn sparse_tensors_have_the_dtype_of_their_values() {
     let bytes = with_components("sparse_coo", &[("coords", "u8", 1), ("data", "u8", 3), ("values", "f32", 4)]);
     let file = File::open(&bytes).unwrap();
     assert_eq!(file.find("w").unwrap().dtype(), Some(DType::F32));
@@ -363,9 +363,9 @@ fn a_sparse_tensor_is_of_the_type_of_its_values() {
     assert_eq!(file.find("w").unwrap().component("data").unwrap().dtype(), Some(DType::U8));
 }
 
-/// What is beside the data of a dense tensor is of its own type.
+/// A component besides the data of a dense tensor has its own dtype.
 #[test]
-fn a_component_beside_the_data_has_its_type() {
+fn extra_components_have_their_own_dtype() {
     let bytes = with_components("dense", &[("data", "u8", 4), ("more", "u16", 4)]);
     let file = File::open(&bytes).unwrap();
     let tensor = file.find("w").unwrap();
@@ -375,9 +375,9 @@ fn a_component_beside_the_data_has_its_type() {
     assert_eq!(dtypes("more"), (Some(DType::U16), Some(DType::U16)));
 }
 
-/// It is the only component, whatever its role.
+/// If a tensor has only one component, it has that dtype, whatever the role.
 #[test]
-fn a_tensor_of_one_component_has_its_type() {
+fn single_component_determines_the_dtype() {
     let dtype = |components: &[(&str, &str, u64)]| {
         let bytes = with_components("own", components);
         File::open(&bytes).unwrap().find("w").unwrap().dtype()
@@ -387,8 +387,8 @@ fn a_tensor_of_one_component_has_its_type() {
     assert_eq!(dtype(&[("codes", "i16", 4), ("data", "f32", 4)]), Some(DType::F32));
 }
 
-/// A tensor of two dimensions with these components: role, dtype, stored length, decoded length where it is encoded.
-/// All are at 64.
+/// A tensor of two dimensions with these components: role, dtype, stored length, and decoded length if the component
+/// is encoded. All are at offset 64.
 fn of_two_dimensions(layout: &str, shape: [u64; 2], components: &[(&str, &str, u64, Option<u64>)]) -> Vec<u8> {
     let mut cbor = Cbor::default();
     cbor.map(2).text("version").text("1.2.0").text("objects").map(1).text("w").map(3);
@@ -405,7 +405,7 @@ fn of_two_dimensions(layout: &str, shape: [u64; 2], components: &[(&str, &str, u
 }
 
 #[test]
-fn pointers_to_rows_are_numbers_one_more_than_rows() {
+fn checks_the_number_of_row_pointers() {
     let opened = |pointers: (&'static str, u64)| {
         let pointers = ("indptr", pointers.0, pointers.1, None);
         let components = [("indices", "u8", 1, None), pointers, ("values", "u8", 1, None)];
@@ -419,7 +419,7 @@ fn pointers_to_rows_are_numbers_one_more_than_rows() {
     assert_eq!(opened(("u8", 4)), Ok(()));
     assert_eq!(opened(("u8", 3)), Err((ErrorKind::CountMismatch, Item::Length)));
     assert_eq!(opened(("f32", 4)), Err((ErrorKind::IndexType, Item::DType)));
-    // One more than the most rows cannot be counted.
+    // The number of rows plus one exceeds 64 bits.
     let components = [("indices", "u8", 1, None), ("indptr", "u8", 4, None), ("values", "u8", 1, None)];
     let bytes = of_two_dimensions("sparse_csr", [u64::MAX, 2], &components);
     let error = File::open(&bytes).unwrap_err();
@@ -453,7 +453,7 @@ fn layouts_require_components() {
     }
 }
 
-/// Where the file does not state how long a component is decoded, the shape may.
+/// If the file does not state the decoded length of a component, the shape may.
 #[test]
 fn decoded_lengths_that_follow_from_the_shape() {
     let mut cbor = Cbor::default();
@@ -475,7 +475,7 @@ fn decoded_lengths_that_follow_from_the_shape() {
     assert_eq!((length("b", "indices"), length("b", "values")), (None, None));
 }
 
-/// As the file has it, so has each tensor, however it is found.
+/// A tensor reports the warnings that the file reports for it, however the tensor is found.
 #[test]
 fn warnings_of_a_tensor() {
     let mut cbor = Cbor::default();
@@ -499,9 +499,9 @@ fn warnings_of_a_tensor() {
     }
 }
 
-/// After a key that stands twice, the message knows what it knew.
+/// After a repeated key, the message still uses the first value.
 #[test]
-fn the_first_name_is_that_of_the_message() {
+fn messages_use_the_first_name() {
     let mut cbor = Cbor::default();
     cbor.array(1).map(8).text("name").text("w").text("name").text("v");
     let mut entry = Cbor::default();
@@ -514,9 +514,9 @@ fn the_first_name_is_that_of_the_message() {
     assert!(message.contains("tensor \"w\""), "{message}");
 }
 
-/// In 1.0 the type of a component follows from the tensor and the role, whatever the layout.
+/// In 1.0 the dtype of a component follows from the tensor and the role, whatever the layout.
 #[test]
-fn elements_of_version_1_0_are_whole() {
+fn rejects_partial_elements_in_version_1_0() {
     let opened = |length| {
         let mut manifest = full("1.0");
         manifest.pairs("/tensors/t").iter_mut().find(|(key, _)| key == "format").unwrap().1 = Node::Text("own");
@@ -541,9 +541,9 @@ fn raw_bytes_are_not_decoded() {
     assert_eq!(opened(5), Err((ErrorKind::SizeMismatch, Item::DecodedLength)));
 }
 
-/// Two coordinates of each value are more than 64 bits count.
+/// Two coordinates for each value exceed 64 bits.
 #[test]
-fn coordinates_that_cannot_be_counted() {
+fn rejects_uncountable_coordinates() {
     let opened = |values: u64| {
         let components = [("coords", "u8", 4, Some(1)), ("values", "u8", 4, Some(values))];
         let bytes = of_two_dimensions("sparse_coo", [3, 2], &components);
@@ -555,7 +555,7 @@ fn coordinates_that_cannot_be_counted() {
     assert_eq!(opened((1 << 63) - 1), (ErrorKind::CountMismatch, Item::Length, false));
 }
 
-/// The last byte of the file belongs to it; what is behind it does not.
+/// A range may end at the end of the file. One byte more is outside of the file.
 #[test]
 fn data_up_to_the_end_of_the_file() {
     for (version, tensor, component) in
@@ -582,15 +582,15 @@ fn data_up_to_the_end_of_the_file() {
         assert_eq!(opened(64, end - 63), Err(ErrorKind::OutOfFile), "{version}");
         assert_eq!(opened(end - 1, 1), Err(ErrorKind::OverManifest), "{version}");
         assert_eq!(opened(end, 1), Err(ErrorKind::OutOfFile), "{version}");
-        // Nothing may be anywhere, up to there.
+        // Empty data may be anywhere in the file, and at its end.
         assert_eq!(opened(end, 0), Ok(()), "{version}");
         assert_eq!(opened(end + 1, 0), Err(ErrorKind::OutOfFile), "{version}");
     }
 }
 
-/// The order of bytes is that of raw numbers: 0.1 defines it for nothing else.
+/// Byte order applies to raw numbers: 0.1 does not define it for anything else.
 #[test]
-fn encoded_bytes_are_in_no_other_order() {
+fn encoded_bytes_have_no_byte_order() {
     let order = |encoding: &'static str| {
         let mut manifest = full("0.1");
         for (key, value) in manifest.pairs("/0") {
@@ -606,7 +606,7 @@ fn encoded_bytes_are_in_no_other_order() {
     assert_eq!(["raw", "zstd", "own"].map(order), [ByteOrder::Big, ByteOrder::Little, ByteOrder::Little]);
 }
 
-/// 1.0 states the type of a tensor, and knows no type of a component: it is an unknown key.
+/// 1.0 states the dtype of a tensor. The dtype of a component is an unknown key.
 #[test]
 fn version_1_0_has_no_entries_of_1_2() {
     let file = |dtype: Option<&str>| {
@@ -631,7 +631,7 @@ fn version_1_0_has_no_entries_of_1_2() {
 }
 
 #[test]
-fn nothing_is_in_a_file_without_tensors() {
+fn files_without_tensors() {
     for (version, bytes) in [("0.1", file_0_1(&[0x80])), ("1.2.0", file_1_2(&manifest_1_2([].into_iter())))] {
         let file = File::open(&bytes).unwrap();
         assert_eq!(file.version(), Some(version));
@@ -640,9 +640,9 @@ fn nothing_is_in_a_file_without_tensors() {
     }
 }
 
-/// In a list without a count, what is no item is not its end, either.
+/// In a list of indefinite length, an invalid item does not end the list.
 #[test]
-fn dimensions_in_a_list_without_a_count() {
+fn dimensions_in_an_indefinite_list() {
     let opened = |shape: &[u8]| {
         let mut cbor = Cbor::default();
         cbor.map(2).text("version").text("1.2.0").text("objects").map(1).text("w").map(3).text("shape");
@@ -657,7 +657,7 @@ fn dimensions_in_a_list_without_a_count() {
     assert_eq!(opened(&[0x9f, 1, 0xf6, 1, 0xff]), Err((ErrorKind::UnexpectedType, Item::Shape, Some(2))));
 }
 
-/// A component is a map. What follows the last one is none of them.
+/// A component is a map. Whatever follows the last one is not a component.
 #[test]
 fn components_begin_and_end() {
     let refused = |data: fn(&mut Cbor), more: &[&str]| {
@@ -687,9 +687,9 @@ fn components_begin_and_end() {
     assert!(message.contains("tensor \"w\"") && !message.contains("data"), "{message}");
 }
 
-/// After an entry comes the next, or the end: what is wrong there belongs to no tensor.
+/// After an entry comes the next one, or the end. An error at that point belongs to no tensor.
 #[test]
-fn an_end_that_is_missing_is_that_of_all_tensors() {
+fn missing_end_belongs_to_no_tensor() {
     let mut cbor = Cbor::default();
     cbor.map(2).text("version").text("1.2.0").text("objects").raw(&[0xbf]).text("w").map(3);
     cbor.text("format").text("dense").text("shape").array(0).text("components").map(1).text("data");
@@ -704,9 +704,9 @@ fn an_end_that_is_missing_is_that_of_all_tensors() {
     assert_eq!((error.kind(), error.item(), error.entry()), (ErrorKind::Truncated, Item::Tensors, None));
 }
 
-/// Also those that nobody knows.
+/// Unknown keys are checked, too.
 #[test]
-fn keys_are_texts_of_unicode() {
+fn rejects_keys_that_are_not_utf_8() {
     let mut cbor = Cbor::default();
     cbor.map(3).text("version").text("1.2.0");
     let at = 68 + cbor.0.len() as u64;
@@ -716,7 +716,7 @@ fn keys_are_texts_of_unicode() {
     assert_eq!(found, (ErrorKind::InvalidUtf8, Item::Key, Some(at)));
 }
 
-/// The message says where the tensors are, if it is they that are missing.
+/// If the tensors are missing, the message says which key has them.
 #[test]
 fn tensors_under_the_key_of_another_version() {
     let message = |footer: bool, keys: &[&str]| {
@@ -741,7 +741,7 @@ fn tensors_under_the_key_of_another_version() {
         assert!(is_said(&["version", other]) && is_said(&[other, "version"]), "{own}");
         assert!(!is_said(&["version"]) && !is_said(&["attributes"]) && !is_said(&[own, other]), "{own}");
     }
-    // They are not missing, but no map.
+    // They are not missing, but not a map.
     let mut cbor = Cbor::default();
     cbor.map(3).text("version").text("1.2.0").text("tensors").map(0).text("objects").uint(5);
     let bytes = file_1_2(&cbor.0);
@@ -770,9 +770,9 @@ fn versions_are_numbers() {
     }
 }
 
-/// A role, as any text: its own item, and where it stands.
+/// A role is a text. Its errors have an item and an offset of their own.
 #[test]
-fn roles_are_texts() {
+fn rejects_roles_that_are_not_texts() {
     for (role, kind) in [
         (&b"\x05"[..], ErrorKind::UnexpectedType),
         (b"\x62a\xff", ErrorKind::InvalidUtf8),
@@ -791,9 +791,9 @@ fn roles_are_texts() {
     }
 }
 
-/// After a component, the map that it is in is read on.
+/// After a component, reading continues in the map that contains it.
 #[test]
-fn a_map_of_components_ends() {
+fn reads_on_after_the_components() {
     let mut cbor = Cbor::default();
     cbor.map(2).text("version").text("1.2.0").text("objects").map(1).text("w").map(3);
     cbor.text("shape").array(0).text("format").text("own").text("components").raw(&[0xbf]).text("data");
@@ -805,9 +805,9 @@ fn a_map_of_components_ends() {
     assert!(File::open(&file_1_2(&cbor.0)).is_ok());
 }
 
-/// In 0.1 a sparse tensor has a single component, with indices of one type and values of another.
+/// In 0.1 a sparse tensor has a single component, with indices of one dtype and values of another.
 #[test]
-fn indices_and_values_in_one() {
+fn packed_indices_and_values() {
     let dtypes = |layout| {
         let mut manifest = full("0.1");
         manifest.pairs("/0").iter_mut().find(|(key, _)| key == "layout").unwrap().1 = Node::Text(layout);
@@ -817,7 +817,7 @@ fn indices_and_values_in_one() {
     };
     assert_eq!(dtypes("dense"), (Some(DType::F32), Some(DType::F32)));
     assert_eq!(dtypes("sparsecoo"), (Some(DType::F32), None));
-    // Together they are no whole number of either: how many there are is found out where they are read.
+    // The length is not a multiple of either size. The number of values is determined when they are read.
     let opened = |layout| {
         let mut manifest = full("0.1");
         for (key, value) in manifest.pairs("/0") {
@@ -835,9 +835,9 @@ fn indices_and_values_in_one() {
     assert_eq!(opened("sparsecoo"), Err(ErrorKind::PackedLength));
 }
 
-/// An error that is found later points to the entry, too.
+/// An error that is detected later also points to the entry.
 #[test]
-fn errors_know_the_entry() {
+fn errors_have_the_offset_of_the_entry() {
     let bytes = file_1_2(&manifest_1_2(["a", "b"].into_iter()));
     let file = File::open(&bytes).unwrap();
     for (name, head) in [("a", b"\x61a\xa3"), ("b", b"\x61b\xa3")] {
@@ -848,10 +848,10 @@ fn errors_know_the_entry() {
     }
 }
 
-/// A key of as many letters as "components", of which the first seven are the same; the last ones are at the end of
+/// A key with as many letters as "components", of which the first seven are the same. The last ones are at the end of
 /// the manifest.
 #[test]
-fn keys_are_compared_to_their_end() {
+fn compares_whole_keys() {
     let of = |key: &str| {
         let mut cbor = Cbor::default();
         cbor.map(3).text("version").text("1.2.0").text("objects").map(1).text("w");
@@ -867,9 +867,9 @@ fn keys_are_compared_to_their_end() {
     assert_eq!(found, Err((ErrorKind::MissingKey, Item::Components, Some(at))));
 }
 
-/// In 0.1 a tensor is an entry of a list, which is a map.
+/// In 0.1 a tensor is a map in a list.
 #[test]
-fn entries_are_maps() {
+fn rejects_entries_that_are_not_maps() {
     let mut cbor = Cbor::default();
     let at = 68 + cbor.array(1).0.len() as u64;
     cbor.uint(5);
@@ -878,13 +878,13 @@ fn entries_are_maps() {
         (error.kind(), error.item(), error.offset())
     };
     assert_eq!(refused(&cbor), (ErrorKind::UnexpectedType, Item::Tensor, Some(at)));
-    // What is no list is no manifest.
+    // A manifest must be a list.
     let mut map = Cbor::default();
     map.map(0);
     assert_eq!(refused(&map), (ErrorKind::UnexpectedType, Item::Manifest, Some(68)));
 }
 
-/// The magic is nobody's data; right after it data may begin, though not where it should.
+/// Data may not overlap the magic. It may begin right after it, with a warning for the offset.
 #[test]
 fn data_right_after_the_magic() {
     let opened = |offset| {
@@ -919,7 +919,7 @@ fn rows_need_two_dimensions() {
 #[test]
 fn keys_in_any_order_and_unknown_ones() {
     let mut cbor = Cbor::default();
-    // The components before the shape, an unknown key in every record, and the version last.
+    // The components precede the shape, every record has an unknown key, and the version comes last.
     cbor.map(3).text("objects").raw(&[0xbf]).text("w").map(4).text("components").map(1).text("data");
     cbor.map(5).text("length").uint(4).text("offset").uint(64).text("future").array(2).uint(1).uint(2);
     cbor.text("type").raw(&[0xf6]).text("dtype").text("f32");
@@ -979,9 +979,9 @@ fn with_null(version: &str, null: &str) -> Vec<u8> {
     file
 }
 
-/// It is present with the wrong type: neither missing nor read as 0 or empty.
+/// Null is present with the wrong type: neither missing nor read as 0 or empty.
 #[test]
-fn null_is_no_value_of_a_required_key() {
+fn rejects_null_for_required_keys() {
     for (version, key, item) in [
         ("0.1", "/0/name", Item::Name),
         ("0.1", "/0/offset", Item::Offset),
@@ -1015,7 +1015,7 @@ fn null_is_no_value_of_a_required_key() {
 }
 
 #[test]
-fn null_of_any_other_key_is_as_good_as_nothing() {
+fn null_of_an_optional_key_means_absent() {
     for (version, record, keys) in [
         ("0.1", "/0", &["layout", "data_endianness", "checksum"][..]),
         ("1.0", "", &["attributes"]),
@@ -1035,7 +1035,7 @@ fn null_of_any_other_key_is_as_good_as_nothing() {
 }
 
 #[test]
-fn an_unknown_logical_type_hides_what_does_not_fit() {
+fn unknown_logical_types_of_another_size_have_no_dtype() {
     let with = |logical: &str, dtype: &str, shape: u64| {
         let mut cbor = Cbor::default();
         cbor.map(2).text("version").text("1.2.0").text("objects").map(1).text("w").map(3);
@@ -1051,19 +1051,19 @@ fn an_unknown_logical_type_hides_what_does_not_fit() {
             .uint(4);
         file_1_2(&cbor.0)
     };
-    // As many bytes as the storage dtype takes: reported as that dtype.
+    // The size is that of the storage dtype: reported as that dtype.
     let bytes = with("f8_future", "u8", 4);
     let file = File::open(&bytes).unwrap();
     assert_eq!(file.warnings().first_tensor(Warning::UnknownLogicalType), Some(0));
     assert_eq!(file.find("w").unwrap().dtype(), Some(DType::U8));
-    // Perhaps two elements per byte: must not be indexed by its shape.
+    // Possibly two elements per byte: must not be indexed by its shape.
     let bytes = with("f4_future", "u8", 8);
     let file = File::open(&bytes).unwrap();
     let tensor = file.find("w").unwrap();
     assert_eq!((tensor.dtype(), tensor.data().unwrap().dtype()), (None, None));
     assert_eq!(tensor.data().unwrap().as_slice::<u8>().map_err(kind).unwrap_err(), ErrorKind::WrongType);
     assert_eq!(tensor.data().unwrap().bytes().unwrap().len(), 4);
-    // A type may be that of the bytes themselves.
+    // The logical type may be the storage dtype.
     let bytes = with("f8_e5m2", "f8_e5m2", 4);
     assert_eq!(File::open(&bytes).unwrap().find("w").unwrap().dtype(), Some(DType::F8_E5M2));
     let bytes = with("f32", "f32", 1);
@@ -1076,16 +1076,16 @@ fn an_unknown_logical_type_hides_what_does_not_fit() {
 }
 
 #[test]
-fn a_text_key_in_pieces_is_refused() {
+fn rejects_chunked_text_keys() {
     let mut cbor = Cbor::default();
     cbor.map(2).raw(&[0x7f]).text("ver").text("sion").raw(&[0xff]).text("1.2.0").text("objects").map(0);
     assert_eq!(File::open(&file_1_2(&cbor.0)).map_err(kind).unwrap_err(), ErrorKind::ChunkedText);
 }
 
-/// A value may be nested as deeply in an entry that is skipped as in one that is read: with unsorted names, and in
-/// `find`, whole entries are skipped.
+/// Values may be nested equally deeply in entries that are skipped and in entries that are read. Unsorted names and
+/// `find` skip whole entries.
 #[test]
-fn deep_values_in_entries_that_are_passed() {
+fn deep_values_in_skipped_entries() {
     let deep = |depth: usize| {
         let mut cbor = Cbor::default();
         cbor.map(2).text("version").text("1.2.0").text("objects").map(2);
@@ -1106,7 +1106,7 @@ fn deep_values_in_entries_that_are_passed() {
     assert_eq!(File::open(&deep(33)).map_err(kind).unwrap_err(), ErrorKind::TooDeep);
 }
 
-/// A value of a manifest whose keys are in the order in which real programs write them.
+/// A value of a manifest. Its keys are in the order in which real programs write them.
 #[derive(Clone)]
 enum Node {
     Uint(u64),
@@ -1115,13 +1115,13 @@ enum Node {
     Map(Vec<(String, Node)>),
 }
 
-/// How containers and heads are written.
+/// The encoding of containers and heads.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Style {
     Shortest,
-    /// Without a count, up to a break code.
+    /// Containers of indefinite length, ended by a break code.
     Endless,
-    /// Numbers of so many bytes after each head.
+    /// The argument takes this many bytes after each head.
     Wide(usize),
 }
 
@@ -1174,7 +1174,7 @@ impl Node {
         }
     }
 
-    /// The pairs of the record at these keys; `0` is the only item of a list.
+    /// The pairs of the record at this path. `0` is the only item of a list.
     fn pairs(&mut self, path: &str) -> &mut Vec<(String, Node)> {
         let mut node = self;
         for step in path.split('/').filter(|step| !step.is_empty()) {
@@ -1240,7 +1240,7 @@ fn full(version: &str) -> Node {
     }
 }
 
-/// Each record of each version, and its keys with the item that each is: those that are required, then the others.
+/// Each record of each version, and the item of each of its keys: required keys, then optional ones.
 type Record = (&'static str, &'static str, &'static [(&'static str, Item)], &'static [(&'static str, Item)]);
 const RECORDS: &[Record] = &[
     (
@@ -1289,7 +1289,7 @@ const RECORDS: &[Record] = &[
     ),
 ];
 
-/// A file of that version with this manifest, and where the manifest begins.
+/// A file of that version with this manifest, and the offset of the manifest.
 fn file_of(version: &str, manifest: &[u8]) -> (Vec<u8>, u64) {
     let mut file = if version == "0.1" { file_0_1(manifest) } else { file_1_2(manifest) };
     if version == "1.0" {
@@ -1304,7 +1304,7 @@ fn written(version: &str, manifest: &Node, style: Style) -> Vec<u8> {
     file_of(version, &cbor).0
 }
 
-/// Counts may be left out, and heads have any width (RFC 8949 section 3); keys may stand in any order.
+/// Containers may have indefinite lengths, heads any width (RFC 8949 section 3), and keys any order.
 #[test]
 fn a_manifest_is_read_in_any_encoding_and_order() {
     for version in ["0.1", "1.0", "1.2"] {
@@ -1330,9 +1330,9 @@ fn a_manifest_is_read_in_any_encoding_and_order() {
     }
 }
 
-/// A key is another one if any letter of it is.
+/// A key with one different letter is another key.
 #[test]
-fn keys_are_compared_to_the_last_letter() {
+fn compares_every_letter_of_a_key() {
     for (version, record, required, optional) in RECORDS {
         let all = required.iter().map(|key| (key, true)).chain(optional.iter().map(|key| (key, false)));
         for ((key, item), is_required) in all {
@@ -1358,7 +1358,7 @@ fn keys_are_compared_to_the_last_letter() {
                         assert_eq!((error.kind(), error.item()), (ErrorKind::MissingKey, *item), "{context}");
                     }
                 }
-                // With the right one after it, nothing is missing.
+                // If the right key follows, nothing is missing.
                 let mut manifest = full(version);
                 manifest.pairs(record).insert(0, (other, Node::Uint(7)));
                 assert!(File::open(&written(version, &manifest, Style::Shortest)).is_ok(), "{context}");
@@ -1368,7 +1368,7 @@ fn keys_are_compared_to_the_last_letter() {
 }
 
 #[test]
-fn a_key_that_is_missing_is_named() {
+fn names_missing_keys() {
     for (version, record, required, _) in RECORDS {
         for (key, item) in *required {
             let mut manifest = full(version);
@@ -1383,9 +1383,9 @@ fn a_key_that_is_missing_is_named() {
     }
 }
 
-/// Wherever in the record it stands again.
+/// A repeated key is rejected at every position in the record.
 #[test]
-fn no_key_stands_twice() {
+fn rejects_repeated_keys() {
     for (version, record, required, optional) in RECORDS {
         for (key, item) in required.iter().chain(*optional) {
             let count = full(version).pairs(record).len();
@@ -1412,7 +1412,7 @@ fn no_key_stands_twice() {
 }
 
 #[test]
-fn nothing_follows_a_manifest() {
+fn rejects_bytes_after_a_manifest() {
     for version in ["0.1", "1.0", "1.2"] {
         for style in [Style::Shortest, Style::Endless] {
             let mut cbor = Vec::new();

@@ -1,4 +1,4 @@
-//! NPY: each rule of its header, and what is specific to the format.
+//! NPY: every rule of the header, and the calls specific to the format.
 #![cfg(feature = "npy")]
 
 use tenslice::{DType, ErrorKind, File, Item, Order, Warning};
@@ -33,7 +33,7 @@ fn accepted(descr: &str, shape: &str, length: usize) {
     }
 }
 
-/// Refused, at that byte of the header.
+/// Checks that a header is rejected at that byte of it.
 #[track_caller]
 fn refused(header: &str, kind: ErrorKind, item: Item, at: u64) {
     let error = File::open(&file(1, header, 64)).unwrap_err();
@@ -77,7 +77,7 @@ fn types() {
     ] {
         accepted(descr, "(3,)", 3 * size);
     }
-    // Where nothing has several bytes, nothing is said of their order.
+    // Without values of several bytes there is no warning about the byte order.
     for descr in ["[]", "[('a', [])]"] {
         assert!(File::open(&file(1, &header(descr, "False", "(3,)"), 0)).unwrap().warnings().is_empty(), "{descr}");
     }
@@ -129,12 +129,12 @@ fn types() {
         let error = File::open(&file(1, &header(descr, "False", "(1,)"), 64)).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Malformed, "{descr}");
     }
-    // The tuple of a field has ended too early, not its shape.
+    // The field's tuple ends too early, not its shape.
     let descr = "[('a', '<f4', (2,)]";
     refused(&header(descr, "False", "(1,)"), ErrorKind::Malformed, Item::DType, start + descr.len() as u64 - 1);
 }
 
-/// Names that opening has compared take no memory to compare again.
+/// Comparing names again needs no memory if opening has compared them.
 #[test]
 fn compared_fields_are_not_compared_again() {
     let bytes = file(1, &header("[('a', '<i4'), ('b', '<i4'), ('c', '<i4')]", "False", "(0,)"), 0);
@@ -142,10 +142,11 @@ fn compared_fields_are_not_compared_again() {
     assert_eq!((file.check_length(), file.check(&mut []).is_ok()), (Some(0), true));
 }
 
-/// As NumPy 2.4 has it: names and titles of a record are one set, and only fields of raw bytes or subarrays may have no name
-/// more than once. Each list has been loaded with NumPy, which refuses those of `repeated`, for the name after `^`.
+/// The rule of NumPy 2.4: names and titles of a record are one set, and only fields of raw bytes or subarrays may
+/// repeat the empty name. Each list has been loaded with NumPy, which rejects those of `repeated`, for the name after
+/// `^`.
 #[test]
-fn fields_of_a_record_have_names_that_differ() {
+fn rejects_repeated_field_names() {
     let open = |version, descr: &str| {
         let bytes = file(version, &header(descr, "False", "(0,)"), 0);
         File::open(&bytes).map(drop).map_err(|error| {
@@ -229,7 +230,7 @@ fn fields_of_a_record_have_names_that_differ() {
     assert_eq!((found.0, found.1), (ErrorKind::Malformed, Item::DType), "{message}");
 }
 
-/// More names than are compared when a file is opened. (NumPy itself refuses such headers unless it is told to trust them.)
+/// More names than opening compares. (NumPy itself rejects such headers unless it is told to trust them.)
 #[test]
 fn many_fields_are_compared_with_memory() {
     let names = |count: usize| (0..count).map(|i| format!("f{i}")).collect::<Vec<_>>();
@@ -261,19 +262,19 @@ fn many_fields_are_compared_with_memory() {
 }
 
 #[test]
-fn records_are_nested_32_deep_and_no_deeper() {
+fn nesting_of_records_is_bounded() {
     let nested = |depth| format!("{}'<f4'{}", "[('a', ".repeat(depth), ")]".repeat(depth));
     accepted(&nested(32), "(2,)", 8);
     let start = "{'descr': ".len();
-    // What is too deep is in the list, after white space.
+    // The error points to the item that is too deep, after white space.
     let deeper = nested(33).replacen("[('a', [('a', '<f4'", "[('a', [ \t('a', '<f4'", 1);
     let at = (start + deeper.find('\t').unwrap() + 1) as u64;
     refused(&header(&deeper, "False", "(2,)"), ErrorKind::TooDeep, Item::DType, at);
-    // So are subarrays.
+    // Subarrays are limited in the same way.
     let nested = |depth| format!("[('a', {}'<f4'{})]", "(".repeat(depth), ", (1,))".repeat(depth));
     accepted(&nested(31), "(2,)", 8);
     refused(&header(&nested(32), "False", "(2,)"), ErrorKind::TooDeep, Item::DType, start as u64 + 7 + 32);
-    // So is what follows a field that is too large.
+    // The error of a field that is too large points past the white space after its shape.
     let large = "[('a', '<f4', (9223372036854775808,) )]";
     let at = (start + large.len() - 2) as u64;
     refused(&header(large, "False", "(2,)"), ErrorKind::ShapeOverflow, Item::Shape, at);
@@ -323,7 +324,7 @@ fn shapes() {
         let before = if version == 1 { 10 } else { 12 };
         assert_eq!((overflow.kind(), overflow.offset()), (ErrorKind::ShapeOverflow, Some(before + start)));
     }
-    // Python 3 has no long integers, and neither does 3.0.
+    // Python 3 has no long integers, and neither has NPY 3.0.
     let long = header("'<i2'", "False", "(3L,)");
     assert!(File::open(&file(2, &long, 6)).is_ok());
     assert_eq!(File::open(&file(3, &long, 6)).unwrap_err().kind(), ErrorKind::Malformed);
@@ -364,7 +365,7 @@ fn order_and_bytes() {
     let data = tensor.data().unwrap();
     assert!(data.elements::<i16>().unwrap().eq([0x0101; 6]));
     assert_eq!(data.storage_dtype(), Some(DType::I16));
-    // What has no record of its own is where its bytes are.
+    // An error without a record of its own points to the data.
     for error in [data.read_into(&mut [0; 11]).unwrap_err(), tensor.strides(&mut []).unwrap_err()] {
         assert_eq!((error.kind(), error.offset()), (ErrorKind::TooSmall, Some(bytes.len() as u64 - 12)));
     }
@@ -387,7 +388,7 @@ fn warnings() {
     assert!(warns("'f4'", 8).contains(Warning::UnstatedByteOrder));
     assert!(warns("[('a', '|u1'), ('b', '=u2')]", 6).contains(Warning::UnstatedByteOrder));
     for descr in ["[('a', '=u2'), ('b', '|u1')]", "[('a', [('b', 'u2')]), ('c', '>i1')]"] {
-        assert!(warns(descr, 6).contains(Warning::UnstatedByteOrder), "{descr}"); // whichever field it is
+        assert!(warns(descr, 6).contains(Warning::UnstatedByteOrder), "{descr}"); // for every field
     }
     let native = file(1, &header("'f4'", "False", "(2,)"), 8);
     let tensor = File::open(&native).unwrap().find("").unwrap().warnings();
@@ -395,7 +396,7 @@ fn warnings() {
     assert!(["'<f4'", "'>f4'"].iter().all(|descr| warns(descr, 8).is_empty()));
     assert!(warns("'|u1'", 2).is_empty() && warns("'S3'", 6).is_empty() && warns("'U0'", 0).is_empty());
     assert!(warns("'<f4'", 9).contains(Warning::TrailingBytes));
-    // One tensor has no name to compare: what is left are the warnings of opening.
+    // One tensor has no name to compare. Only the warnings of opening remain.
     let opened = File::open(&native).unwrap();
     assert_eq!(opened.check(&mut []), Ok(opened.warnings()));
 }
@@ -406,7 +407,7 @@ fn versions_and_texts() {
     let mut bytes = file(1, latin1, 4);
     let at = bytes.iter().position(|byte| *byte == 0xc3).unwrap();
     assert!(File::open(&bytes).is_ok());
-    // A name in 1.0 and 2.0 is Latin-1, so any byte is valid; not so in 3.0.
+    // In 1.0 and 2.0 a name is Latin-1, so any byte is valid. In 3.0 it is UTF-8.
     bytes[at] = 0xfc;
     bytes[at + 1] = b'x';
     assert!(File::open(&bytes).is_ok());
@@ -434,7 +435,7 @@ fn messages() {
         "npy 1.0: the elements are Python objects: \"|O\" (Python objects are pickled, and are not supported: store \
          them as arrays of numbers or texts) [at byte 20]"
     );
-    // Each is said to be what it is: `np.save` writes the first, the second and two of ml_dtypes, and no other one.
+    // Each message states what the type is. `np.save` writes only the first, the second, and two types of ml_dtypes.
     for (descr, rule) in [
         ("'|O'", "the elements are Python objects"),
         ("[('a', '<i4'), ('b', 'O')]", "the elements are Python objects"),
@@ -451,7 +452,7 @@ fn messages() {
         let said = message(&file(1, &header(descr, "False", "(1,)"), 8));
         assert!(said.contains(&format!(": {rule}: \"")), "{descr}: {said}");
     }
-    // Python 2 wrote the size of a pointer.
+    // Python 2 also wrote the size of a pointer.
     assert!(message(&file(1, &header("'|O8'", "False", "(1,)"), 8)).contains("\"|O8\" (Python objects are pickled"));
     let mut unknown = file(1, &header("'|~'", "False", "(1,)"), 8);
     unknown[22] = 0xe9; // Latin-1, of which nothing is shown
@@ -477,7 +478,7 @@ fn messages() {
     );
 }
 
-/// Before version 3.0 a header is Latin-1: its bytes are as they are in the file.
+/// Before version 3.0 a header is Latin-1. Its bytes are returned unchanged.
 #[test]
 fn stated_types_are_bytes_of_the_header() {
     let mut text = header("[('x', '<i2')]", "False", "(1,)").into_bytes();
@@ -488,7 +489,7 @@ fn stated_types_are_bytes_of_the_header() {
     assert_eq!(opened.find("").unwrap().stated_type(), Some(&b"[('\xe9', '<i2')]"[..]));
 }
 
-/// A name over any number of lines: a loop, not a call for each.
+/// A name over many lines: parsed by a loop, without recursion.
 #[test]
 fn a_name_of_many_lines() {
     let lines = "\\\n".repeat(200_000);

@@ -1,4 +1,4 @@
-//! NPZ: archives of many entries, archives larger than memory, and what is specific to the format.
+//! NPZ: archives of many entries, archives larger than memory, and calls specific to the format.
 #![cfg(feature = "npz")]
 
 use tenslice::{
@@ -6,7 +6,7 @@ use tenslice::{
     Order, Source, Tensor, Warning,
 };
 
-/// An archive in the making: entries, then the directory.
+/// An archive under construction: entries, then the directory.
 #[derive(Default)]
 struct Archive {
     bytes: Vec<u8>,
@@ -16,7 +16,7 @@ struct Archive {
 
 const ARRAY: &[u8] = b"\x93NUMPY\x01\0\x38\0{'descr': '|u1', 'fortran_order': False, 'shape': (3,)}\n\x07\x08\x09";
 
-/// CRC-32 as in ZIP, bit by bit.
+/// The CRC-32 of ZIP, computed bit by bit.
 fn crc32(bytes: &[u8]) -> u32 {
     !bytes.iter().fold(!0, |sum: u32, byte| {
         (0..8).fold(sum ^ u32::from(*byte), |sum, _| if sum & 1 == 1 { sum >> 1 ^ 0xedb8_8320 } else { sum >> 1 })
@@ -35,7 +35,7 @@ impl Archive {
         self.list(name, &about, at)
     }
 
-    /// Adds an entry that is deflated, but in blocks that are stored as they are.
+    /// Adds an entry with method deflate whose blocks are stored uncompressed.
     fn add_deflated(&mut self, name: &str, content: &[u8]) -> &mut Self {
         let stream = deflated(content);
         let at = self.bytes.len() as u32;
@@ -72,7 +72,7 @@ impl Archive {
     }
 }
 
-/// A stream of deflate, in blocks of at most 100 bytes.
+/// A deflate stream in blocks of at most 100 bytes.
 fn deflated(content: &[u8]) -> Vec<u8> {
     let mut stream = Vec::new();
     for block in content.chunks(100) {
@@ -83,7 +83,7 @@ fn deflated(content: &[u8]) -> Vec<u8> {
     stream
 }
 
-/// What local header and directory have in common for a stored entry: from the flags to the length of the extra
+/// The fields that local header and directory share for a stored entry: from the flags to the length of the extra
 /// fields.
 fn about(name: &str, content: &[u8]) -> Vec<u8> {
     let mut about = vec![0; 8];
@@ -101,19 +101,19 @@ fn refused(bytes: &[u8]) -> (ErrorKind, Item) {
     (error.kind(), error.item())
 }
 
-/// The error of a file that is refused, or of its first tensor that cannot be read.
+/// The error of a rejected file, or of its first tensor that cannot be read.
 #[track_caller]
 fn fault(bytes: &[u8]) -> Error {
     File::open(bytes).map_or_else(|error| error, |file| file.tensors().find_map(|tensor| tensor.problem()).unwrap())
 }
 
-/// An array that begins with such a header, with so many bytes of items, each 1.
+/// An array that begins with this header, followed by `items` bytes, each 1.
 fn array(header: &str, items: usize) -> Vec<u8> {
     [&b"\x93NUMPY\x01\0"[..], &(header.len() as u16).to_le_bytes(), header.as_bytes(), &vec![1; items]].concat()
 }
 
-/// An entry that is named as an array and is none, or not all of one, or one that is not read: everything else of the
-/// archive can be read, wherever the entry is.
+/// An entry that is named like an array but is not one, is incomplete, or is unsupported. Everything else in the
+/// archive can be read, wherever that entry is.
 #[test]
 fn one_bad_entry() {
     let of_type = |descr: &str| array(&format!("{{'descr': {descr}, 'fortran_order': False, 'shape': (3,)}}\n"), 24);
@@ -156,7 +156,7 @@ fn one_bad_entry() {
             let mut source = Source::new(bytes.len() as u64);
             let in_parts = crate::support::open_in_parts(&bytes, &[], &mut source).unwrap();
             assert_eq!(crate::support::describe(&file), crate::support::describe(&in_parts), "{name}");
-            // The entries before the bad one have a CRC, which the check of the whole file comes to first.
+            // The entries before the bad one have a CRC, which verifying the file reaches first.
             let verified = if cfg!(feature = "crc32") || place == 0 { *kind } else { ErrorKind::NotBuiltIn };
             assert_eq!(file.verify().unwrap_err().kind(), verified, "{name}");
             for (number, tensor) in file.tensors().enumerate() {
@@ -181,7 +181,7 @@ fn one_bad_entry() {
             }
         }
     }
-    // Nothing but such an entry, in an archive of its own, and with text.
+    // An archive of only that entry, and one that also has a text.
     for (name, content, kind, _) in bad {
         for more in [false, true] {
             let mut archive = Archive::default();
@@ -195,7 +195,7 @@ fn one_bad_entry() {
             assert_eq!(fault(&bytes).kind(), *kind, "{name}");
         }
     }
-    // Two of them, told apart by their names; without the suffix, what begins like an array is one.
+    // Two bad entries, distinguished by their names. Without the suffix, an entry is an array if it begins like one.
     let mut archive = Archive::default();
     archive.add("a.npy", ARRAY).add("b", &of_type("'|O'")).add("c.npy", b"").add("d", b"\x93NUMPX");
     let bytes = archive.finish();
@@ -204,13 +204,13 @@ fn one_bad_entry() {
     assert_eq!(file.warnings().first_tensor(Warning::UnreadableTensor), Some(1));
     let kinds = file.tensors().map(|tensor| tensor.problem().map(|error| error.kind()));
     assert!(kinds.eq([None, Some(ErrorKind::UnknownDType), Some(ErrorKind::Truncated)]));
-    // The directory and the local headers are those of the archive, whatever is in the entries.
+    // The rules for directory and local headers apply, whatever the entries contain.
     archive.add("c", ARRAY);
     assert_eq!(refused(&archive.finish()), (ErrorKind::RepeatedName, Item::Name));
 }
 
 #[test]
-fn stored_arrays_are_read_where_they_lie() {
+fn reads_stored_arrays_in_place() {
     let mut archive = Archive::default();
     archive.add("b.npy", ARRAY).add("folder/", b"").add("a.npy", ARRAY).add("read me", b"text").add("c", ARRAY);
     let bytes = archive.finish();
@@ -234,12 +234,12 @@ fn stored_arrays_are_read_where_they_lie() {
 
 #[cfg(feature = "crc32")]
 #[test]
-fn sums_are_verified() {
+fn verifies_checksums() {
     use tenslice::Verification;
     let mut bytes = Archive::default().add("a.npy", ARRAY).finish();
     let verify = |bytes: &[u8]| File::open(bytes).unwrap().find("a").unwrap().data().unwrap().verify();
     assert_eq!(verify(&bytes).unwrap(), Verification::Verified);
-    // The CRC covers the whole entry: a space of the header counts, too.
+    // The CRC covers the whole entry, including a space in the header.
     let at = bytes.windows(2).position(|two| two == b": ").unwrap() + 1;
     bytes[at] = b'\t';
     assert_eq!(verify(&bytes).unwrap_err().kind(), ErrorKind::DigestMismatch);
@@ -251,7 +251,7 @@ fn sums_are_verified() {
 
 #[cfg(all(feature = "zlib", feature = "crc32"))]
 #[test]
-fn compressed_entries_are_held_to_their_sum() {
+fn verifies_checksums_of_compressed_entries() {
     let mut bytes = crate::support::fixture("npz/deflated_60k.npz");
     let read = |bytes: &[u8]| -> Result<usize, tenslice::Error> {
         let file = File::open(bytes)?;
@@ -264,7 +264,7 @@ fn compressed_entries_are_held_to_their_sum() {
         data.read_into(&mut array).map(|array| array.len())
     };
     assert!(read(&bytes).unwrap() > 10_000);
-    // The same CRC in both headers, but not that of the bytes.
+    // Both headers have the same CRC, which differs from that of the bytes.
     let local = 14;
     let directory = bytes.windows(4).position(|four| four == b"PK\x01\x02").unwrap() + 16;
     bytes[local] ^= 1;
@@ -274,7 +274,7 @@ fn compressed_entries_are_held_to_their_sum() {
 }
 
 #[test]
-fn names_and_places_in_any_order_are_compared() {
+fn compares_names_and_offsets_in_any_order() {
     let mut archive = Archive::default();
     for i in (0..900).rev() {
         archive.add(&format!("{i:04}.npy"), ARRAY);
@@ -282,14 +282,14 @@ fn names_and_places_in_any_order_are_compared() {
     assert!(File::open(&archive.finish()).unwrap().warnings().is_empty());
     archive.add("0500.npy", ARRAY);
     assert_eq!(refused(&archive.finish()), (ErrorKind::RepeatedName, Item::Name));
-    // A name with the suffix and one without it are the same name.
+    // A name is the same with and without the suffix.
     let twice = Archive::default().add("b.npy", ARRAY).add("a.npy", ARRAY).add("a", ARRAY).finish();
     assert_eq!(refused(&twice), (ErrorKind::RepeatedName, Item::Name));
 }
 
 #[test]
-fn an_entry_inside_another_is_refused() {
-    // An archive as an entry: its own entry is listed, too.
+fn rejects_an_entry_inside_another() {
+    // An archive as an entry, with its own entry listed, too.
     let inner = Archive::default().add("b.npy", ARRAY).finish();
     let mut archive = Archive::default();
     archive.add("c", &inner).add("d.npy", ARRAY);
@@ -298,9 +298,9 @@ fn an_entry_inside_another_is_refused() {
     assert_eq!(refused(&hidden), (ErrorKind::Overlap, Item::Entry));
 }
 
-/// The extra field before the data of an entry, of which the directory says nothing, is a part of the entry, too.
+/// The extra field before an entry's data belongs to the entry, although the directory does not mention it.
 #[test]
-fn an_entry_that_begins_in_the_last_bytes_of_another() {
+fn rejects_entries_that_overlap_by_their_headers() {
     let other = Archive::default().add("b.npy", ARRAY).bytes.clone();
     for shared in [0, 1, 16, 17, 20] {
         let content = [&[0; 20][..], &other[..shared]].concat();
@@ -309,9 +309,9 @@ fn an_entry_that_begins_in_the_last_bytes_of_another() {
         bytes[28] = 16; // the length of the extra field
         let at = bytes.len() - shared;
         bytes.extend(&other[shared..]);
-        bytes.extend([0; 100]); // or they would take more than there is
+        bytes.extend([0; 100]); // else the entries would exceed the file
         let mut archive = Archive { bytes, ..Archive::default() };
-        // Not in their order, so that they are compared.
+        // Not in file order, so that they are compared.
         archive.list("b.npy", &about("b.npy", ARRAY), at as u32).list("a", &about_first, 0);
         let found = File::open(&archive.finish()).map(drop).map_err(|error| (error.kind(), error.item()));
         let expected = if shared == 0 { Ok(()) } else { Err((ErrorKind::Overlap, Item::Entry)) };
@@ -325,7 +325,7 @@ fn too_many_unsorted_entries_need_memory() {
     for i in (0..3000).rev() {
         archive.add(&format!("{i:04}.npy"), ARRAY);
     }
-    // The directory in reverse: the names ascend, and the offsets descend.
+    // The directory is reversed: names ascend and offsets descend.
     let entry = 46 + 8;
     archive.directory = archive.directory.chunks(entry).rev().flatten().copied().collect();
     let bytes = archive.finish();
@@ -333,10 +333,10 @@ fn too_many_unsorted_entries_need_memory() {
     assert_eq!(file.warnings().iter().collect::<Vec<_>>(), [Warning::PlacesUnchecked]);
     assert_eq!(file.check_length(), Some(3000));
     assert!(crate::support::check_with_any_memory(&file).unwrap().is_empty());
-    // An archive as the last entry, whose own entry is listed, too.
+    // An archive as the last entry, with its own entry listed, too.
     let at = archive.bytes.len() as u32;
     archive.add("x", &Archive::default().add("y.npy", ARRAY).finish()).list("y.npy", &about("y.npy", ARRAY), at + 31);
-    archive.bytes.extend([0; 1000]); // or they would take more than there is
+    archive.bytes.extend([0; 1000]); // else the entries would exceed the file
     let bytes = archive.finish();
     let file = File::open(&bytes).unwrap();
     assert_eq!(file.check_length(), Some(3002));
@@ -358,7 +358,7 @@ fn too_many_unsorted_entries_need_memory() {
 }
 
 #[test]
-fn find_compares_the_names_that_are_listed() {
+fn find_compares_listed_names() {
     let bytes = Archive::default().add("a.npy", ARRAY).add("a.npy.npy", ARRAY).finish();
     let file = File::open(&bytes).unwrap();
     for tensor in &file {
@@ -368,8 +368,8 @@ fn find_compares_the_names_that_are_listed() {
 }
 
 #[test]
-fn entries_take_no_more_than_there_is() {
-    // The same entry again and again: overlaps, without comparing any two of them.
+fn rejects_entries_larger_than_the_file() {
+    // The same entry many times: an overlap that is detected without comparing pairs.
     let mut archive = Archive::default();
     archive.add("a.npy", ARRAY);
     let about = about("a.npy", ARRAY);
@@ -379,9 +379,9 @@ fn entries_take_no_more_than_there_is() {
     assert_eq!(refused(&archive.finish()), (ErrorKind::Overlap, Item::Entry));
 }
 
-/// The field with the wide numbers of an entry is looked for again and again, so that not much may be before it.
+/// The zip64 field of an entry is searched for repeatedly, so only a few fields may precede it.
 #[test]
-fn wide_numbers_are_among_the_first_fields() {
+fn zip64_field_must_be_among_the_first() {
     let archive = |before: usize, after: &[u8]| {
         let mut archive = Archive::default();
         archive.add("a.npy", ARRAY);
@@ -400,13 +400,13 @@ fn wide_numbers_are_among_the_first_fields() {
         assert_eq!(data.bytes(), Ok(&[7, 8, 9][..]));
     }
     assert_eq!(refused(&archive(65, b"")), (ErrorKind::Malformed, Item::Entry));
-    // Those behind it must fit, too.
+    // The fields after it must fit, too.
     assert_eq!(refused(&archive(0, b"xx\x02\0y")), (ErrorKind::Malformed, Item::Entry));
 }
 
-/// A field behind the one with the wide numbers, longer than what remains of the header.
+/// A field after the zip64 field, longer than the rest of the header.
 #[test]
-fn all_fields_of_a_local_header_are_read() {
+fn reads_all_fields_of_a_local_header() {
     let archive = |last: u16| {
         let mut archive = Archive::default();
         let lengths = [(ARRAY.len() as u64).to_le_bytes(); 2].concat();
@@ -418,12 +418,12 @@ fn all_fields_of_a_local_header_are_read() {
         archive.list("a.npy", &about("a.npy", ARRAY), 0).finish()
     };
     assert_eq!(File::open(&archive(2)).unwrap().find("a").unwrap().data().unwrap().bytes(), Ok(&[7, 8, 9][..]));
-    assert_eq!(refused(&archive(3)), (ErrorKind::HeadersDiffer, Item::Length)); // no wide numbers are found
+    assert_eq!(refused(&archive(3)), (ErrorKind::HeadersDiffer, Item::Length)); // no zip64 field is found
 }
 
 #[test]
-fn an_encrypted_entry_is_listed() {
-    // 12 bytes more than it decodes to, as programs encrypt.
+fn lists_encrypted_entries() {
+    // 12 bytes more than the decoded length, which encryption adds.
     let mut bytes = Archive::default().add("a.npy", &[ARRAY, &[0; 12]].concat()).add("b.npy", ARRAY).finish();
     let directory = bytes.windows(4).position(|four| four == b"PK\x01\x02").unwrap();
     for (flags, size) in [(6, 22), (directory + 8, directory + 24)] {
@@ -438,7 +438,7 @@ fn an_encrypted_entry_is_listed() {
     assert_eq!(file.find("b").unwrap().data().unwrap().bytes().unwrap(), [7, 8, 9]);
 }
 
-/// Longer than what is left up to the directory, but not than all that precedes it.
+/// Longer than the space up to the directory, but not longer than everything before the directory.
 #[test]
 fn data_ends_before_the_directory() {
     let mut archive = Archive::default();
@@ -450,8 +450,8 @@ fn data_ends_before_the_directory() {
     assert_eq!((error.kind(), error.item(), error.offset()), expected);
 }
 
-/// The first eight bytes of such an archive and the method of its first entry are also the length of a safetensors header
-/// and the brace that begins one.
+/// The first eight bytes of such an archive and the method of its first entry also look like the length of a
+/// safetensors header and its opening brace.
 #[test]
 fn an_archive_whose_first_entry_has_method_123_is_an_archive() {
     for version in [10, 20, 45, 63] {
@@ -468,7 +468,7 @@ fn an_archive_whose_first_entry_has_method_123_is_an_archive() {
     }
 }
 
-/// Bit 11 of the flags says that the name is UTF-8. Where the two headers disagree, readers disagree on the name.
+/// Bit 11 of the flags says that the name is UTF-8. If the two headers disagree, readers disagree about the name.
 #[test]
 fn both_headers_say_whether_a_name_is_utf_8() {
     let good = crate::support::fixture("npz/hm_utf8_flag.npz");
@@ -486,11 +486,11 @@ fn both_headers_say_whether_a_name_is_utf_8() {
         let message = File::open(&bytes).unwrap_err().explain(&bytes[..]).to_string();
         assert!(message.contains("names in UTF-8 (bit 11)") && message.contains(&name), "{message}");
     }
-    // Archives of neither, with names in UTF-8 all the same, are read as before.
+    // If neither header sets the bit, names in UTF-8 are still accepted.
     assert!(File::open(&with_flags(&[local, central])).is_ok());
 }
 
-/// Decodes anything.
+/// A decoder for every encoding.
 struct Any;
 
 impl Decoder for Any {
@@ -499,7 +499,7 @@ impl Decoder for Any {
     }
 }
 
-/// Each method of APPNOTE 4.4.5 that a program may still write.
+/// The methods of APPNOTE 4.4.5 that programs may still write.
 #[test]
 fn methods_have_names() {
     for (method, name) in [
@@ -527,16 +527,16 @@ fn methods_have_names() {
         assert_eq!((error.kind(), error.offset()), (ErrorKind::NotDense, Some(record as u64)));
         let message = data.read_into(&mut [0; 200]).unwrap_err().explain(&bytes[..]).to_string();
         assert!(method == 8 || message.contains(&format!("{name:?}")), "{message}");
-        // A decoder is only asked for what has a number.
+        // A decoder is called only for encodings that have an `Encoding` of their own.
         let refused = data.read_into_with(&mut Any, &mut [0; 200]).err().map(|error| error.kind());
         assert_eq!(refused.is_some(), method != 8 || cfg!(feature = "crc32"), "{name}");
         assert!(method == 8 || refused == Some(ErrorKind::UnsupportedEncoding), "{name}");
     }
 }
 
-/// An array of a record with two fields of one name cannot be read; its names are compared with memory if they are many.
+/// An array of records with a repeated field name cannot be read. Comparing many names needs memory.
 #[test]
-fn fields_of_an_array_have_names_that_differ() {
+fn rejects_repeated_field_names_of_an_array() {
     let array = |names: &[String]| {
         let fields: String = names.iter().map(|name| format!("('{name}', '|u1'), ")).collect();
         let header = format!("{{'descr': [{fields}], 'fortran_order': False, 'shape': (0,)}}\n");
@@ -559,7 +559,7 @@ fn fields_of_an_array_have_names_that_differ() {
     assert_eq!((problem.kind(), problem.item(), problem.offset()), (ErrorKind::RepeatedName, Item::Name, Some(at)));
     let message = problem.explain(&bytes[..]).to_string();
     assert!(message.contains("\"1\"") && message.contains("the same name or title: \"f0\""), "{message}");
-    // The memory is for the largest record, or for the names of arrays if they are more.
+    // The memory is for the largest record, or for the names of the arrays if they need more.
     let bytes = open(&[ARRAY.to_vec(), array(&names(1100)), array(&names(1200)), array(&names(3))]);
     let file = File::open(&bytes).unwrap();
     assert!(file.warnings().contains(Warning::NamesUnchecked));
@@ -589,9 +589,9 @@ fn orders_of_elements_and_of_bytes() {
     assert_eq!((data.byte_order(), data.storage_dtype()), (ByteOrder::Big, Some(DType::I16)));
 }
 
-/// The record of zip64 at the end, and the one for all readers: a number in both is the same.
+/// The zip64 record at the end and the regular one must agree on numbers that both have.
 #[test]
-fn the_two_records_at_the_end_agree() {
+fn the_two_end_records_must_agree() {
     let narrow = Archive::default().add("a.npy", ARRAY).finish();
     let end = narrow.len() - 22;
     let (size, start) = (46 + 5, end as u64 - 46 - 5);
@@ -612,7 +612,7 @@ fn the_two_records_at_the_end_agree() {
     }
 }
 
-/// The number of the disk, after the lengths and the offset in the field of zip64.
+/// The disk number follows the lengths and the offset in the zip64 field.
 #[test]
 fn the_disk_of_an_entry_may_be_wide() {
     let archive = |disk: u32| {
@@ -632,7 +632,7 @@ fn the_disk_of_an_entry_may_be_wide() {
 }
 
 #[test]
-fn places_in_order_need_no_memory() {
+fn sorted_offsets_need_no_memory() {
     let mut archive = Archive::default();
     archive.add("folder/", b"");
     for i in 0..1100 {
@@ -641,7 +641,7 @@ fn places_in_order_need_no_memory() {
     assert!(File::open(&archive.finish()).unwrap().warnings().is_empty());
 }
 
-/// NumPy reads what is in an entry, whatever its name is.
+/// NumPy reads an entry's contents whatever its name.
 #[test]
 fn folders_with_contents() {
     for (contents, warnings, count) in
@@ -654,9 +654,9 @@ fn folders_with_contents() {
     }
 }
 
-/// Where entries are not in the order of their places, the lengths in wide numbers are read again to compare them.
+/// If entries are not in file order, the lengths in the zip64 field are read again for the comparison.
 #[test]
-fn wide_numbers_in_any_order() {
+fn zip64_numbers_in_any_order() {
     let mut archive = Archive::default();
     archive.add("b.npy", ARRAY).add("a.npy", ARRAY);
     (archive.directory, archive.count) = (Vec::new(), 0);
@@ -673,7 +673,7 @@ fn wide_numbers_in_any_order() {
 }
 
 #[test]
-fn an_archive_of_no_entries_hides_none() {
+fn rejects_hidden_entries() {
     let mut archive = Archive::default();
     archive.add("a.npy", ARRAY);
     archive.directory.clear();
@@ -682,7 +682,7 @@ fn an_archive_of_no_entries_hides_none() {
 }
 
 #[test]
-fn an_archive_without_arrays_is_named() {
+fn names_archives_without_arrays() {
     let text = Archive::default().add("mimetype", b"application/epub+zip").finish();
     let error = File::open(&text).unwrap_err();
     assert_eq!((error.kind(), error.format().text()), (ErrorKind::UnsupportedFormat, "zip"));
@@ -768,10 +768,10 @@ fn an_archive_larger_than_memory_opens_in_parts() {
     }
 }
 
-/// One field wrong: what each error is about, and the byte that it points to: the local header of the entry, its record
-/// in the directory, or the record at the end.
+/// One wrong field: the item of each error, and the record that it points to: the local header of the entry, its
+/// record in the directory, or the record at the end.
 #[test]
-fn what_errors_point_to() {
+fn offsets_of_errors() {
     let local = 30 + 5 + ARRAY.len(); // of the second entry
     let directory = 2 * local;
     let record = directory + 46 + 5;
@@ -785,7 +785,7 @@ fn what_errors_point_to() {
         bytes
     };
     let (size, stored) = (ARRAY.len() as u32, ARRAY.len() as u32);
-    let most = (stored + 1) * 1032; // what a byte of deflate may become
+    let most = (stored + 1) * 1032; // the largest size that deflate can decode to
     let sizes = |size: u32| size.to_le_bytes();
     let cases: &[(&[Patch<'_>], ErrorKind, Item, usize)] = &[
         (&[(local, b"PK\x03\x05")], ErrorKind::Malformed, Item::Entry, local),
@@ -855,7 +855,7 @@ fn what_errors_point_to() {
         &[(local + 4, &[45][..]), (local + 10, &[7; 4])][..], // version, time
         &[(local + 7, &[8]), (record + 9, &[8])],             // UTF-8
         &[(local + 8, &[8]), (record + 10, &[8]), (local + 22, &sizes(most)), (record + 24, &sizes(most))],
-        // Lengths that follow the data: those in front of it count no more.
+        // Lengths follow the data, so those in the header are ignored.
         &[(local + 6, &[8]), (record + 8, &[8]), (local + 14, &[0; 12])],
     ] {
         assert!(File::open(&patched(patches)).is_ok(), "{patches:x?}");
@@ -867,7 +867,7 @@ fn what_errors_point_to() {
     let object = patched(&[(local + descr, b"|O8")]);
     let message = fault(&object).explain(&object[..]).to_string();
     assert!(message.contains("\"|O8\""), "{message}");
-    // Listed in the other order, too.
+    // The same with the directory in the other order.
     for (mut turned, name) in [(object, "b"), (patched(&[(descr, b"|O8")]), "a")] {
         turned[directory..end].rotate_left(46 + 5);
         let message = fault(&turned).explain(&turned[..]).to_string();
@@ -877,13 +877,13 @@ fn what_errors_point_to() {
     let message = fault(&long).explain(&long[..]).to_string();
     assert!(message.contains("tensor \"b\""), "{message}");
     assert!(message.contains("the array is longer than its entry"), "{message}");
-    // Its record points into the first one.
+    // The directory record of "b" points into the first entry.
     for offset in [0, 5, 50] {
         let other = patched(&[(record + 42, &sizes(offset))]);
         let message = File::open(&other).unwrap_err().explain(&other[..]).to_string();
         assert!(message.contains("tensor \"b\""), "{offset}: {message}");
     }
-    // It begins where the first one ends.
+    // The local header of "b" begins at the end of the first entry.
     let sum = patched(&[(local + 14, &[0xff])]);
     let message = File::open(&sum).unwrap_err().explain(&sum[..]).to_string();
     assert!(message.contains("tensor \"b\""), "{message}");
@@ -898,9 +898,9 @@ fn what_errors_point_to() {
     }
 }
 
-/// Two records of the directory that clash: the error points to one of them, and its message names it.
+/// Two records of the directory conflict: the error points to one of them, and its message names it.
 #[test]
-fn clashes_point_to_a_record() {
+fn conflicts_point_to_a_record() {
     let mut archive = Archive::default();
     archive.add("c.npy", ARRAY).add("a.npy", ARRAY).add("b.npy", ARRAY).add("a.npy", ARRAY);
     let records = [1, 3].map(|i| Some((archive.bytes.len() + i * (46 + 5)) as u64));
@@ -911,9 +911,9 @@ fn clashes_point_to_a_record() {
     let message = error.explain(&bytes[..]).to_string();
     assert!(message.contains("tensor \"a\": a tensor name appears twice"), "{message}");
 
-    // An archive as an entry, and what is in it listed, too.
+    // An archive as an entry, with its contents listed, too.
     let inner = Archive::default().add("b.npy", ARRAY).finish();
-    // They take more bytes than there are, or as many, so that they are compared.
+    // The entries exceed the file, or just fit and have to be compared.
     for more in [0, 1000] {
         let mut archive = Archive::default();
         archive.add("c", &inner).add("d.npy", ARRAY).list("b.npy", &about("b.npy", ARRAY), 31);
@@ -929,9 +929,9 @@ fn clashes_point_to_a_record() {
     }
 }
 
-/// An entry without a name or a byte ends where the directory begins.
+/// An empty entry without a name ends at the start of the directory.
 #[test]
-fn an_entry_of_nothing() {
+fn empty_entry_without_a_name() {
     let bytes = Archive::default().add("a.npy", ARRAY).add("", b"").finish();
     let file = File::open(&bytes).unwrap();
     assert_eq!((file.tensor_count(), file.warnings().iter().collect::<Vec<_>>()), (1, vec![Warning::NoArray]));
@@ -939,7 +939,7 @@ fn an_entry_of_nothing() {
     assert_eq!((entries[1].name, entries[1].extent.length, entries[1].decoded_length), ("", 0, 0));
 }
 
-/// A backslash in a name is a character as any other.
+/// A backslash in a name is an ordinary character.
 #[test]
 fn names_with_backslashes() {
     let mut archive = Archive::default();
@@ -956,7 +956,7 @@ fn names_with_backslashes() {
     }
 }
 
-/// That of a compressed entry is known to whoever decodes it.
+/// The dtype of a compressed entry is known only after decoding.
 #[test]
 fn stated_types() {
     let bytes = include_bytes!("../fixtures/npz/mixed_methods.npz");
@@ -973,9 +973,9 @@ fn stated_types() {
     assert_eq!(file.find("b").unwrap().stated_type(), Some(&b"'|u1'"[..]));
 }
 
-/// Padding behind an archive: what a copy to flash or a text editor leaves there.
+/// Padding after an archive, such as a copy to flash or a text editor leaves.
 #[test]
-fn padding_behind_an_archive() {
+fn padding_after_an_archive() {
     let archive = |comment: usize| {
         let mut bytes = Archive::default().add("a.npy", ARRAY).finish();
         let end = bytes.len();
@@ -997,7 +997,7 @@ fn padding_behind_an_archive() {
             let mut source = Source::new(bytes.len() as u64);
             let in_parts = crate::support::open_in_parts(&bytes, &[], &mut source).unwrap();
             assert_eq!(in_parts.warnings(), file.warnings());
-            // Any other byte is refused, wherever it is.
+            // Any other byte is rejected, wherever it is.
             for at in [0, padding.len() / 2, padding.len() - 1] {
                 for byte in [1, b' ', b'\t', b'P', 0x80, 0xfe] {
                     let mut bytes = bytes.clone();
@@ -1007,20 +1007,20 @@ fn padding_behind_an_archive() {
             }
         }
     }
-    // An archive with nothing but padding in place of its end.
+    // An archive whose end is replaced by padding.
     let cut = archive(0);
     for padding in [0, 0xff] {
         let mut bytes = cut[..cut.len() - 22].to_vec();
         bytes.resize(cut.len() + 5000, padding);
         assert_eq!(refused(&bytes), (ErrorKind::Truncated, Item::Footer));
     }
-    // Our own limit.
+    // The limit of this crate.
     let mut bytes = cut.clone();
     bytes.resize(cut.len() + (17 << 20), 0xff);
     assert_eq!(refused(&bytes), (ErrorKind::Truncated, Item::Footer));
 }
 
-/// What is described of a tensor, with the dtype as NumPy spells it.
+/// The description of a tensor, with the dtype as NumPy spells it.
 fn described(tensor: &Tensor<'_>, decoder: &mut dyn Decoder) -> Result<String, Error> {
     let mut scratch = [0; 1 << 10];
     let described = tensor.describe(decoder, &mut scratch)?;
@@ -1036,10 +1036,10 @@ fn described(tensor: &Tensor<'_>, decoder: &mut dyn Decoder) -> Result<String, E
     ))
 }
 
-/// A compressed entry is described as the same entry is that is stored; nothing behind the header is decoded.
+/// A compressed entry has the same description as the stored one. Nothing after the header is decoded.
 #[cfg(feature = "zlib")]
 #[test]
-fn compressed_entries_are_described() {
+fn describes_compressed_entries() {
     let of = |descr: &str, order: &str, shape: &str| {
         format!("{{'descr': {descr}, 'fortran_order': {order}, 'shape': {shape}, }}\n")
     };
@@ -1072,13 +1072,13 @@ fn compressed_entries_are_described() {
         assert_eq!(compressed.describe_length(&mut BuiltIn::default()), Ok(head as u64));
         assert_eq!(stored.describe_length(&mut NoDecoder), Ok(0));
         assert!(stored.describe(&mut NoDecoder, &mut []).is_ok());
-        // Memory for the header, and no more than that, is enough; and no more is decoded.
+        // Memory for the header is enough, and no more is decoded.
         let mut counting = Counting(0);
         assert!(compressed.describe(&mut counting, &mut vec![0; head]).is_ok());
         assert_eq!(counting.0, head);
         let short = compressed.describe(&mut BuiltIn::default(), &mut vec![0; head - 1]).unwrap_err();
         assert_eq!(short.kind(), ErrorKind::OutOfScratch);
-        // Verifying warns of what the header of a stored entry warns of on opening.
+        // Verifying a compressed entry gives the warnings that opening gives for a stored one.
         let memory = compressed.verify_scratch_length().unwrap() as usize;
         assert!(memory == 0 || memory >= head, "{memory} {head}");
         let verified = compressed.verify_with(&mut BuiltIn::default(), &mut vec![0; memory]).unwrap();
@@ -1096,7 +1096,7 @@ fn compressed_entries_are_described() {
     assert!(warnings.contains(Warning::TrailingBytes) && warnings.contains(Warning::UnstatedByteOrder));
 }
 
-/// A decoder of nothing.
+/// A decoder that decodes nothing.
 struct NoDecoder;
 
 impl Decoder for NoDecoder {
@@ -1105,7 +1105,7 @@ impl Decoder for NoDecoder {
     }
 }
 
-/// The built-in decoder, and the most bytes that it was asked for.
+/// The built-in decoder, and the largest number of bytes requested from it.
 struct Counting(usize);
 
 impl Decoder for Counting {
@@ -1119,10 +1119,10 @@ impl Decoder for Counting {
     }
 }
 
-/// What is wrong with the array in a compressed entry is an error of that tensor, and its message names the tensor.
+/// A fault in a compressed array is an error of that tensor, and its message names the tensor.
 #[cfg(feature = "zlib")]
 #[test]
-fn headers_of_compressed_entries_are_checked() {
+fn checks_headers_of_compressed_entries() {
     let of = |descr: &str, shape: &str| {
         array(&format!("{{'descr': {descr}, 'fortran_order': False, 'shape': {shape}, }}\n"), 8)
     };
@@ -1150,7 +1150,7 @@ fn headers_of_compressed_entries_are_checked() {
         assert_eq!(file.verify().unwrap_err(), error);
         assert!(described(&file.find("good").unwrap(), &mut BuiltIn::default()).is_ok());
     }
-    // The stream ends before the header does, or is none.
+    // The stream ends before the header does, or is not a stream.
     let good = Archive::default().add_deflated("a.npy", b"\x93NUMPY").finish();
     let record = good.windows(4).position(|four| four == b"PK\x01\x02").unwrap();
     let patched = |patches: [(usize, u8); 2]| {
@@ -1163,10 +1163,10 @@ fn headers_of_compressed_entries_are_checked() {
     assert_eq!(patched([(35, 7), (36, 7)]), ErrorKind::CorruptStream);
 }
 
-/// From a source: what opening has fetched of an entry is enough for its header, however long the entry is.
+/// From a source: the bytes that opening has fetched of an entry suffice for its header, however long the entry is.
 #[cfg(feature = "zlib")]
 #[test]
-fn compressed_entries_of_a_source_are_described() {
+fn describes_compressed_entries_of_a_source() {
     let items = 1 << 20;
     let header = format!("{{'descr': '<f8', 'fortran_order': True, 'shape': (8, {}), }}\n", items >> 6);
     let bytes = Archive::default().add_deflated("a.npy", &array(&header, items)).finish();
@@ -1189,7 +1189,7 @@ fn compressed_entries_of_a_source_are_described() {
     assert!(said.starts_with("Some(f64) [8, 16384] column-major little-endian "), "{said}");
     let data = tensor.component("data").unwrap();
     assert_eq!(data.stored().unwrap_err().kind(), ErrorKind::NotInMemory);
-    // Without the start of the stream, nothing can be said.
+    // Without the start of the stream there is no description.
     let mut source = Source::new(bytes.len() as u64);
     let (local, directory) = (35, bytes.len() - 200);
     source.add(0, &bytes[..local]).unwrap();
@@ -1199,16 +1199,16 @@ fn compressed_entries_of_a_source_are_described() {
     assert_eq!(error.kind(), ErrorKind::NotInMemory);
 }
 
-/// The built-in decoder has the start of a stream of deflate alone.
+/// The built-in decoder decodes only the start of deflate streams.
 #[test]
-fn other_streams_have_no_start() {
+fn decodes_the_start_of_deflate_only() {
     let started = BuiltIn::default().decode_start(Encoding::Zstd, &[], &mut []);
     assert_eq!(started, Err(DecodeError::Unsupported));
 }
 
-/// The end of an archive that is cut off is not searched for in all of the file.
+/// If the end of an archive is cut off, not all of the file is searched for it.
 #[test]
-fn a_cut_archive_asks_for_little() {
+fn truncated_archives_request_few_bytes() {
     let mut bytes = Archive::default().add("a.npy", ARRAY).bytes.clone();
     bytes.resize(3 << 20, b'x');
     let mut source = Source::new(bytes.len() as u64);

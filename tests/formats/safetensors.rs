@@ -1,4 +1,4 @@
-//! safetensors: what names mean, which bytes are asked for, every rule with what its error says, and the index of a
+//! safetensors: the meaning of names, the requested bytes, every rule with its error message, and the index of a
 //! model in several files.
 #![cfg(feature = "safetensors")]
 
@@ -6,24 +6,24 @@ use crate::support::{Random, cases_of, check_with_any_memory};
 use tenslice::safetensors::Index;
 use tenslice::{Attributes, DType, ErrorKind, Extent, File, Format, Item, Opened, Source, Value, Warning};
 
-/// A file of that header and so many bytes of data.
+/// A file with that header and `data` bytes of data.
 fn file(header: &str, data: usize) -> Vec<u8> {
     [&(header.len() as u64).to_le_bytes()[..], header.as_bytes(), &vec![7; data]].concat()
 }
 
-/// An entry of bytes.
+/// An entry of a U8 tensor.
 fn entry(name: &str, begin: u64, end: u64) -> String {
     let length = end - begin;
     format!(r#""{name}":{{"dtype":"U8","shape":[{length}],"data_offsets":[{begin},{end}]}}"#)
 }
 
-/// A file of entries of bytes: name, begin, end.
+/// A file with U8 tensors: name, begin, end.
 fn file_of(entries: &[(&str, u64, u64)], data: usize) -> Vec<u8> {
     let entries: Vec<_> = entries.iter().map(|(name, begin, end)| entry(name, *begin, *end)).collect();
     file(&format!("{{{}}}", entries.join(",")), data)
 }
 
-/// What is wrong with a file: the kind, the item, and the text that stands there.
+/// The error of a file: the kind, the item, and the text at its offset.
 #[track_caller]
 fn refused(bytes: &[u8]) -> (ErrorKind, Item, &str) {
     let error = File::open(bytes).unwrap_err();
@@ -37,7 +37,7 @@ fn text_at(bytes: &[u8], at: u64) -> &str {
 }
 
 #[test]
-fn names_are_what_they_mean() {
+fn names_are_decoded() {
     let names = [
         (r"a\u002eb", "a.b"),
         (r"\ud83d\ude00", "\u{1f600}"),
@@ -65,9 +65,9 @@ fn names_are_what_they_mean() {
     }
 }
 
-/// Two magics are lengths that a header may have: that of gzip, and that of ZIP.
+/// The magics of gzip and ZIP are also valid header lengths.
 #[test]
-fn a_length_is_no_magic() {
+fn header_lengths_that_look_like_magics() {
     let large: &[usize] = if cfg!(target_pointer_width = "64") { &[0x08_8b1f, 0x0403_4b50] } else { &[] };
     for &length in [0x8b1f, 0x1_8b1f].iter().chain(large) {
         let header = format!("{{{}}}", entry("a", 0, 1));
@@ -76,7 +76,7 @@ fn a_length_is_no_magic() {
         let opened = File::open(&bytes).unwrap();
         assert_eq!((opened.format(), opened.tensor_count()), (Format::Safetensors, 1));
     }
-    // Other files, also ZIP with a first entry of method 123, and GGUF with 123 tensors: both have a `{` as byte 8.
+    // Other files, including ZIP with a first entry of method 123 and GGUF with 123 tensors: byte 8 of both is `{`.
     for (head, format) in [
         (&b"\x1f\x8b\x08\0\0\0\0\0\x02\x03"[..], Format::Gzip),
         (b"PK\x03\x04\0\0\0\0\x08", Format::Npz),
@@ -88,7 +88,7 @@ fn a_length_is_no_magic() {
 }
 
 #[test]
-fn two_spellings_of_a_name_are_one_name() {
+fn rejects_two_spellings_of_one_name() {
     for (first, second) in [("a.b", r"a\u002eb"), (r"\u0061", r"a"), (r"\/", "/"), (r"\u00e9", "\u{e9}"), ("x", "x")]
     {
         let bytes = file_of(&[(first, 0, 1), ("m", 1, 2), (second, 2, 3), ("k", 3, 4)], 4);
@@ -130,7 +130,7 @@ fn attributes_are_texts() {
 }
 
 #[test]
-fn the_metadata_is_no_tensor() {
+fn metadata_is_not_a_tensor() {
     let header = format!("{{{},\"__metadata__\":{{}},{}}}", entry("a", 0, 1), entry("b", 1, 3));
     let bytes = file(&header, 3);
     let file = File::open(&bytes).unwrap();
@@ -144,7 +144,7 @@ fn the_metadata_is_no_tensor() {
     assert_eq!(index.find("__metadata__").unwrap_err().kind(), ErrorKind::NotFound);
 }
 
-/// Names before the metadata are compared with those after it, in order or not.
+/// Names before the metadata are compared with those after it, sorted or not.
 #[test]
 fn names_on_both_sides_of_the_metadata() {
     for entries in [
@@ -158,7 +158,7 @@ fn names_on_both_sides_of_the_metadata() {
 }
 
 #[test]
-fn names_and_places_in_order_need_no_memory() {
+fn sorted_names_and_offsets_need_no_memory() {
     for (is_name_falling, is_place_falling) in [(false, false), (true, false), (false, true)] {
         let bytes = file_of_bytes(&unsorted(1100, is_name_falling, is_place_falling));
         let warnings = File::open(&bytes).unwrap().warnings();
@@ -232,7 +232,7 @@ fn every_dtype_and_its_bits() {
     }
 }
 
-/// The extents that are asked for, one after the other.
+/// The extents that opening requests, in order.
 fn asked(bytes: &[u8]) -> Vec<Extent> {
     let mut source = Source::new(bytes.len() as u64);
     let mut asked = Vec::new();
@@ -245,7 +245,7 @@ fn asked(bytes: &[u8]) -> Vec<Extent> {
 }
 
 #[test]
-fn only_the_header_is_asked_for() {
+fn opening_requests_only_the_header() {
     for case in cases_of("safetensors") {
         let length = case.bytes.len() as u64;
         let head = Extent::new(0, length.min(16));
@@ -266,13 +266,13 @@ fn only_the_header_is_asked_for() {
 }
 
 #[test]
-fn a_file_that_is_cut_is_told_from_one_of_no_known_kind() {
+fn distinguishes_truncated_and_unknown_files() {
     for case in cases_of("safetensors").iter().filter(|case| case.expect() == "accept" && case.bytes.len() < 20_000) {
         let size = u64::from_le_bytes(*case.bytes.first_chunk().unwrap()) as usize;
-        // Shorter ones may also begin as files of other formats do.
+        // Shorter prefixes may look like other formats.
         for length in 9..case.bytes.len() {
             let error = File::open(&case.bytes[..length]).unwrap_err();
-            let is_cut = length < 8 + size; // else it is the data that is not there
+            let is_cut = length < 8 + size; // else the data is missing
             let expected = if is_cut { ErrorKind::Truncated } else { ErrorKind::OutOfFile };
             let context = format!("{length} bytes of {}", case.name());
             assert_eq!((error.kind(), error.format()), (expected, Format::Safetensors), "{context}");
@@ -281,7 +281,7 @@ fn a_file_that_is_cut_is_told_from_one_of_no_known_kind() {
     }
 }
 
-/// As many tensors of a byte, of which those at the two places have the same name.
+/// `count` tensors of one byte, with names and offsets that ascend or descend.
 fn unsorted(count: u64, is_name_falling: bool, is_place_falling: bool) -> Vec<(String, u64)> {
     let place = |is_falling: bool, i| if is_falling { count - 1 - i } else { i };
     (0..count).map(|i| (format!("{:05}", place(is_name_falling, i)), place(is_place_falling, i))).collect()
@@ -293,7 +293,7 @@ fn file_of_bytes(tensors: &[(String, u64)]) -> Vec<u8> {
 }
 
 #[test]
-fn names_and_places_in_any_order_are_compared() {
+fn compares_names_and_offsets_in_any_order() {
     for count in [2, 3, 900, 1024, 1025, 3000] {
         for (is_name_falling, is_place_falling) in [(true, false), (false, true), (true, true)] {
             let context = format!("{count} {is_name_falling} {is_place_falling}");
@@ -308,7 +308,7 @@ fn names_and_places_in_any_order_are_compared() {
             assert_eq!(file.warnings().iter().collect::<Vec<_>>(), expected, "{context}");
             assert_eq!(file.check_length(), Some(if expected.is_empty() { 0 } else { count as usize }), "{context}");
             assert!(check_with_any_memory(&file).unwrap().is_empty(), "{context}");
-            // A name, then a place, twice: the second is reported.
+            // A repeated name, then a repeated offset. In both cases the second is reported.
             let (first, second) = (good.len() / 3, good.len() - 1);
             let mut names = good.clone();
             names[second].0 = good[first].0.clone();
@@ -336,7 +336,7 @@ fn names_and_places_in_any_order_are_compared() {
 }
 
 #[test]
-fn places_in_any_order_tile_the_data_or_not() {
+fn offsets_in_any_order_must_tile_the_data() {
     let mut random = Random(0x7113_d0f5);
     let (mut accepted, mut refused) = (0, 0);
     for round in 0..5000 {
@@ -352,7 +352,7 @@ fn places_in_any_order_tile_the_data_or_not() {
             spans.swap(i, random.below(count));
         }
         if round % 2 == 0 {
-            // One of them elsewhere, as long as before.
+            // Moves one of them, without changing its length.
             let (begin, last) = spans[random.below(spans.len())];
             let to = random.below((end - (last - begin)) as usize + 1) as u64;
             spans.iter_mut().filter(|span| **span == (begin, last)).for_each(|span| *span = (to, to + last - begin));
@@ -391,7 +391,7 @@ fn every_byte_is_in_one_tensor() {
     };
     let unclaimed = |at| (ErrorKind::UnclaimedBytes, Item::Data, Some(at));
     let overlap = (ErrorKind::Overlap, Item::Offset, None); // in the header
-    // Where the first byte is that belongs to nothing.
+    // The error points to the first unclaimed byte.
     assert_eq!(refused(&[], 1), unclaimed(0));
     assert_eq!(refused(&[("a", 1, 3)], 3), unclaimed(0));
     assert_eq!(refused(&[("a", 0, 3)], 4), unclaimed(3));
@@ -401,7 +401,7 @@ fn every_byte_is_in_one_tensor() {
     assert_eq!(refused(&[("a", 0, 2), ("b", 1, 3)], 3), overlap);
     assert_eq!(refused(&[("a", 0, 2), ("b", 0, 2)], 2), overlap);
     assert_eq!(refused(&[("a", 0, 4), ("b", 1, 3)], 4), overlap);
-    // The right sum, so that only comparing them tells.
+    // The lengths add up, so only a comparison detects the overlap.
     assert_eq!(refused(&[("a", 2, 4), ("b", 0, 1), ("c", 2, 3)], 4), overlap);
     assert_eq!(refused(&[("a", 1, 3), ("b", 1, 3)], 4), overlap);
     for (entries, name) in [(&[("a", 2, 4), ("b", 0, 1), ("c", 2, 3)][..], "c"), (&[("a", 1, 3), ("b", 1, 3)], "b")] {
@@ -409,19 +409,19 @@ fn every_byte_is_in_one_tensor() {
         let message = File::open(&bytes).unwrap_err().explain(&bytes[..]).to_string();
         assert!(message.contains(&format!("tensor {name:?}: ")), "{message}");
     }
-    // Where they are in another order than the entries, it is known only that there are some.
+    // If the data is not in the order of the entries, only the presence of unclaimed bytes is known.
     assert_eq!(refused(&[("d", 6, 8), ("c", 2, 4), ("b", 0, 2)], 8), unclaimed(0));
     assert_eq!(refused(&[("b", 4, 8), ("a", 0, 4)], 9), unclaimed(0));
-    // More than there are.
+    // More bytes than the data has.
     assert_eq!(refused(&[("a", 1, 3), ("b", 0, 3)], 3), (ErrorKind::Overlap, Item::Data, Some(0)));
-    // Empty ones may be anywhere, but not outside.
+    // Empty tensors may be anywhere inside of the data.
     for at in 0..=4 {
         assert!(File::open(&file_of(&[("a", 2, 4), ("b", at, at), ("c", 0, 2)], 4)).is_ok());
     }
     assert_eq!(refused(&[("a", 0, 4), ("b", 5, 5)], 4).0, ErrorKind::OutOfFile);
 }
 
-/// Holds a file of that header to be refused so: kind and item, the text that the error points to, the message.
+/// Checks that a file with that header is rejected with this kind, item, text at the offset, and message.
 #[track_caller]
 fn says(header: &str, data: usize, kind: ErrorKind, item: Item, at: &str, message: &str) {
     let bytes = file(header, data);
@@ -431,7 +431,7 @@ fn says(header: &str, data: usize, kind: ErrorKind, item: Item, at: &str, messag
     assert_eq!(error.explain(&*bytes).to_string(), expected, "{header}");
 }
 
-/// ST1 to ST3, ST5 and ST11 are tests of their own.
+/// ST1 to ST3, ST5 and ST11 have tests of their own.
 #[test]
 fn every_rule_has_its_error() {
     use ErrorKind::*;
@@ -446,7 +446,7 @@ fn every_rule_has_its_error() {
     let only_space = "header: only white space may follow the JSON object";
     let trailing = format!("{} x", of("\"U8\"", "[1]", "[0,1]"));
     says(&trailing, 1, TrailingBytes, Item::Header, "x\u{7}", only_space);
-    // That is in no entry, other than what follows here.
+    // The first error is in no entry, unlike the second.
     let entry = |header: &str| File::open(&file(header, 1)).unwrap_err().entry();
     assert_eq!((entry(&trailing), entry("{\"a\":1}")), (None, Some(9)));
     let deep = |depth| format!(r#"{{"a":{{"x":{}{}}}}}"#, "[".repeat(depth), "]".repeat(depth));
@@ -532,7 +532,7 @@ fn every_rule_has_its_error() {
     }
 }
 
-/// As MLX writes it into each file that has none.
+/// MLX writes null metadata into files that have none.
 #[test]
 fn metadata_that_is_null() {
     let entry = r#""a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}"#;
@@ -584,7 +584,7 @@ fn the_length_of_the_header() {
         let error = File::open(&with_size(size)).map(drop).unwrap_err();
         assert_eq!((error.kind(), error.format(), error.offset()), (kind, format, Some(at)), "{size}");
     }
-    // ST2: what is in front of the object, or in its place.
+    // ST2: bytes in front of the object, or instead of it.
     for start in [" ", "\n", "[", "\u{feff}", "\"", "n"] {
         let header = format!("{start}{{}}");
         let error = File::open(&file(&header, 0)).map(drop).unwrap_err();
@@ -597,7 +597,8 @@ fn the_length_of_the_header() {
 
 #[test]
 fn only_utf8_is_a_header() {
-    // In a name, a key, an unknown field, the metadata: surrogates, overlong forms, what is above U+10FFFF, cut ones.
+    // In a name, a key, an unknown field and the metadata: surrogates, overlong forms, code points above U+10FFFF,
+    // truncated characters.
     let headers = [
         r#"{"~":{"dtype":"U8","shape":[],"data_offsets":[0,1]}}"#,
         r#"{"a":{"dtype":"U8","~":1,"shape":[],"data_offsets":[0,1]}}"#,
@@ -622,9 +623,9 @@ fn only_utf8_is_a_header() {
     }
 }
 
-/// Bytes that are no text in the place of a dtype, in an entry that is otherwise spelled as writers do.
+/// Bytes that are not text instead of a dtype, in an entry that is otherwise written in the usual way.
 #[test]
-fn dtypes_are_texts() {
+fn rejects_dtypes_that_are_not_texts() {
     let end = b",\"shape\":[1],\"data_offsets\":[0,1]}}        ";
     for byte in [0xff, 0x7f, b'x'] {
         for length in 1..20 {
@@ -638,7 +639,7 @@ fn dtypes_are_texts() {
     }
 }
 
-/// What an index is refused for: kind, item, and the text that stands there.
+/// The error of an index: the kind, the item, and the text at its offset.
 #[track_caller]
 fn refused_index(text: &str) -> (ErrorKind, Item, &str) {
     let error = Index::open(text.as_bytes()).unwrap_err();
@@ -652,7 +653,7 @@ fn files_of(index: &Index<'_>) -> Vec<String> {
 }
 
 #[test]
-fn the_forms_of_an_index() {
+fn forms_of_an_index() {
     let text = r#" {
         "metadata": {"total_size": 18446744073709551615, "total_parameters": 1.5, "format": "\u0070t", "x": [null, -1]},
         "weight_map": {"b": "model-00002-of-00002.safetensors", "a\u002e": "model-00001-of-00002.safetensors",
@@ -679,7 +680,7 @@ fn the_forms_of_an_index() {
     assert!(matches!((list[0].value, list[0].key), (Value::Null, None)));
     assert_eq!(list[1].value.as_i64(), Some(-1));
 
-    // The map in front, alone, empty; metadata that is no object.
+    // The map first, alone, and empty. The metadata is not an object.
     for (text, count) in [
         (r#"{"weight_map":{}}"#, 0),
         (r#"{"weight_map":{"a":"f"},"metadata":{}}"#, 1),
@@ -690,7 +691,7 @@ fn the_forms_of_an_index() {
         let index = Index::open(text.as_bytes()).unwrap();
         let mut entries = index.entries();
         assert_eq!((index.tensor_count(), entries.by_ref().count() as u64), (count, count));
-        assert!(entries.next().is_none() && entries.error().is_none()); // what follows the map is none
+        assert!(entries.next().is_none() && entries.error().is_none()); // nothing follows the map
         assert!(index.metadata().next().is_none());
     }
 }
@@ -728,7 +729,7 @@ fn metadata_of_an_index_has_values_of_all_kinds() {
 }
 
 #[test]
-fn an_index_that_is_refused() {
+fn rejected_indices() {
     for file in [
         r"a\\b",
         r"..\\b",
@@ -801,7 +802,7 @@ fn an_index_that_is_refused() {
 }
 
 #[test]
-fn values_of_the_map_that_are_no_files_are_left_out() {
+fn skips_map_values_that_are_not_files() {
     let text = r#"{"weight_map":{"b":{"a":"../x","b":[]},"c":"f","d":["g"],"b":1,"a":"e","e":null}}"#;
     let index = Index::open(text.as_bytes()).unwrap();
     let entries: Vec<_> = index.entries().map(|entry| entry.name.to_string()).collect();
@@ -842,13 +843,13 @@ fn too_many_unsorted_names_of_an_index_need_memory() {
 }
 
 #[test]
-fn names_of_an_index_in_order_need_no_memory() {
+fn sorted_names_of_an_index_need_no_memory() {
     let entries: Vec<_> = (0..1100).map(|i| format!("\"{i:04}\":\"f\"")).collect();
     let text = format!("{{\"weight_map\":{{{}}}}}", entries.join(","));
     assert!(Index::open(text.as_bytes()).unwrap().warnings().is_empty());
 }
 
-/// A key beside the map may have a value nested as deeply as any: the object around it counts.
+/// The value of a key beside the map may be nested as deeply as any other. The object around it counts.
 #[test]
 fn deep_values_beside_the_map_of_an_index() {
     let opened = |depth: usize| {
@@ -860,7 +861,7 @@ fn deep_values_beside_the_map_of_an_index() {
     assert_eq!(opened(127), Err((ErrorKind::TooDeep, Item::Key, Some(5 + 126))));
 }
 
-/// A field that nobody knows, nested as deeply as may be, makes no difference to an index of the names.
+/// An unknown field at the largest depth does not affect an index of the names.
 #[test]
 fn deep_fields_among_names() {
     let bytes = |depth: usize| {
@@ -875,7 +876,7 @@ fn deep_fields_among_names() {
 
 #[test]
 fn a_damaged_index() {
-    /// Opens it and lists everything.
+    /// Opens an index and lists everything.
     fn open(text: &[u8]) -> bool {
         let index = match Index::open(text) {
             Ok(index) => index,

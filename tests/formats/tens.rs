@@ -1,10 +1,10 @@
-//! TENS files against their known contents: every field, every sample, every tabled damage.
+//! TENS files compared with their known contents: every field, every sample, and all damage in the tables.
 #![cfg(feature = "tens")]
 
 use std::collections::BTreeSet;
 
-use serde_json::Value as Json;
 use crate::support::{Case, cases_of, damaged, fixture, little, open_in_parts, sha256, unhex};
+use serde_json::Value as Json;
 use tenslice::{ByteOrder, DType, Element, Error, ErrorKind, File, Item, Layout, Order, Source, Warning};
 
 /// The warning of a side-car's code.
@@ -34,7 +34,7 @@ fn warning(code: &str) -> Warning {
 fn warnings(file: &File<'_>) -> Result<BTreeSet<Warning>, Error> {
     let pairs = match file.as_tens().unwrap().pairs() {
         Ok(pairs) => {
-            // Verifying finds the same.
+            // Verifying gives the same warnings.
             let verified = file.tensors().next().unwrap().verify().unwrap();
             assert_eq!(verified.warnings.bits(), pairs.warnings().bits());
             pairs.warnings().bits()
@@ -50,7 +50,7 @@ fn compare_warnings(context: &str, file: &File<'_>, codes: &Json) {
     let expected: BTreeSet<_> =
         codes.as_array().unwrap().iter().map(|code| warning(code.as_str().unwrap())).collect();
     let mut found = warnings(file).unwrap_or_else(|error| panic!("{context}: {error}"));
-    // A duplicate index among unsorted ones: the side-cars name the first of the two.
+    // A repeated index among unsorted ones. The side-cars report only the first of the two warnings.
     if expected.contains(&Warning::UnsortedIndices) && !expected.contains(&Warning::RepeatedIndices) {
         found.remove(&Warning::RepeatedIndices);
     }
@@ -100,7 +100,7 @@ fn every_field() {
         assert_eq!(known["offset"], part.extent().offset, "{context}");
         assert_eq!(known["length"], part.extent().length, "{context}");
         let order = if part.byte_order() == ByteOrder::Big { "big" } else { "little" };
-        // Single bytes have no byte order; the side-cars have the one that was requested.
+        // Single bytes have no byte order. The side-cars have the requested one.
         assert!(expected["byte_order"] == order || dtype.lane_size() == 1, "{context}");
         if layout == Layout::Dense {
             let bytes = little(part.bytes().unwrap(), part.byte_order(), dtype.lane_size());
@@ -216,7 +216,7 @@ fn every_sample() {
                 assert_eq!(error.kind(), ErrorKind::NoSuchElement, "{context}");
             }
             let mut bytes = tens.element_bytes(&index).unwrap().unwrap();
-            // For a duplicate index a sample has the pair that it names, a lookup returns the last.
+            // For a repeated index a sample has the pair that it names. A lookup returns the last pair.
             let is_repeated = case.expected["warnings"].to_string().contains("ix_");
             if let Some(pair) = sample["pair"].as_u64().filter(|_| is_repeated) {
                 bytes = tens.pairs().unwrap().iter().nth(pair as usize).unwrap().bytes().unwrap();
@@ -245,7 +245,7 @@ fn every_sample() {
             let index: Vec<u64> = absent.iter().map(|i| i.as_u64().unwrap()).collect();
             assert_eq!(tens.element_bytes(&index).unwrap(), None, "{context}");
         }
-        // What is not stored is zero.
+        // Elements that are not stored are zero.
         if let (Layout::IndexValue, Some(dense)) = (tensor.layout(), dense) {
             let zeros =
                 dense.chunks((dtype.bits() / 8) as usize).filter(|element| element.iter().all(|byte| *byte == 0));
@@ -265,7 +265,7 @@ fn every_sample() {
 }
 
 #[test]
-fn every_tabled_damage() {
+fn every_mutation_in_the_tables() {
     let mut seen = BTreeSet::new();
     for case in damaged("tens") {
         let context = format!("{} ({}, {})", case.name, case.expect, case.codes);
@@ -283,9 +283,9 @@ fn every_tabled_damage() {
     assert_eq!(seen.len(), 3);
 }
 
-/// The chunks of a file are visited one by one: they need not be in memory all at once.
+/// The chunks of a file are visited one by one, so they need not be in memory all at once.
 #[test]
-fn many_chunks_take_no_room_in_a_source() {
+fn many_chunks_need_no_space_in_a_source() {
     let bytes = fixture("tens/good/unknown_chunks_many.tens");
     let mut source = Source::new(bytes.len() as u64);
     let mut passed = 0;
@@ -306,7 +306,7 @@ fn many_chunks_take_no_room_in_a_source() {
     let extent = data.extent();
     let whole = File::open(&bytes).unwrap().find("").unwrap().data().unwrap();
     assert_eq!(extent, whole.extent());
-    // The transient bytes are gone: listing the chunks needs them again, and reports that.
+    // The transient bytes are gone. Listing the chunks needs them again, and reports that.
     let mut chunks = file.as_tens().unwrap().chunks();
     assert!(chunks.next().is_none());
     let error = chunks.error().unwrap();
@@ -314,9 +314,9 @@ fn many_chunks_take_no_room_in_a_source() {
     assert_eq!((error.kind(), error.item(), error.offset()), (ErrorKind::NotInMemory, Item::Chunk, Some(first)));
 }
 
-/// What is added beside a request that need not be kept stays.
+/// Bytes added along with the answer to a transient request are kept.
 #[test]
-fn bytes_beside_a_request_are_kept() {
+fn keeps_bytes_added_with_a_request() {
     let bytes = fixture("tens/good/unknown_chunks_many.tens");
     let data = File::open(&bytes).unwrap().find("").unwrap().data().unwrap().extent();
     let mut source = Source::new(bytes.len() as u64);
@@ -368,7 +368,7 @@ fn elements_are_read_with_their_type() {
 }
 
 #[test]
-fn look_ups_among_pairs() {
+fn lookups_among_pairs() {
     for name in
         ["good/ix_f64_1000x1000", "bad/warn_ix_unsorted", "bad/warn_ix_duplicate", "bad/warn_ix_unsorted_duplicate"]
     {
@@ -378,7 +378,7 @@ fn look_ups_among_pairs() {
         let pairs = tens.pairs().unwrap();
         for pair in &pairs {
             let index: Vec<u64> = (0..pairs.shape().rank()).map(|d| pair.index(d).unwrap()).collect();
-            // Of several values at one index the last counts.
+            // If an index is repeated, the last value counts.
             let last = pairs.iter().filter(|other| (0..).zip(&index).all(|(d, i)| other.index(d) == Some(*i))).last();
             assert_eq!(tens.element_bytes(&index).unwrap(), last.unwrap().bytes(), "{name} {index:?}");
         }
@@ -393,9 +393,9 @@ fn binary128_is_rounded_to_the_nearest() {
     let wide = |exponent: u128, fraction: u128| exponent << 112 | fraction;
     for (bits, expected) in [
         (wide(0x3fff, 0), 1.0),
-        (wide(0x3fff, 1 << 59), 1.0), // halfway to the next: even
+        (wide(0x3fff, 1 << 59), 1.0), // halfway to the next: rounded to even
         (wide(0x3fff, (1 << 59) + 1), 1.0 + f64::EPSILON),
-        (wide(0x3fff, (1 << 60) + (1 << 59)), 1.0 + 2.0 * f64::EPSILON), // halfway: even
+        (wide(0x3fff, (1 << 60) + (1 << 59)), 1.0 + 2.0 * f64::EPSILON), // halfway: rounded to even
         (wide(0x3fff, (1 << 112) - 1), 2.0),
         (wide(0x43fe, ((1 << 52) - 1) << 60), f64::MAX),
         (wide(0x43fe, (1 << 112) - 1), f64::INFINITY),
@@ -405,7 +405,7 @@ fn binary128_is_rounded_to_the_nearest() {
         (wide(0x3c00, (1 << 112) - 1), f64::MIN_POSITIVE),
         (wide(0x3bcd, 0), 5e-324),
         (wide(0x3bcc, 1), 5e-324),
-        (wide(0x3bcc, 0), 0.0), // half of the smallest: even
+        (wide(0x3bcc, 0), 0.0), // half of the smallest: rounded to even
         (wide(0x0001, 0), 0.0),
         (wide(0, 1), 0.0),
         (wide(0x7fff, 0), f64::INFINITY),
@@ -418,7 +418,7 @@ fn binary128_is_rounded_to_the_nearest() {
 }
 
 #[test]
-fn parts_give_what_the_whole_gives() {
+fn parts_equal_the_whole() {
     for case in cases_of("tens") {
         let mut source = Source::new(case.bytes.len() as u64);
         let parts = open_in_parts(&case.bytes, &[], &mut source);
@@ -433,7 +433,7 @@ fn parts_give_what_the_whole_gives() {
     }
 }
 
-/// A dense file of one `u8` per element with these dimensions, after these chunks, which are given whole.
+/// A dense file of one `u8` per element with these dimensions, after these encoded chunks.
 fn file_of(dimensions: &[(u32, u8)], chunks: &[Vec<u8>]) -> Vec<u8> {
     let mut bytes = b"TENS\0\0\x01\0uint\x01\0\0\0\x01\0\0\0".to_vec();
     bytes.extend((dimensions.len() as u32).to_le_bytes());
@@ -461,7 +461,7 @@ fn symmetry(map: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn symmetries_over_shared_names() {
+fn symmetries_of_shared_names() {
     let verdict = |dimensions: &[(u32, u8)], map: &[u8]| {
         let bytes = file_of(dimensions, &[symmetry(map)]);
         let file = File::open(&bytes).map_err(|error| error.kind())?;
@@ -481,24 +481,24 @@ fn symmetries_over_shared_names() {
     assert_eq!(verdict(&[(2, b'a'), (2, b'b')], b"ba"), Ok(false));
     assert_eq!(verdict(&[(2, b'a'), (2, b'b')], b"aa"), Err(ErrorKind::NotPermutation));
     assert_eq!(verdict(&[(2, b'a'), (3, b'b')], b"ba"), Err(ErrorKind::NotPermutation));
-    // More dimensions than a byte has values: all names but one are shared.
+    // More dimensions than a byte has values, so that all names but one are repeated.
     let many: Vec<(u32, u8)> = (0..300).map(|i| (1, if i == 299 { b'!' } else { b'a' })).collect();
     let names: Vec<u8> = many.iter().map(|(_, name)| *name).collect();
     assert_eq!(verdict(&many, &names), Ok(true));
     assert_eq!(verdict(&many, &[b'a'; 300]), Err(ErrorKind::NotPermutation));
-    // The first wrong name determines the error, but shared ones are counted at the end.
+    // The first unknown name determines the error. Repeated names are counted at the end.
     assert_eq!(verdict(&two_of_three, b"bbc"), Err(ErrorKind::NotPermutation));
     assert_eq!(verdict(&[(1, b'a'), (1, b'a'), (1, b'b'), (1, b'b')], b"aaac"), Err(ErrorKind::UnknownIndexName));
-    // Names that occur 65536 times too often and too rarely.
+    // Two names whose counts are off by 65536.
     let many: Vec<(u32, u8)> = (0..65_540).map(|i| (1, if i < 2 { b'b' } else { b'a' })).collect();
     let swapped: Vec<u8> = many.iter().map(|(_, name)| if *name == b'a' { b'b' } else { b'a' }).collect();
     assert_eq!(verdict(&many, &swapped), Err(ErrorKind::NotPermutation));
 }
 
-/// After an error a source keeps returning it, and does not ask again for what it has.
+/// A source keeps returning the same error, and does not request again what it has.
 #[test]
-fn an_error_stays() {
-    let mut broken = b"COMMENT \x0f\0\0\0\0\0\0\0".to_vec(); // a chunk cannot be of 15 bytes
+fn errors_of_a_source_are_permanent() {
+    let mut broken = b"COMMENT \x0f\0\0\0\0\0\0\0".to_vec(); // a chunk cannot have 15 bytes
     broken.extend([0; 16]);
     let mut whole = b"COMMENT \x18\0\0\0\0\0\0\0".to_vec();
     whole.extend([0; 8]);
@@ -511,7 +511,7 @@ fn an_error_stays() {
 
 /// Single bytes have no byte order, even if an element has several of them.
 #[test]
-fn bytes_have_no_order() {
+fn single_bytes_have_no_byte_order() {
     let mut bytes = file_of(&[(4, b'a')], &[]);
     bytes[8..12].copy_from_slice(b"UINT");
     bytes[16] = 2;
@@ -543,7 +543,8 @@ fn many_dimensions_with_many_pairs() {
     assert!(room.iter().enumerate().all(|(i, byte)| *byte == i as u8));
 }
 
-/// A file of two pairs, which give the first and the third of three elements this value: `count` numbers of `width` bytes.
+/// A file of two pairs, which give the first and the third of three elements this value: `count` numbers of `width`
+/// bytes.
 fn pairs_of(name: &[u8; 4], width: u8, count: u8, value: &[u8]) -> Vec<u8> {
     let mut bytes = b"TENS\0\0\x01\0".to_vec();
     bytes.extend(name);
@@ -557,7 +558,7 @@ fn pairs_of(name: &[u8; 4], width: u8, count: u8, value: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// Values of 1 to 128 bytes come to their places whole, each of their numbers in this machine's byte order.
+/// Values of 1 to 128 bytes are placed whole, each of their numbers in native byte order.
 #[test]
 fn pairs_of_every_width() {
     let elements = [1, 2, 4, 8, 16].map(|width| [1, 2, 4, 8].map(|count| (width, count)));
@@ -576,12 +577,12 @@ fn pairs_of_every_width() {
     }
 }
 
-/// One field wrong: what each error is about, the byte that it points to, and the number that its message has.
+/// One wrong field: the item of each error, the byte that it points to, and the number in its message.
 #[test]
-fn what_errors_point_to() {
+fn offsets_of_errors() {
     let good = file_of(&[(2, b'a'), (3, b'b')], &[symmetry(b"ab")]);
     assert!(File::open(&good).is_ok());
-    /// Bytes at an offset, the error that follows, and a part of its message.
+    /// Bytes at an offset, the resulting error, and a part of its message.
     type Wrong<'a> = (usize, &'a [u8], ErrorKind, Item, u64, &'a str);
     let cases: &[Wrong<'_>] = &[
         (4, &0x0002_0000_u32.to_le_bytes(), ErrorKind::UnsupportedVersion, Item::Version, 4, ": 131072 ("),
@@ -604,12 +605,12 @@ fn what_errors_point_to() {
         ),
         (24, &[3], ErrorKind::UnknownFlags, Item::Flags, 24, ": 3 ["),
         (24, &[0, 0, 0, 0x80], ErrorKind::UnknownFlags, Item::Flags, 24, ": 2147483648 ["),
-        // The symmetry at 48: its size, the length of its operation, its names.
+        // The symmetry chunk at 48: its size, the length of its operation, its names.
         (56, &[25], ErrorKind::ChunkSize, Item::Chunk, 56, ": 25 ["),
         (56, &[0], ErrorKind::ChunkSize, Item::Chunk, 56, ": 0 ["),
         (67, b"z", ErrorKind::UnknownIndexName, Item::Symmetry, 48, ""),
         (67, b"b", ErrorKind::NotPermutation, Item::Symmetry, 48, ""),
-        // The data at 72.
+        // The data chunk at 72.
         (
             80,
             &[0xf8, 0xff],
@@ -632,7 +633,7 @@ fn what_errors_point_to() {
 
 /// Bytes in a chunk beyond what it needs, and after the last chunk.
 #[test]
-fn chunks_that_are_longer_than_they_need_to_be() {
+fn chunks_longer_than_necessary() {
     let found = |bytes: &[u8]| {
         let file = File::open(bytes).unwrap();
         let tensor = file.find("").unwrap();
@@ -640,7 +641,7 @@ fn chunks_that_are_longer_than_they_need_to_be() {
         let extent = tensor.components().next().unwrap().extent();
         (file.warnings().iter().collect::<Vec<_>>(), extent.offset, extent.length)
     };
-    // The data at 48 + 16, eight bytes, whose chunk has eight more.
+    // The data at 48 + 16: eight bytes, and eight more in its chunk.
     let mut bytes = file_of(&[(2, b'a'), (4, b'b')], &[]);
     assert_eq!(found(&bytes), (vec![], 64, 8));
     bytes[56] = 32;
@@ -651,24 +652,24 @@ fn chunks_that_are_longer_than_they_need_to_be() {
     assert_eq!(found(&bytes), (vec![], 64, 4));
     *bytes.last_mut().unwrap() = 1;
     assert_eq!(found(&bytes), (vec![Warning::ReservedBytes], 64, 4));
-    // A chunk that nobody knows, of a multiple of 4.
+    // An unknown chunk whose size is only a multiple of 4.
     let unknown = [&b"UNKNOWN "[..], &20_u64.to_le_bytes(), &[0; 4]].concat();
     let bytes = file_of(&[(2, b'a'), (4, b'b')], &[unknown]);
     assert_eq!(found(&bytes), (vec![Warning::ChunkLength], 48 + 20 + 16, 8));
-    // The symmetry at 48, whose chunk has eight more, and the data after it.
+    // The symmetry at 48 with eight extra bytes in its chunk, and the data after it.
     let mut longer = symmetry(b"ab");
     longer[8] += 8;
     longer.extend([1; 8]);
     let bytes = file_of(&[(2, b'a'), (2, b'b')], &[longer.clone()]);
     assert_eq!(found(&bytes), (vec![Warning::ChunkLength], 48 + 32 + 16, 4));
-    // Packed data, all of its chunk, and bytes after it.
+    // Packed data that fills its chunk, and bytes after the chunk.
     longer[16] = 1;
     let mut bytes = file_of(&[(2, b'a'), (2, b'b')], &[longer]);
     bytes.extend([1; 40]);
     let expected: BTreeSet<_> = [Warning::ChunkLength, Warning::OpaqueOrder, Warning::TrailingBytes].into();
     let (warnings, offset, length) = found(&bytes);
     assert_eq!((warnings.into_iter().collect(), offset, length), (expected, 48 + 32 + 16, 8));
-    // All that there is, and a byte more.
+    // A chunk up to the end of the file, and one byte longer.
     bytes[48 + 32 + 8] = 16 + 8 + 40;
     assert_eq!(found(&bytes).2, 48);
     bytes[48 + 32 + 8] += 1;
@@ -676,14 +677,14 @@ fn chunks_that_are_longer_than_they_need_to_be() {
     assert_eq!((error.kind(), error.offset()), (ErrorKind::OutOfFile, Some(48 + 32 + 8)));
 }
 
-/// As many bytes as the elements would have are pairs all the same.
+/// Pairs with as many bytes as the elements would have are still pairs.
 #[test]
 fn pairs_of_the_older_version() {
     let mut bytes = file_of(&[(4, b'a'), (2, b'b')], &[]);
     bytes.truncate(48);
     bytes[4..8].copy_from_slice(&[0, 0x90, 0, 0]);
     bytes[24] = 1;
-    bytes.extend([0; 8]); // how many there are
+    bytes.extend([0; 8]); // the number of pairs
     let file = File::open(&bytes).unwrap();
     assert_eq!(file.find("").unwrap().layout(), Layout::IndexValue);
     assert_eq!(file.warnings().iter().collect::<Vec<_>>(), [Warning::LegacyVersion]);
@@ -698,7 +699,7 @@ fn errors_of_the_tensor_point_to_its_data() {
     assert_eq!((error.kind(), error.item(), error.offset()), (ErrorKind::TooSmall, Item::Tensor, Some(88)));
 }
 
-/// The message says how many bytes they would be.
+/// The message states how many bytes the dimensions would take.
 #[test]
 fn more_dimensions_than_the_limit() {
     let mut bytes = file_of(&[], &[]);

@@ -1,14 +1,15 @@
-//! zTensor 2: the rules of the reference implementation's own conformance suite, damaged files, shards.
+//! zTensor 2: the reference implementation's conformance suite, damaged files, shards.
 #![cfg(all(feature = "ztensor2", feature = "digest"))]
 
 use std::path::PathBuf;
 
-use serde_json::Value as Json;
 use crate::support::ztensor2::{Object, Part, file};
 use crate::support::{Cbor, Random, check_with_any_memory, describe, fixture, open_in_parts};
+use serde_json::Value as Json;
 use tenslice::{BuiltIn, Error, ErrorKind, File, Item, Source, Tensor, Warning};
 
-/// What the suite asks of a reader, and what ours says: the file, the rule, the kind of our error and its item.
+/// The files that the suite requires readers to reject: the file, the suite's rule, and the kind and item of our
+/// error.
 const REFUSED: &[(&str, &str, ErrorKind, Item)] = &[
     ("attribute-key-empty", "Name", ErrorKind::NameLength, Item::Key),
     ("attribute-key-not-text", "Schema", ErrorKind::UnexpectedType, Item::Key),
@@ -39,7 +40,7 @@ const REFUSED: &[(&str, &str, ErrorKind, Item)] = &[
     ("dense-f4-size-mismatch", "DenseSize", ErrorKind::SizeMismatch, Item::Length),
     ("dense-size-mismatch", "DenseSize", ErrorKind::SizeMismatch, Item::Length),
     ("f4-nonzero-odd-nibble", "LayoutData", ErrorKind::InvalidElement, Item::Component),
-    // Too short to have the magic.
+    // Too short for the magic.
     ("file-too-small", "FileTooSmall", ErrorKind::UnknownFormat, Item::File),
     ("footer-magic", "FooterMagic", ErrorKind::MissingMagic, Item::Footer),
     ("header-magic", "HeaderMagic", ErrorKind::UnknownFormat, Item::File),
@@ -70,7 +71,7 @@ const REFUSED: &[(&str, &str, ErrorKind, Item)] = &[
     ("version-unsupported", "Version", ErrorKind::UnsupportedVersion, Item::Version),
 ];
 
-/// Those that it must accept, and the operation that may then fail.
+/// The files that a reader must accept, and the error of the operation that may then fail.
 const ACCEPTED: &[(&str, Option<ErrorKind>)] = &[
     ("aliased-identical-blobs", None),
     ("attributes-kitchen-sink", None),
@@ -93,7 +94,7 @@ const ACCEPTED: &[(&str, Option<ErrorKind>)] = &[
     ("zero-size-tensor", None),
 ];
 
-/// The suite, where `TENSLICE_CORPUS` names a corpus that has it: it is not ours to pass on.
+/// The suite, if `TENSLICE_CORPUS` names a corpus that has it. We may not redistribute it.
 fn suite() -> Option<PathBuf> {
     let suite = std::env::var_os("TENSLICE_CORPUS").map(PathBuf::from)?.join("ztensor-v2-conformance");
     let is_there = suite.join("manifest.json").exists();
@@ -101,7 +102,7 @@ fn suite() -> Option<PathBuf> {
     is_there.then_some(suite)
 }
 
-/// Does what the case says, on the tensor that it names.
+/// Performs the operation of the case on the tensor that it names.
 fn operate(operation: &str, file: &File<'_>, case: &Json) -> Result<(), Error> {
     let tensor = || file.find(case["target"][0].as_str().unwrap());
     match operation {
@@ -128,7 +129,7 @@ fn conformance_rule_by_rule() {
         if case["expect"] == "reject" {
             let (_, rule, kind, item) = REFUSED.iter().find(|(known, ..)| *known == name).expect(name);
             assert_eq!(case["rule"], *rule, "{name}");
-            // What only an operation may find does not keep the file from being opened.
+            // An error that only an operation can detect does not prevent opening.
             let error = match (operation, opened) {
                 ("open", opened) => opened.expect_err(name),
                 (operation, opened) => operate(operation, &opened.expect(name), case).expect_err(name),
@@ -148,7 +149,7 @@ fn conformance_rule_by_rule() {
     }
 }
 
-/// Compares a tensor with what the suite says of it.
+/// Compares a tensor with its description in the suite.
 fn compare(tensor: &Tensor<'_>, expected: &Json) {
     let context = tensor.name().to_string();
     let shape: Vec<u64> = expected["shape"].as_array().unwrap().iter().map(|d| d.as_u64().unwrap()).collect();
@@ -171,8 +172,8 @@ fn compare(tensor: &Tensor<'_>, expected: &Json) {
     }
 }
 
-/// The bytes of a file with this manifest: 4096 of header and padding, `data`, to the next multiple of 4096, the
-/// manifest, the footer.
+/// The bytes of a file with this manifest: 4096 bytes of header and padding, `data` up to the next multiple of 4096,
+/// the manifest, the footer.
 fn file_of(manifest: &[u8], data: &[u8]) -> Vec<u8> {
     let mut file = b"\x89ZT2\r\n\x1a\n".to_vec();
     file.resize(4096, 0);
@@ -188,21 +189,21 @@ fn file_of(manifest: &[u8], data: &[u8]) -> Vec<u8> {
     file
 }
 
-/// Where the manifest of a file is.
+/// The range of the manifest in a file.
 fn manifest_of(bytes: &[u8]) -> std::ops::Range<usize> {
     let footer = &bytes[bytes.len() - 40..];
     let number = |at: usize| u64::from_le_bytes(footer[at..at + 8].try_into().unwrap()) as usize;
     number(0)..number(0) + number(8)
 }
 
-/// Makes the hash that of the manifest.
+/// Updates the hash of the manifest.
 fn repair(bytes: &mut [u8]) {
     let hash = xxhash_rust::xxh3::xxh3_64(&bytes[manifest_of(bytes)]);
     let at = bytes.len() - 24;
     bytes[at..at + 8].copy_from_slice(&hash.to_le_bytes());
 }
 
-/// The fixtures of zTensor 2 that are to be accepted.
+/// The fixtures of zTensor 2 that must be accepted.
 fn good() -> Vec<(String, Vec<u8>)> {
     let mut all = Vec::new();
     for case in crate::support::cases() {
@@ -214,7 +215,7 @@ fn good() -> Vec<(String, Vec<u8>)> {
     all
 }
 
-/// Opens it whole and in parts, and reads everything from both; whether it is accepted.
+/// Opens the file whole and in parts, and reads everything from both. Returns the error of opening.
 fn open_both_ways(context: &str, bytes: &[u8]) -> Result<(), Error> {
     let mut source = Source::new(bytes.len() as u64);
     match (File::open(bytes), open_in_parts(bytes, &[], &mut source)) {
@@ -244,17 +245,17 @@ fn open_both_ways(context: &str, bytes: &[u8]) -> Result<(), Error> {
 }
 
 #[test]
-fn every_prefix_is_refused() {
+fn rejects_every_prefix() {
     let mut prefixes = 0;
     for (name, bytes) in good() {
         for length in 0..bytes.len() {
-            // A program appends behind the footer: this is the whole file as it was before.
+            // A program appends after the footer: this prefix is the whole file before that.
             if name.ends_with("append_generation.zt") && length == 8334 {
                 assert_eq!(File::open(&bytes[..length]).unwrap().tensor_count(), 1);
                 continue;
             }
             assert!(File::open(&bytes[..length]).is_err(), "{name}: {length} bytes");
-            // A prefix is refused by what is at its end: in parts as well, of which a sample is enough.
+            // A prefix is rejected because of its end. That also holds in parts, for which a sample is enough.
             if length % 509 == 0 || bytes.len() - length < 64 || length < 64 {
                 assert!(open_both_ways(&name, &bytes[..length]).is_err());
             }
@@ -264,9 +265,9 @@ fn every_prefix_is_refused() {
     assert!(prefixes > 200_000, "{prefixes}");
 }
 
-/// By the hash; and where that is repaired, by the rule that is broken, if any is.
+/// A changed bit is detected by the hash. With a repaired hash, the violated rule is reported, if there is one.
 #[test]
-fn every_bit_of_the_manifest_counts() {
+fn detects_every_changed_bit_of_the_manifest() {
     let (mut refused, mut accepted) = (0, 0);
     let mut kinds = std::collections::BTreeMap::<&str, u32>::new();
     for (name, mut bytes) in good().into_iter().filter(|(_, bytes)| manifest_of(bytes).len() < 1500) {
@@ -277,7 +278,7 @@ fn every_bit_of_the_manifest_counts() {
                 assert_eq!((error.kind(), error.item()), (ErrorKind::ManifestHash, Item::Manifest), "{name}");
                 repair(&mut bytes);
                 match open_both_ways(&name, &bytes) {
-                    Ok(()) => accepted += 1, // another name, shape and length, or digest
+                    Ok(()) => accepted += 1, // the name, shape and length, or digest changed
                     Err(error) => {
                         refused += 1;
                         assert_ne!(error.kind(), ErrorKind::ManifestHash, "{name}");
@@ -321,7 +322,7 @@ fn random_damage() {
     assert!(accepted > 100, "{accepted}");
 }
 
-/// A part as writers emit it.
+/// A part in the encoding that writers use.
 fn part(cbor: &mut Cbor, offset: u64, length: u64, shard: Option<&str>) {
     cbor.map(2 + u64::from(shard.is_some())).text("blob").array(2).uint(offset).uint(length).text("dtype").text("u8");
     if let Some(shard) = shard {
@@ -329,7 +330,7 @@ fn part(cbor: &mut Cbor, offset: u64, length: u64, shard: Option<&str>) {
     }
 }
 
-/// A dense tensor of that many bytes.
+/// A dense tensor of `length` bytes.
 fn object(cbor: &mut Cbor, name: &str, offset: u64, length: u64, shard: Option<&str>) {
     cbor.text(name).map(3).text("parts").map(1).text("data");
     part(cbor, offset, length, shard);
@@ -359,7 +360,8 @@ fn manifest(count: u64, shards: u64, mut place: impl FnMut(u64) -> (u64, u64, Op
     cbor.0
 }
 
-/// Where the heads of a CBOR value of definite length are, the value at `at` of `cbor`; returns where it ends.
+/// Collects the offsets of all heads in the CBOR value at `at`, which has definite lengths. Returns the end of the
+/// value.
 fn heads(cbor: &[u8], at: usize, all: &mut Vec<usize>) -> usize {
     all.push(at);
     let (number, after) = match cbor[at] & 0x1f {
@@ -377,10 +379,10 @@ fn heads(cbor: &[u8], at: usize, all: &mut Vec<usize>) -> usize {
     }
 }
 
-/// Each head of a manifest in another encoding: with more bytes than it takes, without a length, or after a tag. The
+/// Each head of a manifest in another encoding: longer than necessary, with indefinite length, or after a tag. The
 /// error is at that head.
 #[test]
-fn every_head_of_a_manifest_is_held_to_its_encoding() {
+fn rejects_other_encodings_of_every_head() {
     let long = "n".repeat(300);
     let attributes = serde_json::json!({ "k": [1, 300, 70_000, true, null], "text": "abc", "long": long });
     let part = |role, stored: &[u8]| Part {
@@ -430,7 +432,7 @@ fn every_head_of_a_manifest_is_held_to_its_encoding() {
         let end = at + 1 + width;
         for wider in [1, 2, 4, 8_usize].into_iter().filter(|wider| *wider > width) {
             let head = [&[of | (24 + wider.trailing_zeros() as u8)], &number[8 - wider..]].concat();
-            let is_simple = of == 0xe0; // a simple value has no other encoding: what is wider is a number or none
+            let is_simple = of == 0xe0; // a simple value has no other encoding: a wider head is a number or invalid
             if !is_simple {
                 refused(at, end, &head, ErrorKind::NotShortest);
             }
@@ -442,7 +444,7 @@ fn every_head_of_a_manifest_is_held_to_its_encoding() {
         }
         refused(at, end, &[of | 0x1c], ErrorKind::Malformed);
     }
-    // Cut anywhere, or followed by a byte.
+    // Truncated anywhere, or followed by a byte.
     for end in 1..manifest.len() {
         let error = File::open(&file_of(&manifest[..end], data)).unwrap_err();
         assert!(matches!(error.kind(), ErrorKind::Truncated | ErrorKind::CountTooLarge), "{end}: {error}");
@@ -450,7 +452,7 @@ fn every_head_of_a_manifest_is_held_to_its_encoding() {
     refused(manifest.len(), manifest.len(), &[0], ErrorKind::TrailingBytes);
 }
 
-/// A key that is not known says nothing, whatever its value is; one that is known but for a letter is not known.
+/// An unknown key is ignored, whatever its value is. A key with one different letter is unknown.
 #[test]
 fn unknown_keys_of_every_record() {
     let stored = [1, 2, 3];
@@ -502,7 +504,7 @@ fn unknown_keys_of_every_record() {
                 let other = String::from_utf8(other).unwrap();
                 for value in [Json::from(7), Json::from("text"), Json::Null, serde_json::json!({ "k": [[], {}, 1] })]
                 {
-                    // Beside the right one, and in its place.
+                    // Beside the right key, and instead of it.
                     let mut manifest = base.clone();
                     let entries = manifest.pointer_mut(record).unwrap().as_object_mut().unwrap();
                     entries.insert(other.clone(), value.clone());
@@ -518,7 +520,7 @@ fn unknown_keys_of_every_record() {
     }
 }
 
-/// A value of an unknown key, or an attribute, may be as deep in the manifest as any other: 32 levels below the root.
+/// The value of an unknown key and an attribute may be nested as deeply as any other value: 32 levels below the root.
 #[test]
 fn unknown_values_of_every_record_are_bounded() {
     let stored = [1, 2, 3];
@@ -544,7 +546,7 @@ fn unknown_values_of_every_record_are_bounded() {
 }
 
 #[test]
-fn extents_are_the_same_or_apart() {
+fn extents_must_be_equal_or_disjoint() {
     let data = vec![0; 3 * 4096];
     for (places, expected) in [
         (&[(4096, 10), (4096, 10)][..], None),
@@ -552,7 +554,7 @@ fn extents_are_the_same_or_apart() {
         (&[(4096, 4097), (8192, 10)], Some(ErrorKind::Overlap)),
         (&[(8192, 10), (4096, 4097)], Some(ErrorKind::Overlap)),
         (&[(8192, 10), (4096, 4096), (8192, 10)], None),
-        (&[(4096, 9000), (8192, 0)], None), // without bytes
+        (&[(4096, 9000), (8192, 0)], None), // no bytes
         (&[(4096, 3 * 4096)], None),
         (&[(4096, 3 * 4096 + 1)], Some(ErrorKind::OverManifest)),
         (&[(16384, 1)], Some(ErrorKind::OverManifest)),
@@ -563,7 +565,7 @@ fn extents_are_the_same_or_apart() {
         let found = open_both_ways(&format!("{places:?}"), &bytes).err();
         assert_eq!(found.map(|error| error.kind()), expected, "{places:?}");
     }
-    // The manifest itself, as a blob.
+    // A blob that covers the manifest itself.
     for more in [0, 1] {
         let mut length = 100;
         let bytes = loop {
@@ -578,9 +580,9 @@ fn extents_are_the_same_or_apart() {
     }
 }
 
-/// Those in each file are compared among themselves, whatever is between them.
+/// Extents are compared within each file, whatever is between them.
 #[test]
-fn extents_in_several_files_are_the_same_or_apart() {
+fn extents_in_several_files_must_be_equal_or_disjoint() {
     let (own, first, second) = (None, Some(0), Some(1));
     for (places, expected) in [
         (&[(own, 10), (first, 11), (second, 12)][..], None),
@@ -602,19 +604,19 @@ fn extents_in_several_files_are_the_same_or_apart() {
     }
 }
 
-/// Up to 2048 are compared on opening, or 1024 on a 32-bit machine; more by the caller's memory.
+/// Opening compares up to 2048 extents, or 1024 on a 32-bit machine. Comparing more needs memory of the caller.
 #[test]
 fn many_extents_out_of_order() {
     let most = if cfg!(target_pointer_width = "64") { 2048 } else { 1024 };
     for count in [2, 9, 33, 1000, 1024, 1025, 2048, 2049, 3000] {
         for overlap in [None, Some(0), Some(count / 2 - 1), Some(count - 2)] {
             let manifest = manifest(count, 0, |i| {
-                // The one that reaches into the next page does so into one that has a blob.
+                // The extent that reaches into the next page overlaps a blob there.
                 (4096 * (count - i), if overlap.is_some_and(|at| i == at + 1) { 4097 } else { 1 }, None)
             });
             let bytes = file_of(&manifest, &vec![0; 4096 * count as usize]);
             let opened = File::open(&bytes);
-            // An error points to the one that is later in the file.
+            // The error points to the extent that comes later in the file.
             let check_message = |error: Option<Error>| {
                 assert_eq!(error.map(|error| error.kind()), overlap.map(|_| ErrorKind::Overlap), "{count}");
                 if let (Some(error), Some(at)) = (error, overlap) {
@@ -638,7 +640,7 @@ fn many_extents_out_of_order() {
 }
 
 #[test]
-fn names_twice() {
+fn repeated_names() {
     let mut cbor = Cbor::default();
     cbor.map(1).text("objects").map(2);
     object(&mut cbor, "a", 4096, 1, None);
@@ -651,11 +653,11 @@ fn names_twice() {
     assert!(error.explain(&bytes[..]).to_string().contains("\"a\""), "{}", error.explain(&bytes[..]));
 }
 
-/// How many of the shards in [`manifest`], of 51 bytes each, are looked up on opening.
+/// The number of shards in [`manifest`], of 51 bytes each, that opening looks up.
 const MOST_SHARDS: u64 = if cfg!(target_pointer_width = "64") { 1024 } else { 4096 / 51 };
 
-/// Shards are looked up on opening where they are at most 1024, on a 32-bit machine where they have at most 4096 bytes; by
-/// `check` where they are more.
+/// Opening looks up shards if there are at most 1024, or, on a 32-bit machine, if their table has at most 4096 bytes.
+/// `check` looks up the rest.
 #[test]
 fn many_shards() {
     for shards in [1, 2, 31, 32, 33, 64, 65, 1000, 1024, 1025, 5000] {
@@ -684,7 +686,7 @@ fn many_shards() {
             assert_eq!(checked.err().map(|error| error.kind()), expected, "{shards}");
         }
     }
-    // A few that have many bytes, too, are not looked up on a 32-bit machine.
+    // On a 32-bit machine, a few shards with many bytes are not looked up either.
     for others in [1, 200, 600] {
         let mut cbor = Cbor::default();
         cbor.map(2).text("shards").map(3);
@@ -702,7 +704,7 @@ fn many_shards() {
         assert_eq!(file.warnings().contains(Warning::PlacesUnchecked), is_left, "{others}");
         assert!(check_with_any_memory(&file).unwrap().is_empty());
     }
-    // A shard is only as long as the table says.
+    // The length of a shard is the one that the table states.
     for (length, expected) in [((1 << 40) - 4096 - 40, None), ((1 << 40) - 4096 - 39, Some(ErrorKind::OutOfShard))] {
         let bytes = file_of(&manifest(1, 1, |_| (4096, length, Some("000000".into()))), &[]);
         assert_eq!(open_both_ways("a shard", &bytes).err().map(|error| error.kind()), expected);
@@ -747,7 +749,7 @@ fn components_in_shards() {
     assert_eq!(in_shard, 2);
 }
 
-/// Digests of decoded bytes, those of all good files.
+/// The digests of decoded bytes match in all good files.
 #[test]
 fn all_digests_match() {
     let mut verified = 0;
@@ -769,10 +771,10 @@ fn all_digests_match() {
     assert!(verified > 60, "{verified}");
 }
 
-/// Values of four bits are packed two to a byte: read one by one, each would be another's half. Those of an unknown type
-/// may be of any size.
+/// Values of four bits are packed two to a byte, so they cannot be read one by one. Values of an unknown type may
+/// have any size.
 #[test]
-fn sparse_values_of_less_than_a_byte_or_an_unknown_type_are_not_read() {
+fn rejects_sparse_values_of_packed_or_unknown_types() {
     let part = |role, dtype, stored: &[u8]| Part { role, dtype, stored: stored.to_vec(), ..Part::default() };
     let numbers = |numbers: &[u32]| numbers.iter().flat_map(|number| number.to_le_bytes()).collect::<Vec<u8>>();
     for (logical, count) in [("f4_e2m1", 1_u32), ("f4_e2m1", 2), ("f4_e2m1", 3), ("future", 1), ("future", 2)] {
@@ -784,7 +786,7 @@ fn sparse_values_of_less_than_a_byte_or_an_unknown_type_are_not_read() {
             part("indptr", "u32", &numbers(&[0, count, count, count])),
             values.clone(),
         ];
-        // As many coordinates as values, and as many as bytes.
+        // The same number of coordinates as values, and as bytes.
         let coo = |count: usize| vec![part("coords", "u32", &vec![0; 2 * 4 * count]), values.clone()];
         let all = [
             ("zt.sparse_csr/1", csr),
@@ -792,7 +794,7 @@ fn sparse_values_of_less_than_a_byte_or_an_unknown_type_are_not_read() {
             ("zt.sparse_coo/1", coo(stored.len())),
         ];
         for (layout, parts) in all {
-            // An odd number of elements: of a dense tensor half of the last byte would be unused, and 0.
+            // An odd number of elements: in a dense tensor half of the last byte would be unused and 0.
             let shape = vec![3, 3];
             let bytes = file(&[Object { name: "t", shape, layout, attributes: Json::Null, parts }], &[]);
             let file = File::open(&bytes).unwrap();
@@ -806,7 +808,7 @@ fn sparse_values_of_less_than_a_byte_or_an_unknown_type_are_not_read() {
             #[cfg(feature = "dequantize")]
             assert!(tensor.read_f32_into(&mut [0.0; 9], &mut [0; 64]).is_err());
             assert_eq!(tensor.dense_length(), None);
-            // What is stored can be had, and verified.
+            // The stored bytes can be read and verified.
             assert_eq!(tensor.component("values").unwrap().bytes().unwrap(), stored);
             tensor.verify().unwrap();
         }
@@ -818,15 +820,15 @@ fn one(layout: &'static str, shape: &[u64], parts: Vec<Part>) -> Vec<u8> {
     file(&[Object { name: "t", shape: shape.to_vec(), layout, attributes: Json::Null, parts }], &[])
 }
 
-/// Components of so many zeros.
+/// Zero-filled components with these roles, dtypes and lengths.
 fn parts(all: &[(&'static str, &'static str, usize)]) -> Vec<Part> {
     let part = |&(role, dtype, length)| Part { role, dtype, stored: vec![0; length], ..Part::default() };
     all.iter().map(part).collect()
 }
 
-/// The name of an algorithm that is not ours is a warning, and no reason to refuse the file.
+/// An unknown digest algorithm is a warning, not a reason to reject the file.
 #[test]
-fn a_digest_of_an_unknown_kind_is_a_warning() {
+fn unknown_digests_are_warnings() {
     for (digest, is_known) in [("crc32:00ff", false), ("sha25:00", false), ("sha256:00", true), ("xxh3:00", true)] {
         let data = Part { digest: Some(digest.into()), ..parts(&[("data", "u8", 1)]).remove(0) };
         let bytes = one("dense", &[1], vec![data]);
@@ -834,13 +836,13 @@ fn a_digest_of_an_unknown_kind_is_a_warning() {
         let tensor = file.find("t").unwrap();
         assert_eq!(file.warnings().contains(Warning::UnknownDigest), !is_known, "{digest}");
         assert_eq!(tensor.warnings().contains(Warning::UnknownDigest), !is_known, "{digest}");
-        assert_eq!(file.verify().is_err(), is_known, "{digest}"); // neither is that of a byte of 0
+        assert_eq!(file.verify().is_err(), is_known, "{digest}"); // this digest does not match a byte of 0 either
     }
 }
 
-/// What is not compared with a digest is held to its type all the same.
+/// The type is checked even for bytes that are not compared with a digest.
 #[test]
-fn booleans_without_a_digest_that_is_known() {
+fn checks_booleans_without_a_known_digest() {
     for digest in [None, Some("blake3:00".into())] {
         for (last, is_valid) in [(1, true), (2, false)] {
             let part = parts(&[("data", "u8", 4)]).remove(0);
@@ -853,13 +855,13 @@ fn booleans_without_a_digest_that_is_known() {
     }
 }
 
-/// Indices of no elements are not checked either, where a component is encoded.
+/// If there are no elements, indices are not checked, even if a component is encoded.
 #[test]
 fn an_empty_sparse_tensor_with_an_encoded_component() {
     let mut all = parts(&[("values", "f32", 3), ("indices", "u64", 0), ("indptr", "u64", 24)]);
     all[0].decoded_length = Some(0);
     let mut bytes = one("zt.sparse_csr/1", &[2, 3], all);
-    // An encoding that nobody knows.
+    // An unknown encoding.
     let name = b"zt.zstd-seekable/1";
     let at = bytes.windows(name.len()).position(|window| window == name).unwrap();
     bytes[at] = b'x';
@@ -868,9 +870,9 @@ fn an_empty_sparse_tensor_with_an_encoded_component() {
     assert!(file.verify().is_ok(), "{:?}", file.verify());
 }
 
-/// Bytes that only continue a character, as the whole of a name.
+/// Continuation bytes alone, as the whole name.
 #[test]
-fn names_are_utf_8() {
+fn rejects_names_that_are_not_utf_8() {
     for length in [1, 7, 8, 9, 16] {
         let name: &str = "t".repeat(length).leak();
         let data = parts(&[("data", "u8", 1)]);
@@ -885,9 +887,9 @@ fn names_are_utf_8() {
     }
 }
 
-/// Every shard has a name, and a component that is in one states it.
+/// Every shard has a name, and every component in a shard states a name.
 #[test]
-fn names_of_shards_are_not_empty() {
+fn rejects_empty_names_of_shards() {
     let shard = |name| (name, 1 << 12, "xxh3:00".to_owned());
     let data = Part { shard: Some(""), ..parts(&[("data", "u8", 1)]).remove(0) };
     let object = Object { name: "t", shape: vec![1], layout: "dense", attributes: Json::Null, parts: vec![data] };
@@ -897,7 +899,7 @@ fn names_of_shards_are_not_empty() {
     }
 }
 
-/// In the table, and where a component states one.
+/// In the table, and in a component that states a shard.
 #[test]
 fn names_of_shards_have_at_most_64_bytes() {
     for (length, expected) in [(64, Ok(())), (65, Err((ErrorKind::NameLength, Item::Shard)))] {
@@ -913,7 +915,7 @@ fn names_of_shards_have_at_most_64_bytes() {
 }
 
 #[test]
-fn names_of_shards_have_few_kinds_of_characters() {
+fn characters_in_names_of_shards() {
     for (name, is_good) in [
         ("a", true),
         ("aZ09._-.", true),
@@ -937,9 +939,9 @@ fn names_of_shards_have_few_kinds_of_characters() {
     }
 }
 
-/// From the data on: to the last byte before the footer, into it, and past the end of the file.
+/// From the start of the data: up to the last byte before the footer, into the footer, and past the end of the file.
 #[test]
-fn extents_that_end_too_late() {
+fn rejects_extents_past_the_data() {
     let with = |length| file_of(&manifest(1, 0, |_| (4096, length, None)), b"data");
     let end = with(4097).len() as u64 - 4096;
     for (length, kind) in [
@@ -957,16 +959,16 @@ fn extents_that_end_too_late() {
 
 /// The smallest file has the magic and a footer: a shard without data.
 #[test]
-fn a_file_of_a_footer_alone() {
+fn file_with_only_a_footer() {
     let bytes = [b"\x89ZT2\r\n\x1a\n", &[0; 24][..], &[2, 0, 0, 0, 0, 0, 0, 0], b"\x89ZT2\r\n\x1a\n"].concat();
     assert_eq!(File::open(&bytes).unwrap().tensor_count(), 0);
     let error = File::open(&bytes[..47]).unwrap_err();
     assert_eq!((error.kind(), error.item(), error.offset()), (ErrorKind::Truncated, Item::Footer, Some(47)));
 }
 
-/// Where a layout is not known, a tensor of one component has its type, and no other has any.
+/// If the layout is unknown, a tensor of one component has the dtype of that component. Other tensors have none.
 #[test]
-fn the_type_of_a_tensor_of_an_unknown_layout() {
+fn dtype_of_a_tensor_with_an_unknown_layout() {
     for (all, dtype) in
         [(&[("a", "u16", 6)][..], Some(tenslice::DType::U16)), (&[("a", "u16", 6), ("b", "u8", 1)], None)]
     {
@@ -975,7 +977,7 @@ fn the_type_of_a_tensor_of_an_unknown_layout() {
     }
 }
 
-/// What each layout requires of its components: kind, item, what stands where the error points to, and the message.
+/// The rules of each layout for its components: kind, item, the item at the error's offset, and the message.
 #[test]
 fn components_of_each_layout() {
     use ErrorKind::*;
@@ -1182,7 +1184,7 @@ fn components_of_each_layout() {
             "{context}"
         );
         assert_eq!((error.kind(), error.item()), (kind, item), "{context}");
-        // A component by its role, a shape by itself, the components by how many there are.
+        // A component's error points to its role, a shape's to the shape, and a count's to the components.
         let mut expected = Cbor::default();
         match at {
             "" => expected.map(all.len() as u64),
@@ -1193,9 +1195,9 @@ fn components_of_each_layout() {
     }
 }
 
-/// Section 2.3: without a manifest, all three of its numbers are 0.
+/// Section 2.3: without a manifest, all three numbers are 0.
 #[test]
-fn a_file_without_a_manifest_states_nothing_of_it() {
+fn numbers_are_0_without_a_manifest() {
     let good = crate::support::ztensor2::shard(&[7; 9]);
     let footer = good.len() - 40;
     assert!(open_both_ways("a shard", &good).is_ok());
@@ -1218,7 +1220,7 @@ fn with_manifest(manifest: &Json) -> Vec<u8> {
     file_of(&crate::support::ztensor2::cbor(manifest), &[0; 8192])
 }
 
-/// A manifest with a tensor of one byte, to whose component these keys are added.
+/// A manifest with a tensor of one byte. These keys are added to its component.
 fn with_keys(keys: Json) -> Vec<u8> {
     let mut manifest = serde_json::json!({ "objects": { "t": {
         "shape": [1], "layout": "dense", "parts": { "data": { "dtype": "u8", "blob": [4096, 1] } },
@@ -1229,7 +1231,7 @@ fn with_keys(keys: Json) -> Vec<u8> {
     with_manifest(&manifest)
 }
 
-/// Where the bytes are in the file, for the only time from the manifest on.
+/// The position of the only occurrence of these bytes from the manifest on.
 fn place_of(needle: &[u8], bytes: &[u8]) -> u64 {
     let start = manifest_of(bytes).start;
     let all: Vec<_> =
@@ -1238,9 +1240,9 @@ fn place_of(needle: &[u8], bytes: &[u8]) -> u64 {
     all[0]
 }
 
-/// Section 3.4: one of the two is nothing without the other.
+/// Section 3.4: an encoding and a decoded length require each other.
 #[test]
-fn an_encoding_and_a_decoded_length_are_stated_together() {
+fn encoding_requires_a_decoded_length() {
     for (keys, missing) in [
         (serde_json::json!({ "encoding": "zt.zstd-seekable/1" }), Item::DecodedLength),
         (serde_json::json!({ "encoding": "raw" }), Item::DecodedLength),
@@ -1288,9 +1290,9 @@ fn layouts_by_their_names() {
     }
 }
 
-/// Appendix A: what a logical type is stored as.
+/// Appendix A: the storage type of each logical type.
 #[test]
-fn logical_types_are_stored_in_one_type_each() {
+fn storage_types_of_logical_types() {
     for (logical, stored_in, length) in [
         ("bool", "u8", 1),
         ("f8_e4m3fn", "u8", 1),
@@ -1315,7 +1317,7 @@ fn logical_types_are_stored_in_one_type_each() {
 }
 
 #[test]
-fn names_have_no_nul() {
+fn rejects_nul_in_names() {
     for name in ["\0", "a\0", "\0a", "a\0b", "eight by\0tes", "\u{e4}\0"] {
         let data = parts(&[("data", "u8", 1)]);
         let object = |name, attributes, parts| Object { name, shape: vec![1], layout: "dense", attributes, parts };
@@ -1336,9 +1338,9 @@ fn names_have_no_nul() {
     }
 }
 
-/// Each by its own name, whatever is before it; no other name is there.
+/// Each tensor is found by its own name, whatever precedes it, and by no other.
 #[test]
-fn tensors_are_found_by_name_alone() {
+fn finds_tensors_only_by_their_names() {
     let plain = manifest(3, 0, |i| (4096 * (i + 1), i + 1, None));
     let data = [7; 3 * 4096];
     let file = file_of(&plain, &data);
@@ -1360,7 +1362,7 @@ fn tensors_are_found_by_name_alone() {
     }
 }
 
-/// Of tensors, with attributes and without, of attributes and of components.
+/// Names of tensors with and without attributes, of attributes, and of components.
 #[test]
 fn names_have_at_most_1024_bytes() {
     for (length, is_good) in [(1024, true), (1025, false)] {
@@ -1383,7 +1385,7 @@ fn names_have_at_most_1024_bytes() {
     }
 }
 
-/// A backslash is a character as any other.
+/// A backslash is an ordinary character.
 #[test]
 fn names_have_no_escapes() {
     for attributes in [Json::Null, serde_json::json!({ "k": 1 })] {
@@ -1406,7 +1408,7 @@ fn names_have_no_escapes() {
     }
 }
 
-/// What is known of a tensor.
+/// The description of a tensor.
 fn describe_tensor(tensor: &Tensor<'_>) -> (u64, String, Vec<u64>, usize, Option<tenslice::Extent>) {
     let (shape, extent): (Vec<_>, _) =
         (tensor.shape().iter().collect(), tensor.data().ok().map(|data| data.extent()));
@@ -1414,7 +1416,7 @@ fn describe_tensor(tensor: &Tensor<'_>) -> (u64, String, Vec<u64>, usize, Option
     (tensor.index(), tensor.layout_name().to_string(), shape, tensor.attributes().count(), extent)
 }
 
-/// An index also has tensors that are not as most are, beside one that is.
+/// An index may mix tensors of the usual kind with other tensors.
 #[test]
 fn an_index_of_tensors_of_every_kind() {
     let object = |name, layout, attributes| {
@@ -1440,9 +1442,9 @@ fn an_index_of_tensors_of_every_kind() {
     assert_eq!(described("c"), (2, "of somebody".to_owned(), vec![2, 3], 0, None));
 }
 
-/// Memory is needed only where something has been left unchecked: here, that a shard is listed.
+/// Memory is needed only if opening has skipped a check: here, whether a shard is listed.
 #[test]
-fn checking_needs_memory_where_shards_are_many() {
+fn checking_many_shards_needs_memory() {
     for (shards, expected) in [(MOST_SHARDS, Ok(())), (MOST_SHARDS + 1, Err(ErrorKind::OutOfScratch))] {
         let bytes = file_of(&manifest(1, shards, |_| (4096, 1, Some("000000".into()))), &[]);
         let file = File::open(&bytes).unwrap();
@@ -1455,9 +1457,10 @@ fn checking_needs_memory_where_shards_are_many() {
     }
 }
 
-/// Those in order need no memory, however many they are; those in the file itself are remembered, others are not.
+/// Any number of ordered extents needs no memory. Unordered extents are remembered in the file itself, but not in
+/// shards.
 #[test]
-fn extents_that_are_many() {
+fn many_extents_in_order() {
     let shard = || Some("000000".to_owned());
     let with = |count, place: &dyn Fn(u64) -> (u64, u64, Option<String>)| {
         let bytes = file_of(&manifest(count, 1, place), &[0; 8192]);
@@ -1475,7 +1478,7 @@ fn extents_that_are_many() {
         assert!(!with(1025, &|i| (4096 * (2 - i % 2), 1, None)));
         assert!(!with(2048, &|i| (4096 * (2 - i % 2), 1, None)));
     }
-    // The last but one reaches into the last.
+    // The last but one overlaps the last.
     let kind = |error: Error| Err(error.kind());
     let overlapping = |shard: Option<String>| {
         let place = |i| (4096 * (2 - i % 2), if i == 1099 { 4097 } else { 1 }, shard.clone());
@@ -1489,7 +1492,7 @@ fn extents_that_are_many() {
     }
 }
 
-/// Where the extents are in the shard, in no order: what has no bytes is nowhere, and unknown keys say nothing.
+/// Unordered extents in a shard. Empty extents have no position, and unknown keys are ignored.
 #[test]
 fn extents_in_a_shard_in_any_order() {
     let tensor = |offset: u64, length: u64| {
@@ -1515,9 +1518,9 @@ fn extents_in_a_shard_in_any_order() {
     assert_eq!(found, Err(ErrorKind::Overlap));
 }
 
-/// Names of shards are in order of their lengths first; only the table lists shards, whatever else looks like one.
+/// Names of shards are ordered by length first. Only the table lists shards, whatever else looks like one.
 #[test]
-fn shards_are_those_of_the_table() {
+fn shards_are_only_in_the_table() {
     let names = ["a", "zz", "objects", "objectz", "model-00001-of-00002.zt", "model-00002-of-00002.zt"];
     let digest = "xxh3:0011223344556677";
     let entry = serde_json::json!({ "size": 8192, "digest": digest });
@@ -1531,7 +1534,7 @@ fn shards_are_those_of_the_table() {
         open_both_ways(shard, &bytes).map_err(|error| (error.kind(), error.item()))
     };
     names.iter().for_each(|name| assert_eq!(with(name), Ok(()), "{name}"));
-    // Without a table, nothing is one.
+    // Without a table there are no shards.
     let part = serde_json::json!({ "dtype": "u8", "blob": [4096, 1], "shard": "attributes" });
     let bytes = with_manifest(&serde_json::json!({
         "objects": { "t": { "shape": [1], "layout": "dense", "parts": { "data": part } } }, "attributes": entry,
@@ -1547,9 +1550,10 @@ fn shards_are_those_of_the_table() {
     }
 }
 
-/// More shards than opening remembers: with memory, those of the table are found, and what follows is none.
+/// More shards than opening remembers. With memory, the shards of the table are found, and nothing after the table is
+/// one.
 #[test]
-fn shards_among_many_are_those_of_the_table() {
+fn many_shards_are_only_in_the_table() {
     let entry = serde_json::json!({ "size": 8192, "digest": "xxh3:0011223344556677" });
     let shards: serde_json::Map<_, _> = (0..1030).map(|i| (format!("{i:04}"), entry.clone())).collect();
     let with = |shard: &str| {
@@ -1568,7 +1572,7 @@ fn shards_among_many_are_those_of_the_table() {
 }
 
 #[test]
-fn errors_of_a_tensor_name_it() {
+fn errors_name_their_tensor() {
     let part = serde_json::json!({ "dtype": "u8", "blob": [4096, 1] });
     let bytes = with_manifest(&serde_json::json!({
         "objects": { "a name": { "shape": [1], "layout": "dense", "parts": { "data": part } } },
@@ -1579,9 +1583,9 @@ fn errors_of_a_tensor_name_it() {
     assert!(message.contains("tensor \"a name\""), "{message}");
 }
 
-/// What is said of the manifest as a whole, and of an entry, whatever has been read before.
+/// Errors of the manifest as a whole and of an entry, after different parts have been read.
 #[test]
-fn faults_beside_what_has_been_read() {
+fn errors_after_other_parts_were_read() {
     let base = serde_json::json!({ "objects": { "t": {
         "shape": [1], "layout": "dense", "parts": { "data": { "dtype": "u8", "blob": [4096, 1] } },
     } } });
@@ -1602,7 +1606,7 @@ fn faults_beside_what_has_been_read() {
         assert_eq!(found, (ErrorKind::TrailingBytes, Item::Manifest, None));
         assert_eq!(error.offset(), Some(8192 + manifest.len() as u64));
     }
-    // The attributes of the file are no tensor's.
+    // The attributes of the file belong to no tensor.
     let mut manifest = base.clone();
     manifest["attributes"] = Json::from(7);
     for attributes in [Json::Null, serde_json::json!({})] {
@@ -1634,9 +1638,9 @@ fn faults_beside_what_has_been_read() {
     assert_eq!(found, (ErrorKind::UnexpectedType, Item::Tensor, Some(at), Some(at + 2)));
 }
 
-/// What is not encoded as it must be says nothing: such a fault comes before any other, wherever it is.
+/// Invalid encoding is reported before any other error, wherever it is.
 #[test]
-fn faults_of_the_encoding_come_before_others() {
+fn encoding_errors_come_first() {
     let manifest = crate::support::ztensor2::cbor(&serde_json::json!({ "objects": { "t": 7 } }));
     let bytes = file_of(&[&manifest[..], b"\0"].concat(), &[0]);
     let error = open_both_ways("a byte more", &bytes).unwrap_err();
@@ -1644,9 +1648,9 @@ fn faults_of_the_encoding_come_before_others() {
     assert_eq!(found, (ErrorKind::TrailingBytes, Item::Manifest, Some(8192 + manifest.len() as u64)));
 }
 
-/// Of an odd number of elements of four bits, half of the last byte is unused, and 0.
+/// For an odd number of elements of four bits, half of the last byte is unused and must be 0.
 #[test]
-fn the_unused_half_of_a_byte() {
+fn unused_half_of_the_last_byte() {
     for (count, last, is_good) in
         [(1, 0x10, false), (1, 0x01, true), (2, 0x10, true), (3, 0x10, false), (4, 0x10, true), (5, 0x0f, true)]
     {
@@ -1660,7 +1664,7 @@ fn the_unused_half_of_a_byte() {
 }
 
 #[test]
-fn a_hash_of_another_manifest() {
+fn rejects_the_hash_of_another_manifest() {
     let mut bytes = one("dense", &[1], parts(&[("data", "u8", 1)]));
     let at = bytes.len() - 24;
     bytes[at] ^= 1;
@@ -1671,7 +1675,7 @@ fn a_hash_of_another_manifest() {
 }
 
 #[test]
-fn a_version_that_is_not_2() {
+fn rejects_other_versions() {
     let mut bytes = one("dense", &[1], parts(&[("data", "u8", 1)]));
     let at = bytes.len() - 16;
     for version in [0, 1, 3, 0x102, u32::MAX] {
@@ -1682,7 +1686,7 @@ fn a_version_that_is_not_2() {
     }
 }
 
-/// An error of a component says where the entry of its tensor begins, and its message which tensor that is.
+/// The error of a component has the offset of its tensor's entry, and its message names the tensor.
 #[test]
 fn errors_of_components_name_the_tensor() {
     let good = crate::support::ztensor2::xxh3(&[0]);
@@ -1704,7 +1708,7 @@ fn errors_of_components_name_the_tensor() {
     assert!(message.starts_with(expected), "{message}");
 }
 
-/// What a message says of the file: the whole of it, but for where the fault is.
+/// Checks the message for a file, except for the offset.
 #[track_caller]
 fn says(bytes: &[u8], expected: &str) {
     let error = open_both_ways(expected, bytes).unwrap_err();
@@ -1713,7 +1717,7 @@ fn says(bytes: &[u8], expected: &str) {
 }
 
 #[test]
-fn messages_of_what_a_component_states() {
+fn messages_about_components() {
     let of_data = |message: &str| format!("component \"data\" of tensor \"t\": {message}");
     let blob = "offset: a blob must be a list of two numbers: an offset and a length";
     says(&with_keys(serde_json::json!({ "blob": [4096, 1, 1] })), &of_data(blob));
@@ -1743,7 +1747,7 @@ fn messages_of_what_a_component_states() {
     let no_decoder =
         of_data("encoding: there is no decoder for the encoding: \"of somebody\" (pass a decoder that knows it)");
     assert_eq!(message, format!("ztensor 2: {no_decoder} [at byte {}]", error.offset().unwrap()));
-    // A component of another role, which has all that may be in one.
+    // A component of another role, with all keys that a component may have.
     let deep = (0..27).fold(Json::from(0), |value, _| Json::Array(vec![value]));
     let other = serde_json::json!({ "dtype": "u8", "blob": [4096, 1], "unknown": deep });
     let object = serde_json::json!({ "shape": [1], "layout": "dense", "parts": { "other": other } });
@@ -1761,9 +1765,9 @@ fn messages_of_what_a_component_states() {
     says(&with_manifest(&small), "a shard is smaller than any file of the format: 47");
 }
 
-/// A name that is wrong is told as what is found there; the type of a component as the logical one, where it has one.
+/// The message has the wrong name, and the logical type of a component if it has one.
 #[test]
-fn messages_of_names_and_types() {
+fn messages_about_names_and_types() {
     let data = parts(&[("data", "f32", 8)]);
     let object = |name, parts| Object { name, shape: vec![2], layout: "dense", attributes: Json::Null, parts };
     says(&file(&[object("a\0", data.clone())], &[]), "name: it must not contain a NUL: \"a\\u{0}\"");
@@ -1779,7 +1783,7 @@ fn messages_of_names_and_types() {
         &with_keys(serde_json::json!({ "encoding": "zt.zstd-seekable/1", "decoded_length": 5 })),
         &format!("component \"data\" of tensor \"t\": {decoded}, which takes 1"),
     );
-    // As deep as any value may be, before what the message needs.
+    // A value of the largest depth precedes what the message needs.
     let deep = (0..27).fold(Json::from(0), |value, _| Json::Array(vec![value]));
     let too_short = "the length does not match the shape and the dtype: length 7, shape [1], dtype u8, which takes 1";
     says(
@@ -1788,10 +1792,10 @@ fn messages_of_names_and_types() {
     );
 }
 
-/// In which component a fault of the encoding is, and that one behind all components is in none.
+/// The component that contains an encoding error. An error after all components is in none.
 #[test]
-fn messages_of_components_that_cannot_be_read() {
-    // Two components and what follows them, in a tensor of a layout that allows both.
+fn messages_about_unreadable_components() {
+    // Two components and what follows them, in a tensor whose layout allows both.
     let with = |first: &[u8], second: &[u8], after: &[u8]| {
         let mut cbor = Cbor::default();
         cbor.map(1).text("objects").map(1).text("t").map(3).text("parts").map(2);
@@ -1818,9 +1822,9 @@ fn messages_of_components_that_cannot_be_read() {
     );
 }
 
-/// An error of the footer, and one of a tensor that only a request can find.
+/// An error of the footer, and an error of a tensor that only a call can detect.
 #[test]
-fn messages_of_places_and_shapes() {
+fn messages_about_offsets_and_shapes() {
     let mut bytes = one("dense", &[1], parts(&[("data", "u8", 1)]));
     let (footer, place) = (bytes.len() - 40, manifest_of(&bytes));
     bytes[footer..][..8].copy_from_slice(&(place.start as u64 + 1).to_le_bytes());

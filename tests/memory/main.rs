@@ -1,4 +1,4 @@
-//! How much memory decoding takes: bounded by what the output can need, never by what a stream states.
+//! The memory that decoding allocates. It is bounded by the size of the output, never by what a stream states.
 #![cfg(all(feature = "zstd", not(feature = "zstd-c")))]
 
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -11,7 +11,7 @@ static PEAK: AtomicUsize = AtomicUsize::new(0);
 
 struct Counting;
 
-// SAFETY: the system's allocator, counted.
+// SAFETY: forwards to the system's allocator, and counts.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         PEAK.fetch_max(NOW.fetch_add(layout.size(), Relaxed) + layout.size(), Relaxed);
@@ -29,7 +29,7 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// Decodes; also returns the most that was allocated for it besides stream and destination.
+/// Decodes. Also returns the peak allocation besides stream and destination.
 fn decode(stored: &[u8], room: &mut [u8]) -> (Result<usize, DecodeError>, usize) {
     let before = NOW.load(Relaxed);
     PEAK.store(before, Relaxed);
@@ -37,9 +37,9 @@ fn decode(stored: &[u8], room: &mut [u8]) -> (Result<usize, DecodeError>, usize)
     (result, PEAK.load(Relaxed) - before)
 }
 
-// One test only: the counts are for the whole process.
+// Only one test: the counters are global to the process.
 #[test]
-fn memory_is_bounded_by_the_room() {
+fn memory_is_bounded_by_the_destination() {
     const BLOCK: usize = 1 << 17;
     let compress = |data: &[u8]| zstd::bulk::compress(data, 19).unwrap();
     let streamed = |data: &[u8]| zstd::stream::encode_all(data, 22).unwrap();
@@ -55,7 +55,7 @@ fn memory_is_bounded_by_the_room() {
     let (result, peak) = decode(&[empty, empty].concat(), &mut vec![0; 200 << 20]);
     assert_eq!(result, Ok(0));
     assert!(peak < 16 * BLOCK, "{peak}");
-    // A stream that really needs a large output: not more than twice the smaller of window and output.
+    // A stream that really needs a large output: at most twice the smaller of window and output.
     let data: Vec<u8> = (0..20_u32 << 20).map(|i| (i.wrapping_mul(i) >> 7) as u8).collect();
     let mut room = vec![0; data.len()];
     let (result, peak) = decode(&streamed(&data), &mut room);

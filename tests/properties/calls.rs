@@ -1,4 +1,4 @@
-//! What a program may call and the tests of the formats do not: conversions, what is printed, defaults.
+//! Public calls that the tests of the formats do not use: conversions, printing, defaults.
 #![cfg(all(feature = "formats", any(feature = "zstd", feature = "zstd-c")))]
 
 use std::ops::Range;
@@ -45,7 +45,7 @@ fn expected_tensors() {
     assert_eq!(expected.explain(&file, error).to_string(), format!("tensor \"fp8\": {}", error.kind().text()));
 }
 
-/// A shape says which element is where only together with the order.
+/// A shape locates elements only together with the order.
 #[test]
 fn expected_order() {
     let bytes = fixture("npy/v1_fortran.npy"); // 4 x 3, column-major
@@ -61,7 +61,7 @@ fn expected_order() {
     assert!(file.expect(&of_shape.order(Order::ColumnMajor)).is_ok());
     let kind = |expected: &Expected<'_>| file.expect(expected).map(drop).map_err(|error| error.kind());
     assert_eq!(kind(&of_shape.order(Order::RowMajor)), Err(ErrorKind::WrongOrder));
-    // Whoever asks for no shape reads it, and the order, from the tensor.
+    // A caller that expects no shape reads the shape and the order from the tensor.
     assert_eq!(kind(&Expected::named("").dtype(DType::I16)), Ok(()));
     assert_eq!(kind(&Expected::named("").order(Order::RowMajor)), Err(ErrorKind::WrongOrder));
     // The dtype and the shape are compared first.
@@ -85,7 +85,7 @@ fn expected_order() {
         "{message}"
     );
 
-    // It makes no difference with one dimension that is longer than 1.
+    // The order does not matter if only one dimension is longer than 1.
     let header = "{'descr': '|u1', 'fortran_order': True, 'shape': (1, 3, 1), }\n";
     let bytes = [b"\x93NUMPY\x01\0", &(header.len() as u16).to_le_bytes()[..], header.as_bytes(), b"abc"].concat();
     let file = File::open(&bytes).unwrap();
@@ -96,7 +96,7 @@ fn expected_order() {
 
 #[test]
 fn single_values_of_sparse_tensors() {
-    // Of rows and of coordinates: each value there is, none elsewhere.
+    // CSR and COO: the view has each stored value, and nothing elsewhere.
     let bytes = fixture("v1.2/objects_sparse_quant_logical.zt");
     let file = File::open(&bytes).unwrap();
     for name in ["coo", "csr_i32", "csr_u64"] {
@@ -116,14 +116,14 @@ fn single_values_of_sparse_tensors() {
             found += usize::from(expected.is_some());
         }
         assert!(found > 1, "{name}");
-        // With an index too few or too many, or beyond the shape.
+        // An index with too few or too many numbers, or beyond the shape.
         assert_eq!(sparse.get(&shape[1..]), None);
         assert_eq!(sparse.get(&[&shape[..], &[0]].concat()), None);
         assert_eq!(sparse.get(&shape), None);
     }
     let opaque = file.find("gptq").unwrap().sparse(&mut []).map(drop).map_err(|error| error.kind());
     assert_eq!(opaque, Err(ErrorKind::UnsupportedLayout));
-    // Of pairs, by a calculation.
+    // Pairs of index and value, found by a calculation.
     let bytes = fixture("tens/good/order2_ix_f32.tens");
     let file = File::open(&bytes).unwrap();
     let pairs = file.as_tens().unwrap().pairs().unwrap();
@@ -133,12 +133,12 @@ fn single_values_of_sparse_tensors() {
         assert_eq!(pairs.get(&index), entry.bytes());
     }
     assert!(pairs.stored() > 0);
-    // The place of the first would be that of an element of the next column.
+    // The linear index of the first would be that of an element in the next column.
     assert_eq!((pairs.get(&[rows, 0]), pairs.get(&[0, columns]), pairs.get(&[0])), (None, None, None));
 }
 
 #[test]
-fn places_as_ranges() {
+fn extents_as_ranges() {
     assert_eq!(Range::<u64>::from(Extent::new(3, 4)), 3..7);
     assert_eq!(Range::<u64>::from(Extent::new(3, u64::MAX)), 3..u64::MAX);
     assert_eq!(Range::<usize>::try_from(Extent::new(3, 4)), Ok(3..7));
@@ -148,7 +148,7 @@ fn places_as_ranges() {
 }
 
 #[test]
-fn what_is_printed_has_no_contents() {
+fn debug_output_has_no_contents() {
     let bytes = fixture("v1.2/scalar_rank0.zt");
     let mut source = Source::new(bytes.len() as u64);
     source.add(8, &bytes[8..24]).unwrap();
@@ -180,7 +180,7 @@ fn decoders_without_dictionaries() {
     assert_eq!(Ours.set_dictionary(Encoding::Zstd, &[1]), Err(DecodeError::Unsupported));
     assert_eq!(Ours.decode_with_dictionary(Encoding::Zstd, &[1], &mut dst), Err(DecodeError::Unsupported));
     assert_eq!(dst, [0; 2]);
-    // Ours has those of Zstandard, and only after one was set.
+    // The built-in decoder supports dictionaries for Zstandard only, and only after one has been set.
     let mut built_in = BuiltIn::default();
     for encoding in [Encoding::Deflate, Encoding::Zlib] {
         assert_eq!(built_in.set_dictionary(encoding, &[1]), Err(DecodeError::Unsupported));
@@ -191,7 +191,7 @@ fn decoders_without_dictionaries() {
 
 #[test]
 fn kinds_of_values() {
-    // A value of each kind that CBOR has: null, undefined, a boolean, an integer, a number, a simple value, texts and bytes
+    // A value of each kind in CBOR: null, undefined, a boolean, an integer, a number, a simple value, texts and bytes
     // whole and in chunks, a list, a map, a tag.
     let values: &[(ValueKind, &[u8])] = &[
         (ValueKind::Null, &[0xf6]),
@@ -218,7 +218,7 @@ fn kinds_of_values() {
     let bytes = file_1_2(&cbor.0);
     let file = File::open(&bytes).unwrap_or_else(|error| panic!("{}", error.explain(&bytes[..])));
     let attributes = file.attributes();
-    assert_eq!((attributes.length(), attributes.extent()), (None, None)); // CBOR says how many only of the outermost
+    assert_eq!((attributes.length(), attributes.extent()), (None, None)); // only the outermost one states a count
     assert_eq!(attributes.count(), values.len());
     for (kind, _) in values {
         let value = attributes.get(kind.text()).unwrap();
@@ -233,17 +233,17 @@ fn kinds_of_values() {
     let bytes = [&(json.len() as u64).to_le_bytes()[..], json, b"7"].concat();
     let file = File::open(&bytes).unwrap();
     assert_eq!(file.as_safetensors().unwrap().header(), Extent::new(8, json.len() as u64));
-    assert_eq!(file.find("a").unwrap().attributes().length(), Some(0)); // tensors of safetensors have none
+    assert_eq!(file.find("a").unwrap().attributes().length(), Some(0)); // tensors of safetensors have no attributes
     assert_eq!(Value::Undefined.kind(), ValueKind::Undefined);
 }
 
 #[test]
-fn where_the_metadata_is() {
+fn extent_of_the_metadata() {
     let bytes = fixture("v1.2/scalar_rank0.zt");
     let file = File::open(&bytes).unwrap();
     assert_eq!(file.as_ztensor().unwrap().generation(), ztensor::Generation::V1_2);
     let manifest = file.as_ztensor().unwrap().manifest();
-    assert_eq!(manifest.end(), Some(bytes.len() as u64 - 16)); // the footer is behind it
+    assert_eq!(manifest.end(), Some(bytes.len() as u64 - 16)); // the footer follows the manifest
     let bytes = fixture("v0.1/mixed_endian.zt");
     let file = File::open(&bytes).unwrap();
     assert_eq!(file.as_ztensor().unwrap().generation(), ztensor::Generation::V0_1);
@@ -251,9 +251,9 @@ fn where_the_metadata_is() {
     let bytes = fixture("v2/scalar_rank0.zt");
     let file = File::open(&bytes).unwrap();
     let manifest = file.as_ztensor2().unwrap().manifest();
-    // The last 40 bytes are the footer, which begins with the place of the manifest.
+    // The last 40 bytes are the footer, which begins with the offset of the manifest.
     assert!(manifest.is_within(bytes.len() as u64) && manifest.offset % 4096 == 0 && manifest.length > 20);
-    assert_eq!(bytes[manifest.offset as usize] >> 5, 5); // a map of CBOR
+    assert_eq!(bytes[manifest.offset as usize] >> 5, 5); // a CBOR map
     assert_eq!(file.as_ztensor2().unwrap().shards().error(), None);
 
     for (name, version) in [("order2_f64", 0x0001_0000), ("legacy_f64", 0x9000)] {
@@ -303,13 +303,13 @@ fn codecs_of_plug_ins() {
 }
 
 #[test]
-fn a_file_of_parts_says_so() {
+fn debug_output_of_files_in_parts() {
     let bytes = fixture("v1.2/scalar_rank0.zt");
     let mut source = Source::new(bytes.len() as u64);
     source.add(0, &bytes).unwrap();
     let Ok(Opened::File(file)) = File::open_source(&source) else { panic!("all of it is there") };
     let whole = File::open(&bytes).unwrap();
-    // Neither prints its bytes.
+    // Neither of them prints its bytes.
     for file in [format!("{file:?}"), format!("{whole:?}")] {
         assert!(file.contains("bytes") && file.len() < 2000, "{file}");
     }

@@ -1,8 +1,9 @@
-//! Files by real programs, and malformed ones, against their known contents (tests/fixtures/README.md).
+//! Files written by real programs, and malformed files, compared with their known contents
+//! (tests/fixtures/README.md).
 #![cfg(feature = "ztensor")]
 
-use serde_json::Value as Json;
 use crate::support::{Case, cases, cases_of, is_built_in, open_and_check};
+use serde_json::Value as Json;
 use tenslice::{Attributes, Component, DType, Encoding, Error, File, Layout, Tensor, Value};
 
 #[test]
@@ -18,7 +19,7 @@ fn verdicts() {
             }
             _ => {}
         }
-        // A refusal has an offset in the file, and a message.
+        // The error of a rejected file has an offset in the file and a message.
         if let Err(error) = result {
             assert!(error.offset().is_some_and(|at| at <= case.bytes.len() as u64), "{}: {error}", case.name());
             assert!(error.explain(&case.bytes[..]).to_string().len() > 20);
@@ -84,7 +85,7 @@ fn compare_tensor(case: &Case, file: &File<'_>, tensor: &Tensor<'_>, expected: &
             assert_eq!(component.decoded_length(), Some(length), "{context}");
         }
         let hash = part["data_sha256"].as_str();
-        // Those in another file have none there: tests/ztensor2.rs reads them.
+        // Components in shards have no bytes in this file. tests/ztensor2.rs reads them.
         if let (Encoding::Raw, Some(hash), None) = (component.encoding(), hash, component.shard()) {
             assert_eq!(sha256(component), hash, "{context}");
         }
@@ -139,8 +140,8 @@ fn compare_value(context: &str, value: &Value<'_>, expected: &Json) {
     }
 }
 
-/// The messages of the refused fixtures, and of tensors that cannot be read. `TENSLICE_UPDATE=1` rewrites them: read the
-/// diff.
+/// The messages of the rejected fixtures, and of tensors that cannot be read. `TENSLICE_UPDATE=1` rewrites them: read
+/// the diff.
 #[test]
 fn messages() {
     let mut messages = String::new();
@@ -155,7 +156,7 @@ fn messages() {
         }
     }
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/messages.txt");
-    // There are no cases of formats that are not built in. Folders of other names have zTensor files.
+    // Formats that are not built in have no cases. Folders with other names have zTensor files.
     let is_read = |line: &&str| {
         let folder = line.split('/').next().unwrap();
         let is_2 = line.starts_with("v2/") || line.starts_with("bad/v2/");

@@ -1,11 +1,11 @@
-//! Damaged files: every prefix of every fixture, and many mutations. No panic, one error, the same from a slice and
-//! from parts.
+//! Damaged files: every prefix of every fixture, and many mutations. Nothing may panic, and a slice and parts must
+//! give the same error.
 #![cfg(feature = "ztensor")]
 
 use crate::support::{Case, Random, cases, describe, open_in_parts};
 use tenslice::{File, Source};
 
-/// Declares the tests of each format: side by side they take less time, and a failure says which format it is.
+/// Declares the tests of each format. Separate tests run in parallel, and a failure names the format.
 macro_rules! of_each_format {
     ($($format:ident)*) => {
         const FORMATS: &[&str] = &[$(stringify!($format)),*];
@@ -14,8 +14,8 @@ macro_rules! of_each_format {
             const FORMAT: &str = stringify!($format);
 
             #[test]
-            fn every_prefix_is_refused() {
-                super::every_prefix_is_refused(FORMAT);
+            fn rejects_every_prefix() {
+                super::rejects_every_prefix(FORMAT);
             }
 
             #[test]
@@ -29,8 +29,8 @@ macro_rules! of_each_format {
             }
 
             #[test]
-            fn open_in_any_parts_equals_open_of_the_whole() {
-                super::open_in_any_parts_equals_open_of_the_whole(FORMAT);
+            fn opening_in_any_parts_equals_opening_whole() {
+                super::opening_in_any_parts_equals_opening_whole(FORMAT);
             }
         })*
     };
@@ -38,12 +38,12 @@ macro_rules! of_each_format {
 
 of_each_format!(ztensor tens blz b2nd npy npz safetensors gguf);
 
-/// The cases of a format. (Files of zTensor 2 are too large for most of the tests: tests/ztensor2.rs has such of its own.)
+/// The cases of a format. (zTensor 2 files are too large for most of the tests; tests/ztensor2.rs has its own.)
 fn cases_of(format: &str) -> Vec<Case> {
     let mut all = cases();
     all.retain(|case| {
         let found = match case.format() {
-            "b2frame" => "b2nd", // without an array, but of the same format
+            "b2frame" => "b2nd", // the same format, without an array
             found => found,
         };
         assert!(FORMATS.contains(&found), "{found} has no tests here");
@@ -63,7 +63,7 @@ fn open_both_ways(context: &str, bytes: &[u8]) -> bool {
         (Ok(whole), Ok(parts)) => {
             assert_eq!(describe(&whole), describe(&parts), "{context}");
             for tensor in whole.tensors() {
-                // Those in another file: tests/ztensor2.rs.
+                // Components in shards have no bytes in this file: tests/ztensor2.rs.
                 for component in tensor.components().filter(|component| component.shard().is_none()) {
                     assert!(component.extent().is_within(bytes.len() as u64), "{context}");
                     assert_eq!(component.stored().unwrap().len() as u64, component.extent().length, "{context}");
@@ -81,12 +81,11 @@ fn open_both_ways(context: &str, bytes: &[u8]) -> bool {
     }
 }
 
-fn every_prefix_is_refused(format: &str) {
+fn rejects_every_prefix(format: &str) {
     let mut prefixes = 0;
     let all = cases_of(format);
     for case in all.iter().filter(|case| case.bytes.len() < 8192) {
-        // A bad file may begin with a good one; which prefixes of other formats are good is in a table
-        // (tests/tens.rs).
+        // A bad file may begin with a good one. Prefixes in other formats may be valid: tests/tens.rs has a table.
         let is_good = case.expect().starts_with("accept") && case.format() == "ztensor";
         for length in 0..case.bytes.len() {
             let accepted = open_both_ways(&case.name(), &case.bytes[..length]);
@@ -98,7 +97,7 @@ fn every_prefix_is_refused(format: &str) {
 }
 
 #[test]
-fn every_prefix_of_a_large_file_is_refused() {
+fn rejects_every_prefix_of_a_large_file() {
     let bytes = crate::support::fixture("v1.2/many_tensors.zt");
     for length in 0..bytes.len() {
         assert!(File::open(&bytes[..length]).is_err(), "{length} bytes");
@@ -147,12 +146,12 @@ fn random_damage(format: &str) {
     }
 }
 
-fn open_in_any_parts_equals_open_of_the_whole(format: &str) {
+fn opening_in_any_parts_equals_opening_whole(format: &str) {
     let mut random = Random(42);
     for case in cases_of(format) {
         let whole = File::open(&case.bytes);
         for _ in 0..30 {
-            // Segments that the caller happened to have already, cut anywhere.
+            // Segments that the caller already has, cut anywhere.
             let given: Vec<_> = (0..random.below(5))
                 .map(|_| {
                     let from = random.below(case.bytes.len());
@@ -164,7 +163,7 @@ fn open_in_any_parts_equals_open_of_the_whole(format: &str) {
             match (&whole, &parts) {
                 (Ok(whole), Ok(parts)) => {
                     let described = describe(parts);
-                    // A long value of GGUF need not be in memory: it is once the header is.
+                    // A long value of GGUF need not be in memory. It is available once the header is.
                     #[cfg(feature = "gguf")]
                     let described = match parts.as_gguf() {
                         Some(gguf) if described.contains("NotInMemory") => {

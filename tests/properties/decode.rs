@@ -1,8 +1,8 @@
-//! Decoding, verifying, materializing: against the side-cars, against libzstd, and against damage.
+//! Decoding, verifying and materializing, compared with the side-cars and with libzstd, also for damaged streams.
 #![cfg(all(feature = "ztensor", feature = "digest", any(feature = "zstd", feature = "zstd-c")))]
 
-use sha2::{Digest, Sha256};
 use crate::support::{Cbor, Random, cases, file_0_1, file_1_2, fixture, open_and_check};
+use sha2::{Digest, Sha256};
 use tenslice::{
     BuiltIn, Component, DType, DecodeError, Decoder, Encoding, Error, ErrorKind, File, Item, Layout, Tensor,
     Verification, Verified, Warning,
@@ -12,7 +12,7 @@ fn kind(error: Error) -> ErrorKind {
     error.kind()
 }
 
-/// Calls `f` with more and more memory until memory is not what it lacks.
+/// Calls `f` with increasing memory until memory is no longer the reason for a failure.
 fn with_room<T>(length: Option<u64>, mut f: impl FnMut(&mut [u8]) -> Result<T, Error>) -> Result<T, Error> {
     let mut room = vec![0; length.unwrap_or(1).min(1 << 24) as usize];
     loop {
@@ -37,16 +37,16 @@ fn dense(tensor: &Tensor<'_>) -> Result<Vec<u8>, Error> {
     with_room(tensor.scratch_length(), |scratch| tensor.read_into(&mut room, scratch).map(|bytes| bytes.to_vec()))
 }
 
-/// Reads all of a file; the first error that a caller who trusts nothing finds.
+/// Reads all of a file. Returns the first error that a caller who checks everything finds.
 fn read_all(file: &File<'_>) -> Result<(), Error> {
     if is_any_in_shard(file) {
-        return Ok(()); // tests/ztensor2.rs reads those
+        return Ok(()); // tests/ztensor2.rs reads shards
     }
     with_room(file.verify_scratch_length(), |scratch| file.verify_with(&mut BuiltIn::default(), scratch))?;
     for tensor in file.tensors() {
         for component in tensor.components() {
             let decoded = decoded(&component)?;
-            // A compressed array of an NPZ is a file of its own.
+            // A compressed array in an NPZ archive is a file itself.
             if component.encoding() == Encoding::Deflate {
                 read_all(&File::open(&decoded)?)?;
             }
@@ -58,12 +58,12 @@ fn read_all(file: &File<'_>) -> Result<(), Error> {
     Ok(())
 }
 
-/// Whether bytes of components are in other files.
+/// True if the bytes of some component are in another file.
 fn is_any_in_shard(file: &File<'_>) -> bool {
     file.tensors().flat_map(|tensor| tensor.components()).any(|component| component.shard().is_some())
 }
 
-/// Whether it can be materialized at all.
+/// True if the layout can be materialized.
 fn is_known(tensor: &Tensor<'_>) -> bool {
     match tensor.layout() {
         Layout::QuantizedGroup | Layout::Packed | Layout::Blocks | Layout::Microscaling | Layout::Other => false,
@@ -75,13 +75,13 @@ fn is_known(tensor: &Tensor<'_>) -> bool {
 #[test]
 fn verdicts_on_the_data() {
     let mut refused = 0;
-    // Formats whose components cannot be decoded on their own are compared in tests/b2nd.rs.
+    // If components cannot be decoded on their own, tests/b2nd.rs compares the format.
     for case in cases().iter().filter(|case| !case.format().starts_with("b2")) {
         let result = open_and_check(&case.bytes).and_then(|file| read_all(&file));
         match case.expect() {
             "reject" => assert!(result.is_err(), "{}: accepted", case.name()),
             "accept" | "accept-with-warning" => {
-                // A file opens although a tensor in it cannot be read; its data does not.
+                // A file opens even if one of its tensors cannot be read. Reading that tensor's data fails.
                 let problem = File::open(&case.bytes).unwrap().tensors().find_map(|tensor| tensor.problem());
                 assert_eq!(result, problem.map_or(Ok(()), Err), "{}", case.name());
             }
@@ -93,7 +93,7 @@ fn verdicts_on_the_data() {
 }
 
 #[test]
-fn decoded_data_is_what_the_side_cars_say() {
+fn decoded_data_matches_the_side_cars() {
     let mut compared = 0;
     for case in cases() {
         let (Some(expected), Ok(file)) = (case.expected["tensors"].as_array(), File::open(&case.bytes)) else {
@@ -119,7 +119,7 @@ fn decoded_data_is_what_the_side_cars_say() {
 }
 
 #[test]
-fn decoded_components_are_those_of_libzstd() {
+fn decoded_components_match_libzstd() {
     let mut compared = 0;
     for case in cases() {
         let Ok(file) = File::open(&case.bytes) else { continue };
@@ -147,7 +147,7 @@ fn decoded_components_are_those_of_libzstd() {
     assert!(compared > 30, "{compared}");
 }
 
-/// What libzstd decodes, or why it does not.
+/// Decodes with libzstd. An error is libzstd's message.
 fn libzstd(stored: &[u8], room: usize) -> Result<Vec<u8>, &'static str> {
     let mut out = Vec::with_capacity(room);
     match zstd::zstd_safe::decompress(&mut out, stored) {
@@ -190,20 +190,20 @@ fn streams_of_every_kind() {
             let both: Vec<u8> = a.iter().chain(&b).copied().collect();
             assert_eq!(built_in(&first, a.len()).unwrap(), a);
             assert_eq!(built_in(&second, b.len() + 9).unwrap(), b);
-            // One after the other, with a skippable frame in between.
+            // Several frames, with skippable frames in between and at the end.
             let skippable = [0x5a, 0x2a, 0x4d, 0x18, 3, 0, 0, 0, 1, 2, 3];
             let chain = [&first[..], &skippable, &second, &skippable].concat();
             assert_eq!(built_in(&chain, both.len()).unwrap(), both);
             // Larger than the destination, by one byte and by everything.
             assert_eq!(built_in(&chain, both.len() - 1), Err(DecodeError::DoesNotFit));
             assert_eq!(built_in(&second, 0), Err(DecodeError::DoesNotFit));
-            // Cut off anywhere, and followed by something that is not a frame.
+            // Truncated anywhere, and followed by a byte that is not a frame.
             for cut in [1, 5, 9, first.len() / 2, first.len() - 5, first.len() - 1] {
                 assert!(built_in(&first[..cut], a.len()).is_err(), "{cut}");
             }
             assert!(built_in(&[&first[..], &[0]].concat(), a.len()).is_err());
             assert!(built_in(&[&first[..], &skippable[..9]].concat(), a.len()).is_err());
-            // Another checksum.
+            // A wrong checksum.
             let mut wrong = first.clone();
             *wrong.last_mut().unwrap() ^= 1;
             assert_eq!(built_in(&wrong, a.len()), Err(DecodeError::Checksum));
@@ -214,7 +214,7 @@ fn streams_of_every_kind() {
 }
 
 #[test]
-fn a_stated_size_must_be_the_size() {
+fn rejects_wrong_stated_sizes() {
     let data = [7; 600];
     let good = frame(&data, 3, true);
     let stated = good.windows(2).position(|size| size == (600_u16 - 256).to_le_bytes()).unwrap();
@@ -227,18 +227,18 @@ fn a_stated_size_must_be_the_size() {
 }
 
 #[test]
-fn a_dictionary_is_refused() {
+fn rejects_dictionaries() {
     let mut bytes = frame(&[5; 300], 3, false);
-    bytes[4] |= 1; // a dictionary id of one byte
+    bytes[4] |= 1; // a dictionary ID of one byte
     bytes.insert(6, 42);
     assert!(built_in(&bytes, 300).is_err());
     assert!(libzstd(&bytes, 300).is_err());
 }
 
-/// A caller who does not know the decoded length finds out by trying: a destination that is too small is reported as
-/// such, whatever the stream does with its window.
+/// A caller that does not know the decoded length can find it by trying: a destination that is too small is reported
+/// as such, whatever the stream does with its window.
 #[test]
-fn rooms_of_any_size() {
+fn destinations_of_any_size() {
     let mut random = Random(99);
     let noise: Vec<u8> = (0..420_000).map(|_| random.next() as u8).collect();
     let far: Vec<u8> = noise.iter().chain(&noise[..300_000]).copied().collect(); // matches reach far back
@@ -259,9 +259,9 @@ fn rooms_of_any_size() {
     }
 }
 
-/// A frame that states a wrong size is no reason to ask for ever more memory.
+/// A frame that states a wrong size must not make the caller provide ever more memory.
 #[test]
-fn a_size_that_lies_is_found_out_in_any_room() {
+fn rejects_a_wrong_stated_size_for_any_destination() {
     let mut bytes = vec![0x28, 0xb5, 0x2f, 0xfd, 0xe0]; // a single segment, its size in eight bytes
     bytes.extend((1_u64 << 40).to_le_bytes());
     bytes.extend([0x21, 0, 0, 1, 2, 3, 4]); // the last block: four raw bytes
@@ -270,20 +270,21 @@ fn a_size_that_lies_is_found_out_in_any_room() {
     }
 }
 
-/// A size in eight bytes, as a writer may state one of any content.
+/// A size in eight bytes. A writer may use that for any content.
 #[test]
 fn a_small_size_in_eight_bytes() {
     let stored = [&[0x28, 0xb5, 0x2f, 0xfd, 0xe0, 4, 0, 0, 0, 0, 0, 0, 0, 0x21, 0, 0], &b"good"[..]].concat();
     assert_eq!(built_in(&stored, 4).unwrap(), b"good");
 }
 
-/// Where a frame may go on beyond the room, and refers further back than is kept for so little room, a larger one shows
-/// what is wrong; where it refers no further back, the frame is wrong. A room of 10 bytes has a window of 256 KiB.
+/// If a frame may continue beyond the destination and refers further back than the small destination's window, the
+/// error is `DoesNotFit`, and only a larger destination shows the fault. If the frame refers no further back, it is
+/// malformed. A destination of 10 bytes has a window of 256 KiB.
 #[test]
 #[cfg(not(feature = "zstd-c"))]
-fn faults_behind_a_block_that_may_have_filled_the_room() {
+fn errors_after_a_block_that_may_fill_the_destination() {
     let with = |header: &[u8]| {
-        // Five raw bytes, then the last block, of a kind that is reserved.
+        // Five raw bytes, then the last block, which has a reserved type.
         let blocks = [0x28, 0, 0, 1, 2, 3, 4, 5, 0x07, 0, 0];
         [&[0x28, 0xb5, 0x2f, 0xfd], header, &blocks].concat()
     };
@@ -300,10 +301,11 @@ fn faults_behind_a_block_that_may_have_filled_the_room() {
         assert_eq!(built_in(&stored, 10), Err(expected), "{stored:x?}");
         assert_eq!(built_in(&stored, 1 << 20), Err(DecodeError::Malformed), "{stored:x?}");
     }
-    // Where no block is before the wrong one, none can have filled the room.
+    // If no block precedes the wrong one, no block can have filled the destination.
     let first_is_wrong = [&[0x28, 0xb5, 0x2f, 0xfd, 0xa0], &(1_u32 << 19).to_le_bytes()[..], &[0x07, 0, 0]].concat();
     assert_eq!(built_in(&first_is_wrong, 10), Err(DecodeError::Malformed));
-    // In a room of 128 KiB two blocks may have filled it, and it has the same window; one byte more has twice that.
+    // Two blocks may have filled a destination of 128 KiB, whose window is the same. A destination with one more byte
+    // has twice that window.
     let two_blocks = |size: u32| {
         let blocks = [&[0x28, 0, 0, 1, 2, 3, 4, 5][..], &[0x28, 0, 0, 1, 2, 3, 4, 5, 0x07, 0, 0]].concat();
         [&[0x28, 0xb5, 0x2f, 0xfd, 0xa0], &size.to_le_bytes()[..], &blocks].concat()
@@ -313,7 +315,7 @@ fn faults_behind_a_block_that_may_have_filled_the_room() {
     }
 }
 
-/// What libzstd refuses, the built-in decoder refuses too; what both accept is the same.
+/// The built-in decoder rejects what libzstd rejects. If both accept, the outputs are equal.
 #[test]
 fn damaged_frames_against_libzstd() {
     let mut random = Random(0x5eed);
@@ -393,7 +395,7 @@ fn with_parts(layout: &str, parts: &[(&str, &str, Vec<u8>)]) -> Vec<u8> {
     with_shape([2, 3], layout, parts)
 }
 
-/// Like [`with_parts`], of another shape.
+/// Does the same as [`with_parts`] for another shape.
 fn with_shape([rows, columns]: [u64; 2], layout: &str, parts: &[(&str, &str, Vec<u8>)]) -> Vec<u8> {
     let mut cbor = Cbor::default();
     cbor.map(2).text("version").text("1.2.0").text("objects").map(1).text("m").map(3);
@@ -411,14 +413,14 @@ fn with_shape([rows, columns]: [u64; 2], layout: &str, parts: &[(&str, &str, Vec
     file
 }
 
-/// Indices of every type, some hundred of them, in rows of every length; values of every size. A wrong one is found
+/// Hundreds of indices of every type, in rows of every length, with values of every size. A wrong index is detected
 /// wherever it is.
 #[test]
 fn many_indices_of_every_type() {
     const ROWS: u64 = 120;
     const COLUMNS: u64 = 97;
     let mut random = Random(3);
-    // Empty rows at both ends and in between, one row longer than the tensor is wide (indices may be repeated).
+    // Empty rows at both ends and in between, and one row longer than the width of the tensor (indices may repeat).
     let lengths: Vec<u64> = (0..ROWS)
         .map(|row| match row {
             0 | 60..80 | 119 => 0,
@@ -462,7 +464,7 @@ fn many_indices_of_every_type() {
             let verdict =
                 |bytes: &[u8]| dense(&File::open(bytes).unwrap().find("m").unwrap()).map_err(|error| error.kind());
             for wrong in [0, 127, 128, 500, row.len() - 1] {
-                // Too large; and where indices have a sign, negative.
+                // Too large, and negative for signed indices.
                 for index in [127, u64::MAX] {
                     let (mut row, mut column) = (row.clone(), column.clone());
                     column[wrong] = index;
@@ -507,7 +509,7 @@ fn verdict(bytes: &[u8]) -> Result<Vec<u8>, (ErrorKind, Item)> {
     let sparse = tensor.sparse(&mut []).map(drop);
     let dense = dense(&tensor);
     assert_eq!(dense.as_ref().err(), sparse.as_ref().err());
-    // A wrong index has no offset of its own: the error is where the entry of the tensor begins.
+    // A wrong index has no offset of its own: the error points to the start of the tensor's entry.
     let entry = if bytes.starts_with(b"ZTEN0001") { &b"\xa7\x64name"[..] } else { b"\x61m" };
     let at = bytes.windows(entry.len()).position(|window| window == entry).unwrap() as u64;
     assert!(sparse.is_ok() || sparse.unwrap_err().offset() == Some(at));
@@ -517,7 +519,7 @@ fn verdict(bytes: &[u8]) -> Result<Vec<u8>, (ErrorKind, Item)> {
 }
 
 #[test]
-fn of_repeated_places_the_last_value_counts() {
+fn last_value_wins_for_repeated_indices() {
     let bytes = coo(&[1.0, 2.0, 3.0, 4.0], &[0, 1, 0, 1, 2, 0, 2, 0]);
     let file = File::open(&bytes).unwrap();
     let tensor = file.find("m").unwrap();
@@ -532,7 +534,7 @@ fn of_repeated_places_the_last_value_counts() {
 }
 
 #[test]
-fn indices_outside_are_refused() {
+fn rejects_indices_outside_the_shape() {
     let outside = Err((ErrorKind::IndexOutOfRange, Item::Tensor));
     for coordinates in [[2, 0], [0, 3], [-1, 0], [0, -1], [0, i64::MIN], [i64::MAX, 0]] {
         assert_eq!(verdict(&coo(&[1.0], &coordinates)), outside, "{coordinates:?}");
@@ -551,9 +553,9 @@ fn indices_outside_are_refused() {
     assert!(verdict(&coo(&[1.0], &[1, 2])).is_ok());
 }
 
-/// Components that no layout asks for do not keep indices from being checked, however they are stored.
+/// Indices are checked even if the tensor has components that no layout requires, however they are stored.
 #[test]
-fn indices_are_verified_beside_an_encoded_component_of_another_role() {
+fn checks_indices_despite_an_encoded_extra_component() {
     for (row, expected) in [(1, None), (2, Some(ErrorKind::IndexOutOfRange))] {
         let (coords, values) = (("coords", "i64", bytes_of(&[row, 0])), ("values", "i64", bytes_of(&[1])));
         let mut bytes = with_parts("sparse_coo", &[coords, values, ("x", "u8/12345678", vec![0; 8])]);
@@ -565,17 +567,17 @@ fn indices_are_verified_beside_an_encoded_component_of_another_role() {
     }
 }
 
-/// Blocks are a layout of the formats that define it, not a name.
+/// Blocks are a layout of the formats that define it. The name alone does not make one.
 #[test]
 #[cfg(feature = "gguf")]
-fn a_layout_that_is_only_named_like_blocks() {
+fn block_layout_is_not_only_a_name() {
     let bytes = with_parts("gguf.q8_0", &[("data", "u8", vec![0; 34])]);
     let tensor = File::open(&bytes).unwrap().find("m").unwrap();
     assert_eq!((tensor.layout(), tensor.layout_name(), tensor.block_type()), (Layout::Other, "gguf.q8_0", None));
 }
 
-/// Values and indices of an unknown logical type are read as those of the storage dtype, if that makes as many as the layout
-/// asks for. If it does not, they may be of another size: `verify` finds no fault in that.
+/// Values and indices of an unknown logical type are read as their storage dtype if that gives the number of elements
+/// that the layout requires. Otherwise their elements may have another size, and `verify` reports no fault.
 #[test]
 fn values_and_indices_of_an_unknown_type() {
     let check = |layout, parts: &[(&str, &str, Vec<u8>)], expected: Result<u8, ErrorKind>| {
@@ -589,7 +591,7 @@ fn values_and_indices_of_an_unknown_type() {
     };
     for (values, coordinates, expected) in [
         (8, 32, Ok(7)),
-        (16, 32, Err(ErrorKind::CountMismatch)), // two stored elements each
+        (16, 32, Err(ErrorKind::CountMismatch)), // two stored elements for each value
         (12, 32, Err(ErrorKind::CountMismatch)),
         (4, 32, Err(ErrorKind::CountMismatch)),
         (8, 24, Err(ErrorKind::CountMismatch)),
@@ -614,7 +616,7 @@ fn values_and_indices_of_an_unknown_type() {
         let values = ("values", "u32/future", vec![7; values]);
         check("sparse_csr", &[("indices", "u64/future", columns), ("indptr", "u64/future", rows), values], expected);
     }
-    // A fault that no other size explains is one.
+    // A fault that no other element size explains is reported.
     for (column, expected) in [(2, Ok(())), (3, Err(ErrorKind::IndexOutOfRange))] {
         let parts = [("coords", "i64", bytes_of(&[0, column])), ("values", "u32/future", vec![7; 4])];
         let verified = File::open(&with_parts("sparse_coo", &parts)).unwrap().find("m").unwrap().verify();
@@ -623,14 +625,14 @@ fn values_and_indices_of_an_unknown_type() {
 }
 
 #[test]
-fn row_pointers_rise_from_0_to_the_number_of_values() {
+fn checks_row_pointers() {
     let columns = [0, 1, 2];
     for pointers in [
-        [1, 1, 3], // not from 0: the first value is in no row
+        [1, 1, 3], // does not start at 0: the first value is in no row
         [1, 2, 3],
         [-1, 1, 3],
         [3, 3, 3],
-        [0, 2, 1], // descends
+        [0, 2, 1], // decreases
         [0, 4, 3],
         [0, -1, 3],
         [0, 1, 2], // does not end at the number of values
@@ -651,7 +653,7 @@ fn row_pointers_rise_from_0_to_the_number_of_values() {
 }
 
 #[test]
-fn too_little_room_is_said_before_anything_is_written() {
+fn small_destinations_are_rejected_before_writing() {
     let bytes = fixture("v1.2/objects_sparse_quant_logical.zt");
     let file = File::open(&bytes).unwrap();
     for tensor in file.tensors() {
@@ -673,7 +675,7 @@ fn too_little_room_is_said_before_anything_is_written() {
 }
 
 #[test]
-fn both_byte_orders_come_out_native() {
+fn decodes_to_native_byte_order() {
     let bytes = fixture("v0.1/big_endian.zt");
     let file = File::open(&bytes).unwrap();
     let tensor = file.find("be.f32").unwrap();
@@ -704,7 +706,7 @@ fn digests() {
 }
 
 #[test]
-fn a_decoder_of_the_callers_is_asked_and_not_trusted() {
+fn does_not_trust_the_callers_decoder() {
     struct Plan(Result<usize, DecodeError>);
     impl Decoder for Plan {
         fn decode(&mut self, encoding: Encoding, _: &[u8], room: &mut [u8]) -> Result<usize, DecodeError> {

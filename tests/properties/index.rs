@@ -1,5 +1,5 @@
-//! An index finds what `find` does, in every fixture, with no less memory than it says. However a tensor is reached, it is
-//! the same, also in files that are damaged and open still.
+//! An index finds what `find` finds, in every fixture, with the memory that it reports. A tensor is the same by
+//! iteration, `find` and index, also in damaged files that still open.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ fn files(folder: &Path, all: &mut Vec<PathBuf>) {
     }
 }
 
-/// What tells a tensor from every other one of the file.
+/// Compares everything that distinguishes a tensor from the other ones of the file.
 fn same(a: &Tensor<'_>, b: &Tensor<'_>) {
     let parts = |tensor: &Tensor<'_>| {
         let of_part = |part: tenslice::Component<'_>| {
@@ -28,11 +28,11 @@ fn same(a: &Tensor<'_>, b: &Tensor<'_>) {
     assert_eq!((a.warnings(), a.attributes().count()), (b.warnings(), b.attributes().count()));
 }
 
-/// Every tensor is the same by iteration, `find`, and index. A warning of the file is one of the tensor that it names, and
-/// of none before that. Returns which warnings there are of tensors.
+/// Checks that every tensor is the same by iteration, `find` and index. A warning of the file belongs to the tensor
+/// that it names, and to none before it. Returns the warnings of all tensors.
 fn is_the_same_however_reached(file: &File<'_>) -> u32 {
     let mut words = vec![0; file.index_length().unwrap()];
-    let index = file.index(&mut words).ok(); // not of a name that is there twice
+    let index = file.index(&mut words).ok(); // fails for repeated names
     let mut all = 0;
     for (tensor, number) in file.tensors().zip(0..) {
         assert_eq!(tensor.index(), number);
@@ -49,12 +49,13 @@ fn is_the_same_however_reached(file: &File<'_>) -> u32 {
         }
         all |= tensor.warnings().bits() & 0xff;
     }
-    // Which names are equal, no tensor says of itself.
+    // A tensor cannot report that its name is repeated.
     assert_eq!(all, file.warnings().bits() & 0xff & !Warning::RepeatedName.bit());
     all
 }
 
-/// A hash that only zTensor 2 has, of its manifest, in front of the last 24 bytes.
+/// Updates the hash of the manifest in a zTensor 2 footer. Returns the range of the manifest, or `None` for other
+/// files.
 fn repair_hash(bytes: &mut [u8]) -> Option<std::ops::Range<usize>> {
     let footer = bytes.len().checked_sub(40)?;
     if !cfg!(feature = "ztensor2") || !bytes.starts_with(b"\x89ZT2") {
@@ -97,7 +98,7 @@ fn every_name_is_found(file: &File<'_>) -> usize {
     names.len()
 }
 
-/// Of the fixtures in folders whose names begin with `start`.
+/// Checks the fixtures in folders whose names begin with `start`.
 fn what_find_finds(start: &str) {
     let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
     let (mut opened, mut found) = (0, 0);
@@ -110,7 +111,7 @@ fn what_find_finds(start: &str) {
         for path in all {
             let bytes = fs::read(&path).unwrap();
             if let Ok(file) = File::open(&bytes) {
-                // The larger ones take their time without an index.
+                // Larger files take too long without an index.
                 if file.tensor_count() < 2000 {
                     found += every_name_is_found(&file);
                     opened += 1;
@@ -121,7 +122,7 @@ fn what_find_finds(start: &str) {
     assert!(opened > 5 && found > 5, "{opened} {found}");
 }
 
-/// In files of a folder, and in such as have a byte or two of the metadata changed. Returns which warnings there were.
+/// Checks the files of a folder, and copies with one or two changed bytes in the metadata. Returns the warnings.
 fn whatever_is_changed(folder: &str) -> u32 {
     let mut all = Vec::new();
     files(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(folder), &mut all);
@@ -135,7 +136,7 @@ fn whatever_is_changed(folder: &str) -> u32 {
             }
             _ => continue,
         }
-        // Where the metadata is: at the end, or at the start.
+        // The metadata is at the end or at the start.
         let manifest = repair_hash(&mut bytes).unwrap_or_else(|| match bytes.starts_with(b"ZTEN") {
             true => bytes.len().saturating_sub(2000)..bytes.len(),
             false => 0..bytes.len().min(2000),
@@ -161,7 +162,7 @@ fn whatever_is_changed(folder: &str) -> u32 {
     warnings
 }
 
-/// A test for each: side by side they take less time. The warnings are those that some tensor must have.
+/// One test for each format, so that they run in parallel. The listed warnings must occur on some tensor.
 macro_rules! finds {
     ($($feature:literal $name:ident $start:literal $changed:ident $folder:literal [$($warning:ident)*];)*) => {
         $(#[test]
@@ -180,7 +181,7 @@ macro_rules! finds {
     };
 }
 
-/// In zTensor 0.1 a name stands apart from its tensor: the index is sorted.
+/// In zTensor 0.1 a name is not next to its tensor: the index is sorted.
 #[test]
 #[cfg(feature = "ztensor")]
 fn in_ztensor_0_1() {
@@ -195,10 +196,10 @@ finds! {
     "safetensors" in_safetensors "safetensors" in_changed_safetensors "safetensors" [];
 }
 
-/// A digest of an unknown kind that is as long as one of the usual kind.
+/// A digest of an unknown kind that has the length of a usual kind.
 #[test]
 #[cfg(feature = "ztensor2")]
-fn a_digest_of_unknown_kind_is_a_warning_however_reached() {
+fn unknown_digests_are_warnings_however_found() {
     let bytes = crate::support::fixture("bad/v2/digest_unknown_of_usual_length.zt");
     let file = File::open(&bytes).unwrap();
     assert_eq!(is_the_same_however_reached(&file), Warning::UnknownDigest.bit());
@@ -225,10 +226,10 @@ fn a_file_in_parts() {
     }
 }
 
-/// Of more than 1024 names that are not in order, opening does not compare all; an index does.
+/// Opening does not compare more than 1024 unsorted names. An index compares all of them.
 #[test]
 #[cfg(feature = "safetensors")]
-fn a_name_twice_among_many() {
+fn repeated_name_among_many() {
     let header = |names: &[String]| {
         let entry = |name| format!("\"{name}\":{{\"dtype\":\"U8\",\"shape\":[0],\"data_offsets\":[0,0]}}");
         let header = format!("{{{}}}", names.iter().map(entry).collect::<Vec<_>>().join(","));
@@ -240,7 +241,7 @@ fn a_name_twice_among_many() {
     assert!(file.warnings().contains(tenslice::Warning::NamesUnchecked));
     let mut words = vec![0; 9000];
     file.index(&mut words).unwrap();
-    names[2500] = "n\\u0061me 2900".to_string(); // means what number 99 does
+    names[2500] = "n\\u0061me 2900".to_string(); // the same name as number 99
     let bytes = header(&names);
     let file = File::open(&bytes).unwrap();
     let (error, checked) = (file.index(&mut words).unwrap_err(), file.check(&mut vec![0; 3000]).unwrap_err());

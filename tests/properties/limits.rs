@@ -1,17 +1,17 @@
-//! Metadata that is too large: files of a gigabyte and more, of which only the bytes that decide are made up.
+//! Metadata that is too large: files of a gigabyte and more, in which only the bytes that are read exist.
 #![cfg(feature = "formats")]
 
 use crate::support::frames::Frame;
 use tenslice::{ErrorKind, Extent, File, Item, Opened, Source, safetensors};
 
-/// The most bytes of metadata, but for safetensors.
+/// The largest size of metadata in bytes, except for safetensors.
 const MOST: u64 = 1 << 30;
 
 /// Bytes at an offset.
 type Part<'a> = (u64, &'a [u8]);
 
-/// Opens a file of that length in which these bytes are at these places, and zeros elsewhere. Returns the first range that
-/// it asks for which is longer than a megabyte, or its error.
+/// Opens a file of that length that has these bytes at these offsets, and zeros elsewhere. Returns the first
+/// requested range that is longer than a megabyte, or the error.
 fn opens(length: u64, parts: &[Part<'_>]) -> Result<Extent, (ErrorKind, Item, Option<u64>)> {
     let mut source = Source::new(length);
     loop {
@@ -99,7 +99,7 @@ fn directories_of_npz() {
 
 #[test]
 fn headers_and_trailers_of_blosc2() {
-    // The lengths of the header and of the frame, then, near the end, that of the trailer.
+    // The lengths of the header and of the frame, then, near the end, the length of the trailer.
     let opens = |header: u64, trailer: u64| {
         let length = header + trailer;
         let mut start = Frame::default().bytes()[..87].to_vec();

@@ -1,4 +1,4 @@
-//! What errors say that no fixture has: the rule in the terms of the format, and the number that is wrong.
+//! Messages that no fixture covers: the rule in the format's terms, and the wrong number.
 #![cfg(all(
     feature = "formats",
     feature = "digest",
@@ -6,11 +6,11 @@
     any(feature = "zstd", feature = "zstd-c")
 ))]
 
-use serde_json::Value as Json;
 use crate::support::fixture;
 use crate::support::frames::Frame;
 use crate::support::gguf::{Gguf, Meta};
 use crate::support::ztensor2::{Object, Part, file, shard, xxh3};
+use serde_json::Value as Json;
 use tenslice::{DecodeError, Decoder, Encoding, ErrorKind, File, Item};
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -101,7 +101,7 @@ fn digests_and_shards_of_ztensor_2() {
     let bytes = shard(&[7; 9]);
     let only_data = File::open(&bytes).unwrap();
     assert!(only_data.as_ztensor2().unwrap().is_shard() && only_data.tensors().next().is_none());
-    // A digest of a kind that nobody knows yet is no error, and is not compared.
+    // A digest of an unknown kind is not an error, and is not compared.
     let bytes = of_shard("s", "blake9:00");
     let newer = File::open(&bytes).unwrap();
     assert_eq!(newer.as_ztensor2().unwrap().check_shard("s", &[1; 9000]), Ok(false));
@@ -109,7 +109,7 @@ fn digests_and_shards_of_ztensor_2() {
 
 #[test]
 fn methods_and_names_of_archives() {
-    // A stored entry whose headers state another method, or a name with a NUL.
+    // A stored entry whose headers state another method, or whose name has a NUL.
     let good = fixture("npz/stored.npz");
     let directory = good.windows(4).position(|bytes| bytes == b"PK\x01\x02").unwrap();
     for (method, name) in [(9, "deflate64"), (12, "bzip2"), (14, "lzma"), (98, "ppmd"), (99, "unknown method")] {
@@ -159,7 +159,7 @@ fn components_of_the_same_role() {
     renamed(&mut bytes, second + 4);
     let error = File::open(&bytes).unwrap_err();
     assert_eq!((error.kind(), error.offset()), (ErrorKind::RepeatedKey, Some(second as u64)));
-    // And shards.
+    // The same with shards.
     let shards = ["sa", "sb"].map(|name| (name, 9000, xxh3(&[8])));
     let mut bytes = file(&[object("a", &[], "of nobody", vec![part("data", "u8", &[7])])], &shards);
     assert!(File::open(&bytes).is_ok());
@@ -169,7 +169,7 @@ fn components_of_the_same_role() {
     assert_eq!((error.kind(), error.offset()), (ErrorKind::RepeatedKey, Some(second as u64)));
 }
 
-/// Puts an `a` at that place of the manifest, and makes its hash right.
+/// Puts an `a` at that offset of the manifest and updates its hash.
 fn renamed(bytes: &mut [u8], at: usize) {
     bytes[at] = b'a';
     let footer = bytes.len() - 40;
@@ -178,7 +178,7 @@ fn renamed(bytes: &mut [u8], at: usize) {
     bytes[footer + 16..][..8].copy_from_slice(&hash.to_le_bytes());
 }
 
-/// Decodes nothing.
+/// A decoder that decodes nothing.
 struct Nothing;
 impl Decoder for Nothing {
     fn decode(&mut self, _: Encoding, _: &[u8], _: &mut [u8]) -> Result<usize, DecodeError> {
@@ -215,7 +215,7 @@ fn codecs_without_a_decoder() {
 #[cfg(feature = "zstd")]
 #[test]
 fn dictionaries() {
-    /// The built-in decoder, and the dictionary that it is given.
+    /// The built-in decoder, which also records the dictionary that it is given.
     #[derive(Default)]
     struct Recording(tenslice::BuiltIn, Vec<u8>);
     impl Decoder for Recording {
@@ -247,16 +247,19 @@ fn dictionaries() {
     let mut decoder = Recording::default();
     array.read_region_with(&mut decoder, &start, &stop, &mut dst, &mut scratch).unwrap();
     assert!(decoder.1.starts_with(&[0x37, 0xa4, 0x30, 0xec]));
-    // Its contents are not printed.
+    // The contents are not printed.
     let printed = format!("{:?}", decoder.0);
     assert!(printed.contains("Dictionary ") && printed.len() < 100, "{printed}");
-    // A frame that states no dictionary is decoded with the one that was set, and decodes to the same.
+    // A frame that states no dictionary is decoded with the dictionary that was set, to the same bytes.
     let content: Vec<u8> = (0..=255).collect();
     let mut decoded = [0; 256];
-    let count =
-        decoder.0.decode_with_dictionary(Encoding::Zstd, &crate::support::ztensor2::zstd_frame(&content), &mut decoded);
+    let count = decoder.0.decode_with_dictionary(
+        Encoding::Zstd,
+        &crate::support::ztensor2::zstd_frame(&content),
+        &mut decoded,
+    );
     assert_eq!((count, &decoded[..]), (Ok(256), &content[..]));
-    // Also one that refers to it.
+    // A frame that refers to the dictionary's content is also decoded.
     use zstd::zstd_safe::{CCtx, CParameter};
     let content = decoder.1.last_chunk::<256>().unwrap();
     let (mut context, mut stored) = (CCtx::create(), Vec::with_capacity(512));
@@ -270,7 +273,7 @@ fn dictionaries() {
 
 #[test]
 fn damaged_indices() {
-    // The stream of the column indices, whose magic is gone.
+    // The stream of the column indices, with its magic destroyed.
     let mut bytes = fixture("v1.2/objects_sparse_quant_logical.zt");
     let at = File::open(&bytes).unwrap().find("csr_u64").unwrap().component("indices").unwrap().extent().offset;
     bytes[at as usize] ^= 1;
@@ -279,13 +282,13 @@ fn damaged_indices() {
     let mut scratch = vec![0; tensor.scratch_length().unwrap() as usize];
     let error = tensor.sparse(&mut scratch).map(drop).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::CorruptStream);
-    // Complex numbers are no real ones.
+    // Complex numbers are not real numbers.
     let complex = file.find("cplx").unwrap().read_f32_into(&mut [0.0; 4], &mut []).map(drop).unwrap_err();
     assert_eq!(complex.kind(), ErrorKind::WrongType);
 }
 
 #[test]
-fn what_verify_can_do() {
+fn capabilities_of_verify() {
     let bytes = fixture("v1.2/digests.zt");
     let file = File::open(&bytes).unwrap();
     let with_digest = |tensor: &tenslice::Tensor<'_>| tensor.data().is_ok_and(|data| data.digest().is_some());
@@ -294,7 +297,7 @@ fn what_verify_can_do() {
 }
 
 #[test]
-fn shapes_beyond_64_bits_of_old_tens() {
+fn shapes_beyond_64_bits_in_old_tens() {
     let mut bytes = b"TENS".to_vec();
     for number in [0x9000, u32::from_le_bytes(*b"IEEE"), 8, 1, 2, 0, 0] {
         bytes.extend(u32::to_le_bytes(number));
@@ -308,7 +311,7 @@ fn shapes_beyond_64_bits_of_old_tens() {
 }
 
 #[test]
-fn frames_that_are_no_arrays_cost_all_of_a_chunk() {
+fn frames_without_arrays_cost_whole_chunks() {
     for (name, is_all) in [("sc_vlblocks_lz4", true), ("sc_plain_mem", false)] {
         let bytes = fixture(&format!("b2nd/good/{name}_0.b2frame"));
         let file = File::open(&bytes).unwrap();
@@ -321,7 +324,7 @@ fn frames_that_are_no_arrays_cost_all_of_a_chunk() {
     }
 }
 
-/// Two counts that differ are both named, with their values.
+/// If two counts differ, the message has both values.
 #[test]
 fn counts_that_differ() {
     let patched = |good: &[u8], at: usize, patch: &[u8]| {
@@ -329,7 +332,7 @@ fn counts_that_differ() {
         bytes[at..at + patch.len()].copy_from_slice(patch);
         bytes
     };
-    // Of the record at the end of an archive: disk, disk of the directory, entries here, entries.
+    // The record at the end of an archive: disk, disk of the directory, entries here, entries.
     let good = fixture("npz/stored.npz");
     let end = good.len() - 22;
     let count = good[end + 10];
@@ -348,7 +351,7 @@ fn counts_that_differ() {
     let directory = good.windows(4).position(|bytes| bytes == b"PK\x01\x02").unwrap();
     says(&refused(&patched(&good, directory + 34, &[1])), "the entry says that it is on another disk than disk 0");
 
-    // Of a frame: the table of chunks, and the contents of metalayers of header and trailer.
+    // A frame: the table of chunks, and the contents of metalayers of header and trailer.
     let good = Frame::default();
     let bytes = good.bytes();
     assert!(File::open(&bytes).is_ok());
@@ -364,7 +367,7 @@ fn counts_that_differ() {
     says(&refused(&table), "the table of chunk offsets has 24 bytes, but the header says that there are 4 chunks");
 }
 
-/// A part of a model that another number was expected of.
+/// A part of a model whose number or count differs from the expected one.
 #[test]
 fn counts_of_parts() {
     let part = |index: u16, count: u16, tensors: i32| {
@@ -386,7 +389,7 @@ fn counts_of_parts() {
     says(&message([&first, &part(1, 2, 7)]), tensors);
 }
 
-/// What to do about errors of the caller's, in every format.
+/// The advice for errors of the caller, in every format.
 #[test]
 fn advice() {
     let bytes = fixture("v1.2/dense_all_dtypes.zt");
@@ -406,7 +409,7 @@ fn advice() {
         let address = bytes.as_ptr().addr() + at as usize;
         says(&message, &format!(": they begin at address {address:#x}, which is byte {at} of the file"));
         says(&message, "(copy them with read_into, or place the file at another address");
-        // Without the bytes, or where they are aligned, no address is claimed.
+        // If the bytes are missing or aligned, the message states no address.
         assert!(!error.to_string().contains("address 0x"));
         for other in [&b""[..], &fixture("v1.2/digests.zt")] {
             assert!(!error.explain(other).to_string().contains("address 0x"));
@@ -455,7 +458,7 @@ fn advice_about_shards() {
     assert!(!message.contains("address 0x"), "{message}");
 }
 
-/// The key of an attribute whose value is wrong.
+/// The message names the key of an attribute whose value is wrong.
 #[test]
 fn keys_of_metadata_are_named() {
     let of_header = |header: &str| [&(header.len() as u64).to_le_bytes()[..], header.as_bytes()].concat();

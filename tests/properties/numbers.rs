@@ -1,4 +1,4 @@
-//! Elements as `f32`: those of every format, compared with the elements themselves.
+//! Elements as `f32`, in every format, compared with the elements themselves.
 #![cfg(all(feature = "dequantize", feature = "ztensor", feature = "npy", feature = "b2nd", feature = "gguf"))]
 
 use std::collections::BTreeMap;
@@ -7,8 +7,8 @@ use crate::support::gguf::Gguf;
 use crate::support::{cases, fixture};
 use tenslice::{DType, Element, Encoding, Error, ErrorKind, File, Layout, Tensor, float};
 
-/// The elements as [`Tensor::read_elements`] gives them, each converted; `None` for those that are no real numbers of
-/// at most 64 bits. Packed ones are taken apart here.
+/// The elements that [`Tensor::read_elements`] returns, converted one by one. `None` if they are not real numbers of
+/// at most 64 bits. Packed elements are unpacked here.
 fn expected(tensor: &Tensor<'_>, count: usize, scratch: &mut [u8]) -> Option<Result<Vec<f32>, Error>> {
     fn read<T: Element + Default>(
         tensor: &Tensor<'_>,
@@ -54,12 +54,12 @@ fn expected(tensor: &Tensor<'_>, count: usize, scratch: &mut [u8]) -> Option<Res
     }
 }
 
-/// The bits; those of a NaN may differ.
+/// The bits of the numbers. NaN is `None`, since its bits may differ.
 fn bits(numbers: &[f32]) -> Vec<Option<u32>> {
     numbers.iter().map(|number| (!number.is_nan()).then(|| number.to_bits())).collect()
 }
 
-/// What nothing was written to.
+/// The value of untouched memory.
 const UNTOUCHED: f32 = 1.25;
 
 #[track_caller]
@@ -107,7 +107,7 @@ fn every_tensor_of_every_file() {
                 refused(&context, tensor.read_f32_into(&mut dst[..count - 1], &mut scratch), ErrorKind::TooSmall);
             }
             if length > 0 && count > 0 {
-                // What else it asks for may be more than it takes.
+                // The reported memory may be more than is needed, so less than the stored bytes is tested.
                 let short = &mut scratch[..tensor.dense_length().unwrap() as usize - 1];
                 refused(&context, tensor.read_f32_into(&mut dst, short), ErrorKind::OutOfScratch);
             }
@@ -131,7 +131,7 @@ fn every_tensor_of_every_file() {
     );
 }
 
-/// Ranges of a tensor, whose numbers these are.
+/// Checks ranges of a tensor with these numbers.
 fn ranges(context: &str, tensor: &Tensor<'_>, numbers: &[f32]) {
     let count = numbers.len();
     let mut dst = vec![UNTOUCHED; count + 1];
@@ -196,7 +196,7 @@ fn quantized_tensors() {
 
 #[test]
 fn numbers_are_rounded_to_the_nearest() {
-    // The last is above the middle of two floats, and would be that middle as an `f64`.
+    // The last integer is above the middle of two floats. Converted to `f64` first, it would be that middle.
     let integers = [i64::MAX, i64::MIN, (1 << 24) + 1, (1 << 24) + 3, -((1 << 25) + 2), (1 << 62) + (1 << 38) + 1];
     let floats = [1e300, -1e300, 1.0 + f64::powi(2.0, -24), 1.0 + 3.0 * f64::powi(2.0, -24), 1e-46, f64::NAN];
     let mut file = Gguf::default();
@@ -213,7 +213,7 @@ fn numbers_are_rounded_to_the_nearest() {
     assert!(numbers[5].is_nan());
 }
 
-/// Once, not to an `f64` first: of these that would be the middle of two floats, which is rounded to the even one.
+/// Rounded once, not to an `f64` first: that would be the middle of two floats, which is rounded to the even one.
 #[test]
 fn unsigned_numbers_are_rounded_once() {
     let integers = [(1 << 62) + (1 << 38) + 1, (1 << 63) + (1 << 39) + 1, (1 << 62) + 3 * (1 << 38) - 1, u64::MAX];
@@ -230,7 +230,7 @@ fn unsigned_numbers_are_rounded_once() {
 }
 
 #[test]
-fn bytes_that_are_not_in_memory() {
+fn bytes_outside_of_memory() {
     let bytes = fixture("v1.2/dense_all_dtypes.zt");
     let mut source = tenslice::Source::new(bytes.len() as u64);
     let file = crate::support::open_in_parts(&bytes, &[], &mut source).unwrap();

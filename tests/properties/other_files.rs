@@ -1,4 +1,4 @@
-//! Files that are no tensor files: what the error says they are, and what to do.
+//! Files that are not tensor files: the error says what they are and what to do.
 #![cfg(feature = "formats")]
 
 use tenslice::{ErrorKind, Extent, File, Opened, Source};
@@ -17,7 +17,7 @@ fn is_named(bytes: &[u8], parts: &[&str]) {
     for part in parts {
         assert!(message.contains(part), "{message:?} does not say {part:?}");
     }
-    // A file in parts is told by its start alone: the same, unless its end or its middle matters.
+    // A file in parts is identified by its start alone. The message is the same unless the end or the middle matters.
     let in_parts = in_parts(bytes);
     let is_by_start = !["only zeros", "pickle", "ONNX", "begins at byte", "no contents", "begins with zeros"]
         .iter()
@@ -25,7 +25,7 @@ fn is_named(bytes: &[u8], parts: &[&str]) {
     assert!(!is_by_start || in_parts == message, "{in_parts:?}");
 }
 
-/// The message for a file of which only those bytes were fetched that opening asked for.
+/// The message for a file in parts, with only the requested bytes fetched.
 fn in_parts(bytes: &[u8]) -> String {
     let mut source = Source::new(bytes.len() as u64);
     loop {
@@ -41,14 +41,14 @@ fn in_parts(bytes: &[u8]) -> String {
     }
 }
 
-/// The message says nothing but that the file is unknown.
+/// Checks that the message says only that the file is unknown.
 #[track_caller]
 fn is_unnamed(bytes: &[u8]) {
     let (_, message) = refused(bytes);
     assert_eq!(message, "this is not a known kind of tensor file [at byte 0]");
 }
 
-/// Bytes that are not text, nor all the same.
+/// Bytes that are not text and not all equal.
 fn noise(length: usize) -> Vec<u8> {
     (0..length).map(|i| (i * 37 + 1) as u8).collect()
 }
@@ -74,7 +74,7 @@ fn pages_and_text() {
     is_named(b"<Error><Code>NoSuchKey</Code>", &["HTML or XML"]);
     is_named(b"Entry not found", &["this is text", "error message of a server"]);
     is_named("größer als \u{65e5}\u{672c}".as_bytes(), &["this is text"]);
-    // A character that is cut off by the end of what is looked at, and one by the end of the file.
+    // A character that is cut off by the end of the examined bytes, and one cut off by the end of the file.
     let mut long = vec![b'a'; 4095];
     long.extend("ü and more".bytes());
     is_named(&long, &["this is text"]);
@@ -101,7 +101,7 @@ fn json() {
         let text: Vec<u8> = "\u{feff}{\"weight_map\": {}}".encode_utf16().flat_map(order).collect();
         is_named(&text, &["UTF-16", "save it as UTF-8"]);
     }
-    // A file in parts is not searched for a key that may be behind its start.
+    // A file in parts is not searched for a key that may be after its start.
     let long = format!("{{\"a\": \"{}\"}}", "x".repeat(9000));
     assert!(refused(long.as_bytes()).1.contains("no \"weight_map\""));
     assert_eq!(in_parts(long.as_bytes()), "this begins like JSON, not like a tensor file [at byte 0]");
@@ -110,7 +110,7 @@ fn json() {
 }
 
 #[test]
-fn nothing_but_zeros() {
+fn files_of_zeros() {
     let (kind, message) = refused(b"");
     assert_eq!(
         (kind, message.as_str()),
@@ -123,7 +123,7 @@ fn nothing_but_zeros() {
         other[length] = 1;
         assert!(!refused(&other).1.contains("zeros"), "{length}");
     }
-    // Of more than is compared, or is there, the message says as much as is known.
+    // If only a part is available or compared, the message states how much.
     let zeros = vec![0; 9000];
     assert!(in_parts(&zeros).contains("begins with zeros: of its 9000 bytes, the first 4096 are 0"));
     let mut longer = vec![0; (1 << 26) + 5];
@@ -133,7 +133,7 @@ fn nothing_but_zeros() {
     is_unnamed(&noise(100));
 }
 
-/// A pickle, as Python writes it, of the protocol.
+/// A pickle of that protocol, as written by Python.
 fn pickled(protocol: u8) -> Vec<u8> {
     match protocol {
         2 | 3 => [&[0x80, protocol][..], b"}q\x00X\x01\x00\x00\x00aq\x01K\x01s."].concat(),
@@ -148,7 +148,7 @@ fn pickles_and_pytorch() {
         is_named(&bytes, &[&format!("this is a pickle of Python (protocol {protocol})"), "can run code"]);
         is_unnamed(&bytes[..bytes.len() - 1]);
     }
-    // As `pickle.dumps(..., protocol=0)` and 1 write dicts, lists and arrays.
+    // Dicts, lists and arrays as written by `pickle.dumps` with protocols 0 and 1.
     for bytes in [
         &b"(dp0\nVa\np1\nI1\ns."[..],
         b"(lp0\nI1\naI2\naI3\na.",
@@ -220,12 +220,12 @@ fn archives() {
             assert_eq!(in_parts(&bytes), message);
         }
     }
-    // The first name of a checkpoint that is cut off.
+    // The first name of a truncated checkpoint.
     let cut = &archive(&["archive/data.pkl", "archive/data/0"], false)[..60];
     assert!(refused(cut).1.contains("its first entry is that of a PyTorch checkpoint"), "{}", refused(cut).1);
     let cut = &archive(&["a.npy", "archive/data.pkl"], false)[..60];
     assert!(!refused(cut).1.contains("PyTorch"));
-    // Compressed files, and HDF5: kinds that have a format of their own.
+    // Compressed files and HDF5 have a format of their own.
     for (magic, parts) in [
         (&b"\x1f\x8b\x08\0\0\0\0\0\0\x03abc"[..], ["gzip: ", "decompress it first"]),
         (b"\x28\xb5\x2f\xfd\x04\0\0\0\0\0", ["zstd: ", "decompress it first"]),
@@ -238,7 +238,7 @@ fn archives() {
 }
 
 #[test]
-fn marks_of_other_formats() {
+fn magics_of_other_formats() {
     let with = |at: usize, magic: &[u8]| {
         let mut bytes = noise(4000);
         bytes[at..at + magic.len()].copy_from_slice(magic);
@@ -293,7 +293,7 @@ fn formats_of_ggml_before_gguf() {
 
 #[test]
 fn onnx() {
-    // The version of the format, a name of a producer, a graph of three bytes, a set of operators.
+    // The version of the format, the name of a producer, a graph of three bytes, a set of operators.
     let model = b"\x08\x0a\x12\x03abc\x3a\x03\x12\x01g\x42\x04\x0a\x00\x10\x15";
     is_named(model, &["ONNX"]);
     is_named(b"\x3a\x00\x08\x01\x28\x05\x72\x04abcd", &["ONNX"]);

@@ -1,4 +1,4 @@
-//! Reading elements at any address and in either byte order; what is refused, and with which error.
+//! Reading elements at any address and in either byte order, and the errors of each call.
 #![cfg(feature = "ztensor")]
 
 use crate::support::fixture;
@@ -15,7 +15,7 @@ fn at_every_address(bytes: &[u8], mut check: impl FnMut(usize, &[u8])) {
 }
 
 #[test]
-fn the_same_numbers_at_every_address() {
+fn numbers_do_not_depend_on_the_address() {
     let bytes = fixture("v1.2/dense_all_dtypes.zt");
     let reference = File::open(&bytes).unwrap();
     let f64s: Vec<f64> = reference.find("t.float64").unwrap().data().unwrap().elements().unwrap().collect();
@@ -44,9 +44,9 @@ fn the_same_numbers_at_every_address() {
     });
 }
 
-/// An array of numbers lies where one of them may: at a multiple of its alignment, not of its own size.
+/// An array of numbers is aligned like one number: to a multiple of its alignment, not of the array's size.
 #[test]
-fn lanes_are_aligned_as_one_of_them() {
+fn arrays_need_the_alignment_of_one_number() {
     let bytes = fixture("v1.2/objects_sparse_quant_logical.zt");
     at_every_address(&bytes, |shift, bytes| {
         let data = File::open(bytes).unwrap().find("cplx").unwrap().data().unwrap();
@@ -63,9 +63,9 @@ fn lanes_are_aligned_as_one_of_them() {
     });
 }
 
-/// The byte order is that of each number: the first stays the first.
+/// The byte order applies to each number: the first stays the first.
 #[test]
-fn lanes_stay_in_their_order() {
+fn arrays_keep_the_order_of_numbers() {
     let bytes = [1, 2, 3, 4, 5, 6, 7, 8];
     let big: Vec<_> = Elements::<[u16; 2]>::new(&bytes, ByteOrder::Big).collect();
     assert_eq!(big, [[0x0102, 0x0304], [0x0506, 0x0708]]);
@@ -101,7 +101,7 @@ fn both_byte_orders() {
 }
 
 #[test]
-fn refusals_are_plain_errors() {
+fn rejections_are_errors() {
     let bytes = fixture("v1.2/objects_sparse_quant_logical.zt");
     let file = File::open(&bytes).unwrap();
     let kind = |error: tenslice::Error| error.kind();
@@ -177,7 +177,7 @@ fn other_files_are_named() {
 
 #[cfg(all(feature = "npy", feature = "b2nd"))]
 #[test]
-fn typed_numbers_are_in_this_machines_order() {
+fn typed_numbers_are_in_native_order() {
     let bytes = fixture("npy/dt_be_i4.npy");
     let file = File::open(&bytes).unwrap();
     let tensor = file.find("").unwrap();
@@ -189,7 +189,7 @@ fn typed_numbers_are_in_this_machines_order() {
     assert_eq!(tensor.read_elements(&mut vec![0_f32; count], &mut []).unwrap_err().kind(), ErrorKind::WrongType);
     assert!(expected.iter().any(|number| *number != 0));
 
-    // Chunks are returned as stored: here in the other byte order on most machines.
+    // Chunks are returned as stored. On most machines these have the other byte order.
     let mut big = 0;
     for case in crate::support::cases_of("b2nd") {
         let Ok(file) = File::open(&case.bytes) else { continue };
@@ -210,7 +210,7 @@ fn typed_numbers_are_in_this_machines_order() {
     assert!(big > 0);
 }
 
-/// What is known of a file and of an iteration over it before anything is read.
+/// The counts of a file and of its iterators before anything is read.
 #[test]
 #[cfg(feature = "ztensor")]
 fn lengths() {
@@ -224,16 +224,16 @@ fn lengths() {
     }
 }
 
-/// As they are in C.
+/// The bits are the same in C.
 #[test]
-fn bits_of_what_can_be_done() {
+fn bits_of_capabilities() {
     for bits in 0..16 {
         let [bytes, range, decode, verify] = [1, 2, 4, 8].map(|bit| bits & bit != 0);
         assert_eq!(Caps { bytes, range, decode, verify }.bits(), bits);
     }
 }
 
-/// Of no elements the address does not matter; the byte order does.
+/// Without elements the address does not matter. The byte order does.
 #[test]
 #[cfg(feature = "safetensors")]
 fn no_elements_at_every_address() {

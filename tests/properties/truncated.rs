@@ -1,4 +1,4 @@
-//! Files that were cut off: the message says so, how long the file should be, and how much is missing.
+//! Truncated files: the message says so, how long the file should be, and how many bytes are missing.
 #![cfg(feature = "formats")]
 
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use crate::support::gguf::Gguf;
 use tenslice::safetensors::Index;
 use tenslice::{ErrorKind, File, Format, Item};
 
-/// The fixtures below the folder, but those that are to be refused.
+/// Collects the fixtures below the folder, except for those that must be rejected.
 fn files(folder: &Path, all: &mut Vec<PathBuf>) {
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
@@ -35,28 +35,28 @@ fn numbers(message: &str) -> Option<(u64, u64)> {
     Some((length.parse().unwrap(), missing.parse().unwrap()))
 }
 
-/// All lengths of a short file; of a longer one its ends, and some between.
+/// All lengths of a short file. For a longer file, lengths near its ends and some in between.
 fn cuts(length: usize) -> impl Iterator<Item = usize> {
     let step = (length / 256).max(1);
     (0..length).filter(move |cut| *cut < 600 || length - cut < 64 || cut.is_multiple_of(step))
 }
 
 #[test]
-fn every_format_says_how_much_is_missing() {
+fn states_missing_bytes_in_every_format() {
     let root = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures");
     let (mut all, mut counts) = (Vec::new(), std::collections::BTreeMap::new());
     files(Path::new(root), &mut all);
     for path in all {
         let bytes = std::fs::read(&path).unwrap();
         let Ok(file) = File::open(&bytes) else { continue };
-        // Padding may be missing, and what follows the data.
+        // Padding and bytes after the data may be missing.
         let least = (0..=bytes.len()).rev().find(|cut| File::open(&bytes[..*cut]).is_err()).map_or(0, |cut| cut + 1);
         for cut in cuts(least) {
             let Some((kind, format, item, message)) = explained(&bytes[..cut]) else { continue };
             let context = format!("{}, {cut} of {least}: {message}", path.display());
             let is_said = ["is truncated", "is empty", "cut off", "has a 1.1 or 1.2 file lost its last 8 bytes"];
             assert!(is_said.iter().any(|part| message.contains(part)), "{context}");
-            // What is at the end of the file says how long that is; so do the first bytes, of which some are missing.
+            // If the length is stated at the end of the file, or in first bytes that are incomplete, it is unknown.
             let has_end = matches!(format, Format::Ztensor | Format::Ztensor2 | Format::Unknown);
             let Some((needed, missing)) = numbers(&message) else {
                 assert!(has_end, "{context}");
@@ -90,8 +90,8 @@ fn says(bytes: &[u8], part: &str) {
 }
 
 #[test]
-fn the_tensor_that_ends_last_counts() {
-    // Two tensors of which the first entry has the data behind.
+fn uses_the_tensor_that_ends_last() {
+    // Two tensors. The data of the first entry comes last.
     let header = r#"{"a":{"dtype":"U8","shape":[4],"data_offsets":[2,6]},"b":{"dtype":"U8","shape":[2],"data_offsets":[0,2]}}"#;
     let mut bytes = (header.len() as u64).to_le_bytes().to_vec();
     bytes.extend(header.bytes().chain([0; 6]));
@@ -118,8 +118,8 @@ fn the_tensor_that_ends_last_counts() {
 }
 
 #[test]
-fn numbers_that_no_file_has() {
-    // A place near 2^64 is wrong, rather than the file too short; so may a count be.
+fn impossible_numbers_are_not_truncation() {
+    // An offset near 2^64 is wrong, and does not mean that the file is truncated. A count may be wrong, too.
     let header = format!("{{\"a\":{{\"dtype\":\"U8\",\"shape\":[{0}],\"data_offsets\":[0,{0}]}}}}", 1_u64 << 60);
     let bytes = [&(header.len() as u64).to_le_bytes(), header.as_bytes()].concat();
     let (_, _, _, message) = explained(&bytes).unwrap();
@@ -131,9 +131,9 @@ fn numbers_that_no_file_has() {
     );
 }
 
-/// Bytes behind an archive are no cut: the message says how many there are.
+/// Bytes after an archive are not a truncation: the message says how many there are.
 #[test]
-fn bytes_behind_an_archive() {
+fn bytes_after_an_archive() {
     let good = crate::support::fixture("npz/stored.npz");
     for extra in [&b"x"[..], b"more bytes"] {
         let bytes = [&good[..], extra].concat();
@@ -143,7 +143,7 @@ fn bytes_behind_an_archive() {
 }
 
 #[test]
-fn an_index_that_is_cut_off() {
+fn truncated_index() {
     let text = br#"{"metadata": {"total_size": 24}, "weight_map": {"a.b": "1.safetensors", "c": "2.safetensors"}}"#;
     assert!(Index::open(text).is_ok());
     for cut in 0..text.len() {

@@ -1,6 +1,6 @@
-"""What `inspect --json` says of GGUF files, compared with gguf.GGUFReader of gguf-py: version, byte order, names, shapes,
-types, places, and all metadata. Differences must be among those that are known, and each of these must occur. What is
-refused is not compared: its side-car tells what others do with it.
+"""Compares the output of `inspect --json` for GGUF files with gguf.GGUFReader of gguf-py: version, byte order, names,
+shapes, types, offsets, and all metadata. Every difference must be a known one, and each known difference must occur.
+Rejected files are not compared: their side-cars say what other readers do with them.
 
     gguf_reference.py INSPECT FOLDER...
 """
@@ -19,7 +19,7 @@ PLAIN = {"f32": 0, "f16": 1, "i8": 24, "i16": 25, "i32": 26, "i64": 27, "f64": 2
 
 
 class Nested(Exception):
-    """Lists in lists come flattened."""
+    """gguf-py flattens nested lists."""
 
 
 def number(value):
@@ -101,7 +101,7 @@ UNKNOWN = re.compile(r"gguf\.([0-9]+|unknown|q4_[23]|q4_0_[48]_[48]|iq4_nl_[48]_
 
 
 def row_of(ours, failure, differences):
-    """The known difference that this is, or None."""
+    """The known difference that explains the result, or None."""
     layouts = {tensor["layout"] for tensor in ours["tensors"]}
     whats = {what.split(" of ")[0] for what, _, _ in differences}
     if failure is not None and ours["version"] == "1":

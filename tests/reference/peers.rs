@@ -1,11 +1,11 @@
-//! The formats that other programs read, too: every field of every file against its side-car, and the outcome for the
-//! damaged ones.
+//! Formats that other programs also read: every field of every file is compared with the side-car, and so is the
+//! outcome for damaged files.
 #![cfg(all(feature = "npy", feature = "npz", feature = "safetensors", feature = "gguf"))]
 
 use std::collections::BTreeMap;
 
-use serde_json::{Value as Json, json};
 use crate::support::{Case, cases_of, damaged, little, sha256};
+use serde_json::{Value as Json, json};
 use tenslice::{ByteOrder, Component, Encoding, File, Layout, Tensor, Value};
 
 const FORMATS: [&str; 4] = ["npy", "npz", "safetensors", "gguf"];
@@ -38,7 +38,7 @@ fn contents() {
     }
 }
 
-/// The attributes. Of those with one key, a JSON object has the last.
+/// Compares attributes. If a key is repeated, a JSON object has the last value.
 fn compare_attributes(context: &str, file: &File<'_>, expected: &Json) {
     let expected = expected.as_object();
     let mut found = BTreeMap::new();
@@ -51,7 +51,7 @@ fn compare_attributes(context: &str, file: &File<'_>, expected: &Json) {
     assert!(expected.map_or(found.is_empty(), |expected| found.iter().eq(expected)), "{context}: {found:?}");
 }
 
-/// A value as the side-cars have it.
+/// A value in the notation of the side-cars.
 fn value(found: &Value<'_>) -> Json {
     match found {
         Value::Text(text) => text.to_string().into(),
@@ -83,7 +83,7 @@ fn compare(case: &Case, file: &File<'_>, tensor: &Tensor<'_>, expected: &Json) {
     assert_eq!(data.extent().offset, expected["data_offset"].as_u64().unwrap(), "{context}");
     assert_eq!(data.extent().length, expected["data_length"].as_u64().unwrap(), "{context}");
     if let Some(encoding) = expected["encoding"].as_str() {
-        // The compressed bytes are a file of their own: an NPY file.
+        // The compressed bytes are a whole file: an NPY file.
         assert_eq!(
             (data.encoding_name(), tensor.layout_name(), tensor.dtype()),
             (encoding, "npy", None),
@@ -110,7 +110,7 @@ fn shape_of(expected: &Json) -> Vec<u64> {
     expected["shape"].as_array().unwrap().iter().map(|length| length.as_u64().unwrap()).collect()
 }
 
-/// An array that is not compressed.
+/// Compares an array that is not compressed.
 fn compare_array(context: &str, tensor: &Tensor<'_>, expected: &Json) {
     assert_eq!(tensor.shape(), shape_of(expected)[..], "{context}");
     assert_eq!((tensor.layout(), tensor.layout_name()), (Layout::Dense, "dense"), "{context}");
@@ -121,7 +121,7 @@ fn compare_array(context: &str, tensor: &Tensor<'_>, expected: &Json) {
     let size = data.dtype().map_or(1, |dtype| dtype.lane_size());
     let bytes = data.bytes().unwrap();
     assert_eq!(sha256(&little(bytes, data.byte_order(), size)), expected["data_sha256"], "{context}");
-    // In native byte order, whatever the stored one.
+    // The elements are in native byte order, whatever the stored order is.
     let mut read = vec![0xa5; tensor.dense_length().unwrap() as usize];
     tensor.read_into(&mut read, &mut []).unwrap();
     let order = if data.dtype().is_some() { ByteOrder::NATIVE } else { data.byte_order() };
@@ -129,12 +129,12 @@ fn compare_array(context: &str, tensor: &Tensor<'_>, expected: &Json) {
 }
 
 #[test]
-fn every_tabled_damage() {
+fn every_mutation_in_the_tables() {
     for format in FORMATS {
         for case in damaged(format) {
             let result = File::open(&case.bytes);
             match (case.expect.as_str(), &result) {
-                ("reject", Ok(_)) if case.codes.contains("data") => {} // found when the bytes are decoded
+                ("reject", Ok(_)) if case.codes.contains("data") => {} // detected when the bytes are decoded
                 ("reject", result) => assert!(result.is_err(), "{}: accepted", case.name),
                 ("accept", result) => assert!(result.is_ok(), "{}: {result:?}", case.name),
                 ("accept-with-warning", Ok(file)) => assert!(!file.warnings().is_empty(), "{}", case.name),

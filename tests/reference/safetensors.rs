@@ -1,15 +1,15 @@
-//! The reference implementation of safetensors beside ours, over the files with known contents, their prefixes, and
-//! 100 000 headers made of them by mutations. `--nocapture` prints how many files each row of the differences has.
+//! Compares the reference implementation of safetensors with ours: the files with known contents, their prefixes, and
+//! 100 000 mutated headers. `--nocapture` prints the number of files for each row of the differences.
 #![cfg(all(feature = "safetensors", target_pointer_width = "64"))] // the reference reads lengths as `usize`
 
 #[path = "../support/safetensors_reference.rs"]
 mod both;
 use std::collections::BTreeMap;
 
-use both::{DIFFERENCES, METADATA_TWICE, Verdict, judge, meaning, members, tokens, value_length};
 use crate::support::{Random, cases, open_and_check};
+use both::{DIFFERENCES, METADATA_TWICE, Verdict, judge, meaning, members, tokens, value_length};
 
-/// How many files were compared, by the outcome.
+/// The number of compared files by outcome.
 #[derive(Default)]
 struct Table {
     accepted: usize,
@@ -40,7 +40,7 @@ impl Table {
         }
     }
 
-    /// Prints the table, and holds everything to be explained.
+    /// Prints the table and checks that every difference is explained.
     fn finish(&self, of: &str) {
         println!("{of}: {} accepted by both, {} refused by both", self.accepted, self.refused);
         for (row, count) in &self.rows {
@@ -74,7 +74,7 @@ fn prefixes() {
     assert!(table.refused > 20_000, "{}", table.refused);
 }
 
-/// What the mutations start from: headers, and the lengths of the data.
+/// The starting points of the mutations: headers, and the lengths of the data.
 const HEADERS: &[(&str, usize)] = &[
     (r#"{"a":{"dtype":"U8","shape":[3],"data_offsets":[0,3]}}"#, 3),
     (
@@ -103,7 +103,7 @@ const HEADERS: &[(&str, usize)] = &[
     ("{}", 0),
 ];
 
-/// Tokens that a reader may slip on.
+/// Tokens that a reader may handle wrongly.
 const TOKENS: &[&str] = &[
     "{",
     "}",
@@ -195,7 +195,7 @@ const TOKENS: &[&str] = &[
     "{\"dtype\":\"F64\",\"shape\":[4294967296,4294967296,0],\"data_offsets\":[0,0]}",
 ];
 
-/// Makes a file of one of the headers: mutations of tokens and members, then of bytes.
+/// Makes a file from one of the headers: mutates tokens and members, then bytes.
 fn mutant(random: &mut Random) -> Vec<u8> {
     let (header, mut length) = HEADERS[random.below(HEADERS.len())];
     let mut tokens = tokens(header.as_bytes());
@@ -253,7 +253,7 @@ fn mutate(random: &mut Random, tokens: &mut Vec<Vec<u8>>) {
             tokens.insert(at, space.to_vec());
         }
         (7 | 8, ..) => {
-            // A character of a string as an escape.
+            // Writes a character of a string as an escape.
             let strings: Vec<usize> =
                 (0..tokens.len()).filter(|at| tokens[*at].len() > 2 && tokens[*at][0] == b'"').collect();
             let Some(string) = strings.get(random.below(strings.len())) else { return };
@@ -271,7 +271,7 @@ fn mutate(random: &mut Random, tokens: &mut Vec<Vec<u8>>) {
                 format!("\"{}\"", text.chars().enumerate().map(spelled).collect::<String>()).into_bytes();
         }
         (9, Some(colon), _) => {
-            // A value that nests about as deeply as is allowed, or not at all.
+            // A value that is nested about as deeply as allowed, or not at all.
             let depth = [1, 2, 62, 124, 125, 126, 127, 128, 202][random.below(9)];
             let (begin, end) = if random.below(2) == 0 { ("[", "]") } else { ("{\"\":", "}") };
             let value = [&*begin.repeat(depth), "1", &*end.repeat(depth)].concat();
@@ -280,7 +280,7 @@ fn mutate(random: &mut Random, tokens: &mut Vec<Vec<u8>>) {
         }
         (10, Some(colon), Some(copied)) => drop(tokens.splice(colon - 1..colon - 1, copied)), // twice
         (11, Some(colon), Some(copied)) => {
-            // To another place.
+            // Moves the member.
             tokens.drain(colon - 1..(colon + copied.len() - 1).min(tokens.len() - 1));
             let colons: Vec<usize> = (1..tokens.len()).filter(|at| tokens[*at] == b":").collect();
             let Some(to) = colons.get(random.below(colons.len())) else { return };
@@ -290,18 +290,18 @@ fn mutate(random: &mut Random, tokens: &mut Vec<Vec<u8>>) {
             tokens.splice(colon + 1..colon + copied.len() - 2, [new]); // another value
         }
         (13, Some(colon), _) => {
-            // Another member, which may well be valid.
+            // Inserts a member, which may be valid.
             let new = if random.below(2) == 0 { new } else { known().rev().nth(random.below(12)).unwrap() };
             let key = ["\"0\"", "\"__metadata__\"", "\"\u{e9}\\/\""][random.below(3)];
             tokens.splice(colon - 1..colon - 1, [key.into(), b":".to_vec(), new, b",".to_vec()]);
         }
         (15, Some(colon), _) if tokens[colon + 1][0] == b'"' => {
-            // A string as an object, as which the reference reads a dtype.
+            // Replaces a string by an object, which the reference reads as a dtype.
             tokens.splice(colon + 1..colon + 1, [b"{".to_vec()]);
             tokens.splice(colon + 3..colon + 3, [b":".to_vec(), b"null".to_vec(), b"}".to_vec()]);
         }
         (14, Some(_), _) => {
-            // An entry as the list of its values.
+            // Replaces an entry by the list of its values.
             let objects = (2..tokens.len()).filter(|at| tokens[*at] == b"{" && tokens[*at - 1] == b":");
             let objects: Vec<usize> = objects.collect();
             let Some(object) = objects.get(random.below(objects.len())).copied() else { return };
@@ -311,7 +311,7 @@ fn mutate(random: &mut Random, tokens: &mut Vec<Vec<u8>>) {
             tokens.splice(object..object + length, [[b"[", &values.join(&b","[..])[..], b"]"].concat()]);
         }
         _ => {
-            // Another number.
+            // Replaces a number.
             let numbers: Vec<usize> = (0..tokens.len()).filter(|at| tokens[*at][0].is_ascii_digit()).collect();
             let Some(number) = numbers.get(random.below(numbers.len())) else { return };
             let known: Vec<_> = known().filter(|token| matches!(token[0], b'-' | b'0'..=b'9')).collect();
@@ -320,9 +320,9 @@ fn mutate(random: &mut Random, tokens: &mut Vec<Vec<u8>>) {
     }
 }
 
-/// The rows of docs/safetensors.md: what the reference refuses.
+/// The rows of docs/safetensors.md: files that only the reference rejects.
 #[test]
-fn accepted_here_and_refused_by_the_reference() {
+fn files_that_only_the_reference_rejects() {
     let entry = |shape: &str, offsets: &str| format!(r#"{{"dtype":"U8","shape":{shape},"data_offsets":{offsets}}}"#);
     let (empty, data) = (entry("[9223372036854775808,2,0]", "[0,0]"), entry("[2]", "[0,2]"));
     for (row, header, length) in [

@@ -1,6 +1,6 @@
-//! The reference implementation of zTensor 2, the crate `ztensor` 2.1.1, beside ours: over the files with known contents,
-//! their prefixes, and 100 000 manifests made of them by mutations, with a hash that is right. How many files each
-//! difference has, and how often both name the same rule, `--nocapture` prints.
+//! Compares the reference implementation of zTensor 2, the crate `ztensor` 2.1.1, with ours: the files with known
+//! contents, their prefixes, and 100 000 mutated manifests with a correct hash. `--nocapture` prints the number of
+//! files for each difference, and how often both name the same rule.
 #![cfg(all(feature = "ztensor2", target_pointer_width = "64"))] // the reference reads lengths as `usize`
 
 #[path = "../support/ztensor2_reference.rs"]
@@ -8,13 +8,13 @@ mod both;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use both::{Difference, Verdict, judge};
 use crate::support::{Random, open_and_check};
+use both::{Difference, Verdict, judge};
 use tenslice::{ErrorKind, File, Item};
 use ztensor::Vocabulary;
 use ztensor::format::cbor::{self, Value};
 
-/// The files of zTensor 2 among the fixtures, and the corpus, where there is one.
+/// The zTensor 2 files among the fixtures, and in the corpus if there is one.
 fn files() -> Vec<Vec<u8>> {
     fn below(folder: &Path, all: &mut Vec<Vec<u8>>) {
         let mut entries: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
@@ -36,7 +36,7 @@ fn files() -> Vec<Vec<u8>> {
     all
 }
 
-/// What both readers made of the files so far.
+/// The outcomes of both readers so far.
 #[derive(Default)]
 struct Outcome {
     accepted: u32,
@@ -65,7 +65,7 @@ impl Outcome {
     }
 }
 
-/// The rules of the reference that a kind of ours may mean.
+/// The rules of the reference that one of our error kinds may correspond to.
 fn rules(kind: ErrorKind, item: Item) -> &'static [&'static str] {
     use ErrorKind as Kind;
     match (kind, item) {
@@ -81,14 +81,14 @@ fn rules(kind: ErrorKind, item: Item) -> &'static [&'static str] {
         (Kind::NotShortest | Kind::KeyOrder, _) => &["CborDeterminism"],
         (Kind::RepeatedKey | Kind::RepeatedName, _) => &["CborDuplicateKey"],
         (Kind::TooDeep, _) => &["CborDepth"],
-        // Simple values that are not in the subset are of no type that is expected anywhere.
+        // Simple values outside of the subset have no type that is expected anywhere.
         (Kind::UnexpectedType, _) => &["Schema", "CborSyntax"],
         (Kind::InvalidName | Kind::NameLength, Item::Shard) => &["ShardName"],
         (Kind::InvalidName | Kind::NameLength, _) => &["Name"],
         (Kind::MissingKey | Kind::UnknownDType | Kind::InvalidDigest | Kind::TypeMismatch | Kind::ShardSize, _) => {
             &["Schema"]
         }
-        // No components at all, or not those that the layout requires.
+        // No components at all, or not the required ones.
         (Kind::MissingComponent, _) => &["Schema", "LayoutRule"],
         (Kind::MisalignedOffset, _) => &["BlobAlignment"],
         (Kind::OutOfFile | Kind::OverFooter | Kind::OutOfShard, _) => &["BlobBounds"],
@@ -102,7 +102,7 @@ fn rules(kind: ErrorKind, item: Item) -> &'static [&'static str] {
     }
 }
 
-/// The file with another manifest, at the same place, of which the footer has length and hash.
+/// The file with another manifest at the same offset. The footer has its length and hash.
 fn with_manifest(bytes: &[u8], manifest: &[u8]) -> Vec<u8> {
     let footer = &bytes[bytes.len() - 40..];
     let at = u64::from_le_bytes(footer[..8].try_into().unwrap()) as usize;
@@ -293,7 +293,7 @@ fn number(random: &mut Random) -> Value {
     Value::Uint(NUMBERS[random.below(NUMBERS.len())])
 }
 
-/// Changes one value somewhere inside, by what is around it well-formed.
+/// Mutates one value somewhere inside. The encoding around it stays well-formed.
 fn mutate_value(value: &mut Value, random: &mut Random) {
     match value {
         Value::Map(pairs) if !pairs.is_empty() => {
@@ -334,7 +334,7 @@ fn mutate_value(value: &mut Value, random: &mut Random) {
 }
 
 #[test]
-fn both_agree_but_for_the_named_differences() {
+fn both_agree_except_for_known_differences() {
     let vocabulary = Vocabulary::standard();
     let (mut outcome, mut random) = (Outcome::default(), Random(0x2545_f491_4f6c_dd1d));
     let mut bases = Vec::new();
@@ -345,7 +345,7 @@ fn both_agree_but_for_the_named_differences() {
         }
     }
     let whole = outcome.accepted;
-    // Every prefix that has another end, and a sample of the many that end in zeros.
+    // Every prefix with a different end, and a sample of the many that end in zeros.
     for bytes in &bases {
         let manifest_at = bytes.len() - 40 - manifest_of(bytes).len();
         for length in (0..bytes.len()).filter(|length| *length < 64 || *length > manifest_at || length % 97 == 0) {
@@ -364,7 +364,7 @@ fn both_agree_but_for_the_named_differences() {
         } else {
             let mut tree = trees[at].clone();
             (0..=random.below(3)).for_each(|_| mutate_value(&mut tree, &mut random));
-            let Ok(manifest) = cbor::encode(&tree) else { continue }; // a key twice
+            let Ok(manifest) = cbor::encode(&tree) else { continue }; // a repeated key
             manifest
         };
         outcome.compare(&with_manifest(&bases[at], &manifest), &vocabulary);
@@ -378,7 +378,7 @@ fn both_agree_but_for_the_named_differences() {
     println!("for the same rule by ours: {same_rule}; for another one of several: {other} {other_rule:?}");
     println!("by ours alone: {differences:?}");
     assert!(accepted > 20_000 && total > 40_000, "{accepted} {total}");
-    let rules = if crate::support::folders().len() > 1 { 20 } else { 16 }; // the corpus breaks some that the fixtures do not
+    let rules = if crate::support::folders().len() > 1 { 20 } else { 16 }; // the corpus violates some rules that the fixtures do not
     assert!(refused.len() >= rules, "{refused:?}");
     assert!(other < total / 20, "{other} of {total}");
     assert!(differences.values().all(|count| *count < 200), "{differences:?}");

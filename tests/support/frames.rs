@@ -1,4 +1,4 @@
-//! Blosc2 frames, written field by field: what no real program writes, and yet may.
+//! Writes Blosc2 frames field by field, also in valid ways that no real program uses.
 
 /// A chunk with the longer header. Fields that are not set are 0.
 #[derive(Clone, Copy, Default)]
@@ -6,7 +6,8 @@ pub struct Chunk<'a> {
     pub length: u32,
     pub block_size: u32,
     pub typesize: u8,
-    /// Bits 5 to 7: the codec; 4: not split; 1: copied. Bits 0 and 2, which stand for the longer header, are added.
+    /// Bits 5 to 7: the codec. Bit 4: not split. Bit 1: copied. Bits 0 and 2, which mark the longer header, are
+    /// added.
     pub flags: u8,
     pub filters: [u8; 6],
     pub filters_meta: [u8; 6],
@@ -15,7 +16,7 @@ pub struct Chunk<'a> {
     pub payload: &'a [u8],
 }
 
-/// Not split into streams by the bytes of an element.
+/// Not split into one stream for each byte of an element.
 pub const NOT_SPLIT: u8 = 0x10;
 pub const ZSTD: u8 = 4 << 5;
 
@@ -24,7 +25,7 @@ impl Chunk<'_> {
         let mut bytes = vec![5, 1, self.flags | 5, self.typesize.max(1)];
         bytes.extend([self.length, self.block_size, 32 + self.payload.len() as u32].map(u32::to_le_bytes).concat());
         bytes.extend(self.filters);
-        bytes.extend([0; 2]); // no codec of the user's
+        bytes.extend([0; 2]); // no user-defined codec
         bytes.extend(self.filters_meta);
         bytes.extend([self.flags2, self.flags1]);
         bytes.extend(self.payload);
@@ -32,25 +33,25 @@ impl Chunk<'_> {
     }
 }
 
-/// A chunk whose bytes are stored as they are.
+/// A chunk whose bytes are stored uncompressed.
 pub fn copied(bytes: &[u8]) -> Vec<u8> {
     let length = bytes.len() as u32;
     Chunk { length, block_size: length.max(1), flags: NOT_SPLIT | 2, payload: bytes, ..Chunk::default() }.bytes()
 }
 
-/// A chunk of `length` bytes: a value again and again.
+/// A chunk of `length` bytes that repeats one value.
 pub fn repeated(value: &[u8], length: u32) -> Vec<u8> {
     let chunk =
         Chunk { length, block_size: 16384, flags: NOT_SPLIT, flags1: 3 << 4, payload: value, ..Chunk::default() };
     chunk.bytes()
 }
 
-/// A table that says of each of `count` chunks that it is the first.
+/// A table in which the offset of each of `count` chunks is that of the first.
 pub fn all_first(count: u32) -> Vec<u8> {
     repeated(&[0; 8], 8 * count)
 }
 
-/// A compressed chunk of blocks of one stream each: those streams, one after the other.
+/// A compressed chunk whose blocks have one stream each.
 pub fn of_streams(chunk: Chunk<'_>, streams: &[&[u8]]) -> Vec<u8> {
     let mut places = Vec::new();
     let mut all = Vec::new();
@@ -62,7 +63,7 @@ pub fn of_streams(chunk: Chunk<'_>, streams: &[&[u8]]) -> Vec<u8> {
     Chunk { payload: &[places, all].concat(), ..chunk }.bytes()
 }
 
-/// A chunk of blocks of different lengths, stored as they are.
+/// A chunk of uncompressed blocks of different lengths.
 pub fn of_variable_blocks(blocks: &[&[u8]]) -> Vec<u8> {
     let mut places = Vec::new();
     let mut all = Vec::new();
@@ -72,7 +73,7 @@ pub fn of_variable_blocks(blocks: &[&[u8]]) -> Vec<u8> {
         all.extend(*block);
     }
     let length = blocks.iter().map(|block| block.len() as u32).sum();
-    let block_size = blocks.len() as u32; // how many there are
+    let block_size = blocks.len() as u32; // the number of blocks
     let payload = &[places, all].concat();
     Chunk { length, block_size, flags: NOT_SPLIT, flags2: 1, payload, ..Chunk::default() }.bytes()
 }
@@ -80,15 +81,15 @@ pub fn of_variable_blocks(blocks: &[&[u8]]) -> Vec<u8> {
 /// A frame.
 #[derive(Clone, Copy, Default)]
 pub struct Frame<'a> {
-    /// One chunk after the other, and the table of their places, which is a chunk, too.
+    /// The chunks, and the table of their offsets, which is also a chunk.
     pub chunks: &'a [u8],
     pub table: &'a [u8],
-    /// Bytes of all chunks, decoded; bytes of each, 0 where they differ.
+    /// The decoded length of all chunks, and of each chunk: 0 if they differ.
     pub length: u64,
     pub chunk_length: u32,
     /// Shape, chunk shape and block shape of an array of bytes.
     pub array: Option<(&'a [u64], &'a [u32], &'a [u32])>,
-    /// Metalayers besides that of the array, and those of the trailer: names and contents.
+    /// Metalayers besides the array's, and those of the trailer: names and contents.
     pub metalayers: &'a [(&'a str, &'a [u8])],
     pub variable_metalayers: &'a [(&'a str, &'a [u8])],
 }
@@ -110,11 +111,11 @@ impl Frame<'_> {
             &self.length.to_be_bytes(),
             &[0xd3],
             &(self.chunks.len() as u64).to_be_bytes(),
-            &[0xd2, 0, 0, 0, 1, 0xd2, 0, 0, 0, 0, 0xd2], // bytes of an element; those of a block are the chunks' matter
+            &[0xd2, 0, 0, 0, 1, 0xd2, 0, 0, 0, 0, 0xd2], // element size 1; the block size is in the chunks
             &self.chunk_length.to_be_bytes(),
             &[0xd1, 0, 1, 0xd1, 0, 1, 0xc2 + u8::from(!self.variable_metalayers.is_empty())], // one thread each
             &[0xd8, 6],                                                                       // six filters
-            &[0; 16],                                                                         // none of them
+            &[0; 16],                                                                         // all of them unused
             &metalayers,
             self.chunks,
             self.table,

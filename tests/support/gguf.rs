@@ -1,5 +1,5 @@
-//! A writer of GGUF files: valid ones, unless it is told otherwise.
-#![allow(dead_code)] // each test uses its part
+//! A writer of GGUF files: valid ones unless invalid values are given.
+#![allow(dead_code)] // each test uses only a part
 
 /// A value of the metadata.
 #[derive(Clone, Debug)]
@@ -11,7 +11,7 @@ pub enum Meta {
     U32(u32),
     I32(i32),
     F32(f32),
-    /// A truth value by its byte.
+    /// A boolean, as its byte.
     Bool(u8),
     Text(Vec<u8>),
     /// The type of the elements, and the elements.
@@ -53,16 +53,16 @@ impl Meta {
     }
 }
 
-/// How numbers are written.
+/// The encoding of numbers.
 #[derive(Clone, Copy)]
 struct Order {
-    /// Whether counts and lengths have 32 bits.
+    /// True if counts and lengths have 32 bits.
     is_short: bool,
     is_big: bool,
 }
 
 impl Order {
-    /// Writes a number, of which these are the bytes in little-endian order.
+    /// Writes a number, given its bytes in little-endian order.
     fn number<const N: usize>(self, mut bytes: [u8; N], out: &mut Vec<u8>) {
         if self.is_big {
             bytes.reverse();
@@ -103,7 +103,7 @@ impl Order {
     }
 }
 
-/// A file in the making.
+/// A file under construction.
 #[derive(Clone)]
 pub struct Gguf {
     pub version: u32,
@@ -144,7 +144,7 @@ impl Gguf {
         self
     }
 
-    /// A pair whose value is those bytes.
+    /// Adds a pair whose value is these bytes.
     pub fn raw_pair(&mut self, key: impl AsRef<[u8]>, kind: u32, value: &[u8]) -> &mut Self {
         let (order, out) = (self.order(), &mut self.pairs);
         order.string(key.as_ref(), out);
@@ -154,20 +154,20 @@ impl Gguf {
         self
     }
 
-    /// The info of a tensor, without data.
+    /// Adds the info of a tensor, without data.
     pub fn info(&mut self, name: impl AsRef<[u8]>, ne: &[u64], ggml_type: u32, offset: u64) -> &mut Self {
         let (order, out) = (self.order(), &mut self.infos);
         order.string(name.as_ref(), out);
         order.number((ne.len() as u32).to_le_bytes(), out);
         ne.iter().for_each(|length| order.count(*length, out));
         order.number(ggml_type.to_le_bytes(), out);
-        // Of 64 bits also in version 1.
+        // 64 bits in version 1, too.
         order.number(offset.to_le_bytes(), out);
         self.tensor_count += 1;
         self
     }
 
-    /// A tensor behind those before it.
+    /// Adds a tensor after those before it.
     pub fn tensor(&mut self, name: impl AsRef<[u8]>, ne: &[u64], ggml_type: u32, bytes: &[u8]) -> &mut Self {
         self.data.resize(self.data.len().next_multiple_of(self.alignment), 0);
         self.info(name, ne, ggml_type, self.data.len() as u64);
@@ -175,7 +175,7 @@ impl Gguf {
         self
     }
 
-    /// What precedes the data, padded.
+    /// The bytes before the data, padded.
     pub fn head(&self) -> Vec<u8> {
         let (order, mut bytes) = (self.order(), Vec::with_capacity(64 + self.pairs.len() + self.infos.len()));
         bytes.extend_from_slice(b"GGUF");

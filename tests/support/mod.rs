@@ -1,5 +1,5 @@
-//! What the tests share: the files with known contents, sources that hold little, and a CBOR writer.
-#![allow(dead_code)] // each test uses its part
+//! Code that the tests share: the files with known contents, sources for opening in parts, and a CBOR writer.
+#![allow(dead_code)] // each test uses only a part
 
 pub mod frames;
 pub mod gguf;
@@ -33,7 +33,7 @@ impl Case {
         self.expected["format"].as_str().expect("a side-car states the format")
     }
 
-    /// Whether a reader that reads no data can detect the fault, or the reason for a warning.
+    /// True if a reader that reads no data can detect the fault, or the reason for a warning.
     pub fn is_seen_at_open(&self) -> bool {
         let level = self.expected["level"].as_str().or(self.expected["reject"]["stage"].as_str());
         let level = level.or(self.expected["stage"].as_str());
@@ -49,7 +49,7 @@ pub fn folders() -> Vec<PathBuf> {
     [Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures")].into_iter().chain(corpus).collect()
 }
 
-/// All files there that have a side-car and are of a format that is built in.
+/// All files in these folders that have a side-car and whose format is built in.
 pub fn cases() -> Vec<Case> {
     let mut all = Vec::new();
     for folder in folders() {
@@ -63,13 +63,13 @@ pub fn cases() -> Vec<Case> {
 /// The cases of one format.
 pub fn cases_of(format: &str) -> Vec<Case> {
     let mut all = cases();
-    // A frame without an array is of the same format.
+    // A frame without an array has the same format.
     all.retain(|case| case.format() == format || (format, case.format()) == ("b2nd", "b2frame"));
     assert!(all.len() > 50, "{}", all.len());
     all
 }
 
-/// Whether a format other than zTensor is built in.
+/// True if a format other than zTensor is built in.
 pub fn is_built_in(format: &str) -> bool {
     let formats = [
         ("tens", cfg!(feature = "tens")),
@@ -84,8 +84,8 @@ pub fn is_built_in(format: &str) -> bool {
     formats.contains(&(format, true))
 }
 
-/// Files whose side-car in a corpus asks for what the format's other files contradict. Those of the fixtures are right.
-/// Tensors of five dimensions are published, and read by gguf-py.
+/// Files whose side-car in a corpus contradicts other files of the format. The side-cars of the fixtures are right.
+/// Tensors of five dimensions are published and are read by gguf-py.
 const CONTRADICTED: [&str; 1] = ["gg_rank5.gguf"];
 
 fn below(folder: &Path, all: &mut Vec<Case>) {
@@ -130,7 +130,7 @@ pub struct Damaged {
     pub name: String,
     pub bytes: Vec<u8>,
     pub expect: String,
-    /// Codes of the faults, or of the warnings.
+    /// The codes of the faults or warnings.
     pub codes: String,
 }
 
@@ -198,8 +198,8 @@ pub fn fixture(name: &str) -> Vec<u8> {
     std::fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(name)).unwrap()
 }
 
-/// Opens `bytes` over a source that is given only the ranges it asks for, after `first`. Panics if it asks for a
-/// range twice, or for too many.
+/// Opens `bytes` over a source that is given `first` and then only the requested ranges. Panics if a range is
+/// requested twice, or if there are too many requests.
 pub fn open_in_parts<'s, 'a>(
     bytes: &'a [u8],
     first: &[(usize, usize)],
@@ -228,7 +228,7 @@ pub fn open_in_parts<'s, 'a>(
     }
 }
 
-/// Opens a file, and compares with memory what cannot be compared without.
+/// Opens a file, and uses memory for the comparisons that opening has skipped.
 pub fn open_and_check(bytes: &[u8]) -> Result<File<'_>, Error> {
     let file = File::open(bytes)?;
     if file.warnings().iter().any(|warning| warning.text().ends_with("check does")) {
@@ -237,8 +237,9 @@ pub fn open_and_check(bytes: &[u8]) -> Result<File<'_>, Error> {
     Ok(file)
 }
 
-/// What `check` returns with enough memory, as `check_length` has it. With less it is the same, down to an eighth; with
-/// less than that it may also be `OutOfScratch`. Of shards, which take two words each, nothing is left out.
+/// Returns the result of `check` with the memory that `check_length` states. Checks that the result is the same with
+/// less memory, down to an eighth, and that it is otherwise the same or `OutOfScratch`. Shards always need two words
+/// each.
 pub fn check_with_any_memory(file: &File<'_>) -> Result<Warnings, Error> {
     let enough = file.check_length().unwrap();
     let checked = file.check(&mut vec![0; enough]);
@@ -265,7 +266,7 @@ pub fn check_with_any_memory(file: &File<'_>) -> Result<Warnings, Error> {
     checked
 }
 
-/// Everything that can be read of a file, as text: files with the same text are equal to a user.
+/// Everything that can be read from a file, as text: files with the same text are equal to a user.
 pub fn describe(file: &File<'_>) -> String {
     use std::fmt::Write;
     let mut out = format!("{} {:?} {:?} {}\n", file.format(), file.version(), file.warnings(), file.tensor_count());
@@ -303,8 +304,8 @@ pub fn describe(file: &File<'_>) -> String {
     out
 }
 
-/// Checks that each call that reads the elements of a tensor returns the tensor's own error, and that its stored bytes can
-/// be read. Returns the error.
+/// Checks that each call that reads the elements of a tensor returns the tensor's own error, and that its stored
+/// bytes can be read. Returns the error.
 pub fn unreadable(tensor: &Tensor<'_>, stored: &[u8]) -> Error {
     let name = tensor.name();
     let problem = tensor.problem().unwrap_or_else(|| panic!("{name}: no problem"));
@@ -351,7 +352,7 @@ fn describe_attributes(out: &mut String, mut attributes: tenslice::Attributes<'_
             describe_attributes(out, items, depth + 1);
         }
     }
-    // Nothing follows the end, also where a list has no count but a mark of its end.
+    // Nothing follows the end, also in a list of indefinite length.
     assert!(attributes.next().is_none() && attributes.next().is_none());
     if let Some(error) = attributes.error() {
         let _ = writeln!(out, "{:depth$}{error:?}", "");
@@ -423,12 +424,12 @@ impl Cbor {
     }
 }
 
-/// A component of four bytes at offset 64, as 1.1 and 1.2 write it.
+/// A component of four bytes at offset 64, as in 1.1 and 1.2.
 pub fn component(cbor: &mut Cbor) {
     cbor.map(3).text("dtype").text("f32").text("offset").uint(64).text("length").uint(4);
 }
 
-/// A dense tensor of one `f32`, as 1.1 and 1.2 write it.
+/// A dense tensor of one `f32`, as in 1.1 and 1.2.
 pub fn tensor(cbor: &mut Cbor, name: &str) {
     cbor.text(name).map(3).text("shape").array(0).text("format").text("dense").text("components");
     cbor.map(1).text("data");

@@ -1,7 +1,7 @@
-//! The reference implementation of safetensors beside ours: both accept or both refuse a file, and list the same. Where
-//! they differ, the cause is a row of [`DIFFERENCES`], and a file without that cause is the same to both.
+//! Compares the reference implementation of safetensors with ours: both accept or both reject a file, and list the
+//! same contents. If they differ, the cause is a row of [`DIFFERENCES`], and removing it makes both agree.
 //!
-//! Shared by the tests and the fuzz target; what includes it has `open_and_check` of `support`.
+//! Shared by the tests and the fuzz target. The including module provides `open_and_check` of `support`.
 
 use std::collections::BTreeMap;
 
@@ -10,10 +10,10 @@ use serde_json::Value as Json;
 
 use super::open_and_check;
 
-/// A header as its members: keys and values as they are spelled.
+/// The members of a header: keys and values as spelled.
 pub type Members = Vec<(Vec<u8>, Vec<u8>)>;
 
-/// A cause: its name, whether ours refuses such files or the reference does, and what takes the cause away.
+/// A cause: its name, which of the two readers rejects such files, and a function that removes the cause.
 pub type Difference = (&'static str, Refuses, fn(Members) -> Members);
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -34,10 +34,10 @@ pub const DIFFERENCES: &[Difference] = &[
 
 const WHITE_SPACE: &str = "white space before {";
 
-/// Not a difference in the outcome: the reference keeps the last, ours lists both.
+/// Not a difference in the outcome: the reference keeps the last value, ours lists both.
 pub const METADATA_TWICE: &str = "a metadata key twice";
 
-/// The dtypes: the name in a file, and ours.
+/// The names of the dtypes in a file, and ours.
 const DTYPES: [(&str, &str); 22] = [
     ("BOOL", "bool"),
     ("U8", "u8"),
@@ -63,14 +63,14 @@ const DTYPES: [(&str, &str); 22] = [
     ("I64", "i64"),
 ];
 
-/// What a reader lists: by name the dtype, the shape and where the data is; the metadata.
+/// The contents that a reader lists: dtype, shape and range of the data by name, and the metadata.
 #[derive(PartialEq, Debug)]
 struct Listed {
     tensors: BTreeMap<String, (&'static str, Vec<u64>, u64, u64)>,
     metadata: BTreeMap<String, String>,
 }
 
-/// What the reference lists.
+/// Lists a file with the reference.
 fn reference(bytes: &[u8]) -> Result<Listed, String> {
     let (size, metadata) = SafeTensors::read_metadata(bytes).map_err(|error| error.to_string())?;
     let start = 8 + size as u64;
@@ -83,7 +83,7 @@ fn reference(bytes: &[u8]) -> Result<Listed, String> {
     Ok(Listed { tensors: tensors.collect(), metadata: texts.collect() })
 }
 
-/// What ours lists, and whether a key of the metadata is there twice.
+/// Lists a file with ours. Also returns true if a key of the metadata is repeated.
 fn ours(bytes: &[u8]) -> Result<(Listed, bool), String> {
     let file = open_and_check(bytes).map_err(|error| error.explain(bytes).to_string())?;
     if file.as_safetensors().is_none() {
@@ -105,7 +105,7 @@ fn ours(bytes: &[u8]) -> Result<(Listed, bool), String> {
     Ok((listed, is_repeated))
 }
 
-/// Whether both list the same, or one refuses the file; or else both of what they list.
+/// Compares the outcomes of both readers. The error has both lists if they differ.
 fn compare(bytes: &[u8]) -> Result<Outcome, String> {
     match (ours(bytes), reference(bytes)) {
         (Ok((ours, is_repeated)), Ok(theirs)) if ours == theirs => Ok(Outcome::Accepted { is_repeated }),
@@ -123,20 +123,20 @@ enum Outcome {
     Differs(Refuses),
 }
 
-/// What both make of a file.
+/// The outcome of both readers for a file.
 #[derive(Debug)]
 pub enum Verdict {
     Accepted {
         is_repeated: bool,
     },
     Refused,
-    /// By one of them alone, because of this row.
+    /// Only one of them accepts the file, because of this row.
     Explained(&'static str),
-    /// What both list, or why they refuse.
+    /// Both lists, or the reasons for rejecting.
     Unexplained(String),
 }
 
-/// Compares what both make of a file, and explains the difference.
+/// Compares the outcomes of both readers for a file, and explains the difference.
 pub fn judge(bytes: &[u8]) -> Verdict {
     let text = || String::from_utf8_lossy(bytes);
     match compare(bytes) {
@@ -152,7 +152,8 @@ pub fn judge(bytes: &[u8]) -> Verdict {
     }
 }
 
-/// The row of a difference: the first whose cause, taken away, makes the file the same to both; then several of them.
+/// Finds the row of a difference: the first whose cause, when removed, makes both readers agree; otherwise several
+/// causes are removed.
 fn explain(bytes: &[u8], refuses: Refuses) -> Option<&'static str> {
     let (size, rest) = bytes.split_first_chunk()?;
     let (header, data) = rest.split_at_checked(u64::from_le_bytes(*size) as usize)?;
@@ -176,7 +177,7 @@ fn explain(bytes: &[u8], refuses: Refuses) -> Option<&'static str> {
     causes().find(settles).map(|(name, _, _)| *name).or_else(|| several().then_some("several of these"))
 }
 
-/// Splits JSON into its tokens, white space included; any bytes are some tokens.
+/// Splits JSON into its tokens, including white space. All bytes belong to some token.
 pub fn tokens(mut text: &[u8]) -> Vec<Vec<u8>> {
     let mut tokens = Vec::new();
     let is_space = |byte: &u8| b" \t\r\n".contains(byte);
@@ -201,12 +202,12 @@ pub fn tokens(mut text: &[u8]) -> Vec<Vec<u8>> {
     tokens
 }
 
-/// Whether a token is white space.
+/// True if a token is white space.
 fn is_space(token: &[u8]) -> bool {
     token.iter().all(u8::is_ascii_whitespace)
 }
 
-/// How many tokens the value at the start of `tokens` has.
+/// The number of tokens of the value at the start of `tokens`.
 pub fn value_length(tokens: &[Vec<u8>]) -> Option<usize> {
     let mut depth = 0;
     for (i, token) in tokens.iter().enumerate() {
@@ -223,7 +224,7 @@ pub fn value_length(tokens: &[Vec<u8>]) -> Option<usize> {
     None
 }
 
-/// The members of an object, if its tokens are those of one; without white space.
+/// The members of an object, without white space. `None` if the tokens are not those of an object.
 pub fn members(tokens: &[Vec<u8>]) -> Option<Members> {
     let tokens: Vec<_> = tokens.iter().filter(|token| !is_space(token)).cloned().collect();
     let mut rest = tokens.strip_prefix(&[b"{".to_vec()])?;
@@ -242,23 +243,23 @@ pub fn members(tokens: &[Vec<u8>]) -> Option<Members> {
     (rest == [b"}".to_vec()]).then_some(members)
 }
 
-/// The object of those members.
+/// The object with these members.
 fn joined(members: &Members) -> Vec<u8> {
     let members: Vec<_> = members.iter().map(|(key, value)| [key, &b":"[..], value].concat()).collect();
     [b"{", &members.join(&b","[..])[..], b"}"].concat()
 }
 
-/// What a string means.
+/// The decoded contents of a string.
 pub fn meaning(string: &[u8]) -> Option<String> {
     serde_json::from_slice(string).ok()
 }
 
-/// What the value of a member is; `Null` where `serde_json` cannot read it.
+/// The value of a member. `Null` if `serde_json` cannot read it.
 fn json(value: &[u8]) -> Json {
     serde_json::from_slice(value).unwrap_or_default()
 }
 
-/// Replaces each entry by what `change` makes of its members.
+/// Applies `change` to the members of each entry.
 fn with_entries(header: Members, change: fn(Members) -> Members) -> Members {
     let entry = |value: &[u8]| members(&tokens(value)).map(|entry| joined(&change(entry)));
     header.into_iter().map(|(key, value)| (key, entry(&value).unwrap_or(value))).collect()

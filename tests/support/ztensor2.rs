@@ -1,4 +1,4 @@
-//! Files of zTensor 2, made up: the format allows more than any program writes.
+//! Writes zTensor 2 files. The format allows more than any program writes.
 
 use serde_json::Value as Json;
 use xxhash_rust::xxh3::xxh3_64;
@@ -10,10 +10,10 @@ pub struct Part {
     pub dtype: &'static str,
     pub logical: Option<&'static str>,
     pub stored: Vec<u8>,
-    /// What it decodes to, where it is in frames of Zstandard.
+    /// The decoded length if the component is in Zstandard frames.
     pub decoded_length: Option<usize>,
     pub digest: Option<String>,
-    /// The shard that it is in, at its beginning of blobs.
+    /// The shard of the component, which is at the start of its blobs.
     pub shard: Option<&'static str>,
 }
 
@@ -27,7 +27,7 @@ pub struct Object {
     pub parts: Vec<Part>,
 }
 
-/// Deterministic CBOR: heads as short as can be, the keys of a map in the order of their bytes.
+/// Deterministic CBOR: the shortest heads, and the keys of a map in the order of their bytes.
 pub fn cbor(value: &Json) -> Vec<u8> {
     fn head(major: u8, n: u64) -> Vec<u8> {
         let (code, length) = match n {
@@ -105,7 +105,7 @@ pub fn file(objects: &[Object], shards: &[(&str, u64, String)]) -> Vec<u8> {
     finish(file, at, &manifest)
 }
 
-/// A shard of these bytes.
+/// A shard with these bytes.
 pub fn shard(bytes: &[u8]) -> Vec<u8> {
     let mut file = b"\x89ZT2\r\n\x1a\n".to_vec();
     file.resize(4096, 0);
@@ -117,13 +117,13 @@ pub fn shard(bytes: &[u8]) -> Vec<u8> {
 fn finish(mut file: Vec<u8>, at: u64, manifest: &[u8]) -> Vec<u8> {
     let hash = if manifest.is_empty() { 0 } else { xxh3_64(manifest) };
     for number in [at, manifest.len() as u64, hash, 2] {
-        file.extend(number.to_le_bytes()); // the version in four bytes, then four that are reserved
+        file.extend(number.to_le_bytes()); // the version in four bytes, then four reserved ones
     }
     file.extend(b"\x89ZT2\r\n\x1a\n");
     file
 }
 
-/// Frames of Zstandard of `chunk` bytes each, and their table, as the reference implementation writes them.
+/// Zstandard frames of `chunk` bytes each, and their table, as written by the reference implementation.
 pub fn frames(content: &[u8], chunk: usize) -> Vec<u8> {
     with_table(&content.chunks(chunk).map(|part| (zstd_frame(part), part.len())).collect::<Vec<_>>())
 }

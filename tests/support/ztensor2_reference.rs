@@ -1,7 +1,7 @@
-//! The reference implementation of zTensor 2, the crate `ztensor` 2.1.1, beside ours: both accept or both refuse a file, and
-//! list the same. Where they differ, the cause is one of [`Difference`].
+//! Compares the reference implementation of zTensor 2, the crate `ztensor` 2.1.1, with ours: both accept or both
+//! reject a file, and list the same contents. If they differ, the cause is one of [`Difference`].
 //!
-//! Shared by the tests and the fuzz target; what includes it has `open_and_check` of `support`.
+//! Shared by the tests and the fuzz target. The including module provides `open_and_check` of `support`.
 
 use tenslice::{Error, ErrorKind, File, Layout};
 use ztensor::format::cbor::Value;
@@ -10,32 +10,32 @@ use ztensor::{Error as Theirs, Manifest, Vocabulary};
 
 use super::open_and_check;
 
-/// Why ours refuses a file that the reference accepts. The other way round there is none.
+/// The reason that ours rejects a file that the reference accepts. The opposite never occurs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Difference {
-    /// The bytes that shape and dtype require exceed 64 bits: the reference then takes any length.
+    /// The bytes that shape and dtype require exceed 64 bits: the reference then accepts any length.
     SizeOverflow,
-    /// The components of `zt.sparse_coo/1` do not fit together: the reference does not look at them.
+    /// The components of `zt.sparse_coo/1` do not match: the reference does not check them.
     Coordinates,
 }
 
-/// What both make of a file.
+/// The outcome of both readers for a file.
 #[derive(Debug)]
 pub enum Verdict {
     Accepted,
-    /// The rule of the reference, and the error of ours.
+    /// The reference's rule, and our error.
     Refused(String, Error),
-    /// By ours alone, because of this.
+    /// Only ours rejects the file, for this reason.
     Explained(Difference),
-    /// What both list, or why they refuse.
+    /// Both lists, or the reasons for rejecting.
     Unexplained(String),
 }
 
-/// Compares what both make of a file, and explains the difference.
+/// Compares the outcomes of both readers for a file, and explains the difference.
 pub fn judge(bytes: &[u8], vocabulary: &Vocabulary) -> Verdict {
     match (image(bytes, vocabulary), open_and_check(bytes)) {
         (Ok(theirs), Ok(ours)) => {
-            let manifest = theirs.clone().unwrap_or_default(); // none in a shard
+            let manifest = theirs.clone().unwrap_or_default(); // a shard has none
             let (listed, theirs_listed) = (list(&ours), list_theirs(&manifest));
             let is_shard = ours.as_ztensor2().map(|file| file.is_shard());
             if listed == theirs_listed && is_shard == Some(theirs.is_none()) {
@@ -60,13 +60,13 @@ fn has_coordinates(manifest: Option<&Manifest>) -> bool {
     manifest.is_some_and(|manifest| manifest.objects.values().any(|object| object.layout == "zt.sparse_coo/1"))
 }
 
-/// Whether the number of values of a sparse tensor is so large that their size exceeds 64 bits.
+/// True if the values of a sparse tensor are so many that their size exceeds 64 bits.
 fn is_large(manifest: Option<&Manifest>) -> bool {
     let sizes = manifest.into_iter().flat_map(|manifest| manifest.objects.values());
     sizes.flat_map(|object| object.parts.values()).any(|part| part.decoded_size() > 1 << 60)
 }
 
-/// What ours lists, as text.
+/// Lists a file with ours, as text.
 fn list(file: &File<'_>) -> String {
     let mut lines = Vec::new();
     for shard in file.as_ztensor2().unwrap().shards() {
@@ -93,11 +93,11 @@ fn list(file: &File<'_>) -> String {
             ));
         }
     }
-    lines.sort(); // theirs are in another order
+    lines.sort(); // the reference has another order
     lines.join("\n")
 }
 
-/// What the reference lists, likewise.
+/// Lists a file with the reference, in the same way.
 fn list_theirs(manifest: &Manifest) -> String {
     let mut lines = Vec::new();
     let count = |attributes: &Option<Value>| attributes.as_ref().and_then(Value::as_map).map_or(0, <[_]>::len);

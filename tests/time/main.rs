@@ -1,16 +1,16 @@
-//! Time is linear: files that double in one dimension, and what the library does with them. The instructions may grow
-//! by a tenth more than the file does, no further.
+//! Checks that time is linear: files that double in one dimension, and the operations on them. The instructions may
+//! grow by at most a tenth more than the file.
 //!
-//! [`TABLE`] says which dimensions a file of each format controls; [`cases`] has at least one case for each of them:
-//! how such a file is made, and the work that is done with it. What a slip would be that takes the square of the time:
-//! going through what is before an item for each item (`list`, `verify`, `read`, `walk`), looking again for what was
-//! found before (`find`, `check`, `explain`), beginning anew with each range that is fetched (`parts`), reading one
-//! long item as often as there are others (the cases with one item as long as all others).
+//! [`TABLE`] lists the dimensions that a file of each format controls. [`cases`] has at least one case for each of
+//! them: how to make such a file, and the operations to measure. Quadratic time would come from visiting all
+//! preceding items for each item (`list`, `verify`, `read`, `walk`), searching again for what was found before
+//! (`find`, `check`, `explain`), starting over with each fetched range (`parts`), or reading one long item once for
+//! each other item (the cases with one item as long as all others).
 //!
-//! Instructions are counted by valgrind, so that a busy machine makes no difference. It runs this program again, a few
-//! times at once and each time with a share of the cases, and writes down what it has counted whenever
-//! [`measured_work`] returns; what comes before, such as opening a file to read from it, does not count.
-#![cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))] // where valgrind can run
+//! valgrind counts the instructions, so a busy machine makes no difference. It runs this program again in several
+//! processes, each with a share of the cases, and writes its counts whenever [`measured_work`] returns. Work before
+//! the call, such as opening a file to read from it, does not count.
+#![cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))] // where valgrind runs
 #![cfg(all(feature = "formats", feature = "digest", feature = "dequantize", feature = "zlib", feature = "zstd"))]
 
 mod doubled;
@@ -24,8 +24,8 @@ use std::process::Command;
 
 use tenslice::{Attributes, BuiltIn, File, Opened, Source, Tensor};
 
-/// The dimensions that a file controls, and the formats in which it does: `x` where there are cases, else why there are
-/// none: `1` where there is one of them at most, `-` where there is no such thing, a number where there are no more.
+/// The dimensions that a file of each format controls. `x`: there are cases. `1`: the file has at most one. `-`: the
+/// format has no such thing. A number: the format's limit.
 const TABLE: &str = "
     dimension        zt1  zt2  safetensors  index  gguf  npz  npy  tens  blz  b2nd
     tensors          x    x    x            x      x     x    1    1     1    1
@@ -55,17 +55,18 @@ const TABLE: &str = "
     a fault at the end  x  x   x            x      x     x    x    x     x    x
 ";
 
-/// By which factor the work may grow when the size is doubled.
+/// The factor by which the work may grow when the size doubles.
 const LINEAR: f64 = 2.2;
 
-/// The factor for items that are sorted: heapsort compares 2 n log n - 3 n times, which is 2.27 times as often for 900
-/// items as for 450.
+/// The factor for sorted items: heapsort makes 2 n log n - 3 n comparisons, which is 2.27 times as many for 900 items
+/// as for 450.
 const SORTED: f64 = 2.3;
 
-/// Something that is done with a file, and what it is called.
+/// An operation on a file, and its name.
 type Work = (&'static str, fn(&[u8]));
 
-/// A dimension and a format of [`TABLE`], the case, the smaller size, how to make a file of a given size, the work.
+/// A dimension and a format of [`TABLE`], the case, the smaller size, a function that makes a file of a given size,
+/// the operations.
 struct Case(&'static str, &'static str, &'static str, usize, fn(usize) -> Vec<u8>, &'static [Work]);
 
 const OPEN: Work = ("open", open);
@@ -89,15 +90,15 @@ const SPARSE: Work = ("sparse", sparse);
 const EXPLAIN: Work = ("explain", explain);
 const PARTS: Work = ("parts", open_in_parts);
 
-/// The work on many tensors.
+/// The operations on many tensors.
 const ALL: &[Work] = &[OPEN, LIST, FIND, INDEX, FIND_ALL, VERIFY, READ, EXPLAIN, PARTS];
-/// That but for opening in parts: an archive of a few kilobytes is fetched in more parts, the larger it is.
+/// The same without opening in parts: the larger an archive of a few kilobytes is, the more parts are fetched.
 const IN_MEMORY: &[Work] = &[OPEN, LIST, FIND, INDEX, FIND_ALL, VERIFY, READ, EXPLAIN];
-/// What opening compares, or leaves to be compared.
+/// The operations that compare items, on opening or later.
 const CHECKED: &[Work] = &[OPEN, CHECK, CHECK_IN_PARTS, CHECK_IN_LITTLE, CHECK_LENGTH];
-/// The work on many tensors that have to be compared.
+/// The operations on many tensors that have to be compared.
 const COMPARED: &[Work] = &[OPEN, LIST, INDEX, FIND_ALL, CHECK, CHECK_IN_PARTS, CHECK_IN_LITTLE, CHECK_LENGTH];
-/// The work on one tensor.
+/// The operations on one tensor.
 const ONE: &[Work] = &[OPEN, LIST, VERIFY, READ, EXPLAIN, PARTS];
 
 use doubled::{b2nd, blz, gguf, npy, npz, safetensors as st, tens, ztensor as zt1, ztensor2 as zt2};
@@ -261,7 +262,7 @@ const CASES: &[Case] = &[
     Case("a fault at the end", "b2nd", "an extra metalayer", 1 << 10, b2nd::spoiled, &[REFUSE]),
 ];
 
-/// The work that is measured; valgrind looks for this function by name.
+/// Runs the measured work. valgrind finds this function by name.
 #[inline(never)]
 fn measured_work<T>(work: impl FnOnce() -> T) -> T {
     black_box(work())
@@ -290,7 +291,7 @@ fn list(bytes: &[u8]) {
     assert!(sum > 0);
 }
 
-/// Finds the last tensor, and one that is not there.
+/// Finds the last tensor, and looks for a missing one.
 fn find(bytes: &[u8]) {
     let file = File::open(bytes).unwrap();
     let name = file.tensors().last().unwrap().name().to_string();
@@ -311,7 +312,7 @@ fn find_all(bytes: &[u8]) {
     assert!(measured_work(|| names.iter().all(|name| index.find(name).is_ok())));
 }
 
-/// Finds the first tensor by the index as often as the file has 16 bytes, and as often one that is not there.
+/// Finds the first tensor by the index, and looks for a missing one, each once for every 16 bytes of the file.
 fn find_again(bytes: &[u8]) {
     let file = File::open(bytes).unwrap();
     let mut words = vec![0; file.index_length().unwrap()];
@@ -325,14 +326,14 @@ fn find_again(bytes: &[u8]) {
     assert!(found);
 }
 
-/// Compares what has to differ, with memory for all of it, and no more.
+/// Checks the file with exactly the memory that comparing everything at once needs.
 fn check(bytes: &[u8]) {
     let file = File::open(bytes).unwrap();
     let mut memory = vec![0; file.check_length().unwrap()];
     assert!(measured_work(|| file.check(&mut memory).is_ok()));
 }
 
-/// Compares it with as little memory as will do, so that it is read eight times. (Shards are not read in parts.)
+/// Checks the file with the least possible memory, so that it is read eight times. (Shards are not read in parts.)
 fn check_in_parts(bytes: &[u8]) {
     let file = File::open(bytes).unwrap();
     let shards = file.as_ztensor2().map_or(0, |file| file.shards().count());
@@ -340,8 +341,8 @@ fn check_in_parts(bytes: &[u8]) {
     assert!(measured_work(|| file.check(&mut memory).is_ok()));
 }
 
-/// Compares it, or refuses to, with memory of a size that does not grow with the file. More than eight times as much is
-/// not compared.
+/// Checks the file with memory that does not grow with the file. The check may refuse if it needs more than eight
+/// times that memory.
 fn check_in_little(bytes: &[u8]) {
     let file = File::open(bytes).unwrap();
     let (mut one, mut some) = ([0], [0; 40]);
@@ -355,7 +356,7 @@ fn check_length(bytes: &[u8]) {
     assert!(measured_work(|| file.check_length().is_some()));
 }
 
-/// Finds the last component of the last tensor, and one that is not there.
+/// Finds the last component of the last tensor, and looks for a missing one.
 fn find_roles(bytes: &[u8]) {
     let tensor = File::open(bytes).unwrap().tensors().last().unwrap();
     let role = tensor.components().last().unwrap();
@@ -363,7 +364,7 @@ fn find_roles(bytes: &[u8]) {
     assert!(found);
 }
 
-/// Goes through all attributes, the values in them, and the characters of their texts.
+/// Walks through all attributes, the values in them, and the characters of their texts.
 fn walk(bytes: &[u8]) {
     let file = File::open(bytes).unwrap();
     let attributes = [file.attributes()].into_iter().chain(file.tensors().map(|tensor| tensor.attributes()));
@@ -377,7 +378,7 @@ fn count(attributes: Attributes<'_>) -> usize {
     attributes.map(of).sum()
 }
 
-/// Looks for the last attribute, and for one that is not there.
+/// Finds the last attribute, and looks for a missing one.
 fn get(bytes: &[u8]) {
     let attributes = File::open(bytes).unwrap().attributes();
     let last = attributes.last().unwrap().key.unwrap().as_text().unwrap().to_string();
@@ -443,7 +444,7 @@ fn read_range(bytes: &[u8]) {
     let mut dst = vec![0; (data.decoded_length().unwrap() - at) as usize];
     let mut scratch = vec![0; data.range_scratch_length().unwrap() as usize];
     let is_read = measured_work(|| {
-        // Constant for raw bytes: as often as there are bytes then, up to a thousand.
+        // Constant time for raw bytes, so they are read once for every 16 bytes.
         let times = if data.bytes().is_ok() { data.decoded_length().unwrap() / 16 } else { 1 };
         (0..times).all(|_| data.read_range_into(at, &mut dst, &mut scratch).is_ok())
     });
@@ -457,7 +458,7 @@ fn caps(bytes: &[u8]) {
 }
 const CAPS: Work = ("caps", caps);
 
-/// Checks the indices, goes through all values with their indices, and looks one up.
+/// Checks the indices, walks through all values with their indices, and looks one up.
 fn sparse(bytes: &[u8]) {
     let tensor = File::open(bytes).unwrap().tensors().next().unwrap();
     let rank = tensor.shape().rank() as usize;
@@ -488,7 +489,7 @@ fn explain(bytes: &[u8]) {
     assert!(text.iter().all(|text| text.contains("[at byte")), "{text:?}");
 }
 
-/// Opens over a source that is given what it asks for.
+/// Opens a file over a source that is given the requested ranges.
 fn open_in_parts(bytes: &[u8]) {
     measured_work(|| {
         let mut source = Source::new(bytes.len() as u64);
@@ -547,7 +548,7 @@ fn walk_index(text: &[u8]) {
 }
 const WALK_INDEX: Work = ("walk", walk_index);
 
-/// Lists chunks, and where the indices of a symmetry come from.
+/// Lists the chunks, and the indices that a symmetry maps to.
 fn list_tens(bytes: &[u8]) {
     let tens = File::open(bytes).unwrap().as_tens().unwrap();
     let found = measured_work(|| {
@@ -557,7 +558,7 @@ fn list_tens(bytes: &[u8]) {
 }
 const LIST_TENS: Work = ("chunks", list_tens);
 
-/// The sum of all elements, and one of them.
+/// Computes the sum of all elements, and one element.
 fn sum(bytes: &[u8]) {
     let train = File::open(bytes).unwrap().as_blz().unwrap().train().unwrap();
     let mut scratch = vec![0; train.element_scratch() as usize];
@@ -569,7 +570,7 @@ fn frame(bytes: &[u8]) -> tenslice::b2nd::Frame<'_> {
     File::open(bytes).unwrap().as_b2nd().unwrap()
 }
 
-/// Reads the last byte of a frame but nine.
+/// Reads the tenth-last byte of a frame.
 fn read_region(bytes: &[u8]) {
     let frame = frame(bytes);
     let at = frame.shape().element_count().unwrap() - 10;
@@ -579,7 +580,7 @@ fn read_region(bytes: &[u8]) {
 }
 const REGION: Work = ("read a region", read_region);
 
-/// Asks for the memory for a byte, and for all of them.
+/// Asks for the memory for ten bytes, and for the whole frame.
 fn ask_for_memory(bytes: &[u8]) {
     let frame = frame(bytes);
     let end = frame.shape().element_count().unwrap();
@@ -603,7 +604,7 @@ fn look_up_chunks(bytes: &[u8]) {
 }
 const CHUNKS: Work = ("look up chunks", look_up_chunks);
 
-/// Reads as many bytes as there are periods, or finds that they do not add up.
+/// Reads as many bytes as there are periods, or detects that the lengths do not add up.
 fn read_between(bytes: &[u8]) {
     let frame = frame(bytes);
     let turns = (frame.chunk_count() as f64).sqrt() as u64 - 1;
@@ -626,12 +627,12 @@ fn read_metalayers(bytes: &[u8]) {
 }
 const METALAYERS: Work = ("metalayers", read_metalayers);
 
-/// Where the files of the cases are: the parent writes them, so that making them takes no time under valgrind.
+/// The file of a case. The parent process writes the files, so that making them takes no time under valgrind.
 fn path_of(folder: &Path, case: usize, is_large: bool) -> PathBuf {
     folder.join(format!("{case}{}", if is_large { "b" } else { "a" }))
 }
 
-/// Runs a share of the measured work if the environment says which; else a test that does nothing.
+/// Runs a share of the measured work if the environment selects one. Otherwise this test does nothing.
 #[test]
 fn run_a_share() {
     let Ok(share) = std::env::var("TENSLICE_TIME_SHARE") else { return };
@@ -643,7 +644,7 @@ fn run_a_share() {
     }
 }
 
-/// What valgrind counts of each measured work of these cases, in their order.
+/// The instructions that valgrind counts for each measured work of these cases, in order.
 fn instructions(folder: &Path, cases: &[usize]) -> Vec<u64> {
     let out = folder.join(format!("counts-{}", cases[0]));
     let share: Vec<String> = cases.iter().map(usize::to_string).collect();
@@ -654,7 +655,7 @@ fn instructions(folder: &Path, cases: &[usize]) -> Vec<u64> {
         .args(["--exact", "run_a_share", "--test-threads=1"])
         .env("TENSLICE_TIME_SHARE", share.join(" "))
         .env("TENSLICE_TIME_FOLDER", folder)
-        .env("LD_BIND_NOW", "1") // else the first call of a function of the C library takes longer
+        .env("LD_BIND_NOW", "1") // else the first call of a libc function takes longer
         .output()
         .unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&[output.stdout, output.stderr].concat()));
@@ -663,7 +664,7 @@ fn instructions(folder: &Path, cases: &[usize]) -> Vec<u64> {
 }
 
 #[test]
-fn work_grows_as_the_file_does() {
+fn work_is_linear_in_the_file() {
     if Command::new("valgrind").arg("--version").output().is_err() {
         assert!(std::env::var_os("TENSLICE_NO_SKIP").is_none(), "valgrind is not installed");
         println!("skipped: how the time grows with a file (valgrind is not installed)");
@@ -702,20 +703,20 @@ fn work_grows_as_the_file_does() {
                 println!("{line}");
                 assert!(few > 20, "{line}"); // something was measured
                 let most = if is_sorted(dimension, work) { SORTED } else { LINEAR };
-                // There are twice as many; with what they begin with, some files are less than twice as long.
+                // The number of items doubles. Some files grow by less, since their start is constant.
                 let growth = (large as f64 / small as f64).max(2.0);
                 if many as f64 / few as f64 > most * growth / 2.0 {
                     too_much.push(line);
                 }
             }
         }
-        // Besides those, what follows the last of them: nothing.
+        // The last count is for the rest of the process: zero.
         assert!(counts.as_slice().iter().all(|count| *count == 0), "{counts:?}");
     }
     assert!(too_much.is_empty(), "{too_much:#?}");
 }
 
-/// Whether the work is, or contains, that of sorting.
+/// True if the operation includes sorting.
 fn is_sorted(dimension: &str, work: &str) -> bool {
     let by_opening = dimension.starts_with("unsorted") || ["shards", "extra fields"].contains(&dimension);
     by_opening && work == "open" || work.starts_with("check") || work == "files"

@@ -1,5 +1,5 @@
-// Writes web/src/abi.mjs: the codes of include/tenslice.h, and where the fields of its structs are in wasm32. clang is
-// asked for both, so that no offset is counted by hand: node web/build/bindings.mjs [--check]
+// Writes web/src/abi.mjs: the codes of include/tenslice.h, and the offsets of struct fields on wasm32. Both come from
+// clang, so that no offset is counted by hand: node web/build/bindings.mjs [--check]
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -9,7 +9,7 @@ import { fileURLToPath } from "node:url";
 const root = fileURLToPath(new URL("../../", import.meta.url));
 const target = join(root, "web/src/abi.mjs");
 
-/** What clang says about a C program, given its text. */
+/** Returns the output of clang for the text of a C program. */
 function clang(program, ...options) {
     const folder = mkdtempSync(join(tmpdir(), "tenslice-"));
     try {
@@ -23,20 +23,20 @@ function clang(program, ...options) {
 
 const header = clang('#include "tenslice.h"\n', "-E", "-P", "-C");
 
-/** The codes whose names begin with `TENSLICE_` and the prefix, without it; with their comments where `withText`. */
+/** The codes named `TENSLICE_` and `prefix`, by the rest of their names; `withText`: their comments, by code. */
 function codes(prefix, withText) {
-    // The comment stands behind a code or, where it is long, above it.
+    // The comment follows the code, or precedes it if it is long.
     const above = "(?:/\\*\\* ((?:(?!\\*/)[^])*) \\*/\\s*)?", behind = "(?: /\\*\\*< (.*?) \\*/)?";
     const found = header.matchAll(new RegExp(`${above}\\bTENSLICE_${prefix}([A-Z0-9_]+) = (\\d+),?${behind}`, "g"));
     const entries = Array.from(found, ([, long, name, code, short]) => {
         const text = short ?? long?.replace(/\s*\n[ *]*/g, " ");
-        if (text === undefined) return []; // a dtype: the library says its name
+        if (text === undefined) return []; // a dtype: the library has its name
         return [withText ? [code, text] : [name, Number(code)]];
     });
     return Object.fromEntries(entries.flat());
 }
 
-/** The kinds of fields, by their C types. A pointer and a size have 32 bits here. */
+/** The kind of a field, given its C type. Pointers and sizes have 32 bits here. */
 function kindOf(type) {
     const [, element, count] = /^([\w ]+?(?: \*)?)(?:\[(\d+)\])?$/.exec(type);
     const simple = {
@@ -52,7 +52,7 @@ function kindOf(type) {
     return count ? [kind, Number(count)] : kind;
 }
 
-/** Size and fields of every struct, from clang's table of offsets. */
+/** The size and the fields of every struct, from clang's table of offsets. */
 function structs() {
     const names = [...header.matchAll(/\}\s*(tenslice_\w+);/g)].map(([, name]) => name);
     const sizes = names.map((name) => `sizeof(${name})`).join(", ");
@@ -87,15 +87,15 @@ for (const name of Object.keys(status)) {
 const text = [
     "// Generated from include/tenslice.h by web/build/bindings.mjs. Do not edit.\n",
     `export const ABI_VERSION = ${/TENSLICE_ABI_VERSION (\d+)/.exec(clang('#include "tenslice.h"\n', "-E", "-dM"))[1]};\n`,
-    constant("STATUS", "The results of calls.", status),
-    constant("FORMAT_NAMES", "The kinds of files.", codes("FORMAT_", true)),
-    constant("LAYOUT", "How components make up a tensor.", codes("LAYOUT_", false)),
-    constant("ENCODING", "How the bytes of a component are stored.", codes("ENCODING_", false)),
-    constant("VALUE", "The kinds of values of attributes.", codes("VALUE_", false)),
-    constant("WARNING_TEXTS", "Warnings, by their bits.", codes("WARNING_", true)),
+    constant("STATUS", "The status codes of calls.", status),
+    constant("FORMAT_NAMES", "The names of the file formats.", codes("FORMAT_", true)),
+    constant("LAYOUT", "The layouts of tensors.", codes("LAYOUT_", false)),
+    constant("ENCODING", "The encodings of components.", codes("ENCODING_", false)),
+    constant("VALUE", "The kinds of attribute values.", codes("VALUE_", false)),
+    constant("WARNING_TEXTS", "The texts of warnings, by their bits.", codes("WARNING_", true)),
     constant(
         "STRUCTS",
-        "The structs: sizes, and the offset, the kind and the count of each field, on wasm32.",
+        "The structs on wasm32: their sizes, and the offset, kind and count of each field.",
         structs(),
     ),
 ].join("\n");

@@ -1,5 +1,5 @@
-// Prints the functions of the C library that the module calls, one a line: what tenslice.wasm exports. Those that
-// convert numbers are called by names that are put together from a type, so all of them are taken.
+// Prints the C functions that the module calls, one per line: the exports of tenslice.wasm. All functions that convert
+// numbers are included, because the module composes their names from a type.
 import { readFileSync, readdirSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 

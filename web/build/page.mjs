@@ -1,5 +1,5 @@
-// Puts the page into one file that needs no server: page.mjs PACKAGE OUTPUT. The modules become one script, each after
-// those that it imports; the WebAssembly modules are part of the page. No two modules may define one name.
+// Combines the page into one file that needs no server: page.mjs PACKAGE OUTPUT. The modules become one script, each
+// after its imports. The WebAssembly modules are embedded. No two modules may define the same name.
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -12,7 +12,7 @@ const IMPORT = /^import \{[^}]*\} from "(\.[^"]+)";\n/gm;
 
 const done = new Set();
 
-/** The text of a module behind that of all that it imports. */
+/** The text of a module, after the texts of the modules that it imports. */
 function joined(path) {
     if (done.has(path)) return "";
     done.add(path);

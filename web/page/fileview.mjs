@@ -1,9 +1,9 @@
-// The view of a file: facts, warnings, the map of its bytes, attributes.
+// The view of a file: facts, warnings, a map of its bytes, attributes.
 import { List } from "./list.mjs";
 import { facts, table } from "./tensorview.mjs";
 import { bytesText, countText, h, nameText, plural, valueText } from "./text.mjs";
 
-/** Fills `view` with what is known of the file; `onTensor(tensor)` where somebody chooses one on the map. */
+/** Fills `view` with information about the file. Calls `onTensor(tensor)` when a tensor on the map is clicked. */
 export async function showFile(view, file, onTensor, isCurrent) {
     const types = new Map();
     for (const tensor of file.tensors()) {
@@ -47,7 +47,7 @@ export async function showFile(view, file, onTensor, isCurrent) {
     }
 }
 
-/** Up to so many attributes are shown. */
+/** The maximum number of attributes shown. */
 const MOST_ATTRIBUTES = 2000;
 
 function attributesView(attributes) {
@@ -66,7 +66,7 @@ function attributesTable(attributes) {
     );
 }
 
-/** A value; the items of a long list are shown where somebody asks for them. */
+/** A value. The items of a long list are shown on request. */
 function valueView(value) {
     if (typeof value?.load !== "function") return h("span", { className: "value" }, valueText(value));
     const button = h("button", { type: "button" }, `Show ${countText(value.length)} items`),
@@ -95,7 +95,7 @@ function valueView(value) {
     return place;
 }
 
-/** The ranges of a file in order: tensors, and what is between them. */
+/** The ranges of a file in order: tensors, and the gaps between them. */
 function rangesIn(file) {
     const found = [];
     for (const tensor of file.tensors()) {

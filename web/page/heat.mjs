@@ -1,17 +1,17 @@
-// A heat map of two dimensions of a tensor, and the values at its top left as a table.
+// A heat map of two dimensions of a tensor, and a table of the values at its top left.
 import { usualRange } from "./statistics.mjs";
 import { elementText, h, numberText, roundText } from "./text.mjs";
 
-/** A map has at most so many points across and down; of a file on a server fewer, as each row is a request. */
+/** The maximum number of points across and down. If the file is remote, the map has fewer rows: each is a request. */
 const ACROSS = 256,
     DOWN = 256,
     DOWN_REMOTE = 48;
 const ROWS = 20,
-    COLUMNS = 10; // of the table
+    COLUMNS = 10; // the size of the table
 
 const isDark = () => matchMedia("(prefers-color-scheme: dark)").matches;
 
-/** Red above zero, blue below, the colour of the page at zero; from least to greatest where all are of one sign. */
+/** Red above zero, blue below zero, the page's colour at zero. If all values have one sign, from least to greatest. */
 function colour(value, [low, high]) {
     const page = isDark() ? [29, 32, 36] : [255, 255, 255];
     const ends = isDark()
@@ -49,7 +49,7 @@ function field(label, value, max, onChange) {
     return input;
 }
 
-/** The map of a tensor of one dimension or more. `isRemote` says that its file is on a server. */
+/** The map of a tensor with at least one dimension. `isRemote` is true if its file is on a server. */
 export class HeatMap {
     #tensor;
     #isRemote;
@@ -209,7 +209,7 @@ export class HeatMap {
         this.#draw();
     }
 
-    /** Shows a smaller or larger part, the same place in the middle. */
+    /** Zooms by `factor`. The place `around`, or else the centre, keeps its position. */
     #zoom(factor, around = null) {
         const [top, left, rows, columns] = this.#window;
         const centre = around ?? [top + rows / 2, left + columns / 2];
@@ -234,7 +234,7 @@ export class HeatMap {
         }
     }
 
-    /** The numbers of a part, `step` apart: one lane after the other where an element has several. */
+    /** Reads the numbers of a part, `step` apart. The lanes of an element follow each other. */
     async #part(first, size, step) {
         const isFlat = this.#tensor.shape.length === 1;
         const start = isFlat ? [first[1]] : [...this.#fixed, ...first];

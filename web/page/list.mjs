@@ -1,11 +1,11 @@
-// A list of which only the rows in sight are in the page: hundreds of thousands of rows scroll like ten.
+// A list that contains only its visible rows, so that hundreds of thousands of rows scroll like ten.
 import { h } from "./text.mjs";
 
-const AROUND = 8; // rows above and below what is in sight
+const AROUND = 8; // rows above and below the visible ones
 
 /**
- * `count` rows, `height` pixels each, drawn by `draw(index)`. `role` is that of the list, `rowRole` that of a row. Where
- * `onOpen` is given rows can be chosen: by the mouse, and by the arrow keys, Home, End, Page Up and Page Down. Enter opens.
+ * `count` rows of `height` pixels, drawn by `draw(index)`. `role` is the role of the list, `rowRole` of a row. With
+ * `onOpen`, rows can be selected: by the mouse, the arrow keys, Home, End, Page Up and Page Down. Enter opens a row.
  */
 export class List {
     #shown = new Map();
@@ -25,7 +25,7 @@ export class List {
         new ResizeObserver(() => this.#soon()).observe(this.element);
     }
 
-    /** Draws all anew, for `count` rows. */
+    /** Redraws the list, with `count` rows. */
     reset(count) {
         this.count = count;
         this.room.style.height = `${count * this.height}px`;
@@ -74,7 +74,7 @@ export class List {
         else this.element.removeAttribute("aria-activedescendant");
     }
 
-    /** Makes a row the active one, in sight; opens it where `isOpened`. */
+    /** Makes a row the active one and scrolls it into view. Opens it if `isOpened`. */
     activate(index, isOpened = false) {
         if (!this.onOpen || index < 0 || index >= this.count) return;
         this.active = index;

@@ -8,7 +8,7 @@ import { bytesText, plural } from "./text.mjs";
 
 const byId = (id) => document.getElementById(id);
 
-/* global MODULES: the WebAssembly modules in base64, which web/build/page.mjs puts in front. */
+/* global MODULES: the WebAssembly modules in base64, which web/build/page.mjs prepends. */
 for (const [name, text] of Object.entries(MODULES)) {
     provideModule(name, Uint8Array.from(atob(text), (character) => character.charCodeAt(0)));
 }
@@ -18,7 +18,7 @@ let file = null, current = null, turn = 0;
 const tree = new Tree((tensor) => show(tensor), (text) => { byId("count").textContent = text; });
 byId("tree").append(tree.element);
 
-/** Shows a tensor, or the file where it is null. What was being read for the view before is dropped. */
+/** Shows a tensor, or the file if it is null. Pending reads for the previous view are dropped. */
 async function show(tensor) {
     const mine = ++turn, isCurrent = () => mine === turn, view = byId("view");
     view.scrollTop = tensor === current ? view.scrollTop : 0;
@@ -59,7 +59,7 @@ async function openFile(what, name) {
     }
 }
 
-/** How much of the file was read: the point of it all. */
+/** Shows how much of the file was read. */
 setInterval(() => {
     if (!file) return;
     const { requests, bytesRead, length } = file.ranges;
@@ -92,7 +92,7 @@ document.addEventListener("keydown", (event) => {
     byId("search").focus();
 });
 
-let dragged = 0; // dragenter and dragleave come for every element on the way
+let dragged = 0; // dragenter and dragleave fire for every element on the way
 const mark = () => document.body.classList.toggle("dropping", dragged > 0);
 document.addEventListener("dragenter", () => { dragged += 1; mark(); });
 document.addEventListener("dragleave", () => { dragged -= 1; mark(); });
@@ -105,7 +105,7 @@ document.addEventListener("drop", (event) => {
     if (dropped) openFile(dropped, dropped.name);
 });
 
-// Canvases have the colours of the page that they were drawn on.
+// Canvases keep the colours of the theme in which they were drawn.
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
     if (file) show(current);
 });

@@ -1,9 +1,9 @@
-// A file that is refused: why, and the bytes around the place.
+// A refused file: the reason, and the bytes around the error.
 import { countText, h } from "./text.mjs";
 
 const BEFORE = 64, SHOWN = 160, A_LINE = 16;
 
-/** Fills `place` with the message and, where the error has a place in the file, with the bytes there. */
+/** Fills `place` with the message and, if the error has an offset, with the bytes around it. */
 export async function showProblem(place, name, error, ranges) {
     place.hidden = false;
     place.replaceChildren(h("h2", {}, `${name || "The file"} cannot be opened`), h("p", { className: "message" }, error.message));
@@ -18,7 +18,7 @@ export async function showProblem(place, name, error, ranges) {
     } catch { /* the message says enough */ }
 }
 
-/** Lines of an offset, sixteen bytes, and the letters among them. */
+/** Lines with an offset, sixteen bytes, and their printable characters. */
 function hexOf(bytes, first, marked) {
     const pre = h("pre", { className: "hex", tabIndex: 0, "aria-label": "Bytes in hexadecimal" });
     for (let line = 0; line < bytes.length; line += A_LINE) {

@@ -1,12 +1,12 @@
-// Statistics of a tensor: of all of it, or of a sample where it is large. Depends on nothing.
+// Statistics of a tensor, or of a sample if the tensor is large.
 
-/** Up to so many elements are read for statistics: from this machine, from a server. */
+/** The maximum number of elements to read for statistics: from this machine, from a server. */
 const MOST = 2 ** 21, MOST_REMOTE = 2 ** 16;
-/** A sample is of so many runs of elements, evenly spread. */
+/** The number of runs of elements in a sample, evenly spread. */
 const RUNS = 32;
 export const BINS = 48;
 
-/** The elements that statistics are made of, as arrays, and whether they are all there are. */
+/** The elements for statistics, as arrays. `isAll` is true if they are all elements of the tensor. */
 export async function sampleOf(tensor, isRemote) {
     const most = isRemote ? MOST_REMOTE : MOST, elements = Number(tensor.elements);
     if (elements <= most) return { parts: [await tensor.whole()], isAll: true };
@@ -18,12 +18,12 @@ export async function sampleOf(tensor, isRemote) {
 }
 
 /**
- * Least, greatest, mean, standard deviation and what is not finite, and the counts of a histogram. Least and greatest are
- * elements as they are: bigints where the elements are, since no other number has 64 bits of an integer.
+ * Minimum, maximum, mean, standard deviation, counts of values that are not finite, and a histogram. Minimum and
+ * maximum are exact elements: bigints if the elements are bigints, because no other type holds 64-bit integers.
  */
 export function statisticsOf(parts) {
     const found = { count: 0, finite: 0, nan: 0, infinite: 0, zeros: 0, min: Infinity, max: -Infinity, mean: 0, deviation: 0 };
-    let squares = 0; // sums of squared distances from the mean so far
+    let squares = 0; // the sum of squared distances from the mean so far
     for (const part of parts) {
         for (let index = 0; index < part.length; index++) {
             const element = part[index], value = Number(element);
@@ -48,7 +48,7 @@ export function statisticsOf(parts) {
 
 function histogramOf(parts, { min, max, finite }) {
     if (finite === 0) return null;
-    // Bigints are subtracted as such: near 2^63 they are rounded to the same number.
+    // Bigints are subtracted exactly. Near 2^63, rounding would make them equal.
     const counts = new Array(BINS).fill(0), width = Number(max - min) / BINS;
     if (!(width > 0) || !Number.isFinite(width)) return null;
     for (const part of parts) {
@@ -60,7 +60,7 @@ function histogramOf(parts, { min, max, finite }) {
     return counts;
 }
 
-/** The values below and above which there is one in two hundred: what colours are spread over. */
+/** The range without the least and the greatest 0.5 % of the values, over which colours are spread. */
 export function usualRange(values) {
     const finite = Float64Array.from(values, Number).filter(Number.isFinite).sort();
     if (finite.length === 0) return [0, 0];

@@ -14,10 +14,10 @@ import {
     valueText,
 } from "./text.mjs";
 
-/** How many values of a component are shown. */
+/** The number of values shown of a component. */
 const FIRST_VALUES = 24;
 
-/** A list of terms and what they are; null leaves a line out. */
+/** A list of terms and descriptions. If a description is null, its line is omitted. */
 export function facts(lines) {
     return h(
         "dl",
@@ -26,7 +26,7 @@ export function facts(lines) {
     );
 }
 
-/** A table of a head and rows. */
+/** A table with a head and rows. */
 export function table(head, rows, className = "") {
     return h(
         "div",
@@ -40,7 +40,7 @@ export function table(head, rows, className = "") {
     );
 }
 
-/** Fills `view` with a tensor. `isCurrent()` says whether it is still the one to show. */
+/** Fills `view` with a tensor. `isCurrent()` is false once the view shows something else. */
 export async function showTensor(view, file, listed, isCurrent) {
     const title = h("h2", {}, nameText(listed.name)),
         busy = h("p", { className: "busy" }, "reading…");
@@ -116,7 +116,7 @@ async function addAttributes(view, tensor, isCurrent) {
 
 /** A warning about chunks that were never written. */
 async function addUnwritten(rest, tensor, isCurrent) {
-    const chunks = await tensor.uninitialisedChunks().catch(() => null); // reading them says why
+    const chunks = await tensor.uninitialisedChunks().catch(() => null); // reading the elements reports the error
     if (!(chunks > 0) || !isCurrent()) return;
     const were = chunks === 1 ? "was never written; it reads" : "were never written; they read";
     rest.prepend(h("p", { className: "warning" }, `Warning: ${plural(chunks, "chunk")} ${were} as zeros.`));
@@ -148,7 +148,7 @@ async function addNumbers(rest, file, tensor, isCurrent) {
     }
 }
 
-/** The first values of each component, of a tensor that is not read as one. */
+/** The first values of each component of a tensor that cannot be read as an array. */
 async function firstValues(tensor) {
     const rows = [];
     for (const component of tensor.components.slice(0, 16)) {

@@ -1,6 +1,6 @@
-// Elements of the page, and texts for numbers. Depends on nothing.
+// Creates elements of the page, and formats numbers and texts.
 
-/** An element: its properties (attributes where they have a hyphen, or are a role), then children or texts. */
+/** Creates an element with properties (or attributes, such as `aria-label` or `role`) and children or texts. */
 export function h(tag, properties = {}, ...children) {
     const element = document.createElement(tag);
     for (const [name, value] of Object.entries(properties)) {
@@ -14,7 +14,7 @@ export function h(tag, properties = {}, ...children) {
 
 const UNITS = ["bytes", "KB", "MB", "GB", "TB", "PB"];
 
-/** A number of bytes, in powers of 1000 as disks have them. */
+/** A number of bytes, in powers of 1000 as on disks. */
 export function bytesText(count) {
     let value = Number(count), unit = 0;
     while (value >= 999.5 && unit < UNITS.length - 1) {
@@ -39,7 +39,7 @@ export function shapeText(shape) {
     return shape.length === 0 ? "scalar" : shape.join(" × ");
 }
 
-/** A number in as few digits as tell it from its neighbours; `isDouble` for one of 64 bits. */
+/** A number with the fewest digits that distinguish it from its neighbours. `isDouble`: a float of 64 bits. */
 export function numberText(value, isDouble = false) {
     if (Object.is(value, -0)) return "-0";
     if (typeof value === "bigint" || (Number.isInteger(value) && Math.abs(value) < 1e15)) return String(value);
@@ -51,7 +51,7 @@ export function numberText(value, isDouble = false) {
     return String(Number(value.toPrecision(9)));
 }
 
-/** Element `index` of a tensor's values: a complex number, or several numbers, where it has several lanes. */
+/** Element `index` of a tensor's values. Several lanes are a complex number or a list of numbers. */
 export function elementText({ numberType, lanes, dtype }, values, index) {
     const parts = Array.from({ length: lanes }, (_, lane) => numberText(values[index * lanes + lane], numberType === "f64"));
     if (lanes === 1) return parts[0];
@@ -59,30 +59,30 @@ export function elementText({ numberType, lanes, dtype }, values, index) {
     return `(${parts.join(", ")})`;
 }
 
-/** A number for people: six digits. Of large ones, no digits follow that would look exact. */
+/** A number with six digits. Large ones have an exponent, so that no further digits look exact. */
 export function roundText(value) {
     const rounded = Number(Number(value).toPrecision(6));
     return Math.abs(rounded) >= 1e15 && Number.isFinite(rounded) ? rounded.toExponential() : String(rounded);
 }
 
-/** Control characters, and those that change the direction of a line. */
+/** Control characters, and characters that change the text direction. */
 const CONTROLS = /[\p{Cc}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu;
 
 function escaped(character) {
     return `\\u{${character.codePointAt(0).toString(16)}}`;
 }
 
-/** A name with its control characters shown. */
+/** A name with its control characters escaped. */
 export function nameText(name) {
     return name === "" ? "(no name)" : name.replaceAll(CONTROLS, escaped);
 }
 
-/** A text as it is, in several lines if it has them; other control characters are shown. */
+/** A text with its lines and tabs; other control characters are escaped. */
 function plainText(text) {
     return text.replaceAll(CONTROLS, (character) => (character === "\n" || character === "\t" ? character : escaped(character)));
 }
 
-/** Of a longer text, and of a longer list, only the beginning is shown. */
+/** Longer texts and lists are cut. */
 const LONGEST_TEXT_SHOWN = 20000, MOST_ITEMS_SHOWN = 1000;
 
 /** A value of an attribute. */
@@ -99,7 +99,7 @@ function fullText(value) {
     return plainText(String(value));
 }
 
-/** The first items of a list, and how many more there are. */
+/** The first items of a list, and the number of further items. */
 function begun(items, text) {
     const more = items.length - MOST_ITEMS_SHOWN;
     return items.slice(0, MOST_ITEMS_SHOWN).map(text).join(", ") + (more > 0 ? `, … and ${countText(more)} more` : "");
@@ -109,7 +109,7 @@ function quoted(value) {
     return typeof value === "string" ? `"${value.replaceAll(CONTROLS, escaped)}"` : valueText(value);
 }
 
-/** Bytes that are no text: those that are letters as letters, others in hexadecimal. */
+/** Bytes that are not text: printable ASCII as characters, other bytes in hexadecimal. */
 function bytesAsText(bytes) {
     const shown = Array.from(bytes.subarray(0, 256), (byte) =>
         (byte > 31 && byte < 127 ? String.fromCharCode(byte) : `\\x${byte.toString(16).padStart(2, "0")}`));

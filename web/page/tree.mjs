@@ -1,8 +1,8 @@
-// The tensors of a file as a tree, by the dots in their names.
+// The tensors of a file as a tree, split at the dots in their names.
 import { List } from "./list.mjs";
 import { bytesText, countText, h, nameText, plural, shapeText } from "./text.mjs";
 
-/** Up to so many rows a tree is shown unfolded. */
+/** Trees with more tensors are folded at first. */
 const UNFOLDED = 300;
 const natural = new Intl.Collator("en", { numeric: true });
 
@@ -17,12 +17,12 @@ function leafOf(tensor, name) {
     return { name, tensor, size: tensor.storedBytes, index: tensor.index, type: tensor.typeName };
 }
 
-/** A folder whose first tensor has that index. */
+/** An empty folder. `index` is the index of its first tensor. */
 function emptyFolder(name, path, index) {
     return { name, path, index, children: [], folders: new Map(), size: 0, type: "", count: 0 };
 }
 
-/** Folders and tensors: a folder has `children`, a tensor has `tensor`. */
+/** Builds the tree of folders and tensors. A folder has `children`, a tensor has `tensor`. */
 function folderOf(tensors) {
     const mark = tensors.some(({ name }) => name.includes(".")) ? "." : "/";
     const root = emptyFolder("", "", 0);
@@ -45,7 +45,7 @@ function folderOf(tensors) {
     return { root: shortened(root, mark), mark };
 }
 
-/** A folder that has one thing in it is one line with that. */
+/** Merges each folder that has a single child with the child. */
 function shortened(folder, mark) {
     folder.children = folder.children.map((child) => {
         let node = child;
@@ -58,7 +58,7 @@ function shortened(folder, mark) {
     return folder;
 }
 
-/** The list of tensors: `onOpen(tensor)` where one is chosen, `onCount(text)` says how many there are. */
+/** The list of tensors. Calls `onOpen(tensor)` when a tensor is chosen, and `onCount(text)` with their number. */
 export class Tree {
     #file;
     #root;
@@ -133,7 +133,7 @@ export class Tree {
         }
     }
 
-    /** Every word must be in the name, the type or the shape. */
+    /** Adds tensors that have every word in their name, type, layout or shape. */
     #addFound(order) {
         const words = this.#search.split(/\s+/);
         const found = this.#file.tensors().filter((tensor) => {

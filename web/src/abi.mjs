@@ -2,7 +2,7 @@
 
 export const ABI_VERSION = 1;
 
-/** The results of calls. */
+/** The status codes of calls. */
 export const STATUS = {
     OK: 0,
     END: 1,
@@ -121,7 +121,7 @@ export const STATUS = {
     TOO_MANY_SEGMENTS: 502,
 };
 
-/** The kinds of files. */
+/** The names of the file formats. */
 export const FORMAT_NAMES = {
     0: "unknown",
     1: "ztensor",
@@ -140,7 +140,7 @@ export const FORMAT_NAMES = {
     14: "safetensors index",
 };
 
-/** How components make up a tensor. */
+/** The layouts of tensors. */
 export const LAYOUT = {
     DENSE: 0,
     SPARSE_CSR: 1,
@@ -155,7 +155,7 @@ export const LAYOUT = {
     OTHER: 255,
 };
 
-/** How the bytes of a component are stored. */
+/** The encodings of components. */
 export const ENCODING = {
     RAW: 0,
     ZSTD: 1,
@@ -166,7 +166,7 @@ export const ENCODING = {
     OTHER: 255,
 };
 
-/** The kinds of values of attributes. */
+/** The kinds of attribute values. */
 export const VALUE = {
     NULL: 1,
     UNDEFINED: 2,
@@ -184,7 +184,7 @@ export const VALUE = {
     DECIMAL: 14,
 };
 
-/** Warnings, by their bits. */
+/** The texts of warnings, by their bits. */
 export const WARNING_TEXTS = {
     1: "an offset is not a multiple of the format's alignment",
     2: "a logical type is unknown; only the storage dtype is known",
@@ -215,7 +215,7 @@ export const WARNING_TEXTS = {
     268435456: "a tensor has more than 4 dimensions, which ggml does not read",
 };
 
-/** The structs: sizes, and the offset, the kind and the count of each field, on wasm32. */
+/** The structs on wasm32: their sizes, and the offset, kind and count of each field. */
 export const STRUCTS = {
     tenslice_error: {"size":16,"fields":{"offset":[0,"u64"],"entry_distance":[8,"u32"],"kind":[12,"u16"],"format":[14,"u8"],"item":[15,"u8"]}},
     tenslice_bytes: {"size":8,"fields":{"data":[0,"u32"],"length":[4,"u32"]}},

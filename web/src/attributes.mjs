@@ -1,13 +1,13 @@
-// Attributes of files and tensors as values of JavaScript.
+// Attributes of files and tensors as JavaScript values.
 import { STATUS, VALUE } from "./abi.mjs";
 import { toNumber } from "./library.mjs";
 
-/** A list of more items than this is read when somebody asks for it: a vocabulary has hundreds of thousands. */
+/** Longer lists are read on request: a vocabulary has hundreds of thousands of items. */
 const SHORT = 256;
-/** Values in values go no deeper in any format. */
+/** The maximum nesting depth of values, in any format. */
 const DEEPEST = 64;
 
-/** A long list: `length` items, which `load()` reads. */
+/** A long list of `length` items, which `load()` reads. */
 export class LongList {
     #load;
 
@@ -16,15 +16,15 @@ export class LongList {
         this.#load = load;
     }
 
-    /** All items, in an array. */
+    /** Reads all items into an array. */
     load() {
         return this.#load();
     }
 }
 
 /**
- * Pairs of key and value from where `cursor` stands on. `later(index, offset, length)` makes the function that loads the
- * list of that index, whose items are in that range of the file; without it all lists are read.
+ * Reads pairs of key and value from the position of `cursor` on. `later(index, offset, length)` returns the function
+ * that loads the list at `index`, whose items are in that range of the file. Without `later`, all lists are read.
  */
 export function readAttributes(session, cursor, later = null, depth = 0) {
     const { library } = session;
@@ -94,7 +94,7 @@ function readList(session, at, later, depth) {
     return readAttributes(session, cursor, null, depth + 1).map(([, item]) => item);
 }
 
-/** The items of the list that is the value of attribute `index`. */
+/** Reads the items of the list that is the value of attribute `index`. */
 export function readListAt(session, cursor, index) {
     const { library } = session;
     const value = library.make("tenslice_value");

@@ -1,20 +1,20 @@
-// Arrays in chunks, those of Blosc2: the chunks that a region touches are read, and of them the blocks decoded.
+// Arrays in chunks (Blosc2): reads the chunks that a region touches, and decodes only the blocks that it needs.
 import { STATUS } from "./abi.mjs";
 import { decode } from "./elements.mjs";
 import { gridCells, like, picked, product, regionShape, runs, stridesOf } from "./grid.mjs";
 import { compiledModule } from "./modules.mjs";
 
-/** A file up to this length is read into memory instead: from this machine, from a server. */
+/** Files up to this length are read into memory as a whole: from this machine, from a server. */
 const WHOLE = 2 ** 24, WHOLE_REMOTE = 2 ** 12;
-/** A region of a larger file touches at most so many chunks. */
+/** The maximum number of chunks that a region of a larger file may touch. */
 const MOST_CHUNKS = 1024;
-/** Blocks are decoded as a whole, and may share their bytes: a call decodes at most so many. */
+/** The maximum number of bytes to decode in a call. Blocks are decoded as a whole, and may share their bytes. */
 const MOST_WORK = 2 ** 29;
-/** What a region takes, and a chunk, at most. */
+/** The maximum size of a region, and of a chunk. */
 const LARGEST = 2 ** 28;
-/** Chunks that were never written are counted among at most so many: in a table of a length that a second suffices for. */
+/** In a longer table, chunks that were never written are not counted, because that would take more than a second. */
 const MOST_COUNTED = 2 ** 22;
-/** What is read of a chunk to learn its length: small chunks are read at once. */
+/** The number of bytes to read for the length of a chunk. Small chunks are complete then. */
 const HEAD = 2 ** 14;
 
 /** The chunks of the only tensor of a file. */
@@ -32,7 +32,7 @@ export class Chunks {
         this.#shape = tensor.shape.map(Number);
     }
 
-    /** The elements of a region, row-major. */
+    /** Reads the elements of a region in row-major order. */
     async region(start, stop, step) {
         const { lanes } = this.#tensor, { ranges } = this.#file;
         if (product(regionShape(start, stop, step)) === 0) return new Float32Array(0);
@@ -42,7 +42,7 @@ export class Chunks {
         return picked(values, { first: 0, runs: [...runs(box, box.map(() => 0), box, step)] }, lanes);
     }
 
-    /** How many chunks were never written, and read as zeros; null where counting them takes long. */
+    /** The number of chunks that were never written, and read as zeros; null if counting would take long. */
     async uninitialised() {
         const table = await this.#chunkTable();
         if (table.count > MOST_COUNTED) return null;
@@ -62,7 +62,7 @@ export class Chunks {
         return this.#decoded(this.#session, start, stop);
     }
 
-    /** Puts the region together from what each chunk has of it. */
+    /** Assembles the region from the parts in each chunk. */
     async #byChunks(start, stop, box) {
         const { lanes } = this.#tensor, table = await this.#chunkTable();
         const cells = gridCells(this.#shape, table.lengths, start, stop, MOST_CHUNKS);
@@ -88,7 +88,7 @@ export class Chunks {
         return values;
     }
 
-    /** The lengths of chunks in each dimension, and the bytes of the table that says where they are. */
+    /** The lengths of chunks in each dimension, and the bytes of the table with the offsets of chunks. */
     async #chunkTable() {
         if (this.#table) return this.#table;
         const about = this.#file.using(({ library, file }) => {
@@ -97,7 +97,7 @@ export class Chunks {
             const info = library.read("tenslice_b2nd_info", at);
             const status = library.function("tenslice_b2nd_chunk_shape")(file, 0, lengths, rank, 0);
             if (status === STATUS.OK) return { info, lengths: library.readU64(lengths, rank).map(Number) };
-            // A frame without an array: its elements are bytes, all chunks but the last have the same number of them.
+            // A frame without an array: its elements are bytes, and all chunks but the last have the same length.
             if (status !== STATUS.NOT_FOUND || info.chunk_size === 0) throw new RangeError("chunks of different sizes");
             return { info, lengths: [Number(info.chunk_size)] };
         });
@@ -108,7 +108,7 @@ export class Chunks {
         return this.#table;
     }
 
-    /** Where a chunk is and its bytes; null where nothing is stored for it. */
+    /** The offset and the bytes of a chunk; null if nothing is stored for it. */
     async #chunk(number, table) {
         if (this.#last?.number === number) return this.#last.chunk;
         const { ranges } = this.#file, read = async (offset, length) => ({ offset, bytes: await ranges.read(offset, length) });
@@ -142,11 +142,11 @@ export class Chunks {
         }
     }
 
-    /** Decodes a region whose chunks the session has in memory; with the second module where a chunk needs it. */
+    /** Decodes a region whose chunks the session has in memory, with the second module if a chunk needs it. */
     async #decoded(session, start, stop) {
         try {
             return this.#read(session, 0, start, stop);
-        } catch (error) { // each chunk has a codec of its own
+        } catch (error) { // each chunk has its own codec
             const isZstd = error.status === STATUS.UNSUPPORTED_CODEC && error.message.includes('"zstd"');
             const zstd = isZstd ? await compiledModule("zstd") : null;
             if (!zstd) throw error;

@@ -1,6 +1,6 @@
-// Elements of every dtype as numbers that JavaScript has. The floats that it lacks are converted by the library.
+// Converts elements of every dtype to JavaScript numbers. The library converts floats that JavaScript lacks.
 
-/** dtypes that are arrays of JavaScript: the array, and how a DataView reads one of them. */
+/** dtypes that JavaScript has arrays for: the array type, and the DataView method that reads an element. */
 const NATIVE = {
     bool: [Uint8Array, "getUint8"],
     u8: [Uint8Array, "getUint8"],
@@ -15,7 +15,7 @@ const NATIVE = {
     f64: [Float64Array, "getFloat64"],
 };
 
-/** A dtype's name as the type of its numbers and how many an element has: `c64` is two of `f32`, `i16x4` four of `i16`. */
+/** The type and the number of an element's lanes: `c64` has two of `f32`, `i16x4` has four of `i16`. */
 export function lanesOf(dtype) {
     if (dtype === "c64") return ["f32", 2];
     if (dtype === "c128") return ["f64", 2];
@@ -24,8 +24,8 @@ export function lanesOf(dtype) {
 }
 
 /**
- * The first `count` numbers of type `number` in `bytes`, which `isBig` says are big-endian; of types of less than a
- * byte from bit `bit` on. Several lanes are one number after the other.
+ * Decodes the first `count` numbers of type `number` in `bytes`, which are big-endian if `isBig`. Packed numbers begin
+ * at bit `bit`. The lanes of an element follow each other.
  */
 export function decode(library, number, bytes, isBig, count, bit = 0) {
     if (NATIVE[number]) return native(...NATIVE[number], bytes, isBig, count);
@@ -42,7 +42,7 @@ export function decode(library, number, bytes, isBig, count, bit = 0) {
     return numbers;
 }
 
-/** The `width` bits, 8 at most, that begin at bit `at`: the lowest of a byte come first. */
+/** The `width` bits, at most 8, from bit `at` on. The lowest bit of a byte comes first. */
 function bitsAt(bytes, at, width) {
     const byte = at >> 3;
     const pair = bytes[byte] | ((bytes[byte + 1] ?? 0) << 8);
@@ -51,7 +51,7 @@ function bitsAt(bytes, at, width) {
 
 function native(Type, getter, bytes, isBig, count) {
     const size = Type.BYTES_PER_ELEMENT;
-    if (!isBig || size === 1) return new Type(bytes.slice(0, count * size).buffer); // JavaScript's machines are little-endian
+    if (!isBig || size === 1) return new Type(bytes.slice(0, count * size).buffer); // JavaScript runs on little-endian machines
     const data = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
     return Type.from({ length: count }, (_, index) => data[getter](index * size, false));
 }
@@ -77,7 +77,7 @@ function halves(bytes, isBig, count) {
         [low, high].map((half) => data.getBigUint64(index * 16 + half, !isBig)));
 }
 
-/** Numbers of quantized blocks, from number `first` of `bytes` on. `type` is ggml's name, such as `q4_k`. */
+/** Decodes numbers of quantized blocks, from number `first` of `bytes` on. `type` is ggml's name, such as `q4_k`. */
 export function dequantize(library, type, bytes, first, count) {
     const toF32 = library.function(`tenslice_${type}_to_f32`);
     if (!toF32) throw new TypeError(`blocks of ${type} cannot be shown as numbers`);

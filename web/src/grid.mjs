@@ -1,8 +1,8 @@
-// Which elements of a flat array make up a region, and in which few ranges they are read. Depends on nothing.
+// Finds the elements of a flat array that make up a region, and few ranges for reading them.
 
 /** Elements further apart than this are read one by one. */
 const WIDE_STEP = 2048;
-/** Ranges closer than this are read as one, of up to so many elements. */
+/** Ranges closer than this are read as one, up to a maximum number of elements. */
 const GAP = 8192, LARGEST_READ = 1 << 20;
 
 /** The product of lengths. */
@@ -10,7 +10,7 @@ export function product(lengths) {
     return lengths.reduce((result, length) => result * length, 1);
 }
 
-/** How many indices there are from `start` to before `stop`, `step` apart, in each dimension. */
+/** The number of indices from `start` to before `stop`, `step` apart, in each dimension. */
 export function regionShape(start, stop, step) {
     return start.map((first, axis) => Math.max(0, Math.ceil((stop[axis] - first) / step[axis])));
 }
@@ -23,8 +23,8 @@ export function stridesOf(shape) {
 }
 
 /**
- * The smallest region of whole rows around `count` elements from element `offset` on of a row-major array, and how many
- * of its elements come before them.
+ * The smallest region of whole rows around `count` elements from element `offset` on of a row-major array, and the
+ * number of elements in the region that precede them.
  */
 export function boxAround(shape, offset, count) {
     const strides = stridesOf(shape);
@@ -41,8 +41,8 @@ export function boxAround(shape, offset, count) {
 }
 
 /**
- * The runs of elements of a region of a row-major array of `shape`, in order: each a position in the array, `count`
- * elements that are `step` apart.
+ * The runs of elements of a region of a row-major array of `shape`, in order. A run has a position in the array, and
+ * `count` elements that are `step` apart.
  */
 export function* runs(shape, start, stop, step) {
     const counts = regionShape(start, stop, step);
@@ -60,7 +60,7 @@ export function* runs(shape, start, stop, step) {
     }
 }
 
-/** Puts runs together that are near each other: each group is one read of elements from `first` to before `end`. */
+/** Groups runs that are near each other. Each group is one read of elements from `first` to before `end`. */
 export function groups(allRuns) {
     const found = [];
     for (const run of allRuns) {
@@ -80,7 +80,7 @@ export function like(values, length) {
     return Array.isArray(values) ? new Array(length) : new values.constructor(length);
 }
 
-/** The elements of a group's runs, from the `values` that were read for it. */
+/** Picks the elements of a group's runs from the `values` that were read for the group. */
 export function picked(values, { first, runs: wanted }, lanes) {
     const total = wanted.reduce((sum, { count }) => sum + count, 0) * lanes;
     if (total === values.length) return values;
@@ -96,8 +96,8 @@ export function picked(values, { first, runs: wanted }, lanes) {
 }
 
 /**
- * The cells of a grid of `lengths` over an array of `shape` that a region touches: the number of each, row-major, and
- * what it has of the region. null where there are more than `most`.
+ * The cells of a grid of `lengths` over an array of `shape` that a region touches: the row-major number of each cell,
+ * and its part of the region. null if there are more than `most` cells.
  */
 export function gridCells(shape, lengths, start, stop, most) {
     const begin = start.map((index, axis) => Math.floor(index / lengths[axis]));

@@ -1,9 +1,9 @@
-// The C library in WebAssembly: its memory, its structs, its texts. Depends on abi.mjs alone.
+// The C library in WebAssembly: its memory, its structs, its texts.
 import { ABI_VERSION, FORMAT_NAMES, STATUS, STRUCTS } from "./abi.mjs";
 
 const WIDTHS = { u8: 1, u16: 2, u32: 4, i32: 4, u64: 8, f64: 8 };
 const STATUS_NAMES = Object.fromEntries(Object.entries(STATUS).map(([name, code]) => [code, name]));
-/** A module that exports the function it imports, of the type of a tenslice_decode. */
+/** A module that exports the function that it imports, with the type of a tenslice_decode. */
 const TRAMPOLINE = Uint8Array.of(
     0, 0x61, 0x73, 0x6d, 1, 0, 0, 0, // the magic number, version 1
     1, 12, 1, 0x60, 7, 0x7f, 0x7f, 0x7f, 0x7f, 0x7f, 0x7f, 0x7f, 1, 0x7f, // a type: seven i32, result i32
@@ -12,15 +12,15 @@ const TRAMPOLINE = Uint8Array.of(
 );
 const utf8 = new TextDecoder("utf-8", { ignoreBOM: true }); // a BOM is part of a name
 
-/** What the C library means by "not stated": UINT64_MAX. */
+/** The value of the C library for "not stated": UINT64_MAX. */
 export const NOT_STATED = 2n ** 64n - 1n;
 
-/** Integers of 64 bits are numbers where a number can hold them, and bigints beyond. */
+/** Converts a 64-bit integer to a number if a number can hold it. */
 export function toNumber(value) {
     return value <= BigInt(Number.MAX_SAFE_INTEGER) && value >= BigInt(Number.MIN_SAFE_INTEGER) ? Number(value) : value;
 }
 
-/** An error of the library. `status` is a code of tenslice.h, `offset` the place in the file, where there is one. */
+/** An error of the library. `status` is a code of tenslice.h, `offset` is the offset in the file, if there is one. */
 export class TensliceError extends Error {
     constructor(message, status, { offset = null, format = "" } = {}) {
         super(message);
@@ -33,8 +33,8 @@ export class TensliceError extends Error {
 }
 
 /**
- * One instance of the library. Its memory is handed out from the bottom up, and goes with the instance: nothing is
- * freed, but all that was taken since a `mark()` can be given back.
+ * One instance of the library. Memory is allocated upwards, and lasts as long as the instance: nothing is freed, but
+ * all memory allocated since a `mark()` can be released.
  */
 export class Library {
     #exports;
@@ -56,12 +56,12 @@ export class Library {
         return this.#exports[name];
     }
 
-    /** Calls a function that returns a status; throws unless that is 0 or among `accepted`. */
+    /** Calls a function that returns a status. Throws unless the status is OK or END. */
     call(name, ...args) {
         return this.checked(this.#exports[name](...args), null);
     }
 
-    /** Calls a function whose last argument is a tenslice_error; the message tells what `source` has in memory. */
+    /** Calls a function whose last argument is a tenslice_error. The message has details from `source`. */
     callWithError(source, accepted, name, ...args) {
         const status = this.#exports[name](...args, this.error);
         return accepted.includes(status) ? status : this.checked(status, source);
@@ -87,8 +87,8 @@ export class Library {
     }
 
     /**
-     * Makes a function of JavaScript one that C can call: seven 32-bit arguments, a 32-bit result. A table of functions
-     * takes only those that a module exports, so one is exported by a module of a few bytes. The next one takes its place.
+     * Makes a JavaScript function callable from C: seven 32-bit arguments, a 32-bit result. A table of functions
+     * accepts only exported functions, so a module of a few bytes exports it. The next function replaces it.
      */
     pointerTo(callback) {
         const instance = new WebAssembly.Instance(new WebAssembly.Module(TRAMPOLINE), { "": { f: callback } });
@@ -98,7 +98,7 @@ export class Library {
         return this.#slot;
     }
 
-    /** Memory for `size` bytes, of any contents. */
+    /** Allocates `size` bytes with undefined contents. */
     allocate(size) {
         const at = (this.#end + 15) & ~15;
         if (at + size > 0xffff0000) throw new RangeError("more than 4 GiB of memory would be needed");
@@ -108,7 +108,7 @@ export class Library {
         return at;
     }
 
-    /** How much memory the instance has, in bytes. */
+    /** The size of the instance's memory in bytes. */
     get size() {
         return this.#memory.buffer.byteLength;
     }
@@ -128,7 +128,7 @@ export class Library {
         return at;
     }
 
-    /** The bytes at an address: valid until memory is taken again. */
+    /** The bytes at an address, valid until the next allocation. */
     bytes(at, length) {
         return new Uint8Array(this.#memory.buffer, at >>> 0, length);
     }
@@ -138,12 +138,12 @@ export class Library {
         return this.#view;
     }
 
-    /** Where in a struct a field is. */
+    /** The offset of a field in a struct. */
     offsetOf(struct, field) {
         return STRUCTS[struct].fields[field][0];
     }
 
-    /** Memory for a struct, its `struct_size` set where it has one. */
+    /** Allocates a struct, and sets its `struct_size` if it has one. */
     make(struct) {
         const { size, fields } = STRUCTS[struct];
         const at = this.allocate(size);
@@ -152,7 +152,7 @@ export class Library {
         return at;
     }
 
-    /** The fields of the struct at an address. A tenslice_str is a string, null where there is none. */
+    /** Reads the fields of the struct at an address. A tenslice_str becomes a string, or null if it is not set. */
     read(struct, at) {
         const found = {};
         for (const [field, [offset, kind, count]] of Object.entries(STRUCTS[struct].fields)) {
@@ -173,30 +173,30 @@ export class Library {
             case "u64": return toNumber(data.getBigUint64(at, true));
             case "f64": return data.getFloat64(at, true);
             case "tenslice_str": return this.text(at);
-            default: return at; // a struct within: its address
+            default: return at; // a nested struct: its address
         }
     }
 
-    /** The string that the tenslice_str at an address means. */
+    /** The string in the tenslice_str at an address. */
     text(at) {
         const raw = this.rawText(at);
         return raw === null ? null : utf8.decode(raw);
     }
 
-    /** The bytes of the tenslice_str at an address, escapes decoded. */
+    /** The bytes of the tenslice_str at an address, with escapes decoded. */
     rawText(at) {
         const data = this.#data();
         const [start, length, isEscaped] = [0, 4, 8].map((offset) => data.getUint32(at + offset, true));
         if (start === 0) return null;
         if (!isEscaped) return this.bytes(start, length);
         const mark = this.mark();
-        const buffer = this.allocate(length + 1), needed = this.allocate(4); // an escape means fewer bytes than it takes
+        const buffer = this.allocate(length + 1), needed = this.allocate(4); // an escape is longer than its bytes
         this.call("tenslice_str_copy", at, buffer, length + 1, needed);
         this.release(mark);
         return this.bytes(buffer, this.#data().getUint32(needed, true) - 1).slice();
     }
 
-    /** A text of the library, which ends before its NUL. */
+    /** A NUL-terminated text of the library. */
     cString(at) {
         const bytes = new Uint8Array(this.#memory.buffer, at >>> 0);
         return utf8.decode(bytes.subarray(0, bytes.indexOf(0)));

@@ -1,22 +1,22 @@
-// The WebAssembly modules, each compiled once: from the folder of the package, or from bytes that a page brings along.
+// The WebAssembly modules, each compiled once: from the folder of the package, or from bytes that a page provides.
 
 const given = new Map(), compiled = new Map();
 
-/** Takes the bytes of a module (`tenslice` or `zstd`) instead of loading it; null where there is none. */
+/** Provides the bytes of a module (`tenslice` or `zstd`), which is then not loaded; null disables the module. */
 export function provideModule(name, bytes) {
     given.set(name, bytes);
     compiled.delete(name);
 }
 
-/** The compiled module of that name. */
+/** The compiled module named `name`. */
 export function compiledModule(name) {
     if (!compiled.has(name)) compiled.set(name, compile(name));
     return compiled.get(name);
 }
 
 /**
- * An instance of a compiled module. At once where that is allowed: in Node 20 a program that instantiates many modules
- * asynchronously may stop for good. Older browsers allow only that for modules of this size.
+ * Instantiates a compiled module, synchronously if allowed: in Node 20, a program that instantiates many modules
+ * asynchronously may hang. Older browsers require asynchronous instantiation for modules of this size.
  */
 export async function instanceOf(module) {
     try {

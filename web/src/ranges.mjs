@@ -1,7 +1,7 @@
-// Where the bytes of a file come from: a Blob, an address, or memory. Depends on nothing.
+// Sources of the bytes of a file: a Blob, an address, or memory.
 //
-// Each has `length`, `name`, and `read(offset, length)`, which resolves to exactly these bytes; `requests` and
-// `bytesRead` count what was asked for.
+// Each has `length`, `name`, and `read(offset, length)`, which resolves to exactly these bytes. `requests` and
+// `bytesRead` count the requests and their bytes.
 
 class Ranges {
     requests = 0;
@@ -12,7 +12,7 @@ class Ranges {
         this.length = length;
     }
 
-    /** The bytes of a range, which must be inside the file. */
+    /** Reads a range, which must be inside the file. */
     async read(offset, length) {
         if (!(offset >= 0 && length >= 0 && offset + length <= this.length)) throw new RangeError("outside the file");
         if (length === 0) return new Uint8Array(0);
@@ -67,7 +67,7 @@ class HttpRanges extends Ranges {
         this.bytesRead = first.length;
     }
 
-    /** Asks for the first bytes: that also tells how long the file is, and whether the server has ranges. */
+    /** Requests the first bytes. The answer also shows the length of the file, and if the server supports ranges. */
     static async open(url) {
         const answer = await fetchRange(url, 0, FIRST);
         const stated = /\/(\d+)$/.exec(answer.headers.get("content-range") ?? "");
@@ -94,24 +94,24 @@ class HttpRanges extends Ranges {
     }
 }
 
-/** How many bytes are asked for first: the header of most files. */
+/** The number of bytes to request first, which include the header of most files. */
 const FIRST = 16384;
 
 async function fetchRange(url, offset, length) {
     let answer;
     try {
         answer = await fetch(url, { headers: { range: `bytes=${offset}-${offset + length - 1}` } });
-    } catch (error) { // a browser does not say which
+    } catch (error) { // a browser does not say which of these
         throw new Error("the server cannot be reached, or does not let pages of other sites read its files (CORS)", { cause: error });
     }
     if (answer.status === 416 && offset === 0) return new Response(new Uint8Array(0)); // an empty file
     if (answer.status === 206) return answer;
-    await answer.body?.cancel(); // whatever it is, not all of it
+    await answer.body?.cancel(); // do not download the body
     if (answer.ok) throw new Error("the server sends whole files only, no ranges: download the file, and open that");
     throw new Error(`the server answers ${answer.status} ${answer.statusText}`);
 }
 
-/** Ranges of a Blob or File, of an http address, or of a Uint8Array. */
+/** Ranges of a Blob or File, of an http address, or of a Uint8Array. An object that has ranges is returned. */
 export async function rangesOf(file) {
     if (file instanceof Uint8Array) return new MemoryRanges(file);
     if (typeof file === "string" || file instanceof URL) return HttpRanges.open(String(file));

@@ -1,21 +1,21 @@
-// One opening of a file: an instance of the library, and the loop that fetches what it asks for.
+// One opening of a file: an instance of the library, and the loop that fetches the ranges it needs.
 import { ENCODING, STATUS } from "./abi.mjs";
 import { Library } from "./library.mjs";
 import { instanceOf } from "./modules.mjs";
 
 /** Metadata larger than this is refused by the library, too. */
 const MOST_METADATA = 2 ** 30;
-/** Ranges of metadata up to this length, and in all, are kept for the next opening of the file. */
+/** The maximum length of a range of metadata, and of all ranges, that are kept for the next opening of the file. */
 const KEPT_RANGE = 2 ** 24, KEPT_IN_ALL = 2 ** 26;
 
-/** Instances that are used again: each reserves gigabytes of addresses until the garbage is collected. */
+/** Instances to reuse: each reserves gigabytes of addresses until it is garbage-collected. */
 const unused = [];
 const MOST_UNUSED = 4, LARGEST_UNUSED = 2 ** 25;
 
-/** The instance of the second module: it decodes one stream after the other. */
+/** The instance of the second module, which decodes one stream at a time. */
 let zstdInstance = null;
 
-/** Reads ranges, and remembers those that were read, so that opening a file again fetches nothing. */
+/** Reads ranges and keeps them, so that opening a file again fetches nothing. */
 export class RememberedRanges {
     #ranges;
     #kept = new Map();
@@ -42,7 +42,7 @@ export class RememberedRanges {
 }
 
 /**
- * An open file. Its memory belongs to an instance of the library, and goes when nothing refers to the session any more.
+ * An open file. Its memory belongs to an instance of the library, and lasts until nothing refers to the session.
  */
 export class Session {
     library;
@@ -51,8 +51,8 @@ export class Session {
     #begin;
 
     /**
-     * Opens the file that `metadata` reads. The ranges `data`, of an offset, a length and their `bytes`, are in memory
-     * then, too: for calls that read tensors.
+     * Opens the file that `metadata` reads. The ranges in `data`, each with an `offset` and `bytes`, are then in
+     * memory, too, for calls that read tensors.
      */
     static async open(module, metadata, data = []) {
         const session = new Session();
@@ -76,7 +76,7 @@ export class Session {
         await this.#fetchAll(metadata);
     }
 
-    /** Gives the memory back. Nothing of the session may be used after that. */
+    /** Releases the memory. The session must not be used afterwards. */
     close() {
         this.library.release(this.#begin);
         if (unused.length < MOST_UNUSED && this.library.size <= LARGEST_UNUSED) unused.push(this.library);
@@ -87,7 +87,7 @@ export class Session {
         this.library.call("tenslice_source_add", this.source, BigInt(offset), at, length);
     }
 
-    /** Asks what is needed, fetches that, and so on. What need not be kept is written over by the next such range. */
+    /** Fetches the ranges that the library needs to open the file. Ranges that need not be kept share their memory. */
     async #fetchAll(metadata) {
         const { library } = this;
         const need = library.make("tenslice_need");
@@ -106,12 +106,12 @@ export class Session {
         }
     }
 
-    /** Calls a function whose last argument is an error, with the file's message where it fails. */
+    /** Calls a function whose last argument is an error. Throws with the file's message if the call fails. */
     call(name, ...args) {
         return this.library.callWithError(this.source, [], name, ...args);
     }
 
-    /** The handles that a cursor gives, one after the other: always the same memory. */
+    /** Yields the handles of a cursor. All handles share the same memory. */
     *handles(begin, next, struct, handle) {
         const { library } = this;
         const cursor = library.make("tenslice_cursor"), item = library.make(struct);
@@ -127,7 +127,7 @@ export class Session {
         return this.handles("tenslice_tensor_components", "tenslice_components_next", "tenslice_component", tensor);
     }
 
-    /** The handle of the tensor of that index. */
+    /** The handle of the tensor at `index`. */
     tensor(index) {
         let position = 0;
         for (const tensor of this.tensors()) if (position++ === index) return tensor;
@@ -135,8 +135,8 @@ export class Session {
     }
 
     /**
-     * A tenslice_decoder for Zstandard, or NULL (0) without one. `zstd` is the second module, which has a memory of its
-     * own: streams are copied into it, and what they decode to out of it.
+     * A tenslice_decoder for Zstandard, or NULL (0) without one. `zstd` is the second module. It has its own memory:
+     * streams are copied into it, and decoded bytes out of it.
      */
     async decoder(zstd) {
         if (!zstd) return 0;
@@ -161,7 +161,7 @@ export class Session {
     }
 }
 
-/** The module stops where it is out of memory. */
+/** Decodes with the second module, which traps if it is out of memory. */
 function decodeOrTrap(exports) {
     try {
         return exports.decode();

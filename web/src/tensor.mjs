@@ -1,4 +1,4 @@
-// Tensors, and how their elements are read: straight from the file where they are stored plain, else by the library.
+// Tensors, and reading their elements: straight from the file if they are stored raw, otherwise by the library.
 import { ENCODING, LAYOUT, STATUS } from "./abi.mjs";
 import { readAttributes } from "./attributes.mjs";
 import { Chunks } from "./chunks.mjs";
@@ -8,30 +8,30 @@ import { NOT_STATED, TensliceError } from "./library.mjs";
 import { compiledModule } from "./modules.mjs";
 import { Session } from "./session.mjs";
 
-/** What is decoded as a whole, compressed or sparse tensors for instance, has at most so many bytes before and after. */
+/** The maximum length of data that is decoded as a whole, such as compressed or sparse tensors, before and after. */
 const LARGEST_WHOLE = 2 ** 28;
-/** What is lent to a call that cannot say how much memory it takes. */
+/** The scratch memory for calls that cannot state how much they need. */
 const SCRATCH = 2 ** 26;
-/** Memory for the header of a compressed array: those of numbers have 128 bytes. Longer ones are measured. */
+/** The memory for the header of a compressed array. Headers of numbers have 128 bytes; longer headers are measured. */
 const HEADER = 1 << 12;
 /** The maximum length of a header to decode: a damaged file can state any length. */
 const LONGEST_HEADER = 1 << 20;
-/** A source keeps 32 ranges; the metadata takes some of them. */
+/** The maximum number of ranges of a tensor. A source keeps 32 ranges, and the metadata takes some of them. */
 const MOST_RANGES = 20;
-/** How many reads are under way at once from a server. */
+/** The number of concurrent reads from a server. */
 const AT_ONCE = 6;
 
-/** The byte order of this machine, as a TENSLICE_BYTE_ORDER_ code. */
+/** The TENSLICE_BYTE_ORDER_ code of big-endian numbers. */
 const BIG_ENDIAN = 1;
 
-/** The layout of Blosc2 arrays that have only those values that they have fetched from another array. */
+/** The layout of Blosc2 arrays that have only the values that they fetched from another array. */
 const PROXY = "b2nd.proxy";
 
-/** A tensor of an open file. Its fields are plain values; what reads the file is a promise. */
+/** A tensor of an open file. Its fields are plain values. Methods that read the file return promises. */
 export class Tensor {
     #file;
-    #lengths; // the shape, as numbers: beyond 2^53 nothing is read
-    #chunks; // null where the tensor is not in chunks
+    #lengths; // the shape as numbers; nothing beyond 2^53 is read
+    #chunks; // null if the tensor is not in chunks
     #inside = null;
 
     constructor(file, session, handle) {
@@ -53,7 +53,7 @@ export class Tensor {
         this.isColumnMajor = info.order === 1;
         this.elements = info.elements;
         this.warnings = info.warnings;
-        /** Why its elements cannot be read, which each call that reads them throws; null where they can. */
+        /** The error that each call that reads elements throws; null if the elements can be read. */
         this.problem = problemOf(session, handle);
         this.components = Array.from(session.components(handle), (item) => componentOf(file, library, item));
         this.storedBytes = this.components.reduce((sum, { length }) => sum + length, 0);
@@ -68,7 +68,7 @@ export class Tensor {
         library.release(mark);
     }
 
-    /** What the file says beyond the dtype; of a compressed entry of an NPZ archive, what the header inside says. */
+    /** Reads what the file states beyond the dtype; for a compressed entry of an NPZ archive, from its header. */
     #describe(session, handle) {
         const { library } = session, isCompressed = this.layout === "npy";
         if (this.problem || !(isCompressed || ["npy", "npz", "b2nd"].includes(this.#file.format))) return;
@@ -90,7 +90,7 @@ export class Tensor {
             this.bits = found.dtype === 0 ? 0 : library.function("tenslice_dtype_bits")(found.dtype);
         } catch (error) {
             if (!(error instanceof TensliceError)) throw error;
-            // Without the start of the stream, or a decoder for it, no more is known than before.
+            // Without the start of the stream, or a decoder for it, nothing more is known.
             if (![STATUS.NOT_IN_MEMORY, STATUS.NOT_BUILT_IN, STATUS.UNSUPPORTED_ENCODING].includes(error.status))
                 this.problem = error;
         }
@@ -101,12 +101,12 @@ export class Tensor {
         return this.block ? (/^gguf\.(\w+)/.exec(this.layout)?.[1] ?? null) : null;
     }
 
-    /** What a person would call the type: the dtype, else the name of the blocks, else the type as the file spells it. */
+    /** The type for display: the dtype, or the name of the blocks, or the type as the file spells it. */
     get typeName() {
         return this.dtype ?? this.blockType ?? this.statedType ?? "-";
     }
 
-    /** Whether a range of elements is read without the rest of the tensor. */
+    /** True if a range of elements is read without the rest of the tensor. */
     get isDirect() {
         const [data, ...others] = this.components;
         const isStored = data && others.length === 0 && data.encoding === ENCODING.RAW && data.shard === null;
@@ -115,11 +115,11 @@ export class Tensor {
     }
 
     /**
-     * `count` elements from element `offset` on, in the order in which they are stored; where they are computed, row-major.
-     * Several lanes, as complex numbers have, are one number after the other.
+     * Reads `count` elements from element `offset` on, in stored order; computed elements are in row-major order. The
+     * lanes of an element, such as those of a complex number, follow each other.
      *
-     * The array suits the dtype: Float32Array for floats of 32 bits and less and for quantized blocks, BigInt64Array for
-     * `i64`, an array of bigints for 128 bits, and so on.
+     * The array matches the dtype: Float32Array for floats of at most 32 bits and for quantized blocks, BigInt64Array
+     * for `i64`, an array of bigints for 128 bits, and so on.
      */
     async read(offset, count) {
         if (!(offset >= 0 && count >= 0 && offset + count <= this.elements))
@@ -139,8 +139,8 @@ export class Tensor {
     }
 
     /**
-     * Up to `count` elements of one component from element `offset` on, with what they are: for tensors whose layout is
-     * not read. The component must be stored plain, and have a dtype.
+     * Reads up to `count` elements of one component from element `offset` on, with their type, for tensors whose layout
+     * cannot be read. The component must be stored raw, and have a dtype.
      */
     async readComponent(component, offset, count) {
         const { dtype, byteOrder, encoding, shard } = component;
@@ -179,8 +179,8 @@ export class Tensor {
     }
 
     /**
-     * The elements from the indices `start` to before `stop`, `step` apart in each dimension, row-major whatever the file
-     * has. Of a large tensor that is stored plain, little more is read than that.
+     * Reads the elements from the indices `start` to before `stop`, `step` apart in each dimension, in row-major order.
+     * If a large tensor is stored raw, little more than these elements is read.
      */
     async region(start, stop, step = start.map(() => 1)) {
         if (this.layout === "npy" && !this.problem) return (await this.resolved()).region(start, stop, step);
@@ -221,8 +221,8 @@ export class Tensor {
     }
 
     /**
-     * All elements; refused where that would take too much memory. Those of the tensor that was read last are kept, so do
-     * not change them.
+     * Reads all elements. Throws if that would take too much memory. The elements of the tensor that was read last are
+     * cached, so do not change them.
      */
     async whole() {
         const file = this.#file;
@@ -240,7 +240,7 @@ export class Tensor {
         return Number(this.elements) * (this.bits / 8 || 4) <= LARGEST_WHOLE;
     }
 
-    /** How many chunks were never written, and read as zeros: 0 for other tensors, null where that is not known. */
+    /** The number of chunks that were never written, and read as zeros: 0 for other tensors, null if unknown. */
     async uninitialisedChunks() {
         return this.#chunks ? this.#chunks.uninitialised() : 0;
     }
@@ -285,7 +285,7 @@ export class Tensor {
         );
     }
 
-    /** The second module is loaded when something is compressed with Zstandard. */
+    /** The decoder of the second module, which is loaded if a component is compressed with Zstandard. */
     async #decoder(session) {
         const isWanted = this.components.some(({ encoding }) =>
             [ENCODING.ZSTD, ENCODING.ZSTD_SEEKABLE].includes(encoding),
@@ -327,8 +327,8 @@ export class Tensor {
     }
 
     /**
-     * The tensor itself; of a compressed entry of an NPZ archive the array inside: decoded once. Calls that read elements
-     * do that, too.
+     * The tensor itself; for a compressed entry of an NPZ archive, the array inside, which is decoded once. Calls that
+     * read elements decode it as well.
      */
     async resolved() {
         if (this.layout !== "npy" || this.problem) return this;
@@ -357,7 +357,7 @@ export class Tensor {
         return inside;
     }
 
-    /** Part of a tensor train that has too many elements to contract it all: dimensions of one index are fixed. */
+    /** Reads part of a tensor train that is too large to contract as a whole. Dimensions of one index are fixed. */
     async #sliceOfTrain(start, stop, step) {
         const fixed = start.map((first, axis) => (stop[axis] - first === 1 ? BigInt(first) : NOT_STATED));
         const free = this.#lengths.filter((_, axis) => fixed[axis] === NOT_STATED);
@@ -386,7 +386,7 @@ export class Tensor {
         return picked(values, all, this.lanes);
     }
 
-    /** Where the cores of a tensor train are. */
+    /** The range of the cores of a tensor train. */
     #cores() {
         return this.#file.using(({ library, file }) => {
             const at = library.make("tenslice_blz_info");
@@ -429,7 +429,7 @@ function componentOf(file, library, handle) {
     return component;
 }
 
-/** The range from the first byte of any range to the last. */
+/** The range that covers all ranges. */
 function around(ranges) {
     const [offset, end] = ranges.reduce(
         ([first, last], range) => [Math.min(first, range.offset), Math.max(last, range.offset + range.length)],
@@ -450,8 +450,8 @@ function problemOf(session, handle) {
 }
 
 /**
- * Returns the address of a description of the tensor, and its shape; null if its header is too long. Decodes at most the
- * header of a compressed array.
+ * Returns the address of a description of the tensor, and its shape; null if its header is too long. Decodes at most
+ * the header of a compressed array.
  */
 function describe(session, handle) {
     const { library } = session;
@@ -471,7 +471,7 @@ function describe(session, handle) {
     return [at, library.readU64(dimensions, rank)];
 }
 
-/** How many elements and bytes a block of a quantized tensor has; null for others. */
+/** The number of elements and bytes in a block of a quantized tensor; null for other tensors. */
 function blockOf(library, handle) {
     const at = library.allocate(16);
     const status = library.function("tenslice_tensor_block")(handle, 0, at, at + 8);

@@ -1,4 +1,4 @@
-// The module of target/web/tenslice: node --test web/test/
+// Tests the module in target/web/tenslice: node --test web/test/
 import assert from "node:assert/strict";
 import { execFileSync, spawnSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
@@ -19,7 +19,7 @@ const allMustRun = process.env.TENSLICE_NO_SKIP === "1";
 const fixtures = join(root, "tests/fixtures");
 const fixture = async (name) => new Blob([await readFile(join(fixtures, name))]);
 
-/** A file of the disk, by ranges: what a File of a browser is. Node 18 has no such Blob. */
+/** A file on disk, read by ranges, like a File in a browser. Node 18 has no such Blob. */
 async function onDisk(path) {
     const handle = await openFile(path);
     return {
@@ -155,7 +155,7 @@ test("the values are those that the library gives on the host", async (t) => {
     }
 });
 
-/** What `region` must give, from all elements in row-major order. */
+/** The expected result of `region`, from all elements in row-major order. */
 function regionOf(all, shape, start, stop, step) {
     const found = [];
     const walk = (axis, at) => {
@@ -254,13 +254,13 @@ test("least and greatest of 64-bit integers are exact", () => {
     assert.equal(numberText(found.max), "9223372036854775807");
     assert.equal(numberText(statisticsOf([new BigUint64Array([2n ** 64n - 1n])]).min), "18446744073709551615");
     assert.equal(found.histogram.reduce((sum, count) => sum + count), 4);
-    // So near each other that they are one number where they are rounded.
+    // These are so close to each other that rounding makes them equal.
     const near = statisticsOf([new BigInt64Array(Array.from({ length: 96 }, (_, index) => greatest - BigInt(index)))]);
     assert.ok(near.histogram.every((count) => count > 0), String(near.histogram));
     const floats = statisticsOf([new Float32Array([NaN, Infinity, -1, 2.5])]);
     assert.deepEqual([floats.min, floats.max, floats.nan, floats.infinite], [-1, 2.5, 1, 1]);
     assert.equal(statisticsOf([new Float32Array([NaN])]).histogram, null);
-    // Rounded ones do not look exact.
+    // Rounded numbers do not look exact.
     assert.equal(roundText(greatest), "9.22337e+18");
     assert.equal(roundText(123456789), "123457000");
 });
@@ -388,7 +388,7 @@ test("compressed entries of an NPZ archive are described as stored ones are", as
     assert.equal(kinds.find("greek").typeName, "[('\u03b1', '<u2')]");
     assert.match(kinds.find("aligned").statedType, /caf\u00e9/);
     assert.equal((await open(await fixture("b2nd/good/dt_td_s_lz4_0.b2nd"))).tensors()[0].typeName, "<m8[s]");
-    // What is fetched to list them is little of a large file.
+    // Listing them fetches only part of a large file.
     const large = new Uint8Array(await readFile(join(fixtures, "npz/deflated_300k.npz")));
     let fetched = 0;
     const ranges = {
@@ -462,7 +462,7 @@ test("long texts of the metadata are passed over when a file is opened, and read
     assert.deepEqual(await file.attributes(), pairs);
 });
 
-/** A file of 20 GB with two tensors: nothing but its header takes room on the disk. */
+/** A sparse file of 20 GB with two tensors, which occupies almost no disk space. */
 async function sparseFile(folder) {
     const path = join(folder, "large.safetensors"),
         elements = 2.5e9;
@@ -487,7 +487,7 @@ test("a file of 20 GB opens in less than a second, and little of it is read", as
     t.after(() => rm(folder, { recursive: true }));
     const ranges = await onDisk(await sparseFile(folder));
     t.after(() => ranges.close());
-    await version(); // the module is compiled
+    await version(); // compiles the module
     const begin = performance.now();
     const file = await open(ranges);
     const tensors = file.tensors(),

@@ -1,6 +1,6 @@
-"""The page of target/web in headless Chromium: page.py. Screenshots are kept in target/web-shots.
+"""Tests the page of target/web in headless Chromium: page.py. Screenshots are kept in target/web-shots.
 
-Takes playwright (pip) and Chromium (in Debian: chromium), which is found on the PATH or by CHROMIUM.
+Requires playwright (pip) and Chromium (in Debian: chromium), which is found on the PATH or by CHROMIUM.
 """
 
 import http.server
@@ -28,7 +28,7 @@ TOOL = os.environ.get("TENSLICE", str(ROOT / "target/release/tenslice"))
 
 
 class Server(http.server.BaseHTTPRequestHandler):
-    """Serves files of a folder by ranges, and counts what it sends."""
+    """Serves ranges of the files in a folder, and records the number of bytes sent."""
 
     folder = None
     sent = []
@@ -57,7 +57,7 @@ class Server(http.server.BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def send_whole(self, path):
-        """A file of the package, or a page that has nothing in it."""
+        """Sends a file of the package, or an empty page."""
         kinds = {".mjs": "text/javascript", ".wasm": "application/wasm"}
         body = path.read_bytes() if path.suffix in kinds else b"<!DOCTYPE html><link rel=icon href=data:,>"
         self.send_response(200)
@@ -81,7 +81,7 @@ def text_of(text):
 
 
 def large_gguf(path, tokens=150_000):
-    """A file of 20 GB as a model is: a vocabulary, 80 layers, and a last tensor with known numbers."""
+    """Writes a 20 GB file like that of a model: a vocabulary, 80 layers, and a last tensor with known numbers."""
     width, rows = 8192, 3662
     names = [f"blk.{layer}.{part}.weight" for layer in range(80) for part in ("attn_q", "ffn_up")] + ["output.weight"]
     header = struct.pack("<IIQQ", 0x46554747, 3, len(names), 2)
@@ -152,7 +152,7 @@ class PageTest(unittest.TestCase):
         return self.ready()
 
     def choose(self, name):
-        """Searches for a tensor, and opens it."""
+        """Searches for a tensor and opens it."""
         self.page.evaluate("delete document.getElementById('view').dataset.ready")
         self.page.fill("#search", name)
         self.page.locator("#tree .row:not(.folder)").first.click()
@@ -164,7 +164,7 @@ class PageTest(unittest.TestCase):
         return [float(cell.replace("Infinity", "inf")) for cell in cells or self.page.locator(".values td").all_text_contents()]
 
     def shoot(self, name):
-        """Light and dark; the view of a tensor is drawn anew for dark."""
+        """Takes a light and a dark screenshot. The view of a tensor is redrawn for dark."""
         self.page.screenshot(path=SHOTS / f"{name}-light.png")
         self.page.emulate_media(color_scheme="dark")
         self.page.wait_for_timeout(600)
@@ -177,7 +177,7 @@ class PageTest(unittest.TestCase):
         self.shoot("start")
 
     def test_formats_and_values(self):
-        """A file of each format: the first row of values is what the library reads on the host."""
+        """The first row of values in a file of each format is what the library reads on the host."""
         cases = [
             ("v0.1", None, None), ("v1.0/zstd.zt", "noise", None), ("v1.2/dense_all_dtypes.zt", "t.float64", None),
             ("v2/dense_all_dtypes_4k.zt", None, None), ("v2/converted_safetensors.zt", "a.w", None),
@@ -209,7 +209,7 @@ class PageTest(unittest.TestCase):
                 self.choose("")
 
     def test_exact_numbers(self):
-        """Least and greatest of 64-bit integers as they are; statistics of a sample say so."""
+        """Minimum and maximum of 64-bit integers are exact. Statistics of a sample are labelled as such."""
         with tempfile.TemporaryDirectory() as folder:
             small, large = pathlib.Path(folder, "small.npy"), pathlib.Path(folder, "large.npy")
             header = lambda shape: f"{{'descr': '<i8', 'fortran_order': False, 'shape': ({shape},), }}".ljust(117) + "\n"
@@ -233,7 +233,7 @@ class PageTest(unittest.TestCase):
                 self.assertIn(f"{term} (sample)", shown)
 
     def test_without_values(self):
-        """A lazy expression has no values; chunks that were never written are counted."""
+        """A lazy expression has no values. Chunks that were never written are counted."""
         self.open(FIXTURES / "b2nd/no_values/lazyexpr.b2nd").choose("")
         self.page.wait_for_selector("p.warning:has-text('it is a lazy expression')")
         self.assertEqual(self.page.locator("table.values").count(), 0)
@@ -249,7 +249,7 @@ class PageTest(unittest.TestCase):
         self.assertEqual(deflated, self.values())
 
     def test_model(self):
-        """20 GB: open, search, a tensor, a long list; little of it is read."""
+        """A 20 GB file can be opened and searched, and shows a tensor and a long list. Little of it is read."""
         path = self.folder / "llama-70b.gguf"
         header = large_gguf(path)
         self.assertGreater(path.stat().st_size, 19e9)
@@ -274,7 +274,7 @@ class PageTest(unittest.TestCase):
         self.shoot("large-tensor")
 
     def test_url(self):
-        """By ranges from a server of another origin: a header, and what is shown of a tensor."""
+        """A file on a server of another origin is read by ranges: the header, and the visible part of a tensor."""
         large_gguf(self.folder / "remote.gguf", tokens=2000)
         Server.sent.clear()
         self.page.fill("#url", f"{self.address}/remote.gguf")
@@ -286,7 +286,7 @@ class PageTest(unittest.TestCase):
         self.assertLess(sum(Server.sent), 2e7)
 
     def test_package(self):
-        """The ES module by itself, as another page would load it; the second module where it is needed."""
+        """The ES module works by itself, as another page would load it, and loads the second module if needed."""
         shutil.copy(FIXTURES / "v1.0/zstd.zt", self.folder / "zstd.zt")
         self.page.goto(f"{self.address}/package/")
         found = self.page.evaluate("""async () => {
@@ -328,7 +328,7 @@ class PageTest(unittest.TestCase):
         self.page.wait_for_selector("#problem :text('README.md')")
 
     def test_many_tensors(self):
-        """The tree has only the rows in sight; keys move in it."""
+        """The tree contains only the visible rows. Keys move in it."""
         path = self.folder / "many.safetensors"
         many_tensors(path)
         self.open(path)
@@ -348,7 +348,7 @@ class PageTest(unittest.TestCase):
         self.assertEqual(self.page.get_attribute("#tree .row.active", "aria-posinset"), "100001")
 
     def test_keys_alone(self):
-        """Without a mouse: along the tree, into a folder, to a tensor, into its heat map."""
+        """The page works without a mouse: along the tree, into a folder, to a tensor, into its heat map."""
         self.open(FIXTURES / "safetensors/py_tiny_mlp.safetensors")
         self.assertEqual(self.page.evaluate("document.activeElement.getAttribute('role')"), "tree")
         for _ in range(2):
@@ -361,7 +361,7 @@ class PageTest(unittest.TestCase):
         self.page.wait_for_function("before => document.querySelector('canvas.heat').getAttribute('aria-label') !== before", arg=before)
 
     def test_labels(self):
-        """Whatever can be used has a name for a screen reader."""
+        """Every control has a name for a screen reader."""
         self.open(FIXTURES / "gguf-blocks/q4_k.gguf").choose("q4_k.real")
         self.page.wait_for_selector(".values td")
         self.shoot("tensor")

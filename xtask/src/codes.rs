@@ -1,4 +1,4 @@
-//! The numbers that C and Rust share, from the crate's own lists, and the macros.
+//! The numbers that C and Rust share, from the lists of the crate, and the macros of the headers.
 
 use std::error::Error;
 use std::fs;
@@ -11,28 +11,28 @@ use tenslice::{
 
 use crate::item::{Item, of_field};
 
-/// What makes calls shorter in C, and what only C needs: name, comment, definition.
+/// Macros that shorten calls in C or that only C needs: name, comment, definition.
 const MACROS: &[(&str, &str, &str)] = &[
-    ("TENSLICE_NUL", "As the length of a string that is passed in: it ends before its NUL.", "SIZE_MAX"),
+    ("TENSLICE_NUL", "Pass as the length of a string that ends before its NUL.", "SIZE_MAX"),
     (
         "TENSLICE_STR(literal)",
-        "A string literal as two arguments, its bytes and how many: tenslice_file_find(&file, TENSLICE_STR(\"w\"), ...).",
+        "Passes a string literal as two arguments, pointer and length: tenslice_file_find(&file, TENSLICE_STR(\"w\"), ...).",
         "(\"\" literal), (sizeof(\"\" literal) - 1)",
     ),
-    ("TENSLICE_ANY_SHAPE", "As the rank of a shape that is expected: any shape will do.", "SIZE_MAX"),
+    ("TENSLICE_ANY_SHAPE", "Pass as `rank` to accept any shape.", "SIZE_MAX"),
     (
         "TENSLICE_COLUMN_MAJOR",
-        "Combined by | with the dtype that is expected: elements in column-major order, see tenslice_file_expect.",
+        "Combine with `dtype` by | to expect elements in column-major order: see tenslice_file_expect.",
         "UINT32_C(0x80000000)",
     ),
     (
         "TENSLICE_INIT(info)",
-        "Sets struct_size of a struct, before the call that fills it: TENSLICE_INIT(info);",
+        "Sets struct_size of a struct before the call that fills it: TENSLICE_INIT(info);",
         "((info).struct_size = sizeof(info))",
     ),
 ];
 
-/// The macros and the lists of codes.
+/// Returns the macros and the lists of codes as items.
 pub fn all(root: &Path) -> Result<Vec<Item>, Box<dyn Error>> {
     let manifest = fs::read_to_string(root.join("Cargo.toml"))?;
     let version = manifest.lines().find_map(|line| line.strip_prefix("version = \"")?.strip_suffix('"'));
@@ -40,15 +40,21 @@ pub fn all(root: &Path) -> Result<Vec<Item>, Box<dyn Error>> {
     let mut items = vec![
         define(
             "TENSLICE_ABI_VERSION",
-            "The ABI version of this header; tenslice_abi_version() returns that of the library.",
+            "The ABI version of this header; tenslice_abi_version() returns the ABI version of the library.",
             "1",
         ),
         Item {
             name: "TENSLICE_VERSION_".into(),
-            comment: vec!["The version of this header; tenslice_version() returns that of the library.".into()],
+            comment: vec![
+                "The version of this header; tenslice_version() returns the version of the library.".into(),
+            ],
             declaration: parts.map(|(part, number)| format!("#define TENSLICE_VERSION_{part} {number}")).collect(),
         },
-        define("TENSLICE_MAX_SEGMENTS", "How many ranges a tenslice_source can keep.", &MAX_SEGMENTS.to_string()),
+        define(
+            "TENSLICE_MAX_SEGMENTS",
+            "The maximum number of ranges in a tenslice_source.",
+            &MAX_SEGMENTS.to_string(),
+        ),
     ];
     items.extend(MACROS.iter().map(|(name, comment, definition)| define(name, comment, definition)));
 
@@ -58,13 +64,14 @@ pub fn all(root: &Path) -> Result<Vec<Item>, Box<dyn Error>> {
     let mut item = list("", "", success.into_iter().chain(kinds));
     item.name = "TENSLICE_OK".into();
     item.comment = vec![
-        "The result of a call, a tenslice_status. 1xx: the caller's error; 2xx: the file is malformed; 3xx: it is not".into(),
+        "The result of a call, a tenslice_status. 1xx: a mistake of the caller; 2xx: the file is malformed; 3xx: not"
+            .into(),
         "supported; 4xx: the data is wrong; 5xx: a buffer is too small. Numbers are never reused.".into(),
     ];
     items.push(item);
 
     let dtypes = DType::ALL.iter().map(|(dtype, name)| format!("    TENSLICE_{name} = {},", dtype.code()));
-    let comment = "The type of an element (uint32_t dtype); 0 is none, or any.";
+    let comment = "The type of an element (uint32_t dtype); 0 means none, or any.";
     items.push(Item {
         name: "TENSLICE_ANY".into(),
         ..enumeration("TENSLICE_", comment, ["    TENSLICE_ANY = 0,".to_owned()].into_iter().chain(dtypes))
@@ -76,18 +83,21 @@ pub fn all(root: &Path) -> Result<Vec<Item>, Box<dyn Error>> {
     }
     let mut item = enumeration("TENSLICE_LANES_", "", lanes.into_iter());
     item.comment = vec![
-        "Combined with the type of a number, the type of an element of several lanes: TENSLICE_F64 | TENSLICE_LANES_4."
-            .into(),
-        "Two F32 or F64 are TENSLICE_C64 and TENSLICE_C128 instead.".into(),
+        "Combine with the type of a number for an element of several lanes: TENSLICE_F64 | TENSLICE_LANES_4.".into(),
+        "Two lanes of F32 or F64 are TENSLICE_C64 and TENSLICE_C128 instead.".into(),
     ];
     items.push(item);
 
     let none = Caps::default();
     let caps = [
-        ("Bytes", Caps { bytes: true, ..none }, "tenslice_component_bytes returns its bytes in place"),
-        ("Range", Caps { range: true, ..none }, "tenslice_component_read_range reads a range of them"),
-        ("Decode", Caps { decode: true, ..none }, "tenslice_component_read_into decodes it, or copies it"),
-        ("Verify", Caps { verify: true, ..none }, "tenslice_component_verify_with compares it with a digest"),
+        ("Bytes", Caps { bytes: true, ..none }, "tenslice_component_bytes returns the bytes in place"),
+        ("Range", Caps { range: true, ..none }, "tenslice_component_read_range reads a range of the bytes"),
+        ("Decode", Caps { decode: true, ..none }, "tenslice_component_read_into decodes or copies the component"),
+        (
+            "Verify",
+            Caps { verify: true, ..none },
+            "tenslice_component_verify_with compares the component with a digest",
+        ),
     ];
     macro_rules! codes {
         ($($prefix:literal, $codes:ty, $comment:literal;)*) => { $(items.push(list(
@@ -97,22 +107,22 @@ pub fn all(root: &Path) -> Result<Vec<Item>, Box<dyn Error>> {
         ));)* };
     }
     codes! {
-        "FORMAT_", Format, "A kind of file. Not every kind that is recognised is supported.";
+        "FORMAT_", Format, "A kind of file. Some kinds are recognised but not supported.";
         "ITEM_", Part, "The part of a file that an error is about.";
         "LAYOUT_", Layout, "How the components of a tensor represent it.";
         "ORDER_", Order, "The order of the elements of a dense array.";
-        "BYTE_ORDER_", ByteOrder, "The order of the bytes of a number.";
+        "BYTE_ORDER_", ByteOrder, "The byte order of a number.";
         "ENCODING_", Encoding, "How the bytes of a component are stored.";
         "VALUE_", ValueKind, "The kind of a value of an attribute.";
     }
     items.push(list(
         "CAP_",
-        "What can be done with a component, as bits: tenslice_component_caps.",
+        "The operations that a component supports, as bits: see tenslice_component_caps.",
         caps.into_iter().map(|(name, caps, text)| (name, caps.bits(), text)),
     ));
     items.push(list(
         "WARNING_",
-        "Warnings, as bits: what is not an error, but worth a look.",
+        "Warnings, as bits: findings that are not errors.",
         Warning::ALL.iter().map(|warning| (warning.name(), 1u32 << warning.code(), warning.text())),
     ));
     Ok(items)
@@ -131,7 +141,7 @@ fn enumeration(name: &str, comment: &str, lines: impl Iterator<Item = String>) -
     Item { name: name.into(), comment: vec![comment.into()], declaration }
 }
 
-/// A list of codes: name, number and text of each.
+/// Makes an enumeration of codes from the name, number and text of each.
 fn list<'a>(prefix: &str, comment: &str, entries: impl Iterator<Item = (&'a str, u32, &'a str)>) -> Item {
     let prefix = format!("TENSLICE_{prefix}");
     let lines: Vec<String> = entries
@@ -140,7 +150,7 @@ fn list<'a>(prefix: &str, comment: &str, entries: impl Iterator<Item = (&'a str,
     enumeration(&prefix, comment, lines.into_iter())
 }
 
-/// `RepeatedName` as `REPEATED_NAME`.
+/// Converts `RepeatedName` to `REPEATED_NAME`.
 fn screaming(name: &str) -> String {
     let mut out = String::new();
     let mut last = 'A';

@@ -1,4 +1,4 @@
-//! What the headers declare: each struct, function and typedef of src/capi, each list of codes, each macro.
+//! The declarations of the headers: each struct, function and typedef of src/capi, each list of codes, and each macro.
 
 use std::error::Error;
 use std::path::Path;
@@ -6,22 +6,22 @@ use std::path::Path;
 use crate::codes;
 use crate::pointers::with_pointers;
 
-/// The longest line of a header.
+/// The maximum length of a line in a header.
 const WIDTH: usize = 120;
 
 /// A declaration with its comment.
 #[derive(Debug)]
 pub struct Item {
-    /// What include/contents.md calls it: the name of a function, of a type or of a macro; of a list of codes the
-    /// beginning that they share, or the first of them.
+    /// The name in include/contents.md: the name of a function, type or macro. For a list of codes, the common prefix
+    /// of its codes, or the first code.
     pub name: String,
-    /// The lines of the comment, without what makes them one.
+    /// The lines of the comment, without comment markers.
     pub comment: Vec<String>,
     /// The lines of the declaration.
     pub declaration: Vec<String>,
 }
 
-/// All items, in no order that matters.
+/// Returns all items, in no particular order.
 pub fn all(root: &Path) -> Result<Vec<Item>, Box<dyn Error>> {
     let sources = with_pointers(root)?;
     let config = cbindgen::Config::from_file(root.join("include/cbindgen.toml"))?;
@@ -59,7 +59,7 @@ impl Item {
             lines.push((*last).to_owned());
             (name, lines)
         } else {
-            // One line: a function, or the type of one, or another type.
+            // A single line: a function, a function type, or another type.
             let [line] = declaration[..] else { return None };
             let name = match (line.split_once("(*"), line.split_once('(')) {
                 (Some((_, rest)), _) => rest.split(')').next()?,
@@ -71,7 +71,7 @@ impl Item {
         Some(Self { name: name.to_owned(), comment, declaration })
     }
 
-    /// The item as it stands in a header.
+    /// Returns the lines of the item in a header.
     pub fn lines(&self) -> Vec<String> {
         let mut lines = match &in_comment(&self.comment)[..] {
             [line] if line.len() + "/* */".len() <= WIDTH => vec![format!("/**{} */", line.trim_start_matches(" *"))],
@@ -92,7 +92,7 @@ impl Item {
     }
 }
 
-/// The lines of the comment at the front, and those after it.
+/// Splits lines into the comment at the front and the lines after it.
 fn comment_of<'a>(lines: impl Iterator<Item = &'a str> + Clone) -> Option<(Vec<String>, Vec<&'a str>)> {
     let is_comment = |line: &&str| line.trim_start().starts_with(['/', '*']);
     let mut comment = Vec::new();
@@ -106,7 +106,7 @@ fn comment_of<'a>(lines: impl Iterator<Item = &'a str> + Clone) -> Option<(Vec<S
     Some((comment, lines.skip_while(is_comment).collect()))
 }
 
-/// Text as lines of a comment, in paragraphs that are as wide as a header; code stays as it is.
+/// Formats text as lines of a comment, with paragraphs wrapped to the width of a header. Code stays as it is.
 pub fn in_comment(text: &[impl AsRef<str>]) -> Vec<String> {
     let mut lines = Vec::new();
     let mut paragraph = Vec::new();
@@ -125,7 +125,7 @@ pub fn in_comment(text: &[impl AsRef<str>]) -> Vec<String> {
     lines
 }
 
-/// A field of a struct, or a member of an enumeration: its comment behind it where that fits, else above.
+/// Formats a field of a struct or a member of an enumeration, with its comment behind it if that fits, else above it.
 pub fn of_field(comment: &str, field: &str) -> Vec<String> {
     let behind = format!("    {field} /**< {comment} */");
     if comment.is_empty() {
@@ -144,12 +144,12 @@ pub fn of_field(comment: &str, field: &str) -> Vec<String> {
     }
 }
 
-/// A declaration of a function, in as many lines as it needs.
+/// Formats the declaration of a function, in as many lines as it needs.
 fn filled(line: &str) -> Vec<String> {
     if line.len() <= WIDTH { vec![line.to_owned()] } else { wrapped(line.split(", "), "", "    ", ", ") }
 }
 
-/// Words in lines that are no longer than `WIDTH`, with room for a little more.
+/// Wraps words to lines of at most `WIDTH`, with room for a few more characters.
 fn wrapped<'a>(words: impl Iterator<Item = &'a str>, first: &str, others: &str, between: &str) -> Vec<String> {
     let mut lines = Vec::new();
     let mut line = first.to_owned();

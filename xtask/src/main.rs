@@ -1,12 +1,16 @@
-//! Work on the project that is no part of it.
+//! Development tasks.
 //!
 //!     cargo run -p xtask -- header           write the C headers and their reference page
-//!     cargo run -p xtask -- header --check   fail if they are not what would be written
-//!     cargo run -p xtask -- mutants          change the sources in small ways, and see whether a test fails
+//!     cargo run -p xtask -- header --check   fail if the headers or the page are out of date
+//!     cargo run -p xtask -- mutants          mutation testing: change the sources, and see if a test fails
+//!     cargo run -p xtask -- english          the lint for plain English: how texts begin
+//!     cargo run -p xtask -- measures         count lines, conditions and arithmetic in src, against their limits
 
 mod codes;
 mod contents;
+mod english;
 mod item;
+mod measures;
 mod mutants;
 mod pointers;
 
@@ -21,12 +25,14 @@ fn main() -> ExitCode {
     let result = match arguments[..] {
         ["header"] => header(false),
         ["header", "--check"] => header(true),
+        ["english"] => root().and_then(english::check),
+        ["measures"] => root().and_then(measures::check),
         ["mutants", "--help"] => {
             println!("{}", mutants::USAGE);
             Ok(())
         }
         ["mutants", ref options @ ..] => root().and_then(|root| mutants::run(root, options)),
-        _ => Err(format!("usage: cargo run -p xtask -- header [--check]\n       {}", mutants::USAGE).into()),
+        _ => Err(format!("usage: cargo run -p xtask -- header [--check] | english | measures\n       {}", mutants::USAGE).into()),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
@@ -37,12 +43,12 @@ fn main() -> ExitCode {
     }
 }
 
-/// The folder of the project.
+/// The root folder of the project.
 fn root() -> Result<&'static Path, Box<dyn Error>> {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().ok_or("no workspace".into())
 }
 
-/// Writes the C headers and the page about them, or checks that they are up to date and that there are no others.
+/// Writes the C headers and their reference page, or checks that they are up to date. Fails if there are other headers.
 fn header(check: bool) -> Result<(), Box<dyn Error>> {
     let root = root()?;
     let items = item::all(root)?;

@@ -1,8 +1,8 @@
-//! Mutation testing: changes the sources in small ways, one at a time, and sees whether a test fails. A change that no test
-//! notices is a test that is missing, or stands in tests/mutants.txt with the reason why nobody could notice.
+//! Mutation testing: makes one small change to the sources at a time, and sees if a test fails. A change that no test
+//! detects points to a missing test, or is listed in tests/mutants.txt with the reason why no test could detect it.
 //!
-//! All mutants are compiled at once, each behind a switch that is read from the environment, and each is shown only to
-//! the tests that reach its place: compiling the crate and its tests for each of them takes a hundred times as long.
+//! All mutants are compiled at once, each behind a switch that is read from the environment, and each is run only with
+//! the tests that reach it. Compiling the crate and its tests for each mutant would take a hundred times as long.
 
 mod copy;
 mod sites;
@@ -27,19 +27,19 @@ use tests::{Outcome, Tests};
 
 pub const USAGE: &str = "cargo run -p xtask -- mutants [--sample N] [--jobs N] [--missed] [--list] [PATH ...]
 
-Changes the sources of the library (SCOPE in xtask/src/mutants.rs), or what is at each PATH below src, in small ways, and
-sees whether a test fails. What was tested is kept in target/mutants/outcomes.txt: an interrupted run goes on where it was.
-Where a source or a test is newer than that file, what was missed is tested again.
+Makes small changes (mutants) to the sources of the library, one at a time, and sees if a test fails. Each PATH is a file
+or folder below src; the default is SCOPE in xtask/src/mutants.rs. Outcomes are stored in target/mutants/outcomes.txt, so
+an interrupted run can continue. If a source or a test is newer than that file, missed mutants are tested again.
 
-  --sample N   only N of the mutants, from anywhere: the same ones as long as they are there
-  --seed N     with --sample: each seed selects another sample (0)
-  --only FILE  only those that FILE names, one a line as --list writes them
-  --jobs N     so many tests at once (2)
-  --most N     without the tests that take longer than N seconds
-  --missed     test again what was missed before
+  --sample N   test a random sample of N mutants; the same mutants each time, unless the code changes
+  --seed N     with --sample: select another sample (default: 0)
+  --only FILE  test only the mutants listed in FILE, one per line, as printed by --list
+  --jobs N     run N tests at once (default: 2)
+  --most N     skip tests that take longer than N seconds
+  --missed     test again the mutants that no test caught before
   --list       list the mutants";
 
-/// What is changed unless paths are given.
+/// The paths that are mutated if the command names none.
 const SCOPE: [&str; 12] = [
     "format",
     "codec",
@@ -54,22 +54,22 @@ const SCOPE: [&str; 12] = [
     "view/numbers",
     "view/tensor.rs",
 ];
-/// Compiled in place of another file where the target is a chip: no test here can reach them.
+/// Compiled in place of another file on chips: no test here can reach these files.
 const ON_CHIPS: [&str; 2] = ["src/codec/sparse/one_by_one.rs", "src/codec/npy/any_fields.rs"];
-/// What no test notices, and why.
+/// The list of mutants that no test detects, with reasons.
 const LIST: &str = "tests/mutants.txt";
-/// What the tests are built with.
+/// The features that the tests are built with.
 const FEATURES: &str = "capi";
 
-/// A source and what can be changed in it.
+/// A source file, with the `const` functions in it.
 struct Source {
-    /// From the root of the project on.
+    /// The path from the root of the project.
     name: String,
     text: String,
     consts: Vec<ConstFn>,
 }
 
-/// A mutation and where it is.
+/// A mutation and its source file.
 struct Mutant {
     source: usize,
     mutation: Mutation,
@@ -118,7 +118,7 @@ pub fn run(root: &Path, arguments: &[&str]) -> Result<(), Box<dyn Error>> {
     let log = folder.join("outcomes.txt");
     let mut known = outcomes(&log)?;
     if options.missed || is_older(&log, &[root.join("src"), root.join("tests")])? {
-        known.retain(|_, outcome| outcome.starts_with("caught")); // by now a test may notice the others
+        known.retain(|_, outcome| outcome.starts_with("caught")); // a test may detect the others by now
         let lines: String = known.iter().map(|(name, outcome)| format!("{outcome}\t{name}\n")).collect();
         fs::write(&log, lines)?;
     }
@@ -197,21 +197,22 @@ impl Mutant {
     }
 }
 
-/// Where a mutant stands in the order of testing: anywhere, so that what an interrupted run has tested is a sample, but at
-/// one place whatever is changed elsewhere, so that a small sample stays what it is. FNV-1a of its name and the seed.
+/// Returns the position of a mutant in the order of testing: FNV-1a of its name and the seed. The order looks random,
+/// so the results of an interrupted run are a sample. The position of a mutant does not depend on other changes, so a
+/// small sample stays the same.
 fn place(name: &str, seed: u64) -> u64 {
     let mix = |hash: u64, byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);
     name.bytes().fold(0xcbf2_9ce4_8422_2325 ^ seed, mix)
 }
 
-/// From the name of a mutant its function, with the file, and its file.
+/// Returns the function of a mutant, with its file, and the file, both from the name of the mutant.
 fn places(name: &str) -> [&str; 2] {
     let mut parts = name.rsplitn(2, " | ");
     let function = parts.nth(1).unwrap_or_default();
     [function, function.split(" | ").next().unwrap_or_default()]
 }
 
-/// All sources at the paths, and their mutants.
+/// Returns all sources at the paths, and their mutants.
 fn all(root: &Path, paths: &[String]) -> Result<(Vec<Source>, Vec<Mutant>), Box<dyn Error>> {
     let mut files = Vec::new();
     for path in paths {
@@ -243,8 +244,8 @@ fn files_below(path: &Path, files: &mut Vec<PathBuf>) -> Result<(), Box<dyn Erro
     Ok(())
 }
 
-/// Whether code under that condition is compiled here: every feature but what replaces another one, a 64-bit machine with an
-/// operating system.
+/// Returns whether code under this condition is compiled here: on a 64-bit machine with an operating system, with every
+/// feature except those that replace another one.
 fn is_on(condition: &Meta) -> bool {
     let inner = |list: &syn::MetaList| {
         list.parse_args_with(syn::punctuated::Punctuated::<Meta, Token![,]>::parse_terminated).unwrap_or_default()
@@ -265,7 +266,7 @@ fn is_on(condition: &Meta) -> bool {
     !["32", "big", "aarch64", "zstd-c", "c-alloc", "panic-handler", "no-panic-link", "none"].contains(&&text[..])
 }
 
-/// Copies what the tests are built from; their files stay where they are.
+/// Copies the code that the tests are built from, and links to the files that the tests read.
 fn copy_project(root: &Path, tree: &Path) -> Result<(), Box<dyn Error>> {
     if tree.exists() {
         fs::remove_dir_all(tree)?;
@@ -280,20 +281,20 @@ fn copy_project(root: &Path, tree: &Path) -> Result<(), Box<dyn Error>> {
     for name in ["tests", "docs", "include", "c-tests"] {
         std::os::unix::fs::symlink(root.join(name), tree.join(name))?;
     }
-    // Cargo knows a package by its name, version and place in the workspace, which are those of the project itself: without
-    // a setting that differs, the project's own tests would be taken from what is built here.
+    // Cargo identifies a package by name, version and place in the workspace, which the copy shares with the project
+    // itself. A setting that differs keeps Cargo from using the artifacts built here for the project's own tests.
     let manifest = tree.join("Cargo.toml");
     let text = fs::read_to_string(&manifest)?;
     fs::write(manifest, text + "\n[profile.dev.package.tenslice]\ncodegen-units = 2\n")?;
     let lib = tree.join("src/lib.rs");
     let text = fs::read_to_string(&lib)?;
-    // Not a word about style.
+    // Turn off all lints.
     let text = text.replace("#![deny(", "#![allow(").replace("#![warn(", "#![allow(");
     fs::write(lib, format!("#![allow(warnings)]\n{text}\n#[doc(hidden)]\npub mod mutant;\n"))?;
     Ok(())
 }
 
-/// Writes the mutants into the copy, leaves out what does not compile, and returns the numbers of the others.
+/// Writes the mutants into the copy, removes those that do not compile, and returns the numbers of the others.
 fn compile(tree: &Path, sources: &[Source], mutants: &[Mutant]) -> Result<Vec<usize>, Box<dyn Error>> {
     let switch =
         include_str!("mutants/switch.rs").replace("COUNT: usize = 0", &format!("COUNT: usize = {}", mutants.len()));
@@ -339,10 +340,10 @@ fn compile(tree: &Path, sources: &[Source], mutants: &[Mutant]) -> Result<Vec<us
             if let Some((_, number)) = places.iter().find(contains) {
                 left_out.insert(*number);
             } else if places.iter().any(|place| is_within(&place)) {
-                left_out.extend(places.iter().filter(is_within).map(|(_, number)| *number)); // a way out that is left out
+                left_out.extend(places.iter().filter(is_within).map(|(_, number)| *number)); // removed exits
             } else {
-                // Of an error beside all mutants a statement that is left out is the cause: what it sets or gives back is
-                // needed somewhere else in the function.
+                // An error outside all mutants is caused by a removed statement: the function needs what the statement
+                // sets or returns somewhere else.
                 let before = places.iter().rfind(|(place, _)| place.end <= error.place.start);
                 let behind = places.iter().find(|(place, _)| place.start >= error.place.end);
                 for near in [before, behind].into_iter().flatten().map(|(_, number)| &mutants[*number]) {
@@ -394,14 +395,14 @@ fn check(tree: &Path) -> Result<Vec<CompileError>, Box<dyn Error>> {
     Ok(errors)
 }
 
-/// Cargo in the copy. What the crate depends on is built as for the tests themselves, and but once.
+/// Returns a Cargo command in the copy. Dependencies are built once, for the copy and for the project's own tests.
 fn cargo(tree: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or("cargo".into()));
     command.current_dir(tree).args(arguments).env("CARGO_TARGET_DIR", tree.ancestors().nth(2).unwrap_or(tree));
     command
 }
 
-/// What is known from before: by name, the outcome.
+/// Reads the outcomes of earlier runs, by the name of the mutant.
 fn outcomes(log: &Path) -> Result<BTreeMap<String, String>, Box<dyn Error>> {
     if !log.exists() {
         return Ok(BTreeMap::new());
@@ -411,7 +412,7 @@ fn outcomes(log: &Path) -> Result<BTreeMap<String, String>, Box<dyn Error>> {
     Ok(pairs.map(|(outcome, name)| (name.to_owned(), outcome.to_owned())).collect())
 }
 
-/// Whether a file in the folders, except the list, is newer than `file`. A file that does not exist is older than none.
+/// Returns whether any file in the folders, except the list, is newer than `file`; false if `file` does not exist.
 fn is_older(file: &Path, folders: &[PathBuf]) -> Result<bool, Box<dyn Error>> {
     let Ok(written) = fs::metadata(file) else { return Ok(false) };
     let written = written.modified()?;
@@ -432,7 +433,7 @@ fn append(path: &Path, line: &str) -> Result<(), std::io::Error> {
     fs::OpenOptions::new().create(true).append(true).open(path)?.write_all(line.as_bytes())
 }
 
-/// Says how many were caught, and holds the others against the list.
+/// Prints the number of mutants caught, and compares the missed ones with the list.
 fn report(
     root: &Path,
     sources: &[Source],
@@ -443,7 +444,7 @@ fn report(
     let list = fs::read_to_string(root.join(LIST))?;
     let explained: BTreeSet<&str> = list.lines().filter_map(|line| line.strip_prefix("- ")).collect();
     let missed: Vec<&str> = tested.iter().copied().filter(|name| known[*name].starts_with("missed")).collect();
-    // Where paths are given, nothing is known of the mutants of other files.
+    // If paths are given, the mutants of other files have not been tested.
     let is_in_scope = |name: &str| {
         let file = name.split(' ').next().unwrap_or_default();
         sources.iter().any(|source| source.name == file) || !root.join(file).exists()
@@ -453,7 +454,7 @@ fn report(
         let _ = write!(wrong, "\nno test notices: {name}");
     }
     for name in &explained {
-        // On a busy machine any test may take too long.
+        // On a busy machine any test may time out.
         let is_noticed = |outcome: &String| outcome.starts_with("caught") && !outcome.contains("by time");
         if known.get(*name).is_some_and(is_noticed) && tested.contains(name) {
             let _ = write!(wrong, "\na test does notice: {name}");

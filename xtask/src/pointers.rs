@@ -1,12 +1,12 @@
-//! The sources of the C ABI as cbindgen can read them.
+//! Prepares the sources of the C ABI for cbindgen.
 
 use std::error::Error;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// A copy of src/capi for cbindgen, in which the functions of a macro are written out, and arguments of the types of
-/// pointer.rs are the pointers and lengths that they are to C. cbindgen itself has no way to leave out the name of a
-/// `repr(transparent)` type: C would get a typedef for each of them, where a `const tenslice_file *` says more.
+/// Copies src/capi for cbindgen. In the copy, macros that define functions are expanded, and arguments of the types of
+/// pointer.rs are replaced by plain pointers and lengths. cbindgen cannot omit the name of a `repr(transparent)` type:
+/// C would get a typedef for each, although a `const tenslice_file *` says more.
 pub fn with_pointers(root: &Path) -> Result<PathBuf, Box<dyn Error>> {
     let sources = root.join("src/capi");
     let definitions = fs::read_to_string(sources.join("pointer.rs"))?;
@@ -24,8 +24,8 @@ pub fn with_pointers(root: &Path) -> Result<PathBuf, Box<dyn Error>> {
     Ok(copy)
 }
 
-/// A source with what its macro `exported!` makes: the body of the macro for each row, in which the names stand for what
-/// is between the row's commas. In comments, too.
+/// Appends to a source the functions that its macro `exported!` defines: the body of the macro for each row, with each
+/// macro variable replaced by the row's value, in comments, too.
 fn written_out(source: &str) -> Option<String> {
     let Some((_, definition)) = source.split_once("macro_rules! exported {\n    ($(") else {
         return Some(source.to_owned());
@@ -47,17 +47,17 @@ fn written_out(source: &str) -> Option<String> {
     Some(out)
 }
 
-/// A `repr(transparent)` type of arguments: `pub struct Handle<'a, H>(*const H, PhantomData<&'a H>);`
+/// A `repr(transparent)` argument type: `pub struct Handle<'a, H>(*const H, PhantomData<&'a H>);`
 struct Argument<'a> {
     name: &'a str,
-    /// `H`, or nothing.
+    /// The type parameter `H`, or an empty string.
     parameter: &'a str,
-    /// `*const H`
+    /// The type it wraps: `*const H`.
     stands_for: &'a str,
 }
 
 impl<'a> Argument<'a> {
-    /// Those that a source defines.
+    /// Returns the argument types that a source defines.
     fn all(source: &'a str) -> Result<Vec<Self>, Box<dyn Error>> {
         let mut all = Vec::new();
         for (_, rest) in source.match_indices("#[repr(transparent)]\n").map(|(at, _)| source.split_at(at)) {
@@ -72,7 +72,7 @@ impl<'a> Argument<'a> {
         Ok(all)
     }
 
-    /// `file: Handle<tenslice_file>` as `file: *const tenslice_file`, wherever it stands.
+    /// Replaces every `file: Handle<tenslice_file>` by `file: *const tenslice_file`.
     fn resolve(&self, text: &str) -> String {
         let pointer = self.stands_for.strip_suffix(self.parameter).unwrap_or_default();
         let mut text = text.to_owned();

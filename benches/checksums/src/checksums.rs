@@ -1,4 +1,4 @@
-//! Verifying beside the crates that compute the checksums: see benches/README.md.
+//! Compares verifying with the crates that compute the checksums: see benches/README.md.
 
 use std::env;
 use std::fs::{self, File as OsFile};
@@ -13,9 +13,9 @@ use tenslice::{File, Verification};
 use xxhash_rust::xxh3::xxh3_64;
 use ztensor1::{Checksum, Compression};
 
-/// Every time is the shortest of so many, taken in turns.
+/// Every time is the shortest of this many rounds, in which both take turns.
 const ROUNDS: usize = 15;
-/// So many bytes are summed in each, of short data again and again.
+/// The bytes that are summed in each round. Short data is summed repeatedly.
 const BYTES: usize = 64 << 20;
 
 fn main() {
@@ -42,7 +42,7 @@ fn main() {
     fs::remove_dir_all(&folder).expect("the folder of the files");
 }
 
-/// Verifies a component, and sums the same bytes with the peer, which must find the sum that the file states.
+/// Verifies a component, and sums the same bytes with the peer, which must get the sum that the file states.
 fn compare_sum(title: &str, file: &[u8], data: &[u8], peer: &dyn Fn(&[u8], &[u8]) -> bool) {
     let opened = File::open(file).expect("a valid file");
     let tensor = opened.tensors().next().expect("a tensor");
@@ -64,7 +64,7 @@ fn compare_files(folder: &Path, title: &str, file: &[u8]) {
     let path = folder.join("mapped.zt");
     fs::write(&path, file).expect("a file");
     let os_file = OsFile::open(&path).expect("the file");
-    // SAFETY: nobody changes the file, which is in a folder of this program.
+    // SAFETY: the file is in a folder of this program, and nothing changes it.
     let map = unsafe { memmap2::Mmap::map(&os_file) }.expect("a map");
     compare(
         title,
@@ -79,7 +79,7 @@ fn compare_files(folder: &Path, title: &str, file: &[u8]) {
     );
 }
 
-/// Prints how many bytes both sum a second.
+/// Prints how many bytes per second both sum.
 fn compare<'a>(title: &str, peer: &mut (dyn FnMut() + 'a), ours: &mut (dyn FnMut() + 'a)) {
     let mut shortest = [Duration::MAX; 2];
     for _ in 0..ROUNDS {
@@ -120,7 +120,7 @@ fn written(folder: &Path, write: impl FnOnce(&PathBuf)) -> Vec<u8> {
     file
 }
 
-/// By xorshift.
+/// Random bytes by xorshift.
 fn random(length: usize) -> Vec<u8> {
     let mut state = 0x9e37_79b9_7f4a_7c15_u64;
     let mut next = || {

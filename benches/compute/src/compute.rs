@@ -1,4 +1,4 @@
-//! What `read_into` computes, beside the same work written out by hand: see benches/README.md.
+//! Compares `read_into` with the same work in hand-written code: see benches/README.md.
 
 mod random;
 mod sparse;
@@ -19,7 +19,7 @@ Compares what Tensor::read_into computes with loops written by hand, in millisec
 
 Panics where the two do not compute the same.";
 
-/// Every time is the shortest of so many, taken in turns.
+/// Every time is the shortest of this many rounds, in which both take turns.
 const ROUNDS: usize = 15;
 
 fn main() -> ExitCode {
@@ -38,7 +38,7 @@ fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Prints how long both take to write the dense tensor of a file, which must be the same bytes.
+/// Prints how long both take to write the dense tensor of a file. Both must write the same bytes.
 fn compare(name: &str, file: &[u8], by_hand: impl Fn(&mut [u8])) {
     let file = File::open(file).expect("a valid file");
     let tensor = file.tensors().next().expect("a tensor");

@@ -1,4 +1,4 @@
-//! The same numbers in every run.
+//! The same random numbers in every run.
 
 pub struct Random(pub u64);
 
@@ -10,7 +10,7 @@ impl Random {
         self.0
     }
 
-    /// Between -1 and 1.
+    /// A number between -1 and 1.
     pub fn number(&mut self) -> f64 {
         (self.next() >> 11) as f64 / (1_u64 << 52) as f64 - 1.0
     }

@@ -1,7 +1,7 @@
 //! Sparse tensors in zTensor files, made dense.
 //!
-//! By hand the same is checked as by `read_into`, before anything is written: that row pointers begin at 0, do not
-//! decrease and end at the number of values, and that every index is inside the shape.
+//! The hand-written code makes the same checks as `read_into` before it writes anything: row pointers begin at 0, do
+//! not decrease and end at the number of values, and every index is inside the shape.
 
 use crate::compare;
 use crate::random::Random;
@@ -32,7 +32,7 @@ struct Matrix {
     rows: usize,
     columns: usize,
     pointers: Vec<u64>,
-    /// Of each value.
+    /// The row of each value.
     row: Vec<u64>,
     column: Vec<u64>,
     values: Vec<f32>,
@@ -92,7 +92,7 @@ impl Matrix {
         self.file("sparse_coo", &[("coords", dtype, coordinates)])
     }
 
-    /// A zTensor 1.2 file of these components and the values.
+    /// A zTensor 1.2 file with these components and the values.
     fn file(&self, layout: &str, parts: &[(&str, &str, Vec<u8>)]) -> Vec<u8> {
         let mut file = b"ZTEN1000".to_vec();
         let mut components = Vec::new();

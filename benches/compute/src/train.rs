@@ -1,8 +1,8 @@
 //! Tensor trains in BLZ1 files, contracted.
 //!
-//! By hand it is a chain of matrix products: the product of the cores so far, a matrix with a row for each choice of
-//! their indices, times the next core, reshaped to a matrix. The loops are in the order in which a compiler vectorizes
-//! the innermost.
+//! The hand-written code is a chain of matrix products: the product of the previous cores, a matrix with a row for
+//! each choice of their indices, times the next core, reshaped to a matrix. The order of the loops lets a compiler
+//! vectorize the innermost.
 
 use crate::compare;
 use crate::random::Random;

@@ -1,4 +1,4 @@
-//! Compiles peer.c with ggml-quants.c of ggml twice: for any machine of the target, and for this one.
+//! Compiles peer.c with ggml-quants.c of ggml twice: for any machine of the target, and for this machine.
 
 use std::collections::BTreeSet;
 use std::env;
@@ -12,7 +12,8 @@ fn main() {
         eprintln!("GGML is not set: it names the folder of ggml's sources. benches/dequantize.sh sets it.");
         exit(1)
     };
-    // Each build has names of its own for these: by the same names, the linker would take one build's for both.
+    // Each build has its own names for these functions. With equal names the linker would use one build's functions
+    // for both.
     let header = read_to_string(format!("{ggml}/src/ggml-quants.h")).expect("a header of ggml");
     let words = header.split(|of: char| !of.is_ascii_alphanumeric() && of != '_');
     let functions: BTreeSet<&str> = words.filter(|word| word.starts_with("dequantize_row_")).collect();
@@ -24,7 +25,7 @@ fn main() {
         }
         build.include(format!("{ggml}/include")).include(format!("{ggml}/src")).compile(name);
     }
-    // What else is in ggml-quants.c is there twice: to quantize, and tables, which are the same.
+    // The rest of ggml-quants.c exists twice: quantizing functions and tables, which are the same.
     println!("cargo::rustc-link-arg-bins=-Wl,--allow-multiple-definition");
     println!("cargo::rustc-link-lib=m");
 }

@@ -1,4 +1,4 @@
-//! Dequantizing rows beside ggml: see benches/README.md.
+//! Compares dequantizing rows with ggml: see benches/README.md.
 
 use std::env;
 use std::ffi::c_int;
@@ -14,15 +14,15 @@ Compares how long it takes to dequantize rows, in nanoseconds per 1000 numbers.
     benches/dequantize.sh             all types
     benches/dequantize.sh Q4_K Q6_K   these";
 
-/// Every time is the shortest of so many, taken in turns: a round lasts for microseconds, so that most are not
-/// interrupted, whatever else runs. The CPU time of the thread would not do: on a virtual machine it is now and then
-/// half of what passed, and one such round is the shortest.
+/// Every time is the shortest of this many rounds, in which all take turns. A round lasts for microseconds, so most
+/// rounds are not interrupted. CPU time of the thread is not used: on a virtual machine it is sometimes half of the
+/// real time, and such a round would be the shortest.
 const ROUNDS: usize = 1000;
-/// So many rows are one time, of so many numbers.
+/// Rows per round, and numbers per row.
 const ROWS: usize = 20;
 const NUMBERS: usize = 8192;
 
-/// A function of peer.c: number of the type, blocks, numbers, how many.
+/// A function of peer.c. Arguments: number of the type, blocks, numbers, their count.
 type Peer = unsafe extern "C" fn(c_int, *const u8, *mut f32, i64) -> c_int;
 
 unsafe extern "C" {
@@ -70,7 +70,7 @@ fn compare(block_type: BlockType) {
     println!("{name:8}{scalar:>10.0}{native:>10.0}{ours:>10.0}{:>14.2}{:>14.2}", scalar / ours, native / ours);
 }
 
-/// The time of some rows.
+/// The time of `ROWS` rows.
 fn time(mut row: impl FnMut() -> bool) -> Duration {
     let start = Instant::now();
     let is_done = (0..ROWS).fold(true, |is_done, _| row() && is_done);
@@ -79,13 +79,13 @@ fn time(mut row: impl FnMut() -> bool) -> Duration {
     time
 }
 
-/// Decodes all blocks by ggml.
+/// Decodes all blocks with ggml.
 fn run(peer: Peer, block_type: BlockType, blocks: &[u8], numbers: &mut [f32]) -> bool {
-    // SAFETY: as many blocks as the numbers take, both of their type.
+    // SAFETY: there are as many blocks as the numbers need, and they have this type.
     unsafe { peer(block_type.code().into(), blocks.as_ptr(), numbers.as_mut_ptr(), NUMBERS as i64) != 0 }
 }
 
-/// Random blocks for a row. Without some bits, so that no scale is infinite or NaN.
+/// Random blocks for a row. Some bits are cleared, so that no scale is infinite or NaN.
 fn blocks(block_type: BlockType) -> Vec<u8> {
     let (elements, bytes) = (block_type.elements() as usize, block_type.bytes() as usize);
     let mut seed = 1_u64;

@@ -1,6 +1,6 @@
-//! Names that were made to collide in an index, and what making it and looking all of them up takes.
+//! Names that collide in an index on purpose, and the cost of making the index and of looking all of them up.
 //!
-//! The hash is that of src/index.rs, which no other program sees: an attacker reads it there.
+//! The hash is a copy of the one in src/index.rs, which is not public: an attacker would read it there.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -12,10 +12,10 @@ use crate::gguf;
 const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
 const LAST_FACTOR: u64 = 0xd6e8_feb8_6659_fd93;
 
-/// Every name has so many bytes: one block of the hash.
+/// The length of every name in bytes: one block of the hash.
 const LENGTH: u64 = 16;
 
-/// What is done once with an index has the shortest time of so many.
+/// An operation done once with an index has the shortest time of this many rounds.
 const ROUNDS: usize = 20;
 
 struct Random(u64);
@@ -38,13 +38,13 @@ fn hash(seed: u64, name: &[u8]) -> u64 {
     hash ^ hash >> 32
 }
 
-/// The number by which multiplying is undone.
+/// The inverse of a multiplication by `factor`.
 fn inverse(factor: u64) -> u64 {
-    // Newton's method: each step doubles the bits that are right.
+    // Newton's method: each step doubles the number of correct bits.
     (0..6).fold(factor, |inverse, _| inverse.wrapping_mul(2_u64.wrapping_sub(factor.wrapping_mul(inverse))))
 }
 
-/// A name that has that hash with that seed: the second half undoes what the first half did.
+/// A name with that hash for that seed: the second half undoes what the first half did.
 fn name_of_hash(seed: u64, hash: u64, random: &mut Random) -> String {
     let states = (hash ^ hash >> 32).wrapping_mul(inverse(LAST_FACTOR)) ^ LENGTH;
     let states = states.rotate_right(32).wrapping_mul(inverse(FACTOR));
@@ -58,18 +58,18 @@ fn name_of_hash(seed: u64, hash: u64, random: &mut Random) -> String {
     }
 }
 
-/// So many names that choose their slots among the first of that part of them.
+/// `count` names whose slots are all in the first `part` of the slots.
 fn among(count: usize, part: f64, random: &mut Random) -> Vec<String> {
     let names = std::iter::repeat_with(|| format!("{:016x}", random.next()));
     names.filter(|name| ((hash(0, name.as_bytes()) >> 32) as f64) < part * 2_f64.powi(32)).take(count).collect()
 }
 
-/// So many names that all have the same hash with that seed.
+/// `count` names that all have the same hash for that seed.
 fn alike(seed: u64, count: usize, random: &mut Random) -> Vec<String> {
     (0..count).map(|_| name_of_hash(seed, 0x2545_f491_4f6c_dd1d, random)).collect()
 }
 
-/// Names that collide with seed 0, and that would with the next one if that depended on nothing but them.
+/// Names that collide with seed 0, and that would collide with the next seed if it depended only on the names.
 fn alike_twice(count: usize, random: &mut Random) -> Vec<String> {
     let next = 0x0123_4567_89ab_cdef;
     let mut names = [alike(0, 6, random), alike(next, count - 7, random)].concat();
@@ -85,7 +85,7 @@ pub fn compare(sizes: &[usize]) {
         let random = &mut Random(1);
         let kinds = [
             ("ordinary", among(size, 1.0, random), "Slots(0)"),
-            // Nine of ten of these slots are taken, which is not yet too many.
+            // Nine tenths of these slots are taken, which is still accepted.
             ("crowded", among(size, 0.5 / 0.9, random), "Slots("),
             ("alike", alike(0, size, random), "Slots("),
             ("alike twice", alike_twice(size, random), "Slots("),
@@ -99,7 +99,7 @@ pub fn compare(sizes: &[usize]) {
     }
 }
 
-/// Nanoseconds a name for making an index, and for looking all of them up, in random order.
+/// Nanoseconds per name for making an index, and for looking all names up in random order.
 fn times(names: &[String], order: &str) -> (f64, f64) {
     let bytes = gguf::file(names, 0);
     let file = File::open(&bytes).expect("a valid file");

@@ -1,4 +1,5 @@
-//! The files: tensors named as in Llama, of 128 bytes or so, each file written by the crate that its format comes from.
+//! The files: tensors named as in Llama, of about 128 bytes, each file written by the crate that its format comes
+//! from.
 
 use std::io::Cursor;
 use std::{env, fs, process};
@@ -8,10 +9,10 @@ use ztensor2::{DType, Writer};
 
 use crate::gguf;
 
-/// The vocabulary of Llama 2.
+/// The size of Llama 2's vocabulary.
 const TOKENS: usize = 32_000;
 
-/// What is in a file.
+/// The kind of a file.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Format {
     /// zTensor 1.2.
@@ -48,7 +49,7 @@ impl Format {
     }
 }
 
-/// The tensors of a layer of Llama.
+/// The tensors in a layer of Llama.
 const PARTS: [&str; 9] = [
     "input_layernorm",
     "mlp.down_proj",
@@ -72,7 +73,7 @@ fn safetensors(size: usize) -> Vec<u8> {
     serialize((0..size).map(|i| (name(i), view())), None).expect("what can be written")
 }
 
-/// The same tensors; the crate sorts their names.
+/// The same tensors. The crate sorts their names.
 fn ztensor1(size: usize) -> Vec<u8> {
     let mut bytes = Cursor::new(Vec::new());
     let mut writer = ztensor1::Writer::new(&mut bytes).expect("memory");
@@ -81,7 +82,7 @@ fn ztensor1(size: usize) -> Vec<u8> {
     bytes.into_inner()
 }
 
-/// The same tensors, of different numbers: in the order in which they are added, at multiples of 4096.
+/// The same tensors with different numbers: in the order in which they are added, at multiples of 4096.
 fn ztensor2(size: usize) -> Vec<u8> {
     let path = env::temp_dir().join(format!("tenslice-open-{}.zt", process::id()));
     let mut writer = Writer::options().canonical(false).align(4096).create(&path).expect("a file of our own");

@@ -1,4 +1,4 @@
-//! Writes GGUF files as llama.cpp does: the pairs and tensors of a Llama model, in its order and by its names.
+//! Writes GGUF files like llama.cpp does: the pairs and tensors of a Llama model, with its order and names.
 
 /// The types of values in the pairs.
 const U32: u32 = 4;
@@ -34,11 +34,11 @@ const NUMBERS: [(&str, u32); 11] = [
     ("general.quantization_version", 2),
 ];
 
-/// The tensors of a layer.
+/// The tensors in a layer.
 const PARTS: [&str; 9] =
     ["attn_norm", "ffn_down", "ffn_gate", "ffn_up", "ffn_norm", "attn_k", "attn_output", "attn_q", "attn_v"];
 
-/// The names of so many tensors.
+/// The names of `tensors` tensors.
 pub fn names(tensors: usize) -> Vec<String> {
     let name = |i| match i {
         0 => "token_embd.weight".to_string(),
@@ -47,7 +47,8 @@ pub fn names(tensors: usize) -> Vec<String> {
     (0..tensors).map(name).collect()
 }
 
-/// A file of tensors of these names, of 32 numbers each in Q8_0, and of a vocabulary of `tokens` tokens if that is not 0.
+/// A file of tensors with these names, of 32 numbers each in Q8_0, and with a vocabulary of `tokens` tokens, unless
+/// 0.
 pub fn file(names: &[String], tokens: usize) -> Vec<u8> {
     let mut pairs = Pairs::default();
     for (key, text) in TEXTS {
@@ -59,7 +60,7 @@ pub fn file(names: &[String], tokens: usize) -> Vec<u8> {
     pairs.key("llama.attention.layer_norm_rms_epsilon", F32).number(1e-6_f32.to_bits());
     pairs.key("tokenizer.ggml.add_bos_token", BOOL).bytes.push(1);
     if tokens > 0 {
-        // Every other one begins a word, as in Llama.
+        // Every other token begins a word, as in Llama.
         let token = |i: usize| format!("{}{}", ["", "\u{2581}"][i % 2], letters(i));
         pairs.array("tokenizer.ggml.tokens", STRING, tokens);
         (0..tokens).for_each(|i| pairs.string(&token(i)));
@@ -89,13 +90,13 @@ pub fn file(names: &[String], tokens: usize) -> Vec<u8> {
     file
 }
 
-/// A word of three to eight letters, another one for each number.
+/// A word of three to eight letters, different for each number.
 fn letters(i: usize) -> String {
     let count = 3 + i % 6;
     (0..count).map(|at| char::from(b'a' + (i / 6 / 26_usize.pow(at as u32) % 26) as u8)).collect()
 }
 
-/// Bytes, and how many pairs they are.
+/// Encoded pairs and their number.
 #[derive(Default)]
 struct Pairs {
     bytes: Vec<u8>,

@@ -1,4 +1,4 @@
-//! Opening, listing and looking up, beside the readers that the formats come from: see benches/README.md.
+//! Compares opening, listing and looking up with the original readers of the formats: see benches/README.md.
 
 mod collisions;
 mod files;
@@ -26,9 +26,9 @@ Compares how long it takes to open, to list and to look up, in nanoseconds per t
     cargo run --release -- MODE FORMAT N TIMES peer
                                                     the same by what ours is compared with";
 
-/// Every time is the shortest of so many, taken in turns.
+/// Every time is the shortest of this many rounds, in which both take turns.
 const ROUNDS: usize = 75;
-/// So many tensors are worked on as one time: few, so that one of the times is likely to be without an interruption.
+/// The number of tensors in one measured time: few, so that some of the times have no interruption.
 const TENSORS: usize = 10_000;
 const SIZES: [usize; 5] = [1, 10, 300, 3000, 30_000];
 
@@ -65,7 +65,7 @@ fn mode_of(name: &str) -> Option<Mode> {
     Mode::ALL.into_iter().find(|mode| mode.name() == name)
 }
 
-/// Does something so many times; `None` where there is no such thing.
+/// Repeats an operation `times` times. Returns `None` if there is no such operation.
 fn repeat(mode: &str, format: &str, size: &str, times: &str, peer: bool) -> Option<()> {
     let mode = mode_of(mode)?;
     let format = Format::ALL.into_iter().find(|known| known.name() == format)?;
@@ -89,7 +89,7 @@ fn compare(mode: Mode) {
             if let Some(peer) = &mut peer {
                 assert_eq!(ours(), peer(), "{} {}", mode.name(), format.name());
             }
-            // A vocabulary takes much longer than its tensors do.
+            // A vocabulary takes much longer than its tensors.
             let tensors = if format == Format::Vocabulary { 2 * size } else { TENSORS };
             let count = (tensors / size).max(1);
             let mut shortest = [Duration::MAX; 2];

@@ -1,4 +1,4 @@
-//! What is measured: by ours, and by the reader that the format comes from.
+//! The measured operations: with tenslice, and with the reader that the format comes from.
 
 use std::hint::black_box;
 use std::io::Cursor;
@@ -12,18 +12,18 @@ use ztensor2::{Source, Vocabulary};
 
 use crate::files::Format;
 
-/// What is done with a file of N tensors.
+/// An operation on a file of N tensors.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Mode {
-    /// Opens and checks it.
+    /// Opens and checks the file.
     Open,
-    /// Opens it and lists its tensors.
+    /// Opens the file and lists its tensors.
     OpenList,
-    /// Lists its tensors once it is open: the dtype, how many elements there are, where the first byte is.
+    /// Lists the tensors of an open file: the dtype, the number of elements, the offset of the first byte.
     List,
-    /// Looks up all names in random order, once it is open; ours with an index.
+    /// Looks up all names of an open file in random order. Ours uses an index.
     Hit,
-    /// Looks up as many that are not there.
+    /// Looks up as many missing names.
     Miss,
     /// Makes an index.
     Index,
@@ -31,7 +31,7 @@ pub enum Mode {
     Find,
 }
 
-/// What is done once. Returns a number that depends on all that was read.
+/// One operation. Returns a number that depends on everything that was read.
 pub type Work<'a> = Box<dyn FnMut() -> u64 + 'a>;
 
 impl Mode {
@@ -50,7 +50,7 @@ impl Mode {
         }
     }
 
-    /// Prepares it for such a file.
+    /// Prepares the operation for such a file.
     pub fn ours<'a>(self, bytes: &'a [u8]) -> Work<'a> {
         let open = move || File::open(black_box(bytes)).expect("a valid file");
         let file = open();
@@ -60,7 +60,7 @@ impl Mode {
             Self::List => Box::new(move || list(black_box(&file), bytes)),
             Self::Hit | Self::Miss => {
                 let names = names(bytes, self == Self::Miss);
-                // For as long as the index lives, which is as long as the work does.
+                // Must live as long as the index, which lives as long as the operation.
                 let words = vec![0; file.index_length().expect("few tensors")].leak();
                 let index = file.index(words).expect("distinct names");
                 Box::new(move || count(&names, |name| black_box(&index).find(name).is_ok()))
@@ -76,7 +76,7 @@ impl Mode {
         }
     }
 
-    /// Prepares what it is compared with, if there is something.
+    /// Prepares the same operation with the peer, if there is one.
     pub fn peer<'a>(self, format: Format, bytes: &'a [u8]) -> Option<Work<'a>> {
         let names = match self {
             Self::Hit | Self::Miss => names(bytes, self == Self::Miss),
@@ -149,7 +149,7 @@ impl Mode {
     }
 }
 
-/// How many elements all tensors have, and where their bytes begin, as one sum: what it takes to hand them on.
+/// The sum of all element counts and data offsets: the cost of passing them on.
 fn list(file: &File<'_>, bytes: &[u8]) -> u64 {
     let numbers = file.tensors().map(|tensor| {
         black_box(tensor.dtype());
@@ -186,12 +186,12 @@ fn gguf_numbers(info: &ggus::GGufTensorInfo) -> u64 {
     info.shape().iter().product::<u64>() + info.offset() as u64
 }
 
-/// Of how many names `find` says that they are there.
+/// The number of names that `find` finds.
 fn count(names: &[String], find: impl Fn(&str) -> bool) -> u64 {
     names.iter().filter(|name| find(black_box(name))).count() as u64
 }
 
-/// All names of a file in random order; as many that are not there.
+/// All names of a file in random order, or as many missing names.
 fn names(bytes: &[u8], absent: bool) -> Vec<String> {
     let file = File::open(bytes).expect("a valid file");
     let mut names: Vec<String> = file.tensors().map(|tensor| tensor.name().to_string()).collect();

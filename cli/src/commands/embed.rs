@@ -17,33 +17,33 @@ use crate::terminal::Terminal;
 use crate::values::Values;
 use crate::values::number::lanes;
 
-/// Writes assembly with the tensors of a file, and a C header with their names, shapes and dtypes
+/// Write the tensors of a file as assembly, and a C header with their names, shapes and dtypes
 ///
-/// For weights in flash: `cc -c weights.S`, and `#include "weights.h"`. Bytes that the file stores as they are come from it
-/// by .incbin when it is assembled, from the path as it is given here; all others are written out. Numbers are
-/// little-endian. Each component of a sparse or quantized tensor is an array of its own. A column-major array stays
-/// column-major, which the header says, unless --row-major converts it.
+/// For weights in flash: run `cc -c weights.S`, and #include "weights.h". Bytes that FILE stores as needed are taken
+/// from it by .incbin when the assembly is assembled, from the path as given here; all others are written out. Numbers
+/// are little-endian. Each component of a sparse or quantized tensor is a separate array. A column-major array stays
+/// column-major, as the header says, unless --row-major converts it.
 #[derive(clap::Args)]
 pub struct Arguments {
     file: PathBuf,
 
-    /// The file to write, whose name ends in .S; the header is beside it
+    /// The file to write, ending in .S; the header is written next to it
     #[arg(long, short, value_name = "FILE")]
     output: PathBuf,
 
-    /// Where arrays begin: at multiples of this power of two
+    /// Alignment of the arrays, a power of two
     #[arg(long, value_name = "BYTES", default_value_t = 64)]
     align: u64,
 
-    /// What symbols begin with; by default the name of the file that is written
+    /// Prefix of the symbols; by default the name of the output file
     #[arg(long)]
     prefix: Option<String>,
 
-    /// Write the elements of column-major arrays in row-major order
+    /// Write column-major arrays in row-major order
     #[arg(long)]
     row_major: bool,
 
-    /// Write all bytes out, so that the file is not needed any more
+    /// Write out all bytes, so that FILE is not needed later
     #[arg(long)]
     bytes: bool,
 
@@ -53,7 +53,7 @@ pub struct Arguments {
     #[command(flatten)]
     limits: Limits,
 
-    /// Replace files that exist
+    /// Replace existing files
     #[arg(long, short)]
     force: bool,
 }
@@ -71,7 +71,7 @@ struct Array<'b> {
 }
 
 enum Content<'b> {
-    /// As it is in the file.
+    /// A range of the file.
     InFile(PathBuf, Extent),
     Bytes(Room<'b>),
 }
@@ -94,10 +94,10 @@ impl Arguments {
     fn embed(&self, terminal: &mut Terminal) -> Result<(), Failure> {
         let wrong = |message: &str| Err(Failure::new("InvalidArgument", message));
         if !self.align.is_power_of_two() {
-            return wrong("--align takes a power of two");
+            return wrong("--align must be a power of two");
         }
         if self.output.extension().is_none_or(|ending| ending != "S") {
-            return wrong("the name of the output must end in .S: `cc -c weights.S` makes weights.o of it");
+            return wrong("the output name must end in .S, so that `cc -c weights.S` assembles it");
         }
         let mapped = Mapped::new(&Target::File(self.file.clone()))?;
         let model = mapped.open()?;
@@ -116,7 +116,7 @@ impl Arguments {
             verify_whole(opened, &tensor, &budget, self.checks.are_compared())?;
             self.add(&mut arrays, &mut symbols, &prefix, opened, &tensor, &budget)?;
         }
-        // A header that cannot be written leaves no assembly behind.
+        // Checks that the header can be created, so that a failure leaves no assembly behind.
         let header_path = self.output.with_extension("h");
         drop(Output::create(&header_path, self.force)?);
         let mut assembly = Output::create(&self.output, self.force)?;
@@ -129,7 +129,7 @@ impl Arguments {
         header.finish()
     }
 
-    /// Adds the arrays that a tensor is made of.
+    /// Adds the arrays of a tensor.
     fn add<'m, 'b>(
         &self,
         arrays: &mut Vec<Array<'b>>,
@@ -169,7 +169,7 @@ impl Arguments {
                 Content::InFile(_, extent) => extent.length,
                 Content::Bytes(bytes) => bytes.len() as u64,
             };
-            // Elements of less than a byte, and blocks, are bytes in C.
+            // Packed elements and blocks are bytes in C.
             let dtype = component.dtype().filter(|dtype| !dtype.is_packed() && tensor.layout() != Layout::Blocks);
             let dtype_name = match tensor.layout() {
                 Layout::Blocks => printable(tensor.layout_name()),
@@ -185,7 +185,7 @@ impl Arguments {
         Ok(())
     }
 
-    /// The bytes of a component: those of the file, where they are stored as they are to be embedded.
+    /// The content of a component: a range of the file if the bytes are stored in the form to embed.
     fn content<'m, 'b>(
         &self,
         opened: &Opened<'m>,
@@ -231,7 +231,7 @@ impl Arguments {
                 }
             }
         }
-        // Says on Linux that the stack needs no permission to run code.
+        // On Linux, declares that the stack is not executable.
         out.write_all(
             b"\n#if defined(__linux__) && defined(__ELF__)\n    .section .note.GNU-stack,\"\",%progbits\n#endif\n",
         )?;
@@ -283,14 +283,14 @@ impl Arguments {
     }
 }
 
-/// Turns the numbers around on a big-endian machine.
+/// Reverses the bytes of each number on a big-endian machine.
 fn to_little_endian(bytes: &mut [u8], dtype: Option<DType>) {
     if cfg!(target_endian = "big") {
         bytes.chunks_exact_mut(dtype.map_or(1, DType::lane_size)).for_each(<[u8]>::reverse);
     }
 }
 
-/// The type in C of the numbers of an element, and its size.
+/// The C type of an element's numbers, and its size in bytes.
 fn c_type(dtype: Option<DType>) -> (&'static str, u64) {
     let lane = dtype.map_or(DType::U8, |dtype| lanes(dtype).0);
     match (lane, lane.lane_size()) {
@@ -307,7 +307,7 @@ fn c_type(dtype: Option<DType>) -> (&'static str, u64) {
     }
 }
 
-/// A name as C allows it.
+/// Converts a name to a C identifier.
 fn identifier(name: &str) -> String {
     let allowed = name.chars().map(|c| if c.is_ascii_alphanumeric() || c == '_' { c } else { '_' });
     let name: String = allowed.collect();
@@ -318,12 +318,12 @@ fn identifier(name: &str) -> String {
 #[derive(Default)]
 struct Symbols {
     taken: HashSet<String>,
-    /// The next number to try behind a symbol that is taken: no number is tried twice.
+    /// The next number to try after a symbol that is taken, so that no number is tried twice.
     next: HashMap<String, u64>,
 }
 
 impl Symbols {
-    /// Takes a symbol; if it is taken already, the first one of `symbol_2`, `symbol_3`, … that is not.
+    /// Reserves a symbol. If it is taken, reserves the first free one of `symbol_2`, `symbol_3`, ….
     fn take(&mut self, symbol: String) -> String {
         if self.taken.insert(symbol.clone()) {
             return symbol;
@@ -339,12 +339,12 @@ impl Symbols {
     }
 }
 
-/// A path, without what would end a comment.
+/// A path that cannot end a C comment.
 fn in_comment(path: &Path) -> String {
     printable(&path.display().to_string()).replace("*/", "* /")
 }
 
-/// A string literal of C.
+/// A C string literal.
 fn in_quotes(text: &str) -> String {
     let mut literal = String::from("\"");
     for byte in text.bytes() {
@@ -367,11 +367,11 @@ mod tests {
         let mut symbols = Symbols::default();
         let mut next = |name: &str| symbols.take(identifier(name));
         assert_eq!([next("a.b"), next("a-b"), next("a_b")], ["a_b", "a_b_2", "a_b_3"]);
-        // A name that looks numbered takes its number.
+        // A name that looks numbered reserves its number.
         assert_eq!([next("x_2"), next("x"), next("x"), next("x_2")], ["x_2", "x", "x_3", "x_2_2"]);
     }
 
-    /// Counting from 2 for each of so many names took minutes: 10^10 symbols were tried.
+    /// Regression test: counting from 2 for each of these names tried 10^10 symbols, which took minutes.
     #[test]
     fn many_names_become_one_symbol() {
         let mut symbols = Symbols::default();

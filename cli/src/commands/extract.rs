@@ -18,36 +18,36 @@ use crate::terminal::Terminal;
 use crate::values::Values;
 use crate::values::number::{lanes, to_f32};
 
-/// Writes a tensor as a dense array: NPY, or the bytes alone
+/// Write a tensor as a dense array: NPY or raw bytes
 ///
-/// Numbers are in this machine's byte order, decoded. Texts, times, records and long doubles keep their type and their bytes, so
-/// that NumPy reads the same array. A column-major array stays column-major, as the NPY header says,
-/// unless --row-major converts it. The file is written beside its place and renamed when it is whole: a
+/// Numbers are decoded, in this machine's byte order. Texts, times, records and long doubles keep their type and
+/// their bytes, so that NumPy reads the same array. A column-major array stays column-major, as the NPY header says,
+/// unless --row-major converts it. The file is written under a temporary name and renamed when it is complete: a
 /// failure or an interrupt leaves nothing behind.
 #[derive(clap::Args)]
 pub struct Arguments {
     file: PathBuf,
 
-    /// The name of the tensor; may be left out where there is only one
+    /// The name of the tensor; optional if the file has only one
     name: Option<String>,
 
-    /// The file to write, which ends in .npy or .bin; `-` is standard output and needs --format
+    /// The file to write, ending in .npy or .bin; `-` is standard output and needs --format
     #[arg(long, short, value_name = "FILE")]
     output: PathBuf,
 
-    /// Write NPY or bytes alone, whatever the name of the file; by default the format that the name ends in
+    /// Write NPY or raw bytes, whatever the file name; by default the ending of the name decides
     #[arg(long)]
     format: Option<Format>,
 
-    /// Convert the elements to f32: quantized ones, integers, floats of other widths
+    /// Convert the elements to f32: quantized elements, integers, floats of other widths
     #[arg(long)]
     f32: bool,
 
-    /// Write the elements of a column-major array in row-major order
+    /// Write a column-major array in row-major order
     #[arg(long)]
     row_major: bool,
 
-    /// Replace a file that exists
+    /// Replace an existing file
     #[arg(long, short)]
     force: bool,
 
@@ -70,16 +70,16 @@ impl Arguments {
         terminal.status_of(&self.file, result)
     }
 
-    /// The format to write: the requested one, or the one that the name of the output ends in.
+    /// The format to write: the requested one, or the one that the output name ends in.
     fn format(&self) -> Result<Format, Failure> {
         let ending = self.output.extension().map(|ending| ending.to_string_lossy().to_lowercase());
         let message = match (self.format, ending.as_deref()) {
             (Some(format), _) => return Ok(format),
             (None, Some("npy")) => return Ok(Format::Npy),
             (None, Some("bin")) => return Ok(Format::Bin),
-            (None, Some(ending)) => format!("no .{} file can be written", printable(ending)),
+            (None, Some(ending)) => format!("cannot write a .{} file", printable(ending)),
             (None, None) if self.output == Path::new("-") => {
-                "standard output has no name that states a format".into()
+                "standard output has no name to derive the format from".into()
             }
             (None, None) => format!("{} does not end in .npy or .bin", self.output.display()),
         };
@@ -99,7 +99,7 @@ impl Arguments {
         let mut values = Values::of(opened, &tensor, &budget)?;
         if !self.f32 && values.dtype == Some(DType::F32) && tensor.dtype() != values.dtype && is_converted(&tensor) {
             let what = tensor.dtype().map_or_else(|| tensor.layout_name().into(), |dtype| dtype.name().to_owned());
-            return Err(Failure::new("WrongType", format!("its elements are {what}: write them with --f32")));
+            return Err(Failure::new("WrongType", format!("the elements are {what}: pass --f32 to convert them")));
         }
         if self.row_major {
             values.make_row_major(opened)?;
@@ -131,7 +131,7 @@ impl Arguments {
                         None => "write a .bin file",
                     };
                     let what = match &*values.stated.text {
-                        "-" => "elements whose type is not known",
+                        "-" => "elements of unknown type",
                         text => &format!("elements of {text}"),
                     };
                     Failure::new("WrongType", format!("NPY has no type for {what}: {hint}"))
@@ -163,7 +163,7 @@ impl Arguments {
             }
         };
         if format == Format::Bin && is_column_major {
-            // Nothing in the output says so.
+            // The output itself does not state the order.
             let _ = writeln!(
                 io::stderr(),
                 "note: {}: the elements are written in column-major order; --row-major converts them",
@@ -190,12 +190,12 @@ impl Arguments {
     }
 }
 
-/// Whether its elements are given as `f32` whatever is wanted.
+/// Returns true if the elements are always read as `f32`.
 fn is_converted(tensor: &tenslice::Tensor<'_>) -> bool {
     matches!(tensor.layout(), Layout::Blocks | Layout::Microscaling) || tensor.dtype().is_some_and(DType::is_packed)
 }
 
-/// Why a file was not written.
+/// The reason why a file was not written.
 enum Written {
     Out(io::Error),
     In(Failure),

@@ -7,7 +7,7 @@ use clap::CommandFactory;
 use crate::Arguments;
 use crate::terminal::Terminal;
 
-/// Completions for a shell, to be put where it looks for them
+/// Print completions for a shell
 #[derive(clap::Args)]
 pub struct Completions {
     shell: clap_complete::Shell,
@@ -21,10 +21,10 @@ impl Completions {
     }
 }
 
-/// The manual page, of the tool or of one of its commands
+/// Print the manual page of the tool or of one of its commands
 #[derive(clap::Args)]
 pub struct Man {
-    /// `list`, `show`, ...; without one, the tool as a whole
+    /// The command, such as `list`; by default the tool as a whole
     command: Option<String>,
 }
 

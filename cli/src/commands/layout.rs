@@ -11,7 +11,7 @@ use crate::common::table::{Fit, Look, print};
 use crate::common::text::{printable, size};
 use crate::terminal::Terminal;
 
-/// A map of files: metadata, the bytes of each tensor, what is between them, overlaps, alignment
+/// Print a map of files: metadata, the bytes of each tensor, gaps, overlaps, alignment
 #[derive(clap::Args)]
 pub struct Arguments {
     /// Files or folders
@@ -34,11 +34,11 @@ struct Part {
 enum Kind {
     Metadata,
     Data,
-    /// Bytes up to the next multiple of the alignment, or bytes that are 0 up to what follows.
+    /// Bytes up to the next multiple of the alignment, or zeros up to the next part.
     Padding,
-    /// Bytes that no tensor has, and that are not read to open the file: unused, or such as the offsets of chunks.
+    /// Bytes that belong to no tensor and are not read to open the file: unused bytes, or chunk offsets, for example.
     Other,
-    /// Bytes of a tensor that an earlier part has, too.
+    /// Bytes of a tensor that overlap an earlier part.
     Shared,
 }
 
@@ -69,7 +69,7 @@ impl Arguments {
             (Kind::Data, "tensor data"),
             (Kind::Padding, "padding"),
             (Kind::Other, "other"),
-            (Kind::Shared, "stated twice"),
+            (Kind::Shared, "shared"),
         ];
         for (kind, name) in kinds {
             let bytes = sum(kind);
@@ -99,12 +99,12 @@ impl Arguments {
     }
 }
 
-/// The largest power of two that divides an offset, up to that of a page.
+/// The largest power of two that divides an offset, at most the page size of 4096.
 fn alignment(offset: u64) -> u64 {
     1 << offset.trailing_zeros().min(12)
 }
 
-/// The parts of a file in the order of their places, without gaps.
+/// The parts of a file in the order of their offsets, without gaps.
 fn parts(opened: &Opened<'_>) -> Vec<Part> {
     let length = opened.file.length();
     let mut data: Vec<(Extent, String, Kind)> = Vec::new();
@@ -128,8 +128,8 @@ fn parts(opened: &Opened<'_>) -> Vec<Part> {
         let end = extent.end().unwrap_or(u64::MAX);
         let (kind, note) = match extent.offset {
             offset if offset >= at || extent.length == 0 => (kind, ""),
-            _ if end <= at => (Kind::Shared, " (bytes of those before)"),
-            _ => (Kind::Shared, " (overlaps those before)"),
+            _ if end <= at => (Kind::Shared, " (inside earlier data)"),
+            _ => (Kind::Shared, " (overlaps earlier data)"),
         };
         parts.push(Part { extent, kind, name: name + note });
         at = at.max(end);
@@ -148,7 +148,7 @@ fn stated_alignment(file: &File<'_>) -> u64 {
     }
 }
 
-/// The ranges that are read to open the file: its metadata, and maybe some bytes around it.
+/// The ranges that are read to open the file: its metadata, and possibly some bytes around it.
 fn metadata(opened: &Opened<'_>) -> Vec<Extent> {
     let bytes = opened.bytes;
     let mut source = Source::new(bytes.len() as u64);
@@ -162,17 +162,17 @@ fn metadata(opened: &Opened<'_>) -> Vec<Extent> {
         ranges.push(need.extent);
     }
     ranges.sort_by_key(|extent| extent.offset);
-    // All that precedes the data is metadata, but long values of it are skipped.
+    // Everything before the data is metadata, but reading skips long values.
     if let (Some(gguf), Some(last)) = (opened.file.as_gguf(), ranges.last().and_then(Extent::end)) {
         return vec![Extent::new(0, last.min(gguf.data_offset()))];
     }
     ranges
 }
 
-/// The most bytes that are taken for padding because they are 0: the largest alignment of a writer.
+/// Fewer zeros than this count as padding: the largest alignment that writers use.
 const ZEROS: u64 = 1 << 16;
 
-/// The gaps between the bytes of tensors.
+/// The gaps between the data of tensors.
 struct Gaps<'a> {
     bytes: &'a [u8],
     metadata: Vec<Extent>,
@@ -180,7 +180,7 @@ struct Gaps<'a> {
 }
 
 impl Gaps<'_> {
-    /// Adds the parts from `at` to `end`: metadata as far as it reaches, padding, and what belongs to nothing.
+    /// Adds the parts from `at` to `end`: metadata, padding, and other bytes.
     fn add(&self, parts: &mut Vec<Part>, mut at: u64, end: u64) {
         let metadata = &self.metadata;
         while at < end {
@@ -202,7 +202,7 @@ impl Gaps<'_> {
     fn unused(&self, at: u64, stop: u64) -> (Kind, &'static str) {
         let content = self.bytes.get(at as usize..stop as usize).unwrap_or_default();
         let is_zero = content.iter().all(|byte| *byte == 0);
-        // The specifications of some formats do not say what padding contains.
+        // Some specifications do not say what padding contains.
         let is_aligned =
             stop < self.bytes.len() as u64 && stop - at < self.alignment && stop.is_multiple_of(self.alignment);
         match (is_zero, stop - at < ZEROS) {
@@ -214,7 +214,7 @@ impl Gaps<'_> {
     }
 }
 
-/// Draws the file as a bar: each cell has the part that most of its bytes belong to.
+/// Draws the file as a bar. Each cell shows the part that has most of the cell's bytes.
 fn draw(out: &mut impl Write, look: Look, length: u64, parts: &[Part]) -> io::Result<()> {
     let cells = look.width.unwrap_or(76).clamp(12, 104) as u64 - 4;
     let mut bar = String::new();
@@ -237,7 +237,7 @@ fn draw(out: &mut impl Write, look: Look, length: u64, parts: &[Part]) -> io::Re
     writeln!(out, "  {bar}")
 }
 
-/// How a part is drawn; tensors take turns, so that one is told from the next.
+/// The character for a part. It alternates, so that adjacent tensors can be distinguished.
 fn symbol(look: Look, kind: Kind, is_odd: bool) -> String {
     match kind {
         Kind::Metadata => look.painted("35", "#"),
@@ -263,7 +263,7 @@ mod tests {
             parts.iter().map(|part| (part.extent.offset, part.extent.length, part.name.as_str())).collect();
         let expected = [(0, 20, "(metadata)"), (20, 30, "(padding)"), (50, 10, "(metadata)"), (60, 40, "(padding)")];
         assert_eq!(found, expected);
-        // What is not 0 is padding up to the next multiple of the alignment.
+        // Nonzero bytes are padding if they end at the next multiple of the alignment.
         bytes[25] = 7;
         bytes[70] = 7;
         let kinds = |alignment| {

@@ -14,14 +14,14 @@ use crate::options::Limits;
 use crate::progress;
 use crate::terminal::Terminal;
 
-/// The tensors of files, and the attributes of the files
+/// List the tensors and attributes of files
 #[derive(clap::Args)]
 pub struct Arguments {
     /// Files or folders
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
 
-    /// One JSON object a line instead of tables
+    /// Print one JSON object per line instead of tables
     #[arg(long)]
     json: bool,
 
@@ -32,7 +32,7 @@ pub struct Arguments {
     #[command(flatten)]
     limits: Limits,
 
-    /// Every item of long lists, and long texts in full
+    /// Print long lists and long texts in full
     #[arg(long)]
     all: bool,
 }
@@ -70,7 +70,7 @@ impl Arguments {
     }
 }
 
-/// How many bytes it takes to read all data.
+/// The number of bytes to read for all data.
 pub fn total(model: &Model<'_>) -> u64 {
     model.tensors().map(|(opened, tensor)| to_read(&opened.file, &tensor)).fold(0, u64::saturating_add)
 }

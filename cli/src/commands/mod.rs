@@ -31,7 +31,7 @@ pub enum Command {
 }
 
 impl Command {
-    /// Does what was asked for, and returns the exit status.
+    /// Runs the command and returns the exit status.
     pub fn run(&self, terminal: &mut Terminal) -> io::Result<u8> {
         match self {
             Self::List(arguments) => arguments.run(terminal),

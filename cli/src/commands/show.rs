@@ -22,7 +22,7 @@ use crate::values::number::{digits, each_integer, each_number, lanes};
 use crate::values::slice;
 use crate::values::statistics::Statistics;
 
-/// A tensor: its components, attributes, statistics, first values, a histogram
+/// Show a tensor: components, attributes, statistics, first values, histogram
 ///
 /// If the elements cannot be decoded, everything else is printed, the error goes to standard error, and the exit status
 /// is 1.
@@ -30,10 +30,10 @@ use crate::values::statistics::Statistics;
 pub struct Arguments {
     file: PathBuf,
 
-    /// The name of the tensor; may be left out where there is only one
+    /// The name of the tensor; optional if the file has only one
     name: Option<String>,
 
-    /// Print this part of it instead, as NumPy slices: '0:4,:,-1', '::-1', '...,0'
+    /// Print only this part, in NumPy's slice notation: '0:4,:,-1', '::-1', '...,0'
     #[arg(long, value_name = "PART", allow_hyphen_values = true)]
     slice: Option<String>,
 
@@ -43,7 +43,7 @@ pub struct Arguments {
     #[command(flatten)]
     limits: Limits,
 
-    /// Every item of long lists, and long lines in full
+    /// Print long lists and long lines in full
     #[arg(long)]
     all: bool,
 }
@@ -74,7 +74,7 @@ impl Arguments {
         numbers(terminal, opened, &tensor, &mut values)
     }
 
-    /// Prints a part of a tensor. Of a large one the checksums take longer to compare than the part to read.
+    /// Prints part of a tensor. For a large tensor, verifying checksums takes longer than reading the part.
     fn show_part<'m>(
         &self,
         terminal: &mut Terminal,
@@ -93,7 +93,7 @@ impl Arguments {
         }
         slice::print(&mut terminal.out, terminal.look, opened, &mut values, &spans)?;
         if !is_verified && has_checksum(tensor) {
-            // Of encoded elements, their share.
+            // Encoded elements: an estimate in proportion to the part.
             let share = u128::from(total) * u128::from(slice::count(&spans)) / u128::from(values.count.max(1));
             writeln!(terminal.out, "    not verified ({share} of {total} bytes read)")?;
         }
@@ -101,7 +101,7 @@ impl Arguments {
     }
 }
 
-/// Prints what the file says of a tensor.
+/// Prints the metadata of a tensor.
 fn describe<'m>(terminal: &mut Terminal, opened: &Opened<'m>, tensor: &Tensor<'m>) -> Result<(), Failure> {
     let Terminal { out, look, .. } = terminal;
     let name = format!("tensor \"{}\"", printable(&tensor.name().to_string()));
@@ -162,8 +162,8 @@ fn numbers(
         writeln!(terminal.out, "    note:    {note}")?;
     }
     if tensor.layout() == Layout::TensorTrain {
-        // All elements may be more than any memory holds.
-        return Ok(writeln!(terminal.out, "    numbers: not computed of a tensor train")?);
+        // The elements may exceed any memory.
+        return Ok(writeln!(terminal.out, "    numbers: not computed for a tensor train")?);
     }
     let Some((lane, count)) = values.dtype.map(lanes) else { return Ok(()) };
     let bar = progress::bar(length.saturating_mul(2));
@@ -198,12 +198,12 @@ fn numbers(
         Some((min, max)) => [min, max].map(|x| x.to_string()),
         None => [statistics.min, statistics.max].map(|x| digits(lane, x)),
     };
-    // The digits of an f32 are too few beside exact ends.
+    // Next to exact minimum and maximum, f32 digits are too few.
     let shown_as = if statistics.ends.is_some() { DType::F64 } else { DType::F32 };
     let [mean, deviation] = [mean, deviation].map(|x| digits(shown_as, x));
     let line = format!("min {min}, max {max}, mean {mean}, std {deviation}");
     match look.width {
-        // A line each, where they do not fit on one.
+        // One number per line if they do not fit on one line.
         Some(width) if line.len() + 13 > width => {
             line.split(", ").try_for_each(|part| writeln!(out, "    {part}"))?;
         }
@@ -213,7 +213,7 @@ fn numbers(
     Ok(histogram.draw(out, *look)?)
 }
 
-/// The numbers that no statistics are made of.
+/// The counts of NaN and infinite numbers, which the statistics exclude.
 fn others(statistics: &Statistics) -> String {
     let mut text = String::new();
     for (count, name) in [(statistics.nan, "NaN"), (statistics.infinite, "infinite")] {

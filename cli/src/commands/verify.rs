@@ -20,14 +20,14 @@ use crate::options::Limits;
 use crate::progress;
 use crate::terminal::Terminal;
 
-/// Reads all data: compares digests, decodes, checks sparse indices
+/// Read all data: verify digests, decode, check sparse indices
 #[derive(clap::Args)]
 pub struct Arguments {
     /// Files or folders
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
 
-    /// Tensors that are read at the same time; by default as many as there are processors
+    /// Number of tensors to read in parallel; by default the number of processors
     #[arg(long, short, value_name = "N")]
     jobs: Option<NonZeroUsize>,
 
@@ -65,7 +65,7 @@ impl Arguments {
         Failure::all(failures)
     }
 
-    /// Reads the tensors by as many threads as there are to be, each taking the next that is left.
+    /// Reads the tensors on several threads, each of which takes the next unread tensor.
     fn read(&self, tensors: &[(&Opened<'_>, Tensor<'_>)], total: u64, budget: &Budget) -> Vec<Reading> {
         let jobs = self.jobs.or_else(|| thread::available_parallelism().ok()).map_or(1, NonZeroUsize::get);
         let bar = progress::bar(total);
@@ -93,7 +93,7 @@ impl Arguments {
     }
 }
 
-/// Prints what was found in a model without faults.
+/// Prints the results for a model without errors.
 fn report(terminal: &mut Terminal, model: &Model<'_>, readings: &[Reading]) -> Result<(), Failure> {
     let count = |state: &str| {
         readings.iter().flat_map(|reading| &reading.digests).filter(|digest| **digest == state).count() as u64

@@ -1,7 +1,7 @@
-//! Limits of memory and work for one command: a small file can demand any amount of both.
+//! Limits of memory and work for one command: a small file can demand unbounded amounts of both.
 //!
-//! Both limits are of the whole command, over all its files, tensors and threads: decoded bytes in memory at once, and work
-//! in bytes that are read, decoded or hashed, in proportion to the files.
+//! Both limits apply to the whole command, across files, tensors and threads. Memory counts decoded bytes held at once.
+//! Work counts bytes that are read, decoded or hashed; its limit is in proportion to the size of the files.
 
 use std::cell::Cell;
 use std::fmt;
@@ -11,9 +11,9 @@ use std::sync::{Condvar, Mutex, PoisonError};
 
 use tenslice::{Error, ErrorKind};
 
-/// The most decoded bytes that are held at once.
+/// The maximum number of decoded bytes held at once.
 pub const MEMORY: u64 = 1 << 30;
-/// The work that any command may do, and what each byte of its files adds.
+/// The work that any command may do, and the work that each byte of its files adds, in bytes.
 const WORK: u64 = 1 << 30;
 const WORK_OF_A_BYTE: u64 = 64;
 
@@ -21,7 +21,7 @@ const WORK_OF_A_BYTE: u64 = 64;
 #[derive(Debug)]
 pub struct Budget {
     has_limits: bool,
-    /// Whether several threads share the budget, and wait for each other's memory.
+    /// True if several threads share the budget and wait for each other's memory.
     is_shared: bool,
     held: Mutex<u64>,
     freed: Condvar,
@@ -29,21 +29,21 @@ pub struct Budget {
     done: AtomicU64,
 }
 
-/// A limit that is exceeded, and what was needed.
+/// A limit that was exceeded, and the amount needed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Limit {
     /// Bytes that would be held at once.
     Memory(u64),
-    /// Bytes of work in all, and how many are allowed.
+    /// The total bytes of work, and the number allowed.
     Work(u64, u64),
-    /// Bytes that the system does not have.
+    /// Bytes that the system cannot provide.
     System(u64),
 }
 
 impl fmt::Display for Limit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
-            Self::System(needed) => return write!(f, "there is no memory for {needed} bytes of decoded data"),
+            Self::System(needed) => return write!(f, "out of memory: cannot allocate {needed} bytes for decoding"),
             Self::Memory(needed) => {
                 write!(f, "memory limit: {} of decoded data at once, more than {MEMORY}", Bytes(needed))?;
             }
@@ -55,7 +55,7 @@ impl fmt::Display for Limit {
     }
 }
 
-/// A number of bytes; the largest one stands for all that are too many.
+/// A number of bytes. The largest one represents all larger numbers.
 struct Bytes(u64);
 
 impl fmt::Display for Bytes {
@@ -69,7 +69,7 @@ impl fmt::Display for Bytes {
 pub enum Stop {
     Error(Error),
     Limit(Limit),
-    /// There are fewer elements than the shape says.
+    /// There are fewer elements than the shape requires.
     TooFew,
 }
 
@@ -85,11 +85,11 @@ impl From<Limit> for Stop {
     }
 }
 
-/// Memory for decoded bytes, which goes back to the budget when it is dropped.
+/// A buffer for decoded bytes. Dropping it returns its memory to the budget.
 #[derive(Debug)]
 pub struct Room<'b> {
     bytes: Vec<u8>,
-    /// The bytes that are in use.
+    /// The range of bytes in use.
     used: Range<usize>,
     budget: &'b Budget,
     length: u64,
@@ -110,7 +110,7 @@ impl DerefMut for Room<'_> {
 }
 
 impl Room<'_> {
-    /// Uses only `length` bytes from `start` on, if there are so many. The memory of the others stays taken.
+    /// Restricts the buffer to `length` bytes from `start` on, at most to its end. The other bytes stay reserved.
     pub fn narrow(&mut self, start: usize, length: usize) {
         let start = self.used.start.saturating_add(start).min(self.used.end);
         self.used = start..start.saturating_add(length).min(self.used.end);
@@ -118,7 +118,7 @@ impl Room<'_> {
 }
 
 thread_local! {
-    /// How many rooms this thread has, to find in tests which thread would wait for itself.
+    /// The number of buffers of this thread, to detect in tests that a thread would wait for itself.
     static ROOMS: Cell<usize> = const { Cell::new(0) };
 }
 
@@ -132,7 +132,7 @@ impl Drop for Room<'_> {
 }
 
 impl Budget {
-    /// The limits of a command, or none.
+    /// Creates a budget for a single-threaded command, with or without limits.
     pub fn new(has_limits: bool) -> Self {
         Self {
             has_limits,
@@ -144,20 +144,20 @@ impl Budget {
         }
     }
 
-    /// Creates a budget for several threads. A thread must not hold one room while it asks for another, or threads wait for
-    /// each other: [`rooms`](Self::rooms) gets several.
+    /// Creates a budget for several threads. A thread must not hold one buffer while it requests another, or threads
+    /// can wait for each other: [`rooms`](Self::rooms) reserves several at once.
     pub fn shared(has_limits: bool) -> Self {
         Self { is_shared: true, ..Self::new(has_limits) }
     }
 
-    /// Allows the work that files of so many bytes may take.
+    /// Allows the work for a file of `length` bytes.
     pub fn add_file(&self, length: u64) {
         let more = length.saturating_mul(WORK_OF_A_BYTE);
         let add = |allowed: u64| Some(allowed.saturating_add(more));
         let _ = self.allowed.fetch_update(Ordering::Relaxed, Ordering::Relaxed, add);
     }
 
-    /// Fails if `bytes` more of work would exceed the limit: what would end in the middle need not begin.
+    /// Fails if `bytes` more work would exceed the limit, so that such work is not even started.
     pub fn check_work(&self, bytes: u64) -> Result<(), Limit> {
         let (done, allowed) = (self.done.load(Ordering::Relaxed), self.allowed.load(Ordering::Relaxed));
         let needed = done.saturating_add(bytes);
@@ -172,12 +172,12 @@ impl Budget {
         done.map(drop).map_err(|done| Limit::Work(done.saturating_add(bytes), allowed))
     }
 
-    /// Memory of so many bytes.
+    /// Reserves a buffer of `length` bytes.
     pub fn room(&self, length: u64) -> Result<Room<'_>, Limit> {
         self.rooms([length]).map(|[room]| room)
     }
 
-    /// Memory of such lengths, all of it or none.
+    /// Reserves buffers of these lengths, all of them or none.
     pub fn rooms<const N: usize>(&self, lengths: [u64; N]) -> Result<[Room<'_>; N], Limit> {
         let wanted = lengths.iter().fold(0, |sum: u64, length| sum.saturating_add(*length));
         debug_assert!(!self.is_shared || wanted == 0 || ROOMS.get() == 0, "a thread waits for its own memory");
@@ -188,24 +188,24 @@ impl Budget {
             }
             held = self.freed.wait(held).unwrap_or_else(PoisonError::into_inner);
         }
-        // Zeroed pages cost nothing until they are written. That they can be had at all is tried first.
+        // Zeroed pages cost nothing until they are written. This checks that they can be allocated at all.
         let size = usize::try_from(wanted).map_err(|_| Limit::System(wanted))?;
         Vec::<u8>::new().try_reserve_exact(size).map_err(|_| Limit::System(wanted))?;
         *held = held.saturating_add(wanted);
         drop(held);
         Ok(lengths.map(|length| {
             ROOMS.set(ROOMS.get() + usize::from(length > 0));
-            let bytes = vec![0; usize::try_from(length).unwrap_or(0)]; // no more than `wanted`
+            let bytes = vec![0; usize::try_from(length).unwrap_or(0)]; // at most `wanted`
             Room { used: 0..bytes.len(), bytes, budget: self, length }
         }))
     }
 
-    /// No memory.
+    /// Returns an empty buffer.
     pub fn empty(&self) -> Room<'_> {
         Room { bytes: Vec::new(), used: 0..0, budget: self, length: 0 }
     }
 
-    /// Calls `f` with as much memory as it needs; if that is unknown, with more and more.
+    /// Calls `f` with a buffer of `length` bytes. If the length is unknown, calls `f` with larger and larger buffers.
     pub fn with_room<T, E: Into<Stop>>(
         &self,
         length: Option<u64>,
@@ -214,7 +214,7 @@ impl Budget {
         self.fill(length, f).map(|(result, _)| result)
     }
 
-    /// Does what [`with_room`](Self::with_room) does, and also returns the memory.
+    /// Does the same as [`with_room`](Self::with_room), and also returns the buffer.
     pub fn fill<T, E: Into<Stop>>(
         &self,
         length: Option<u64>,
@@ -234,7 +234,7 @@ impl Budget {
                 return Err(stop);
             }
             self.work(length_now)?;
-            // Up to what is free at least.
+            // Tries all free memory before exceeding it.
             drop(room);
             let held = *self.held.lock().unwrap_or_else(PoisonError::into_inner);
             let free = if self.has_limits { MEMORY.saturating_sub(held) } else { LARGEST };

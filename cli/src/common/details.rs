@@ -1,4 +1,4 @@
-//! What only one format has, and attributes: as lines for a person.
+//! Prints format-specific data and attributes.
 
 use std::io::{self, Write};
 
@@ -8,9 +8,9 @@ use super::model::Opened;
 use super::table::Look;
 use super::text::{header_text, plural, printable, printable_bytes, shortened, size};
 
-/// The most items of a list that are shown, unless all are asked for.
+/// The maximum number of list items shown, unless all are requested.
 const ITEMS: usize = 8;
-/// The most bytes of a byte string that are shown.
+/// The maximum number of bytes shown of a byte string.
 const BYTES: usize = 256;
 
 pub fn codec(id: u8) -> String {
@@ -27,8 +27,8 @@ pub fn index_name(name: u8) -> String {
     name.escape_ascii().to_string()
 }
 
-/// The number of chunks of a Blosc2 array that were never written; `None` if counting would take long, if their table cannot
-/// be read, or if the chunks are placeholders.
+/// The number of chunks of a Blosc2 array that were never written; `None` if counting would take long, if the chunk
+/// table cannot be read, or if the chunks are placeholders.
 pub fn uninitialised_chunks(file: &File<'_>) -> Option<u64> {
     const CHUNKS: u64 = 1 << 22;
     const BYTES: u64 = 1 << 26;
@@ -44,7 +44,7 @@ pub fn uninitialised_chunks(file: &File<'_>) -> Option<u64> {
 /// Prints the data that is specific to one format.
 pub fn print_format(out: &mut impl Write, look: Look, opened: &Opened<'_>) -> io::Result<()> {
     let file = &opened.file;
-    // After the name of what is shown.
+    // Leaves room for the label.
     let cut = |text: &str| {
         look.width.map_or_else(|| text.into(), |width| shortened(text, width.saturating_sub(15).max(20)))
     };
@@ -82,7 +82,7 @@ pub fn print_format(out: &mut impl Write, look: Look, opened: &Opened<'_>) -> io
     }
     if let Some(ztensor2) = file.as_ztensor2() {
         if ztensor2.is_shard() {
-            writeln!(out, "  a shard: bytes for other files, without tensors of its own")?;
+            writeln!(out, "  a shard: it holds bytes for other files, and no tensors of its own")?;
         }
         for shard in ztensor2.shards() {
             writeln!(out, "  shard        \"{}\", {}, {}", printable(shard.name), size(shard.size), shard.digest)?;
@@ -136,7 +136,7 @@ pub fn print_format(out: &mut impl Write, look: Look, opened: &Opened<'_>) -> io
     Ok(())
 }
 
-/// Prints attributes, those inside others further to the right.
+/// Prints attributes; nested ones are indented.
 pub fn print_attributes(out: &mut impl Write, look: Look, attributes: Attributes<'_>) -> io::Result<()> {
     if attributes.count() == 0 {
         return Ok(());
@@ -160,7 +160,7 @@ fn print_values(
     for attribute in all.take(shown) {
         let key = attribute.key.map(|key| format!("{}: ", line(&key))).unwrap_or_default();
         match attribute.value {
-            // A template of several lines, as it is.
+            // Text of several lines, such as a template, is printed as it is.
             Value::Text(text) if !is_list && text.chars().any(|c| c == '\n') => {
                 writeln!(out, "{}", cut(format!("{:indent$}{key}", "").trim_end().into()))?;
                 let text = text.to_string();
@@ -176,7 +176,7 @@ fn print_values(
             value => writeln!(out, "{}", cut(format!("{:indent$}{key}{}", "", line(&value))))?,
         }
         if let Some(items) = attribute.value.items() {
-            // As deep as the library lets a file nest.
+            // Recursion is bounded, because the library limits the nesting depth.
             print_values(out, look, items, indent + 2, !matches!(attribute.value, Value::Map(_)))?;
         }
     }
@@ -186,13 +186,13 @@ fn print_values(
     }
 }
 
-/// A line of a text; tabs are as they are.
+/// Escapes a line of text, except for tabs.
 fn printable_line(line: &str) -> String {
     let fields: Vec<String> = line.split('\t').map(printable).collect();
     fields.join("\t")
 }
 
-/// A value on one line; for a container, its kind.
+/// Formats a value on one line; for a container, returns its kind.
 pub fn line(value: &Value<'_>) -> String {
     match value {
         Value::Text(text) => printable_line(&text.to_string()),

@@ -1,4 +1,4 @@
-//! Why the work on a file ended.
+//! The reason why processing a file ended.
 
 use std::io;
 
@@ -6,17 +6,17 @@ use super::budget::{Limit, Stop};
 use super::problem::Problem;
 use super::text::printable;
 
-/// The kind of failure that a limit of the command is exceeded.
+/// The kind of a failure caused by a limit of the command.
 pub const LIMIT: &str = "limit";
 
-/// Why the work on a file ended.
+/// The reason why processing a file ended.
 #[derive(Debug)]
 pub enum Failure {
-    /// The file, or what was asked of it, is refused: the kind of error, the message, the offset in the file.
+    /// The file or the request is refused: the kind of error, the message, the offset in the file.
     Refused(&'static str, String, Option<u64>),
-    /// It has been said already.
+    /// The failure was reported already.
     Reported,
-    /// Several of these.
+    /// Several failures.
     Several(Vec<Failure>),
     /// The output cannot be written.
     Output(io::Error),
@@ -29,19 +29,19 @@ impl From<io::Error> for Failure {
 }
 
 impl Failure {
-    /// A message without a place in the file.
+    /// A failure without an offset in the file.
     pub fn new(kind: &'static str, message: impl Into<String>) -> Self {
         Self::Refused(kind, message.into(), None)
     }
 
-    /// An error of the library, with names and numbers from the bytes of the file; or a limit.
+    /// An error of the library, explained with names and numbers from the bytes of the file; or a limit.
     pub fn of(stop: impl Into<Stop>, bytes: &[u8]) -> Self {
         match stop.into() {
             Stop::Error(error) => {
                 Self::Refused(error.kind().name(), error.explain(bytes).to_string(), error.offset())
             }
             Stop::Limit(limit) => Self::limit(limit),
-            Stop::TooFew => Self::new("TooSmall", "there are fewer elements than the shape says"),
+            Stop::TooFew => Self::new("TooSmall", "there are fewer elements than the shape requires"),
         }
     }
 
@@ -53,18 +53,18 @@ impl Failure {
         Self::new("NotFound", format!("there is no tensor \"{}\"", printable(name)))
     }
 
-    /// A limit of the command.
+    /// A limit of the command was exceeded.
     pub fn limit(limit: Limit) -> Self {
         Self::new(LIMIT, limit.to_string())
     }
 
-    /// All of the problems, if there are any.
+    /// Fails with all problems, if there are any.
     pub fn all(problems: Vec<Problem>) -> Result<(), Self> {
         let all: Vec<Self> = Problem::with_one_limit(problems).into_iter().map(Self::from).collect();
         if all.is_empty() { Ok(()) } else { Err(Self::Several(all)) }
     }
 
-    /// The same failure, in the file of that name beside the one that the user named.
+    /// Adds the name of a file of the model to the message, if the user named another file.
     pub fn in_file(self, name: &str) -> Self {
         match self {
             Self::Refused(kind, message, at) => Self::Refused(kind, format!("{}: {message}", printable(name)), at),

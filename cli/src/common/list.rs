@@ -1,4 +1,4 @@
-//! What is in files: a table for a person, or a record for a program.
+//! Lists the contents of files, as tables or as JSON records.
 
 use std::io::Write;
 
@@ -13,16 +13,16 @@ use super::record;
 use super::table::{Fit, Look, print};
 use super::text::{descr_text, distinct, dtype, json_line, plural, printable, shortened, size};
 
-/// What is to be shown of a model.
+/// The options of a listing.
 #[derive(Clone, Copy, Default)]
 pub struct Options {
-    /// A record instead of a table.
+    /// Print a record instead of a table.
     pub json: bool,
     /// Read all data.
     pub digest: bool,
 }
 
-/// Prints the table, or the record, of a model. What cannot be read is a warning, and an error if all data was to be read.
+/// Prints the table or the record of a model. Unreadable data is a warning, or an error if all data was to be read.
 pub fn list(
     out: &mut impl Write,
     look: Look,
@@ -62,7 +62,7 @@ pub fn list(
     Failure::all(failures)
 }
 
-/// Prints the tensors of a file. Returns why those cannot be read whose data was to be read.
+/// Prints the tensors of a file. If data was to be read, returns a problem for each tensor that cannot be read.
 fn table(
     out: &mut impl Write,
     look: Look,
@@ -82,7 +82,7 @@ fn table(
             failures.extend(stop.map(|stop| Problem::of_stop(opened.name, &tensor, stop, opened.bytes)));
         }
     }
-    // "ztensor 2" has it already.
+    // The name "ztensor 2" includes the version.
     let version = file.version().filter(|version| !file.format().text().ends_with(version));
     let version = version.map(|version| format!(" {}", printable(version))).unwrap_or_default();
     let count = opened.tensor_count();
@@ -135,10 +135,10 @@ fn row<'m>(opened: &Opened<'m>, look: Look, tensor: &Tensor<'m>, reading: Option
     ]
 }
 
-/// The longest type of a record that is shown in a table in full.
+/// The longest type of a record that a table shows in full.
 const LONGEST_TYPE: usize = 100;
 
-/// The dtype; where there is none, the type in the words of NumPy.
+/// The dtype, or else the type in NumPy's notation.
 pub fn type_text(array: &Array) -> String {
     match (array.dtype, &array.descr) {
         (None, Some(descr)) => descr_text(descr),
@@ -146,13 +146,13 @@ pub fn type_text(array: &Array) -> String {
     }
 }
 
-/// The order of the elements, if it is not the usual one.
+/// The element order, if it is not row-major.
 fn order(array: Option<&Array>) -> &'static str {
     let is_unusual = |array: &Array| array.order == Order::ColumnMajor && array.shape.len() > 1;
     if array.is_some_and(is_unusual) { ", column-major" } else { "" }
 }
 
-/// The kind of a digest, which is before the colon, and the result of verifying it.
+/// The kind of a digest, which precedes the colon, and the result of verifying it.
 fn digest(component: &Component<'_>, state: &str) -> String {
     let kind = component.digest().map_or("-", |digest| digest.split(':').next().unwrap_or(digest));
     format!("{} {state}", printable(kind)).trim_end().into()

@@ -7,7 +7,7 @@ use std::path::Path;
 /// The bytes of a file.
 pub enum Mapping {
     Mapped(memmap2::Mmap),
-    /// Read from a stream; or those of an empty file, which cannot be mapped.
+    /// The contents of a stream, or of an empty file, which cannot be mapped.
     Read(Vec<u8>),
 }
 
@@ -22,7 +22,7 @@ impl std::ops::Deref for Mapping {
     }
 }
 
-/// Maps a file; `-` is what comes from standard input. What cannot be mapped, such as a pipe, is read.
+/// Maps a file; `-` is standard input. Anything that cannot be mapped, such as a pipe, is read.
 #[allow(unsafe_code)]
 pub fn map(path: &Path) -> io::Result<Mapping> {
     let mut bytes = Vec::new();
@@ -32,7 +32,7 @@ pub fn map(path: &Path) -> io::Result<Mapping> {
     }
     let mut file = File::open(path).map_err(|error| match path.read_link() {
         Ok(target) if error.kind() == io::ErrorKind::NotFound => {
-            io::Error::new(error.kind(), format!("it is a link to {}, which is missing", target.display()))
+            io::Error::new(error.kind(), format!("broken symbolic link: {} is missing", target.display()))
         }
         _ => error,
     })?;
@@ -44,7 +44,7 @@ pub fn map(path: &Path) -> io::Result<Mapping> {
         file.read_to_end(&mut bytes)?;
         return Ok(Mapping::Read(bytes));
     }
-    // SAFETY: the library never trusts that bytes stay as they are; a file that is cut short while it is
-    // mapped ends the program with a signal, as it does with any program that maps files.
+    // SAFETY: the library never assumes that bytes stay the same. If the file is truncated while it is mapped, a signal
+    // ends the program, as with any program that maps files.
     unsafe { memmap2::Mmap::map(&file) }.map(Mapping::Mapped)
 }

@@ -1,5 +1,5 @@
-//! What `tenslice list` prints: a table, or a record of JSON. `examples/inspect` of the library includes this folder, so
-//! that it can be built with any of the library's features; nothing here depends on the rest of the tool.
+//! Opens models and lists them, as tables or as JSON records. `examples/inspect` of the library includes this folder,
+//! to be built with any of the library's features; nothing here depends on the rest of the tool.
 
 pub mod budget;
 pub mod details;

@@ -1,4 +1,4 @@
-//! Problems and warnings about a model: what is wrong with a part of it, while the rest can be read.
+//! Problems and warnings: something is wrong with a part of a model, but the rest can be read.
 
 use tenslice::{Error, File, Tensor, Warning, Warnings};
 
@@ -6,17 +6,17 @@ use super::budget::Stop;
 use super::failure::{Failure, LIMIT};
 use super::text::printable;
 
-/// A finding about a model: a file that is missing, a tensor that cannot be read, a warning. Whether it is an error depends
-/// on the list that it is in.
+/// A finding about a model: a missing file, an unreadable tensor, a warning. The list that contains it decides if it is
+/// an error.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Problem {
     /// For programs: the name of an error or a warning of the library, or of a rule about several files.
     pub kind: &'static str,
-    /// The file, as the index or the convention of names has it; `None` for the file that the user named.
+    /// The name of the file in the index or in the naming convention; `None` for the file that the user named.
     pub file: Option<String>,
     pub tensor: Option<String>,
     pub message: String,
-    /// The byte of the file, if there is one.
+    /// The offset in the file, if there is one.
     pub offset: Option<u64>,
 }
 
@@ -28,7 +28,7 @@ pub const MISSING_PART: &str = "MissingPart";
 pub const MISSING_SHARD: &str = "MissingShard";
 
 impl Problem {
-    /// Returns true if a file is missing: nothing is wrong with those that are here.
+    /// Returns true if a file is missing, in which case nothing is wrong with the files that are present.
     pub fn is_missing_file(&self) -> bool {
         [MISSING_FILE, MISSING_PART, MISSING_SHARD].contains(&self.kind)
     }
@@ -74,7 +74,7 @@ impl Problem {
         }
     }
 
-    /// The warnings of a file, each with the first tensor that it is about.
+    /// The warnings of a file, each with the first tensor it is about.
     pub fn of_warnings(file: &File<'_>, name: Option<&str>, warnings: Warnings, others: u32) -> Vec<Self> {
         let set = Warning::ALL.iter().filter(|warning| warning.bit() & (warnings.bits() | others) != 0);
         let of_one = |warning: &Warning| {
@@ -87,7 +87,7 @@ impl Problem {
         set.map(of_one).collect()
     }
 
-    /// The problems, with one for all tensors that were not read because of a limit.
+    /// Merges the problems of all tensors that were not read because of a limit into one.
     pub fn with_one_limit(all: Vec<Self>) -> Vec<Self> {
         let (limits, mut others): (Vec<_>, Vec<_>) = all.into_iter().partition(|problem| problem.kind == LIMIT);
         let more = limits.len().saturating_sub(1);
@@ -101,7 +101,7 @@ impl Problem {
         others
     }
 
-    /// The message after the name of its file.
+    /// The message, prefixed with the name of its file.
     pub fn line(&self) -> String {
         let file = self.file.as_ref().map(|file| format!("{}: ", printable(file))).unwrap_or_default();
         format!("{file}{}", self.message)

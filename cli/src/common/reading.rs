@@ -10,7 +10,7 @@ use super::failure::Failure;
 use super::model::Opened;
 use super::text::hex;
 
-/// A callback with the number of bytes that were read since the last call.
+/// A callback that receives the number of bytes read since the last call.
 pub type Progress<'p> = &'p (dyn Fn(u64) + Sync);
 
 /// The budget and the progress bar for reading the data of a model.
@@ -87,7 +87,7 @@ impl Reading {
         };
         self.digests.push(state);
         self.verdict = self.verdict.and(result);
-        // A limit holds for what comes after it, too; the digest of decoded bytes has decoded them.
+        // The limit applies to decoding, too. Verifying a digest of decoded bytes has already decoded them.
         let is_decoded = component.encoding() == Encoding::ZstdSeekable && state == "verified";
         if is_decoded || matches!(result, Err(Stop::Limit(_))) {
             return;
@@ -108,7 +108,7 @@ impl Reading {
     }
 }
 
-/// Prepares to read a tensor as a whole: checks that the work is within the limit, and compares checksums if they are to be.
+/// Prepares to read a whole tensor: checks that the work is within the limit, and verifies checksums if `are_compared`.
 pub fn verify_whole<'m>(
     opened: &Opened<'m>,
     tensor: &Tensor<'m>,
@@ -119,7 +119,7 @@ pub fn verify_whole<'m>(
     if are_compared { verify_components(opened, tensor, budget) } else { Ok(()) }
 }
 
-/// Compares the checksums of all components that are here. The chunks of Blosc2 have none.
+/// Verifies the checksums of all components that are present. Blosc2 chunks have none.
 pub fn verify_components<'m>(opened: &Opened<'m>, tensor: &Tensor<'m>, budget: &Budget) -> Result<(), Failure> {
     for component in tensor.components().filter(|component| component.encoding() != Encoding::Blosc) {
         let component = opened.with_shard(&component).map_err(|error| opened.fail(error))?;
@@ -128,7 +128,7 @@ pub fn verify_components<'m>(opened: &Opened<'m>, tensor: &Tensor<'m>, budget: &
     Ok(())
 }
 
-/// Returns true if a component has a checksum that can be compared.
+/// Returns true if a component has a checksum that can be verified.
 pub fn has_checksum(tensor: &Tensor<'_>) -> bool {
     tensor.components().any(|component| component.caps().verify)
 }
@@ -136,7 +136,7 @@ pub fn has_checksum(tensor: &Tensor<'_>) -> bool {
 /// Verifies a component against its digest.
 fn verify(component: &Component<'_>, budget: &Budget) -> Result<Verification, Stop> {
     let scratch = component.verify_scratch_length();
-    // A digest of decoded bytes takes memory.
+    // A digest of decoded bytes needs memory.
     let length = if scratch.is_some_and(|scratch| scratch > 0) { component.decoded_length() } else { None };
     if scratch.is_some() {
         budget.work(length.unwrap_or(component.extent().length))?;
@@ -144,7 +144,7 @@ fn verify(component: &Component<'_>, budget: &Budget) -> Result<Verification, St
     budget.with_room(scratch, |scratch| component.verify_with(&mut BuiltIn::default(), scratch))
 }
 
-/// Calls `f` with all that a component decodes to, which is in memory as a whole.
+/// Calls `f` with all bytes that a component decodes to, in one buffer.
 fn decoded<T>(
     component: &Component<'_>,
     budget: &Budget,
@@ -154,11 +154,11 @@ fn decoded<T>(
     budget.with_room(component.decoded_length(), |room| f(component.read_into(room)?))
 }
 
-/// Bytes that are decoded at a time from frames, each of which is no longer.
+/// The number of bytes to decode at a time from frames. No frame is longer.
 pub const FRAMES_AT_ONCE: u64 = 1 << 24;
 
-/// Gives what a component decodes to to `f`, in this machine's byte order: piece by piece, if it is stored in frames, else as
-/// a whole.
+/// Calls `f` with the bytes that a component decodes to, in this machine's byte order: piece by piece if the component
+/// is stored in frames, otherwise all at once.
 pub fn each_decoded(component: &Component<'_>, budget: &Budget, mut f: impl FnMut(&mut [u8])) -> Result<(), Stop> {
     let scratch = component.range_scratch_length().zip(component.decoded_length());
     let Some((scratch, length)) = scratch.filter(|_| component.encoding() == Encoding::ZstdSeekable) else {
@@ -190,19 +190,19 @@ fn check_sparse(tensor: &Tensor<'_>, budget: &Budget) -> Result<u32, Stop> {
     }
 }
 
-/// How many bytes reading all of a tensor goes through, as [`Progress`] counts them.
+/// The number of bytes that [`Progress`] counts while a whole tensor is read.
 pub fn to_read(file: &File<'_>, tensor: &Tensor<'_>) -> u64 {
     if file.as_b2nd().is_some() { tensor.dense_length().unwrap_or(0) } else { stored(tensor) }
 }
 
-/// Bytes that a tensor takes in the file.
+/// The number of bytes that a tensor occupies in the file.
 pub fn stored(tensor: &Tensor<'_>) -> u64 {
     tensor.components().map(|c| c.extent().length).fold(0, u64::saturating_add)
 }
 
-/// The work of reading all of a tensor, as far as it is known beforehand.
+/// The work of reading a whole tensor, as far as it is known in advance.
 pub fn cost(file: &File<'_>, tensor: &Tensor<'_>) -> u64 {
-    /// The cost of finding a chunk, however little is in it.
+    /// The cost of finding a chunk, whatever its size.
     const OF_CHUNK: u64 = 64;
     let Some(b2nd) = file.as_b2nd() else {
         let of_one = |component: Component<'_>| match component.encoding() {
@@ -211,14 +211,14 @@ pub fn cost(file: &File<'_>, tensor: &Tensor<'_>) -> u64 {
         };
         return tensor.components().map(of_one).fold(0, u64::saturating_add);
     };
-    // Small arrays may be in large chunks. Faults of a chunk are reported when it is read.
+    // Small arrays may have large chunks. Errors in a chunk are reported when it is read.
     let stop: Vec<u64> = b2nd.shape().iter().collect();
     let work = b2nd.work_length(&vec![0; stop.len()], &stop).unwrap_or(0);
     let length = tensor.dense_length().unwrap_or(0);
     length.max(work).saturating_add(b2nd.chunk_count().saturating_mul(OF_CHUNK))
 }
 
-/// Reads all chunks, and the metalayers that are chunks; returns the SHA-256 of the array as stored.
+/// Reads all chunks, and the metalayers that are stored as chunks. Returns the SHA-256 of the array as stored.
 fn read_chunks(b2nd: &b2nd::Frame<'_>, tensor: &Tensor<'_>, work: Work<'_>) -> Result<String, Stop> {
     for metalayer in b2nd.variable_metalayers() {
         let chunk = b2nd.variable_metalayer(&metalayer)?;
@@ -240,11 +240,11 @@ fn read_chunks(b2nd: &b2nd::Frame<'_>, tensor: &Tensor<'_>, work: Work<'_>) -> R
     Ok(hex(&hash.finalize()))
 }
 
-/// How many rows along the first dimension are read at a time: those of whole chunks, some 4 MiB.
+/// The number of rows to read at a time along the first dimension: whole chunks, about 4 MiB.
 pub fn rows_at_once(b2nd: &b2nd::Frame<'_>, tensor: &Tensor<'_>) -> u64 {
     const BYTES_AT_ONCE: u64 = 1 << 22;
     let rows = tensor.shape().dimension(0).unwrap_or(1);
-    // Chunks of different lengths are found one after the other, so all of them at once.
+    // Chunks of varying lengths are found one after the other, so all of them are read at once.
     let of_chunk = match (b2nd.chunk_shape(), b2nd.defaults().chunk_size) {
         (Some(shape), _) => shape.dimension(0).unwrap_or(1),
         (None, 0) => rows,
@@ -261,7 +261,7 @@ pub fn read_rows<'b>(b2nd: &b2nd::Frame<'_>, start: u64, end: u64, budget: &'b B
     if let (Some(begin), Some(stop)) = (begin.first_mut(), stop.first_mut()) {
         (*begin, *stop) = (start, end);
     }
-    // Blocks are decoded as a whole, which may be far more than what is wanted of them.
+    // Blocks are decoded as a whole, which may be far more than the requested rows.
     budget.work(b2nd.work_length(&begin, &stop)?)?;
     let lengths = [b2nd.region_length(&begin, &stop)?, b2nd.scratch_length(&begin, &stop)?];
     let [mut room, mut scratch] = budget.rooms(lengths)?;
@@ -270,7 +270,7 @@ pub fn read_rows<'b>(b2nd: &b2nd::Frame<'_>, start: u64, end: u64, budget: &'b B
     Ok(room)
 }
 
-/// Whether it is an array of an NPZ that must be decoded before its type and shape are known.
+/// Returns true for an array of an NPZ that must be decoded before its type and shape are known.
 pub fn is_compressed_array(tensor: &Tensor<'_>) -> bool {
     is_without_header(tensor) && tensor.problem().is_none()
 }
@@ -284,8 +284,8 @@ pub fn is_sparse(tensor: &Tensor<'_>) -> bool {
     matches!(tensor.layout(), Layout::SparseCsr | Layout::SparseCoo | Layout::IndexValue)
 }
 
-/// Whether nothing is known to be wrong with a sparse tensor that cannot be read for such a reason: an element of an unknown
-/// type is of any size, and those of less than a byte are not read one by one.
+/// Returns true if an error of this kind does not show that the sparse tensor is invalid: elements of an unknown type
+/// may have any size, and packed elements are not read one by one.
 fn is_not_known(tensor: &Tensor<'_>, kind: ErrorKind) -> bool {
     match kind {
         ErrorKind::UnsupportedLayout => true,
@@ -296,17 +296,17 @@ fn is_not_known(tensor: &Tensor<'_>, kind: ErrorKind) -> bool {
     }
 }
 
-/// SHA-256 of the elements of a compressed array, whose decoded bytes are an NPY file.
+/// SHA-256 of the elements of a compressed array, which decodes to an NPY file.
 fn sha256_of_array(bytes: &[u8], budget: &Budget) -> Result<String, Stop> {
     let file = File::open(bytes)?;
     sha256(&file.find("")?.data()?, budget)
 }
 
-/// SHA-256 of the elements, decoded, in little-endian order.
+/// SHA-256 of the decoded elements in little-endian order.
 pub fn sha256(component: &Component<'_>, budget: &Budget) -> Result<String, Stop> {
     let size = component.dtype().map_or(1, DType::lane_size);
     let mut hash = Sha256::new();
-    // Elements that are stored as they are take no room: their thread may hold one with these bytes.
+    // Raw elements need no buffer: this thread may hold one with these bytes already.
     if component.encoding() == Encoding::Raw {
         budget.work(component.extent().length)?;
         let is_reversed = component.byte_order() == ByteOrder::Big;

@@ -1,4 +1,4 @@
-//! The records of `--json`: one object a line, of a file or of a model in several.
+//! The records of `--json`: one object per line, for a file or for a model in several files.
 
 use serde_json::{Map, Value as Json, json};
 use sha2::{Digest, Sha256};
@@ -14,8 +14,8 @@ use super::problem::Problem;
 use super::reading::{Reading, Work, sha256};
 use super::text::{hex, unquoted};
 
-/// The record of a model; with all data read if there is work to do. Then what cannot be read is an error: that
-/// of the first such tensor or file.
+/// The record of a model. With `work`, reads all data; the first tensor or file that cannot be read is then stated as
+/// an error.
 pub fn of_model(model: &Model<'_>, work: Option<Work<'_>>) -> Result<Json, Failure> {
     let mut tensors = Vec::new();
     let mut problems = model.problems.clone();
@@ -51,7 +51,7 @@ pub fn of_model(model: &Model<'_>, work: Option<Work<'_>>) -> Result<Json, Failu
             "version": null,
             "attributes": attributes(index.metadata()),
         }),
-        // All parts of a model state the attributes that concern the whole; the first one has the others.
+        // All parts of a model state the attributes of the whole; only the first part has other attributes.
         (None, Some(Opened { file, uninitialised_chunks, .. })) => json!({
             "format": file.format().text(),
             "version": file.version(),
@@ -71,7 +71,7 @@ pub fn of_model(model: &Model<'_>, work: Option<Work<'_>>) -> Result<Json, Failu
     if model.has_parts() {
         record["files"] = of_files;
     }
-    // The files that are here are sound, even if others are missing.
+    // The files that are present are valid, even if others are missing.
     let is_error = |problem: &&Problem| work.is_some() && !problem.is_missing_file();
     if let Some(problem) = problems.iter().find(is_error) {
         record["error"] = json!({"kind": problem.kind, "message": problem.line(), "offset": problem.offset});
@@ -90,8 +90,8 @@ pub fn of_failure(path: &str, kind: &str, message: &str, offset: Option<u64>) ->
     json!({"file": path, "error": {"kind": kind, "message": message, "offset": offset}})
 }
 
-/// A tensor; if its data was read, with the states of its digests; and with a budget, if all of it is sound, with hashes of
-/// the data.
+/// The record of a tensor. With `reading`, it includes the states of the digests; with `budget`, also hashes of the
+/// data, if all data is valid.
 fn of_tensor<'m>(
     opened: &Opened<'m>,
     tensor: &Tensor<'m>,
@@ -129,8 +129,8 @@ fn of_tensor<'m>(
     }))
 }
 
-/// SHA-256 of the numbers of a quantized tensor, as little-endian `f32`; `None` for any other, and where the blocks are
-/// those of a big-endian file.
+/// SHA-256 of the numbers of a quantized tensor as little-endian `f32`; `None` for any other tensor, and for blocks of
+/// a big-endian file.
 fn f32_sha256(tensor: &Tensor<'_>, budget: &Budget) -> Result<Option<String>, Stop> {
     const AT_ONCE: u64 = 1 << 16;
     let mut hash = Sha256::new();
@@ -152,7 +152,7 @@ fn f32_sha256(tensor: &Tensor<'_>, budget: &Budget) -> Result<Option<String>, St
     Ok(Some(hex(&hash.finalize())))
 }
 
-/// SHA-256 of the values of pairs, or of all cores of a tensor train, in little-endian order.
+/// SHA-256 of the values of index-value pairs, or of all cores of a tensor train, in little-endian order.
 fn data_sha256(tensor: &Tensor<'_>, budget: &Budget) -> Result<Option<String>, Stop> {
     match tensor.layout() {
         Layout::IndexValue => {
@@ -176,7 +176,7 @@ fn data_sha256(tensor: &Tensor<'_>, budget: &Budget) -> Result<Option<String>, S
     }
 }
 
-/// A component; if it was read, with the state of its digest.
+/// The record of a component; if the component was read, with the state of its digest.
 fn of_component(
     component: &Component<'_>,
     digest_state: Option<&str>,

@@ -6,14 +6,14 @@ use unicode_width::UnicodeWidthStr;
 
 use super::text::shortened;
 
-/// How output looks.
+/// The appearance of output.
 #[derive(Clone, Copy, Default)]
 pub struct Look {
-    /// The columns of the terminal; `None` where lines may be of any length.
+    /// The width of the terminal in columns; `None` if lines may have any length.
     pub width: Option<usize>,
-    /// Whether to write codes for bold and coloured text.
+    /// True to write terminal codes for bold and coloured text.
     pub is_colored: bool,
-    /// Whether to write lists in full.
+    /// True to write lists in full.
     pub all: bool,
 }
 
@@ -26,27 +26,27 @@ impl Look {
         self.painted("33", text)
     }
 
-    /// The text with the code of a terminal before it, if it is to have any.
+    /// The text with a terminal code around it, if output is coloured.
     pub fn painted(self, code: &str, text: &str) -> String {
         if self.is_colored { format!("\x1b[{code}m{text}\x1b[0m") } else { text.into() }
     }
 }
 
-/// What becomes of a column in a terminal that is too narrow for all of them.
+/// The treatment of a column in a terminal that is too narrow for all columns.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Fit {
     Whole,
-    /// It is left out; that with the highest number first.
+    /// The column is omitted. The column with the highest number is omitted first.
     LeftOut(u8),
-    /// Its cells are cut, to that many columns at least, when nothing more can be left out.
+    /// Cells are cut, at least to this width, if no more columns can be omitted.
     Cut(usize),
 }
 
-/// The columns that cells are padded to where lines may be of any length. Longer ones stand over, so that one long name
-/// does not make every row as long.
+/// The maximum padding of cells if lines may have any length. Longer cells overflow, so that one long name does not
+/// widen every row.
 const WIDEST: usize = 120;
 
-/// Prints rows under their titles, in columns as wide as necessary; numbers are right-aligned.
+/// Prints rows under their titles, in columns as wide as necessary. Numbers are right-aligned.
 pub fn print<const N: usize>(
     out: &mut impl Write,
     look: Look,
@@ -80,8 +80,8 @@ pub fn print<const N: usize>(
     Ok(())
 }
 
-/// Makes the columns narrower until a line fits, the width of one that is left out becomes 0; or no wider than all rows
-/// may be.
+/// Narrows the columns until a line fits; an omitted column has width 0. If lines may have any length, limits each
+/// width to `WIDEST`.
 fn fit<const N: usize>(widths: &mut [usize; N], fits: [Fit; N], terminal: Option<usize>) {
     let Some(terminal) = terminal else {
         *widths = widths.map(|width| width.min(WIDEST));
@@ -89,7 +89,7 @@ fn fit<const N: usize>(widths: &mut [usize; N], fits: [Fit; N], terminal: Option
     };
     let excess = |widths: &[usize; N]| {
         let line: usize = widths.iter().filter(|width| **width > 0).map(|width| width + 2).sum();
-        line.saturating_sub(terminal) // the space before the first, without that after the last
+        line.saturating_sub(terminal) // includes the space before the first column, excludes the one after the last
     };
     while excess(widths) > 0 {
         let order = |fit: Fit| if let Fit::LeftOut(number) = fit { number } else { 0 };

@@ -1,12 +1,12 @@
-//! How what is in a file is written for a person.
+//! Formats the contents of files for display.
 
 use std::str::Utf8Chunk;
 
 use tenslice::DType;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-/// A string of the file as it is, on one line. Only control characters are escaped, as `\u{…}`: so no file can forge a line
-/// or send codes to a terminal.
+/// A string of the file, unchanged, on one line. Only control characters are escaped, as `\u{…}`, so that no file can
+/// forge a line or send codes to a terminal.
 pub fn printable(text: &str) -> String {
     let mut shown = String::new();
     for c in text.chars() {
@@ -15,13 +15,13 @@ pub fn printable(text: &str) -> String {
     shown
 }
 
-/// Returns true for control characters, and for those that change the direction of a line.
+/// Returns true for control characters, and for characters that change the text direction.
 fn is_control(c: char) -> bool {
     let turns = matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     c.is_control() || turns
 }
 
-/// Bytes as text, on one line. What is not UTF-8 is escaped, as `\xNN`.
+/// Bytes as text, on one line. Bytes that are not UTF-8 are escaped as `\xNN`.
 pub fn printable_bytes(bytes: &[u8]) -> String {
     let of_chunk = |chunk: Utf8Chunk<'_>| {
         let invalid: String = chunk.invalid().iter().map(|byte| format!("\\x{byte:02x}")).collect();
@@ -30,7 +30,7 @@ pub fn printable_bytes(bytes: &[u8]) -> String {
     bytes.utf8_chunks().map(of_chunk).collect()
 }
 
-/// The text that `printable` shows as `shown`; `None` if nothing in it is an escape.
+/// The text that `printable` shows as `shown`; `None` if `shown` has no escapes.
 pub fn unescaped(shown: &str) -> Option<String> {
     let (mut text, mut rest) = (Vec::new(), shown);
     while let Some(at) = rest.find('\\') {
@@ -45,7 +45,7 @@ pub fn unescaped(shown: &str) -> Option<String> {
     String::from_utf8(text).ok().filter(|text| text != shown)
 }
 
-/// The bytes that the escape at the start of a text stands for, and the length of the escape.
+/// The bytes that the escape at the start of a text represents, and the length of the escape.
 fn escape_of(text: &str) -> Option<(Vec<u8>, usize)> {
     if let Some(digits) = text.strip_prefix("\\u{") {
         let digits = &digits[..digits.find('}')?];
@@ -56,7 +56,7 @@ fn escape_of(text: &str) -> Option<(Vec<u8>, usize)> {
     Some((vec![u8::from_str_radix(digits, 16).ok()?], 4))
 }
 
-/// A record of JSON, with the characters escaped that `printable` escapes: JSON itself escapes those below U+0020.
+/// A JSON record with the characters escaped that `printable` escapes. JSON itself escapes those below U+0020.
 pub fn json_line(record: &serde_json::Value) -> String {
     let mut line = String::new();
     for c in record.to_string().chars() {
@@ -65,7 +65,7 @@ pub fn json_line(record: &serde_json::Value) -> String {
     line
 }
 
-/// A text cut to that many columns of a terminal, with `…` where something is missing.
+/// Cuts a text to `columns` columns of a terminal, with `…` in place of the rest.
 pub fn shortened(text: &str, columns: usize) -> String {
     if text.width() <= columns {
         return text.into();
@@ -96,7 +96,7 @@ pub fn size(bytes: u64) -> String {
     format!("{amount:.1} {}", UNITS[unit])
 }
 
-/// The ending of a noun after that number.
+/// The plural ending of a noun for this count.
 pub fn plural(count: u64) -> &'static str {
     if count == 1 { "" } else { "s" }
 }
@@ -109,18 +109,18 @@ pub fn dtype(dtype: Option<DType>, is_big: bool) -> String {
     format!("{}{}", dtype.map_or("-", DType::name), if is_big { " big-endian" } else { "" })
 }
 
-/// A type in the words of NumPy for a person.
+/// A type in NumPy's notation, for display.
 pub fn descr_text(descr: &str) -> String {
     printable(unquoted(descr))
 }
 
-/// A type in the words of NumPy without the quotation marks around a code.
+/// A type in NumPy's notation, without the quotation marks around a code.
 pub fn unquoted(descr: &str) -> &str {
     let inner = ['\'', '"'].iter().find_map(|quote| descr.strip_prefix(*quote)?.strip_suffix(*quote));
     inner.unwrap_or(descr)
 }
 
-/// A string of a header: Latin-1 or UTF-8.
+/// Decodes a string of a header, which is Latin-1 or UTF-8.
 pub fn header_text(text: &[u8], is_latin_1: bool) -> String {
     if is_latin_1 {
         return text.iter().map(|byte| char::from(*byte)).collect();

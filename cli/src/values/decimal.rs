@@ -1,20 +1,20 @@
-//! Floats wider than a double, in digits: as few as distinguish a number from its neighbours.
+//! Formats floats wider than a double with the fewest digits that distinguish a number from its neighbours.
 
 use num_bigint::BigUint;
 
-/// How a `long double` of 16 bytes is stored: NumPy does not say, and machines differ.
+/// The format of a 16-byte `long double`. NumPy does not state the format, and machines differ.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum LongDouble {
-    /// 80 bits, as x86 has them, and padding.
+    /// The 80-bit format of x87, and padding.
     X87,
     /// IEEE 754 binary128.
     Binary128,
-    /// Nothing that is certain: it may be the two doubles of PowerPC.
+    /// Not certain; for example, the pair of doubles of PowerPC.
     Unknown,
 }
 
 impl LongDouble {
-    /// Determines the form of elements of 16 bytes, little-endian. Padding is usually 0, but may be anything.
+    /// Determines the format of 16-byte little-endian elements. Padding is usually 0, but may be anything.
     pub fn of<'b>(elements: impl Iterator<Item = &'b [u8; 16]>) -> Self {
         let (mut has_no_padding, mut may_be_x87, mut may_be_binary128, mut numbers) = (true, true, true, 0_u32);
         for bytes in elements {
@@ -26,8 +26,8 @@ impl LongDouble {
         match (may_be_x87, may_be_binary128) {
             (true, _) if has_no_padding => Self::X87,
             (true, false) => Self::X87,
-            // What is left in padding may look like the end of a binary128 each time. Of those, one in thirty looks like a
-            // number of x86.
+            // Leftover bytes in the padding may look like the end of a binary128 in each element. Conversely, one
+            // binary128 in thirty looks like an x87 number.
             (true, true) if numbers > 1 => Self::X87,
             (false, true) => Self::Binary128,
             _ => Self::Unknown,
@@ -39,11 +39,11 @@ impl LongDouble {
         match self {
             Self::X87 => "long double, read as the 80-bit floats of x86",
             Self::Binary128 => "long double, read as IEEE 754 binary128",
-            Self::Unknown => "long double in a form that is not certain: bytes",
+            Self::Unknown => "long double of unknown format, shown as bytes",
         }
     }
 
-    /// A number of 16 bytes, or 12 on 32-bit x86, little-endian; `None` if that is no such number.
+    /// Formats a little-endian number of 16 bytes, or of 12 bytes on 32-bit x86; `None` if the bytes are not a number.
     pub fn text(self, bytes: &[u8]) -> Option<String> {
         match (self, bytes.len()) {
             (Self::X87, _) | (_, 12) => x87(bytes),
@@ -53,13 +53,14 @@ impl LongDouble {
     }
 }
 
-/// Returns true for the sign and exponent of a number that a double has, more or less.
+/// Returns true for the sign and exponent of a number that is roughly in the range of a double.
 fn is_usual(top: [u8; 2]) -> bool {
     let exponent = u16::from_le_bytes(top) & 0x7fff;
     exponent.abs_diff(0x3fff) < 1100 || exponent == 0x7fff
 }
 
-/// The number in the first ten bytes. One of exponent 0 but zero would be less than 10^-4931: it is something else.
+/// Formats the number in the first ten bytes. A nonzero number with exponent 0 would be less than 10^-4931, so it is
+/// not considered a number.
 fn x87(bytes: &[u8]) -> Option<String> {
     let fraction = u64::from_le_bytes(bytes.get(..8)?.try_into().ok()?);
     let top = u16::from_le_bytes(bytes.get(8..10)?.try_into().ok()?);
@@ -87,16 +88,16 @@ fn text(is_negative: bool, is_infinite: Option<bool>, fraction: u128, exponent: 
     }
 }
 
-/// The shortest decimal that is nearer to `fraction` times two to the power of `exponent` than to its neighbours.
+/// The shortest decimal that is nearer to `fraction` × 2^`exponent` than to the neighbours of that number.
 fn shortest(fraction: u128, exponent: i32) -> String {
-    // In quarters of the last bit, times a power of ten that makes all of it whole: 2^-n is 5^n * 10^-n.
+    // Counts quarters of the last bit, times a power of ten that makes all values integers: 2^-n is 5^n * 10^-n.
     let scale = exponent - 2;
     let (unit, places) = match scale {
         ..0 => (BigUint::from(5_u8).pow(scale.unsigned_abs()), scale),
         _ => (BigUint::from(1_u8) << scale.unsigned_abs(), 0),
     };
     let value = &unit * (fraction << 2);
-    // Below a power of two the neighbour is half as far.
+    // Below a power of two, the neighbour is half as far away.
     let reach = unit * if fraction.is_power_of_two() { 1_u8 } else { 2 };
     let length = value.to_string().len() as u32;
     let (mut kept, mut left_out) = (value.clone(), 0);
@@ -131,7 +132,7 @@ fn shortest(fraction: u128, exponent: i32) -> String {
 mod tests {
     use super::*;
 
-    /// A double as the 80 bits of x86.
+    /// A double in the 80-bit format of x87.
     fn of_double(x: f64) -> [u8; 16] {
         let bits = x.to_bits();
         let (exponent, fraction) = ((bits >> 52 & 0x7ff) as u16, bits & ((1 << 52) - 1));
@@ -166,7 +167,7 @@ mod tests {
         ] {
             assert_eq!(LongDouble::X87.text(&of_double(x)).as_deref(), Some(expected));
         }
-        // What np.longdouble prints for these bits.
+        // The output of np.longdouble for these bits.
         let x87 = |fraction: u64, top: u16| {
             let bytes = [&fraction.to_le_bytes()[..], &top.to_le_bytes(), &[0; 2]].concat();
             LongDouble::X87.text(&bytes).unwrap()
@@ -177,7 +178,7 @@ mod tests {
         assert_eq!(x87(0xffff_ffff_ffff_ffff, 0x7ffe), "1.189731495357231765e4932");
         assert_eq!(x87(0x8000_0000_0000_0000, 0x0001), "3.3621031431120935063e-4932");
         assert_eq!(x87(0xa2a6_82a5_da57_c0bd + 1, 0x7415).len(), "1.23456789012345678901e4000".len() - 1);
-        // 1, a third, the greatest, the least of binary128.
+        // 1, a third, the greatest and the least number of binary128.
         let quad = |bits: u128| LongDouble::Binary128.text(&bits.to_le_bytes()).unwrap();
         assert_eq!(quad(0x3fff << 112), "1.0");
         assert_eq!(quad(0x3ffd_5555_5555_5555_5555_5555_5555_5555), "0.3333333333333333333333333333333333");
@@ -188,7 +189,7 @@ mod tests {
 
     #[test]
     fn doubles_have_the_digits_of_their_value() {
-        // As many digits as a double needs are never more than these 64 bits need, and mean the same double.
+        // The shortest digits for 64 bits still determine the double.
         let mut x = 1.0_f64;
         for i in 0..2000 {
             x = (x * 1.1 + f64::from(i)) % 1e300;
@@ -209,9 +210,9 @@ mod tests {
         assert_eq!(of(&[garbage, of_double(3.0)]), LongDouble::X87);
         let third = 0x3ffd_5555_5555_5555_5555_5555_5555_5555_u128.to_le_bytes();
         assert_eq!(of(&[quad(0), quad(77), third]), LongDouble::Binary128);
-        // Zeros of x86 beside something else, or numbers without digits.
+        // Ambiguous: x87 zeros with other bytes in the padding, or binary128 numbers with few digits.
         assert_eq!(of(&[quad(0), quad(77)]), LongDouble::Unknown);
-        // Padding that is left of doubles.
+        // Padding with leftover bytes of doubles.
         let left = |x: f64| {
             let mut bytes = of_double(x);
             bytes[10..].copy_from_slice(&(x * 3.7).to_le_bytes()[2..]);
@@ -219,7 +220,7 @@ mod tests {
         };
         assert_eq!(of(&[left(0.3), left(-1.7), left(0.0)]), LongDouble::X87);
         assert_eq!(of(&[left(0.3)]), LongDouble::Unknown);
-        // Two doubles of PowerPC, the second one 0.
+        // A PowerPC pair of doubles; the second one is 0.
         let mut two = [0; 16];
         two[..8].copy_from_slice(&1.5_f64.to_le_bytes());
         assert_eq!(of(&[two]), LongDouble::Unknown);

@@ -7,7 +7,7 @@ use unicode_width::UnicodeWidthStr;
 use crate::common::table::Look;
 
 const BINS: usize = 16;
-/// How wide it is drawn where the terminal is wider, or where there is none.
+/// The maximum width, which is also the width without a terminal.
 const WIDEST: usize = 72;
 /// Eighths of a character.
 const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
@@ -20,7 +20,7 @@ pub struct Histogram {
 }
 
 impl Histogram {
-    /// For finite numbers from `min` to `max`.
+    /// Creates a histogram of finite numbers from `min` to `max`.
     pub fn new(min: f64, max: f64) -> Self {
         let bins = if min == max { 1 } else { BINS };
         Self { min, width: (max / bins as f64) - (min / bins as f64), counts: vec![0; bins] }
@@ -34,7 +34,7 @@ impl Histogram {
         }
     }
 
-    /// Draws a line for each interval: where it begins, a bar, how many numbers are in it.
+    /// Draws a line for each interval: its lower end, a bar, and the count.
     pub fn draw(&self, out: &mut impl Write, look: Look) -> io::Result<()> {
         let begins: Vec<String> =
             (0..self.counts.len()).map(|bin| short(self.min + self.width * bin as f64)).collect();
@@ -44,7 +44,7 @@ impl Histogram {
         let room = look.width.unwrap_or(WIDEST).min(WIDEST).saturating_sub(label + digits + 8).max(8);
         for (begin, count) in begins.iter().zip(&self.counts) {
             let eighths = (*count as f64 / most as f64 * room as f64 * 8.0).round() as usize;
-            // What is there at all is seen.
+            // A nonzero count is always visible.
             let eighths = eighths.max(usize::from(*count > 0));
             let bar = "█".repeat(eighths / 8) + EIGHTHS[eighths % 8];
             let pad = " ".repeat((room + 1).saturating_sub(bar.width()));
@@ -54,7 +54,7 @@ impl Histogram {
     }
 }
 
-/// A number in four digits.
+/// A number in about four digits.
 pub fn short(x: f64) -> String {
     let size = x.abs();
     if x == 0.0 || (1e-3..1e5).contains(&size) {

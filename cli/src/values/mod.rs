@@ -1,7 +1,7 @@
-//! The elements of a tensor, a piece at a time: a tensor of many gigabytes takes a few megabytes of memory.
+//! Reads the elements of a tensor piece by piece: a tensor of many gigabytes takes a few megabytes of memory.
 //!
-//! What is compressed as a whole (one stream of Zstandard or deflate) or sparse is decoded as a whole. So is a tensor train
-//! if all of its elements are read; some of them are computed without the others.
+//! Sparse tensors, and data compressed as a whole (one stream of Zstandard or deflate), are decoded as a whole. So is a
+//! tensor train if all of its elements are read; some of them are computed without the others.
 
 mod decimal;
 pub mod histogram;
@@ -26,25 +26,25 @@ use row_major::{Bytes, Transposed};
 use stated::Stated;
 use train::Elements;
 
-/// Bytes of elements that are read at a time.
+/// Bytes of elements to read at a time.
 const AT_ONCE: u64 = 1 << 22;
-/// Bytes of a column-major array that are put into row-major order at a time.
+/// Bytes of a column-major array to convert to row-major order at a time.
 const AT_ONCE_TRANSPOSED: u64 = 1 << 26;
 
 /// The elements of a tensor as a dense array, in this machine's byte order.
 pub struct Values<'a> {
-    /// Their type as they are given, which is `f32` for quantized ones and those of less than a byte; `None` where they are
-    /// no numbers: bytes as they are stored.
+    /// The type of the elements as they are read: `f32` for quantized and packed elements; `None` for elements that are
+    /// not numbers, which are read as the stored bytes.
     pub dtype: Option<DType>,
-    /// Bytes of an element.
+    /// The size of an element in bytes.
     pub size: u64,
-    /// Of a tensor train that has more elements than 64 bits count, 2^64 - 1.
+    /// The number of elements; 2^64 - 1 for a tensor train with more elements than 64 bits can count.
     pub count: u64,
     pub shape: Vec<u64>,
     pub order: Order,
     /// The type as the file states it.
     pub stated: Stated,
-    /// The form of long doubles among them.
+    /// The format of the long doubles among the elements.
     long: LongDouble,
     origin: Origin<'a>,
     budget: &'a Budget,
@@ -52,24 +52,24 @@ pub struct Values<'a> {
     window: (u64, Room<'a>),
 }
 
-/// Where elements come from.
+/// The source of elements.
 enum Origin<'a> {
-    /// A component of which ranges are read; memory for its frames.
+    /// A component that is read in ranges, and memory for its frames.
     Ranges(Component<'a>, Room<'a>),
     /// Elements that are converted to `f32`.
     Converted(Tensor<'a>),
-    /// Chunks: how many rows are decoded at a time, and the byte order of numbers.
+    /// Chunks: the number of rows to decode at a time, and the byte order of numbers.
     Rows(b2nd::Frame<'a>, u64, ByteOrder),
     /// A column-major array, read in row-major order; the type of stored numbers, and their byte order.
     Transposed(Transposed<'a>, Option<DType>, ByteOrder),
     /// A tensor train whose elements are computed one by one or in blocks.
     Train(Tensor<'a>, Box<Elements<'a>>),
-    /// The window has all.
+    /// The window contains all elements.
     Whole,
 }
 
 impl<'a> Values<'a> {
-    /// Prepares to read the elements of a tensor. Decodes what can only be decoded as a whole.
+    /// Prepares to read the elements of a tensor. Data that can only be decoded as a whole is decoded here.
     pub fn of<'m: 'a>(opened: &'a Opened<'m>, tensor: &Tensor<'m>, budget: &'a Budget) -> Result<Self, Failure> {
         if let Some(Err(unreadable)) = opened.arrays.get(&tensor.index()) {
             return Err(unreadable.problem.clone().into());
@@ -117,7 +117,7 @@ impl<'a> Values<'a> {
         }
     }
 
-    /// Quantized elements, and those of less than a byte.
+    /// Prepares quantized or packed elements.
     fn convert<'m: 'a>(&mut self, tensor: &Tensor<'m>) -> Result<(), Stop> {
         (self.dtype, self.size) = (Some(DType::F32), 4);
         let is_raw = tensor.components().all(|c| c.encoding() == Encoding::Raw && c.shard().is_none());
@@ -137,7 +137,7 @@ impl<'a> Values<'a> {
         Ok(())
     }
 
-    /// Elements of one component.
+    /// Prepares the elements of one component.
     fn take_dense(&mut self, data: Component<'a>) -> Result<(), Stop> {
         if self.dtype.is_none() {
             self.size = data.decoded_length().unwrap_or(0) / self.count.max(1);
@@ -154,7 +154,7 @@ impl<'a> Values<'a> {
         Ok(())
     }
 
-    /// The array in a compressed entry of an archive.
+    /// Decodes the array in a compressed entry of an archive.
     fn take_array(&mut self, tensor: &Tensor<'_>) -> Result<(), Stop> {
         let entry = tensor.component("data")?;
         self.budget.work(entry.decoded_length().unwrap_or(0))?;
@@ -177,7 +177,7 @@ impl<'a> Values<'a> {
         Ok(())
     }
 
-    /// A tensor train.
+    /// Prepares a tensor train.
     fn take_train(&mut self, tensor: Tensor<'a>, blz: &BlzFile<'a>) -> Result<(), Stop> {
         let elements = Elements::new(blz, &self.shape, self.size)?;
         self.order = Order::RowMajor;
@@ -185,9 +185,9 @@ impl<'a> Values<'a> {
         Ok(())
     }
 
-    /// Any other layout that stands for a dense array.
+    /// Decodes any other layout that represents a dense array.
     fn materialize(&mut self, tensor: &Tensor<'_>) -> Result<(), Stop> {
-        // A tensor train may stand for more elements than 64 bits count.
+        // A tensor train may have more elements than 64 bits can count.
         let is_train = tensor.layout() == Layout::TensorTrain;
         let length = tensor.dense_length().unwrap_or(if is_train { u64::MAX } else { 0 });
         self.order = Order::RowMajor;
@@ -200,8 +200,7 @@ impl<'a> Values<'a> {
         Ok(())
     }
 
-    /// From now on, gives the elements in row-major order. Of a column-major array that is not mapped all is held in
-    /// memory.
+    /// Switches to row-major order. A column-major array that is not mapped is held in memory as a whole.
     pub fn make_row_major(&mut self, opened: &Opened<'_>) -> Result<(), Failure> {
         if self.order != Order::ColumnMajor {
             return Ok(());
@@ -222,7 +221,7 @@ impl<'a> Values<'a> {
         Ok(())
     }
 
-    /// All elements, in memory.
+    /// Returns all elements in one buffer.
     pub fn all(&mut self) -> Result<Room<'a>, Stop> {
         if matches!(self.origin, Origin::Whole) {
             return Ok(std::mem::replace(&mut self.window.1, self.budget.empty()));
@@ -246,7 +245,7 @@ impl<'a> Values<'a> {
         matches!(self.origin, Origin::Whole)
     }
 
-    /// Prepares to read all elements: of a tensor train they share so many products that it is decoded as a whole.
+    /// Prepares to read all elements. A tensor train is decoded as a whole, because its elements share many products.
     pub fn plan_all(&mut self) -> Result<(), Stop> {
         if let Origin::Train(tensor, elements) = &self.origin {
             let tensor = *tensor;
@@ -257,14 +256,14 @@ impl<'a> Values<'a> {
         Ok(())
     }
 
-    /// Prepares to read, by [`at`](Self::at), so many indices in each dimension.
+    /// Prepares to read `wanted` indices in each dimension with [`at`](Self::at).
     pub fn plan(&mut self, wanted: &[u64]) {
         if let Origin::Train(_, elements) = &mut self.origin {
             elements.plan(wanted, AT_ONCE);
         }
     }
 
-    /// Writes the bytes of the element with that index to `out`.
+    /// Writes the bytes of the element at `index` to `out`.
     pub fn at(&mut self, index: &[u64], out: &mut Vec<u8>) -> Result<(), Stop> {
         if let Origin::Train(_, elements) = &mut self.origin {
             out.clear();
@@ -279,7 +278,7 @@ impl<'a> Values<'a> {
         self.read(number, 1, out)
     }
 
-    /// How many elements are best read at a time.
+    /// The recommended number of elements to read at a time.
     pub fn at_once(&self) -> u64 {
         (AT_ONCE / self.size.max(1)).max(1)
     }
@@ -306,7 +305,7 @@ impl<'a> Values<'a> {
         Ok(())
     }
 
-    /// Reads a window that has element `at`, and as many after it as are wanted and as fit.
+    /// Reads a window that contains element `at`, and as many of the `wanted` elements as fit.
     fn fill(&mut self, at: u64, wanted: u64) -> Result<(), Stop> {
         let count = wanted.min(self.at_once()).min(self.count - at);
         let (budget, size) = (self.budget, self.size);
@@ -314,7 +313,7 @@ impl<'a> Values<'a> {
         let (start, bytes) = &mut self.window;
         match &mut self.origin {
             Origin::Ranges(data, scratch) => {
-                // What is decoded anyway is worth keeping.
+                // Keeps all elements of the frames, which are decoded anyway.
                 let ahead =
                     if scratch.is_empty() { count } else { (FRAMES_AT_ONCE / size).max(1).min(self.count - at) };
                 budget.work(ahead * size)?;
@@ -337,7 +336,7 @@ impl<'a> Values<'a> {
                 to_native(bytes, self.dtype, *order);
             }
             Origin::Transposed(array, dtype, order) => {
-                // The more rows at a time, the more of each page that is visited is used.
+                // With more rows at a time, more of each visited page is used.
                 let count = (AT_ONCE_TRANSPOSED / size).max(1).min(self.count - at);
                 budget.work(count * size)?;
                 *bytes = budget.room(count * size)?;
@@ -355,7 +354,7 @@ impl<'a> Values<'a> {
         Ok(())
     }
 
-    /// Reads all elements, piece by piece: `f` takes the number of the first one, and the bytes.
+    /// Reads all elements piece by piece. `f` receives the number of the first element and the bytes of each piece.
     pub fn each(&mut self, mut f: impl FnMut(u64, &[u8]) -> Result<(), Failure>) -> Result<(), Stopped> {
         self.plan_all().map_err(Stopped::Read)?;
         let mut bytes = Vec::new();
@@ -370,7 +369,7 @@ impl<'a> Values<'a> {
     }
 }
 
-/// Why not all elements were read.
+/// The reason why not all elements were read.
 pub enum Stopped {
     Read(Stop),
     By(Failure),
@@ -385,7 +384,7 @@ impl Stopped {
     }
 }
 
-/// Turns numbers of that byte order into those of this machine.
+/// Converts numbers of the given byte order to this machine's byte order.
 fn to_native(bytes: &mut [u8], dtype: Option<DType>, order: ByteOrder) {
     let lane = dtype.map_or(1, DType::lane_size);
     if order != ByteOrder::NATIVE && lane > 1 {

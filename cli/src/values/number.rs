@@ -1,11 +1,11 @@
-//! Elements as numbers: by type, in this machine's byte order.
+//! Converts elements to numbers, by type, in this machine's byte order.
 
 use std::fmt;
 
 use half::{bf16, f16};
 use tenslice::{DType, float};
 
-/// The type of the lanes of an element, and how many it has: complex numbers have two.
+/// The type and the number of an element's lanes. Complex numbers have two lanes.
 pub fn lanes(dtype: DType) -> (DType, usize) {
     let is_one = |lane: DType, lanes: u32| lane.with_lanes(lanes) == Some(dtype);
     let all = DType::ALL.iter().map(|(lane, _)| *lane);
@@ -14,7 +14,7 @@ pub fn lanes(dtype: DType) -> (DType, usize) {
     several.map_or((dtype, 1), |(lane, lanes)| (lane, lanes as usize))
 }
 
-/// Calls `$do` with the number of each element, by an expression of the element's bytes.
+/// Calls `$f` for each element with `$value`, an expression of the element `$x` of type `$number`.
 macro_rules! each {
     ($bytes:expr, $number:ty, |$x:ident| $value:expr, $f:expr) => {
         for chunk in $bytes.chunks_exact(size_of::<$number>()) {
@@ -26,7 +26,7 @@ macro_rules! each {
     };
 }
 
-/// Gives each number in `bytes`, elements of a type with one lane, to `f`; false for types that are not numbers here.
+/// Calls `f` with each number in `bytes`, elements of a type with one lane. Returns false for types without numbers.
 pub fn each_number(dtype: DType, bytes: &[u8], mut f: impl FnMut(f64)) -> bool {
     match dtype {
         DType::BOOL => each!(bytes, u8, |x| f64::from(u8::from(x != 0)), f),
@@ -91,7 +91,7 @@ impl fmt::Display for Integer {
     }
 }
 
-/// Gives each integer in `bytes`, elements of a type with one lane, to `f`; false for types whose numbers an `f64` holds.
+/// Calls `f` with each integer in `bytes`, elements of a type with one lane. Returns false for other types.
 pub fn each_integer(dtype: DType, bytes: &[u8], mut f: impl FnMut(Integer)) -> bool {
     match dtype {
         DType::U64 => each!(bytes, u64, |x| Integer::Natural(x.into()), f),
@@ -103,7 +103,7 @@ pub fn each_integer(dtype: DType, bytes: &[u8], mut f: impl FnMut(Integer)) -> b
     true
 }
 
-/// An element in digits: exact for integers, for floats as short as tells them from their neighbours.
+/// Formats an element: integers exactly, floats with the fewest digits that distinguish them from their neighbours.
 pub fn text(dtype: DType, bytes: &[u8]) -> String {
     let (lane, count) = lanes(dtype);
     if count > 1 {
@@ -119,7 +119,7 @@ pub fn text(dtype: DType, bytes: &[u8]) -> String {
     text
 }
 
-/// A number of that type in digits: no more than its bits can tell.
+/// Formats a number with no more digits than its type can distinguish.
 pub fn digits(dtype: DType, x: f64) -> String {
     let is_integer = dtype.is_integer() || dtype == DType::BOOL;
     match dtype.bits() {
@@ -129,11 +129,11 @@ pub fn digits(dtype: DType, x: f64) -> String {
     }
 }
 
-/// Elements with one lane as `f32`, each rounded once; `None` for types that are not numbers here.
+/// Converts elements with one lane to `f32`, rounding each number once; `None` for types without numbers.
 pub fn to_f32(dtype: DType, bytes: &[u8]) -> Option<Vec<f32>> {
     let mut all = Vec::with_capacity(bytes.len() / dtype.lane_size());
     match dtype {
-        // What does not fit in an f64 would be rounded twice.
+        // A conversion through `f64` would round these twice.
         DType::U64 => each!(bytes, u64, |x| x as f32, |x| all.push(x)),
         DType::I64 => each!(bytes, i64, |x| x as f32, |x| all.push(x)),
         DType::U128 => each!(bytes, u128, |x| x as f32, |x| all.push(x)),
@@ -176,7 +176,7 @@ mod tests {
             let (lane, _) = lanes(*dtype);
             let mut count = 0;
             let is_number = each_number(lane, &vec![0; lane.lane_size()], |_| count += 1);
-            // Elements of less than a byte are read as f32.
+            // Packed elements are read as f32.
             assert_eq!((is_number, count), (!dtype.is_packed(), usize::from(!dtype.is_packed())), "{name}");
             assert_eq!(
                 text(*dtype, &vec![0; dtype.size().unwrap_or(0) as usize]).is_empty(),

@@ -1,10 +1,10 @@
-//! A column-major array, read in row-major order.
+//! Reads a column-major array in row-major order.
 
 use std::ops::Deref;
 
 use crate::common::budget::Room;
 
-/// Bytes that are all in memory, or mapped.
+/// Bytes that are held in memory or mapped.
 pub enum Bytes<'a> {
     Mapped(&'a [u8]),
     Held(Room<'a>),
@@ -25,12 +25,12 @@ impl Deref for Bytes<'_> {
 pub struct Transposed<'a> {
     bytes: Bytes<'a>,
     shape: Vec<usize>,
-    /// Bytes of an element.
+    /// The size of an element in bytes.
     size: usize,
 }
 
 impl<'a> Transposed<'a> {
-    /// `None` if there are not as many bytes as the shape requires.
+    /// Returns `None` if there are fewer bytes than the shape requires.
     pub fn new(bytes: Bytes<'a>, shape: &[u64], size: u64) -> Option<Self> {
         let shape: Vec<usize> = shape.iter().map(|length| usize::try_from(*length).ok()).collect::<Option<_>>()?;
         let size = usize::try_from(size).ok()?;
@@ -38,10 +38,10 @@ impl<'a> Transposed<'a> {
         (bytes.len() >= length).then_some(Self { bytes, shape, size })
     }
 
-    /// Writes `count` elements in row-major order, from number `first` on, to `out`, which must have room for them.
+    /// Writes `count` elements in row-major order, from number `first` on, to `out`, which must be large enough.
     ///
-    /// A range is at most three blocks: the end of a row along the first dimension, whole rows, the beginning of a row.
-    /// The elements of one column of whole rows are together in memory: each part of the array is visited once.
+    /// A range has at most three blocks: the end of a row along the first dimension, whole rows, the beginning of a
+    /// row. Within whole rows, a column is contiguous in memory, so each part of the array is visited once.
     pub fn read(&self, first: usize, count: usize, out: &mut [u8]) {
         let width = self.shape.iter().skip(1).product::<usize>().max(1);
         let (mut at, end) = (first, first + count);
@@ -58,7 +58,7 @@ impl<'a> Transposed<'a> {
         }
     }
 
-    /// Writes the elements of some rows along the first dimension; columns are the row-major numbers of all other indices.
+    /// Writes the elements of some rows along the first dimension. Columns are row-major numbers of all other indices.
     fn read_block(&self, row: usize, rows: usize, column: usize, columns: usize, out: &mut [u8]) {
         let size = self.size;
         let others = self.shape.get(1..).unwrap_or_default();
@@ -98,7 +98,7 @@ impl<'a> Transposed<'a> {
 mod tests {
     use super::*;
 
-    /// Every range of many shapes.
+    /// Reads every range of many shapes.
     #[test]
     fn any_range_is_that_of_the_indices() {
         for shape in [&[6][..], &[3, 4], &[2, 3, 4], &[1, 5], &[5, 1], &[3, 1, 2, 2], &[2, 2, 2, 2, 2]] {

@@ -1,4 +1,4 @@
-//! A part of a tensor, as `--slice '0:4,...,-1'` states it.
+//! Parses and prints a part of a tensor, as in `--slice '0:4,...,-1'`.
 
 use std::io::{self, Write};
 
@@ -17,7 +17,7 @@ pub struct Span {
     start: u64,
     count: u64,
     step: i64,
-    /// The part as it is written above its elements.
+    /// The label that is printed before the elements.
     label: String,
 }
 
@@ -27,15 +27,15 @@ impl Span {
         Self { start: 0, count: length, step: 1, label: ":".into() }
     }
 
-    /// The index number `i`, which is below `count`.
+    /// The index number `i`, which must be less than `count`.
     fn at(&self, i: u64) -> u64 {
-        // Inside the dimension, so that the sum is not negative.
+        // The result is inside the dimension, so it is not negative.
         (i128::from(self.start) + i128::from(i) * i128::from(self.step)) as u64
     }
 }
 
-/// Reads `0:4,...,-1` as NumPy does: an index or `start:end:step` for each dimension, negative ones counted from its end.
-/// `...` stands for as many dimensions as are missing; those at the end may be left out.
+/// Parses `0:4,...,-1` as NumPy does: an index or `start:end:step` for each dimension; negative numbers count from the
+/// end. `...` stands for all missing dimensions; trailing dimensions may be omitted.
 pub fn parse(text: &str, shape: &[u64]) -> Result<Vec<Span>, String> {
     // A comma may follow the last index.
     let text = text.trim().strip_suffix(',').filter(|rest| !rest.trim().is_empty()).unwrap_or(text);
@@ -44,7 +44,7 @@ pub fn parse(text: &str, shape: &[u64]) -> Result<Vec<Span>, String> {
     let ellipsis = parts.iter().position(|part| *part == "...").unwrap_or(parts.len());
     let stated = parts.len() - usize::from(ellipsis < parts.len());
     if stated > shape.len() {
-        return Err(format!("{stated} indices for {} dimensions", shape.len()));
+        return Err(format!("too many indices: {stated} for {} dimensions", shape.len()));
     }
     let missing = std::iter::repeat_n(":", shape.len() - stated);
     parts.splice(ellipsis..parts.len().min(ellipsis + 1), missing);
@@ -53,7 +53,7 @@ pub fn parse(text: &str, shape: &[u64]) -> Result<Vec<Span>, String> {
 
 fn span(part: &str, length: u64, dimension: usize) -> Result<Span, String> {
     let wrong = || match part {
-        "..." => "\"...\" can stand in one place only".into(),
+        "..." => "\"...\" may be used only once".into(),
         _ => format!("dimension {dimension}: \"{part}\" is neither an index nor start:end:step"),
     };
     let fields: Vec<&str> = part.split(':').map(str::trim).collect();
@@ -62,7 +62,7 @@ fn span(part: &str, length: u64, dimension: usize) -> Result<Span, String> {
     let from_end = |index: i64| i128::from(index) + if index < 0 { end } else { 0 };
     if let [index] = fields[..] {
         let at = u64::try_from(from_end(number(index)?)).ok().filter(|at| *at < length);
-        let at = at.ok_or_else(|| format!("dimension {dimension}: there is no index {part}, it has {length}"))?;
+        let at = at.ok_or_else(|| format!("dimension {dimension}: index {part} is out of range, length {length}"))?;
         return Ok(Span { start: at, count: 1, step: 1, label: at.to_string() });
     }
     let optional =
@@ -75,7 +75,7 @@ fn span(part: &str, length: u64, dimension: usize) -> Result<Span, String> {
     if step == 0 {
         return Err(format!("dimension {dimension}: the step of \"{part}\" is 0"));
     }
-    // Backwards, the end is before the first index.
+    // If the step is negative, the end precedes the first index.
     let (least, most) = if step > 0 { (0, end) } else { (-1, end - 1) };
     let bound = |index: Option<i64>, default: i128| index.map_or(default, from_end).clamp(least, most.max(least));
     let (first, last) = if step > 0 {
@@ -94,12 +94,12 @@ fn span(part: &str, length: u64, dimension: usize) -> Result<Span, String> {
     Ok(Span { start, count, step, label: format!("{start}:{last}{step_text}") })
 }
 
-/// The number of elements of a part.
+/// The number of elements in a part.
 pub fn count(spans: &[Span]) -> u64 {
     spans.iter().map(|span| span.count).fold(1, u64::saturating_mul)
 }
 
-/// Prints the elements of a part: a line for each row along the last dimension, headed by the indices before it.
+/// Prints the elements of a part: one line for each row along the last dimension, after the other indices of the row.
 pub fn print(
     out: &mut impl Write,
     look: Look,
@@ -133,7 +133,7 @@ pub fn print(
             }
             let text = values.text(&bytes);
             column += text.width() + 1;
-            // On a terminal a row is a line.
+            // On a terminal, each row is one line.
             if look.width.is_some_and(|width| column > width.saturating_sub(4)) && !look.all {
                 write!(out, " ...")?;
                 break;
@@ -147,7 +147,7 @@ pub fn print(
     }
 }
 
-/// Goes to the next row, the last index varying fastest; false after the last row.
+/// Advances to the next row, the last index varying fastest. Returns false after the last row.
 fn next(place: &mut [u64], spans: &[Span]) -> bool {
     for (i, span) in place.iter_mut().zip(spans).rev() {
         *i += 1;
@@ -174,13 +174,13 @@ pub fn strides(shape: &[u64], order: Order) -> Vec<u64> {
     strides
 }
 
-/// The indices of an element by its number in stored order.
+/// The indices of the element with number `element` in stored order.
 pub fn index_of(element: u64, shape: &[u64], order: Order) -> Vec<u64> {
     let strides = strides(shape, order);
     strides.iter().zip(shape).map(|(stride, length)| element / (*stride).max(1) % (*length).max(1)).collect()
 }
 
-/// The first elements, on one line.
+/// Prints the first elements on one line.
 pub fn print_first(
     out: &mut impl Write,
     look: Look,
@@ -201,7 +201,7 @@ pub fn print_first(
     Ok::<(), io::Error>(writeln!(out, "{line}")?).map_err(Failure::from)
 }
 
-/// The number of indices in each dimension that the first elements span.
+/// The number of indices in each dimension that the first `count` elements span.
 fn first(count: u64, shape: &[u64]) -> Vec<u64> {
     let mut left = count;
     let wanted = |length: &u64| {
@@ -218,7 +218,7 @@ fn first(count: u64, shape: &[u64]) -> Vec<u64> {
 mod tests {
     use super::*;
 
-    /// The indices of a part of a tensor of 4 times 5 elements, and the labels.
+    /// The indices and labels of a part of a 4×5 tensor.
     fn spans(text: &str) -> Result<Vec<(Vec<u64>, String)>, String> {
         let of_one = |span: Span| ((0..span.count).map(|i| span.at(i)).collect(), span.label);
         parse(text, &[4, 5]).map(|spans| spans.into_iter().map(of_one).collect())

@@ -1,4 +1,4 @@
-//! What a file says that elements are: more than their size and their bytes.
+//! The element type that a file states, which says more than the size of the elements.
 
 use tenslice::{DType, Layout, Tensor, Warning};
 
@@ -9,19 +9,19 @@ use crate::common::failure::Failure;
 use crate::common::model::Opened;
 use crate::common::text::{descr_text, hex, printable};
 
-/// The most long doubles whose form is looked at.
+/// The maximum number of long doubles to examine.
 const TRIED: usize = 1 << 12;
 
-/// The type of elements as their file states it.
+/// The element type that a file states.
 #[derive(Clone, Debug)]
 pub struct Stated {
-    /// For a person, as it is stored: `f32`, `<M8[D]`, `gguf.q4_0`.
+    /// The type for display, as stored: `f32`, `<M8[D]`, `gguf.q4_0`.
     pub text: String,
-    /// The type in the words of NumPy, as it is stored, if it is no number to the library.
+    /// The type in NumPy's notation, as stored, if the library does not read the elements as numbers.
     descr: String,
-    /// The same without byte order: two types are the same if these are.
+    /// The type without byte order, for comparing types.
     normal: String,
-    /// The type in NumPy, for elements that the library does not read as numbers.
+    /// The parsed NumPy type of elements that the library does not read as numbers.
     found: Option<Type>,
 }
 
@@ -32,12 +32,12 @@ impl PartialEq for Stated {
 }
 
 impl Stated {
-    /// The type of the elements of a tensor: as `values` gives them, if they have been prepared.
+    /// The element type of a tensor; the type that `values` reads, if they have been prepared.
     pub fn of(opened: &Opened<'_>, tensor: &Tensor<'_>, values: Option<&Values<'_>>) -> Self {
         let stored = opened.array(tensor).and_then(|array| array.dtype);
         let dtype = values.map_or(stored, |values| values.dtype);
         let of_dtype = |dtype: Option<DType>| dtype.map_or("-", DType::name);
-        // Elements that are converted to f32 are those of another type.
+        // Elements that are converted to f32 keep their original type.
         let plain = match (tensor.layout(), tensor.block_type()) {
             (_, Some(block)) => block.layout_name().to_owned(),
             (Layout::Blocks | Layout::Microscaling, None) => tensor.layout_name().to_owned(),
@@ -56,44 +56,44 @@ impl Stated {
         Self { normal: text.clone(), text: printable(&text), descr: String::new(), found: None }
     }
 
-    /// A type in the words of NumPy, with or without quotation marks around it.
+    /// A type in NumPy's notation, with or without quotation marks around it.
     pub fn of_numpy(descr: &str) -> Self {
         let found = Type::parse(descr);
         let normal = found.as_ref().map_or_else(|| descr.into(), Type::without_order);
         Self { text: descr_text(descr), descr: descr.into(), normal, found }
     }
 
-    /// Returns the type as it is spelled in an NPY header, for elements of `size` bytes; `None` if NumPy has no such type.
+    /// The type as an NPY header spells it, for elements of `size` bytes; `None` if NumPy has no such type.
     pub fn literal(&self, size: Option<u64>) -> Option<String> {
         self.found.as_ref().filter(|_| size.is_none_or(|size| self.size() == Some(size)))?;
         let is_literal = self.descr.starts_with(['\'', '"', '[']);
         Some(if is_literal { self.descr.clone() } else { format!("'{}'", self.descr) })
     }
 
-    /// Bytes of an element, if NumPy has such a type.
+    /// The size of an element in bytes, if NumPy has such a type.
     pub fn size(&self) -> Option<u64> {
         self.found.as_ref()?.size().map(|size| size as u64)
     }
 
-    /// Turns elements into this machine's byte order.
+    /// Converts elements to this machine's byte order.
     pub fn to_native(&self, bytes: &mut [u8]) {
         if let Some(found) = self.found.as_ref().filter(|found| found.is_foreign()) {
             found.to_native(bytes);
         }
     }
 
-    /// An element that is no number to the library, given its bytes as they are stored.
+    /// Formats an element that the library does not read as a number, given its bytes as stored.
     pub fn element(&self, bytes: &[u8], long: LongDouble) -> String {
         let found = self.found.as_ref().filter(|found| found.size() == Some(bytes.len()));
         found.map_or_else(|| hex(bytes), |found| found.text(bytes, long))
     }
 
-    /// Returns true if elements have long doubles.
+    /// Returns true if the elements contain long doubles.
     pub fn has_long_doubles(&self) -> bool {
         self.found.as_ref().is_some_and(Type::has_long_doubles)
     }
 
-    /// The form of the long doubles in such elements. Those of 12 bytes have one only.
+    /// The format of the long doubles in such elements. Long doubles of 12 bytes have only one format.
     pub fn long_double(&self, bytes: &[u8]) -> LongDouble {
         let mut all = Vec::new();
         if let Some((found, size)) = self.found.as_ref().zip(self.size().filter(|size| *size > 0)) {
@@ -104,9 +104,9 @@ impl Stated {
 }
 
 impl Values<'_> {
-    /// Determines what the elements are, now that their dtype is known.
+    /// Determines the element type, once the dtype is known.
     pub(super) fn recognized(mut self, opened: &Opened<'_>, tensor: &Tensor<'_>) -> Result<Self, Failure> {
-        // The bytes of elements that are read for it.
+        // The number of bytes to read for this.
         const READ: u64 = 1 << 16;
         self.stated = Stated::of(opened, tensor, Some(&self));
         if self.stated.has_long_doubles() {
@@ -118,12 +118,12 @@ impl Values<'_> {
         Ok(self)
     }
 
-    /// An element, given its bytes.
+    /// Formats an element, given its bytes.
     pub fn text(&self, bytes: &[u8]) -> String {
         self.dtype.map_or_else(|| self.stated.element(bytes, self.long), |dtype| number::text(dtype, bytes))
     }
 
-    /// How long doubles are read, if there are any.
+    /// Describes the format in which long doubles are read, if there are any.
     pub fn note(&self) -> Option<&'static str> {
         (self.dtype.is_none() && self.stated.has_long_doubles()).then(|| self.long.note())
     }
@@ -179,7 +179,7 @@ mod tests {
                 assert_eq!(is_same(a, b), i == j, "{a} {b}");
             }
         }
-        // Deeper than any file may be.
+        // Nested deeper than any file may be.
         let deep = format!("{}'<i4'{}", "[('a', ".repeat(10_000), ")]".repeat(10_000));
         assert!(Stated::of_numpy(&deep).found.is_none());
     }

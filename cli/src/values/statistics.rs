@@ -2,26 +2,26 @@
 
 use super::number::Integer;
 
-/// Numbers that are summed up before their mean is taken.
+/// The number of values in a block.
 const BLOCK: u64 = 1024;
 
-/// What is known of some numbers.
+/// The statistics of a sequence of numbers.
 #[derive(Clone, Debug)]
 pub struct Statistics {
-    /// Finite numbers.
+    /// The number of finite numbers.
     pub count: u64,
     pub min: f64,
     pub max: f64,
-    /// The least and the greatest integer, if they are of 64 bits or more: `min` and `max` are rounded then.
+    /// The least and the greatest integer of a type of 64 bits or more, for which `min` and `max` are rounded.
     pub ends: Option<(Integer, Integer)>,
     pub zeros: u64,
     pub nan: u64,
     pub infinite: u64,
-    /// Of the blocks that are complete: how many numbers they have, the mean, the sum of the squared distances from it.
+    /// The complete blocks: the count of their numbers, the mean, the sum of squared distances from the mean.
     summed: f64,
     mean: f64,
     squares: f64,
-    /// Of the block that is not: the number that distances are from, their sum, the sum of their squares.
+    /// The current block: the number that distances are measured from, their sum, the sum of their squares.
     pivot: f64,
     sum: f64,
     sum_of_squares: f64,
@@ -66,12 +66,12 @@ impl Statistics {
         self.sum_of_squares += distance * distance;
     }
 
-    /// Adds an integer to the ends alone.
+    /// Adds an integer to `ends` only.
     pub fn add_exact(&mut self, x: Integer) {
         self.ends = Some(self.ends.map_or((x, x), |(min, max)| (min.min(x), max.max(x))));
     }
 
-    /// Adds the block to those before it (Chan, Golub and LeVeque): sums over all numbers would lose digits.
+    /// Merges the block into the previous ones (Chan, Golub and LeVeque). Sums over all numbers would lose digits.
     fn end_block(&mut self) {
         let count = self.count as f64 - self.summed;
         if count > 0.0 {
@@ -84,7 +84,7 @@ impl Statistics {
         (self.summed, self.sum, self.sum_of_squares) = (self.count as f64, 0.0, 0.0);
     }
 
-    /// The mean, and the standard deviation of all numbers, not of a sample.
+    /// The mean, and the standard deviation of the population, not of a sample.
     pub fn mean_and_deviation(&mut self) -> (f64, f64) {
         self.end_block();
         self.pivot = self.mean;
@@ -113,7 +113,7 @@ mod tests {
         assert_eq!(ends, Some(("-9223372036854775807".into(), "9223372036854775807".into())));
     }
 
-    /// Small distances from a large mean, after an outlier, over many blocks.
+    /// Small distances from a large mean, over many blocks.
     #[test]
     fn digits_are_kept() {
         let mut all = Statistics::default();

@@ -1,6 +1,6 @@
-//! Times as NumPy counts them: from 1970 on, in multiples of a unit.
+//! NumPy's times, which count multiples of a unit since 1970.
 
-/// A unit of time: those of NumPy, or none.
+/// A unit of time of NumPy, or no unit.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Unit {
     pub name: String,
@@ -9,7 +9,7 @@ pub struct Unit {
 }
 
 impl Unit {
-    /// Reads `[25us]`; nothing is a time without a unit.
+    /// Parses `[25us]`. An empty text is a time without a unit.
     pub fn parse(text: &str) -> Option<Self> {
         let Some(inner) = text.strip_prefix('[').and_then(|text| text.strip_suffix(']')) else {
             return text.is_empty().then(|| Self { name: String::new(), count: 1 });
@@ -21,17 +21,17 @@ impl Unit {
         is_known.then(|| Self { name: name.into(), count: count.into() })
     }
 
-    /// A number of steps as a number of units; `None` is "not a time".
+    /// Converts a number of steps to a number of units; `None` for "not a time".
     fn units(&self, steps: i64) -> Option<i128> {
         (steps != i64::MIN).then(|| i128::from(steps) * i128::from(self.count))
     }
 
-    /// A duration: a number and the unit.
+    /// Formats a duration: a number and the unit.
     pub fn duration(&self, steps: i64) -> String {
         self.units(steps).map_or("NaT".into(), |units| format!("{units}{}", self.name))
     }
 
-    /// A point in time as ISO 8601 writes it, as precise as the unit; without a unit, the number.
+    /// Formats a point in time in ISO 8601, as precisely as the unit; without a unit, as a number.
     pub fn point(&self, steps: i64) -> String {
         let Some(units) = self.units(steps) else { return "NaT".into() };
         match self.name.as_str() {
@@ -61,7 +61,7 @@ impl Unit {
 
 /// Converts days since 1970-01-01 to a date of the proleptic Gregorian calendar.
 fn date(days: i128) -> String {
-    // Years that begin in March: the day that may be missing is their last. 400 of them have 146 097 days.
+    // Years begin in March, so that the leap day is their last day. 400 years have 146 097 days.
     let day = days + 719_468;
     let (era, day) = (day.div_euclid(146_097), day.rem_euclid(146_097));
     let year = (day - day / 1460 + day / 36_524 - day / 146_096) / 365;
@@ -75,7 +75,7 @@ fn date(days: i128) -> String {
 mod tests {
     use super::*;
 
-    /// Each as `str(np.datetime64(steps, unit))` has it.
+    /// The output of `str(np.datetime64(steps, unit))`.
     #[test]
     fn points_are_those_of_numpy() {
         let all = [
@@ -110,10 +110,10 @@ mod tests {
         }
         assert_eq!(Unit::parse("").unwrap().point(5), "5");
         assert_eq!(Unit::parse("[s").or(Unit::parse("[x]")).or(Unit::parse("[s]x")), None);
-        // The ends of what there is.
+        // Extreme values.
         assert!(Unit::parse("[4294967295Y]").unwrap().point(i64::MAX).len() > 28);
         assert!(Unit::parse("[4294967295W]").unwrap().point(i64::MIN + 1).starts_with('-'));
-        assert_eq!(Unit::parse("[4294967296s]"), None); // NumPy has 31 bits
+        assert_eq!(Unit::parse("[4294967296s]"), None); // more than the 31 bits of NumPy
     }
 
     #[test]

@@ -1,18 +1,18 @@
-//! The elements of a tensor train, computed as they are asked for: a train of a few kilobytes may stand for more elements
-//! than any memory holds.
+//! Computes the elements of a tensor train on demand: a train of a few kilobytes may represent more elements than any
+//! memory holds.
 
 use tenslice::{Error, blz};
 
-/// The elements of a tensor train, in blocks: those that share their first indices are computed together.
+/// The elements of a tensor train, in blocks: elements that share their first indices are computed together.
 pub struct Elements<'a> {
     train: blz::Train<'a>,
     shape: Vec<u64>,
-    /// Bytes of an element.
+    /// The size of an element in bytes.
     size: u64,
     /// The largest bond dimension.
     bond: u64,
     scratch: Vec<u8>,
-    /// Dimensions of a block, the last ones; the first indices of the block that is held, and its elements.
+    /// The number of trailing dimensions in a block; the first indices of the current block; its elements.
     free: usize,
     held: Option<Vec<u64>>,
     block: Vec<u8>,
@@ -26,13 +26,13 @@ impl<'a> Elements<'a> {
         Ok(Self { train, shape: shape.into(), size, bond, scratch, free: 0, held: None, block: Vec::new() })
     }
 
-    /// The work of computing all elements: each is a sum along a bond.
+    /// The work of computing all elements. Each element is a sum along a bond.
     pub fn work_of_all(&self) -> u64 {
         self.shape.iter().fold(self.size, |product, length| product.saturating_mul(*length)).saturating_mul(self.bond)
     }
 
-    /// Chooses blocks for reading so many indices in each dimension: as large as fit in `most` bytes, unless three quarters
-    /// of a block would be computed in vain.
+    /// Chooses blocks for reading `wanted` indices in each dimension: as large as fit in `most` bytes, unless more than
+    /// three quarters of a block would be computed in vain.
     pub fn plan(&mut self, wanted: &[u64], most: u64) {
         const IN_VAIN: u64 = 4;
         let (mut elements, mut used, mut free) = (1_u64, 1_u64, 0);
@@ -59,7 +59,7 @@ impl<'a> Elements<'a> {
         Ok(&self.block[start..start + self.size as usize])
     }
 
-    /// Computes the block with those first indices.
+    /// Computes the block with the first indices `first`.
     fn compute(&mut self, first: &[u64]) -> Result<(), Error> {
         let fixed: Vec<Option<u64>> = first.iter().map(|index| Some(*index)).collect();
         self.held = None;

@@ -1,8 +1,9 @@
-//! Checksums that a file has are compared before its data is handed out.
+//! The checksums of a file are verified before its data is used.
 
 use crate::support::{Folder, fixture, npy, npz, run};
 
-/// Runs every command that hands out data of the only tensor of a file. Returns the exit statuses, and what was written.
+/// Runs every command that uses the data of a file's only tensor. Returns the exit statuses and the number of files
+/// written.
 fn hand_out(folder: &Folder, file: &str, options: &[&str]) -> (Vec<i32>, usize) {
     let before = folder.names().len();
     let [array, assembly] = ["x.npy", "x.S"].map(|name| folder.path(name));
@@ -38,7 +39,7 @@ fn damaged_data_is_not_handed_out() {
     }
 }
 
-/// Digests of zTensor, of components that are stored as they are, in frames, or compressed.
+/// Digests of zTensor components that are raw, stored in frames, or compressed.
 #[test]
 fn digests_are_compared() {
     for (name, tensor) in [("v1.2/digests.zt", "a"), ("v1.2/zstd.zt", "noise"), ("v2/zstd_seekable.zt", "")] {
@@ -75,7 +76,7 @@ fn digests_are_compared() {
     }
 }
 
-/// Comparing the checksum of a large tensor takes longer than reading a part of it.
+/// Verifying the checksum of a large tensor takes longer than reading a part of it.
 #[test]
 fn parts_of_large_tensors_are_not_verified_unless_asked_for() {
     let folder = Folder::new();

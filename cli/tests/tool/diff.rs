@@ -44,7 +44,7 @@ fn names_shapes_and_dtypes() {
     assert!(text.out.contains("+ d.fp8: f8_e4m3fn [2, 2], only in "), "{}", text.out);
     let text = run(&["diff", &fixture("v1.2/scalar_rank0.zt"), &fixture("v1.2/rank_high.zt")]);
     assert!(text.status == 1 && text.out.contains("- ") && text.out.contains("+ "), "{}", text.out);
-    // Of one name and of other shapes and types: arrays have no names.
+    // Arrays have the same empty name, even if their shapes and types differ.
     let folder = Folder::new();
     let source = fixture("safetensors/py_tiny_mlp.safetensors");
     let [a, b] = [("fc1.bias", "a.npy"), ("fc2.weight", "b.npy")].map(|(name, file)| {
@@ -82,7 +82,7 @@ fn compared(a: &[u8], b: &[u8], options: &[&str]) -> (i32, String) {
     (run.status, run.out)
 }
 
-/// The same bytes are other elements if their types differ.
+/// The same bytes are different elements if their types differ.
 #[test]
 fn what_the_elements_are_is_compared() {
     let bytes = [7_u8, 0, 0, 0, 0, 0, 0, 0];
@@ -114,7 +114,7 @@ fn what_the_elements_are_is_compared() {
             assert_eq!(compared(&arrays[0], &arrays[0], options).0, 0);
         }
     }
-    // The type is found in an archive, although the name of a field looks like the beginning of a header.
+    // The type is found in an archive even if the name of a field looks like the start of a header.
     let [a, b] = ["<i8", "<M8[s]"].map(|descr| {
         let mut array = npy(&format!("[('xNUMPY', '{descr}')]"), false, "(1,)", &bytes);
         let at = array.windows(6).position(|window| window == b"xNUMPY").unwrap();
@@ -123,7 +123,7 @@ fn what_the_elements_are_is_compared() {
     });
     let (status, text) = compared(&a, &b, &[]);
     assert!(status == 1 && text.contains("<M8[s]"), "{text}");
-    // A Blosc2 frame states its type in the same words.
+    // A Blosc2 frame states its type in the same notation.
     let folder = Folder::new();
     let frame = fixture("b2nd/good/dt_dt_us_lz4_0.b2nd");
     let path = folder.path("x.bin");
@@ -138,7 +138,7 @@ fn what_the_elements_are_is_compared() {
     }
 }
 
-/// Byte order is no difference, whatever the elements are.
+/// Byte order is not a difference, whatever the type is.
 #[test]
 fn byte_order_is_no_difference() {
     let types = [
@@ -192,7 +192,7 @@ fn quantized_types_are_compared() {
     assert_eq!(run(&["diff", &q4_0, &q4_0]).status, 0);
 }
 
-/// Attributes of tensors say what the numbers mean.
+/// Attributes of tensors are compared, because they say what the numbers mean.
 #[test]
 fn attributes_are_compared() {
     let folder = Folder::new();
@@ -218,7 +218,7 @@ fn attributes_are_compared() {
             assert!(differing.out.contains(expected), "{name}: {}", differing.out);
         }
     }
-    // A format without attributes has none to compare, unless they say what the numbers stand for.
+    // If one format has no attributes, only attributes that say what the numbers mean are a difference.
     let bytes = fs::read(fixture("v0.1/custom_fields.zt")).unwrap();
     let arrays = [npy("'<f4'", false, "(2, 2)", &bytes[64..80]), npy("'|u1'", false, "(1,)", &bytes[128..129])];
     let archive = folder.write("x.npz", &npz(&[("with_custom", &arrays[0], false), ("plain", &arrays[1], false)]));
@@ -229,7 +229,7 @@ fn attributes_are_compared() {
     assert!(differing.status == 1 && differing.out.contains("attribute \"scale\" none, 3"), "{}", differing.out);
 }
 
-/// Elements are compared by index, in whatever order they are stored.
+/// Elements are compared by index, regardless of the order in which they are stored.
 #[test]
 fn orders_are_compared_by_index() {
     let column = |numbers: &[u16]| {
@@ -247,17 +247,17 @@ fn orders_are_compared_by_index() {
     let (status, text) = compared(&by_column, &row(&[0, 1, 9, 3, 5, 5]), &[]);
     let expected = "! \"\": 2 of 6 values differ, first at [0, 2] (2, 9), the most by 7.0 at [0, 2] (2, 9)\n";
     assert!(status == 1 && text.starts_with(expected), "{text}");
-    // The same bytes in other orders are other elements.
+    // The same bytes in a different order are different elements.
     let (status, text) = compared(&column(&[0, 1, 2, 3, 4, 5]), &same, &[]);
     assert!(status == 1 && text.contains("4 of 6 values differ, first at [0, 1] (2, 1)"), "{text}");
-    // In archives, compressed or not.
+    // The arrays in archives, compressed or not.
     for is_deflated in [false, true] {
         let [a, b] = [&by_column, &same].map(|array| npz(&[("x", array, is_deflated)]));
         assert_eq!(compared(&a, &b, &[]).0, 0, "{is_deflated}");
     }
 }
 
-/// More than is held at a time.
+/// More elements than are held at a time.
 #[test]
 fn large_arrays_of_both_orders() {
     const SHAPE: [u32; 3] = [300, 7, 9000];
@@ -276,7 +276,7 @@ fn large_arrays_of_both_orders() {
     assert!(status == 1 && text.contains("1 of 18900000 values differ, first at [299, 3, 17] ("), "{text}");
 }
 
-/// Tensors whose bytes are in a shard that is missing are not the same as anything.
+/// A tensor whose bytes are in a missing shard is not equal to anything.
 #[test]
 fn a_missing_shard_is_no_match() {
     let folder = Folder::new();
@@ -286,7 +286,7 @@ fn a_missing_shard_is_no_match() {
     assert!(differing.out.ends_with("1 tensor the same, 0 differ, 4 not compared\n"), "{differing:?}");
 }
 
-/// Of several tensors of one name each is compared with the one in its place.
+/// Several tensors with the same name are compared in their order.
 #[test]
 fn a_name_may_be_there_twice() {
     let file = fixture("v0.1/duplicate_names.zt");

@@ -4,7 +4,7 @@ use std::process::Command;
 
 use crate::support::{Folder, fixture, has, npy, npz, out, run};
 
-/// Assembled, linked and read by a C program, which prints the sum of the bytes of every array, and where it is.
+/// Assembles, links and runs a C program that prints the sum of the bytes of every array, and the array's alignment.
 #[test]
 fn a_c_program_reads_it() {
     if !has("cc") {
@@ -45,7 +45,7 @@ fn a_c_program_reads_it() {
     }
 }
 
-/// What the program must print: by the library.
+/// The expected output of the program, computed with the library.
 fn expected(name: &str) -> String {
     let bytes = fs::read(fixture(name)).unwrap();
     let mut text = String::new();
@@ -90,13 +90,13 @@ fn what_is_written_is_stated() {
         assert_eq!(run(&arguments).status, 1, "{wrong:?}");
     }
     assert_eq!(folder.names(), ["weights.S", "weights.h"]);
-    // A header that is there already leaves nothing behind.
+    // If the header exists already, nothing is left behind.
     fs::remove_file(&path).unwrap();
     assert_eq!(run(&["embed", &source, "-o", &path]).status, 1);
     assert_eq!(folder.names(), ["weights.h"]);
 }
 
-/// The header says in which order the elements are; on request they are put into row-major order.
+/// The header states the element order. On request, elements are converted to row-major order.
 #[test]
 fn the_order_is_stated() {
     let folder = Folder::new();
@@ -117,7 +117,7 @@ fn the_order_is_stated() {
     let bytes = assembly.lines().filter_map(|line| line.trim().strip_prefix(".byte "));
     let bytes: Vec<u8> = bytes.flat_map(|line| line.split(',').map(|byte| byte.parse().unwrap())).collect();
     assert_eq!(bytes, [0.0, 1.0, 2.0, 3.0, 4.0, 5.0].map(f64::to_le_bytes).concat());
-    // Of a compressed array, too.
+    // The order of a compressed array is stated, too.
     let archive = folder.write("a.npz", &npz(&[("m", &array, true)]));
     out(&["embed", &archive, "-o", &path, "--force"]);
     let text = fs::read_to_string(folder.path("w.h")).unwrap();

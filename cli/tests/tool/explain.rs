@@ -30,7 +30,7 @@ fn metadata_is_no_tensor() {
     );
 }
 
-/// Every refused file has a message and a place; none ends the program in another way.
+/// Every refused file has a message, and no file crashes the program.
 #[test]
 fn every_bad_fixture() {
     let mut refused = 0;

@@ -7,7 +7,7 @@ use tenslice::{Encoding, File, Layout, Order};
 
 use crate::support::{Folder, fixture, npy, npz, out, run, tool};
 
-/// What is extracted is what the library reads, for every tensor of many files.
+/// The extracted data is what the library reads, for every tensor of many files.
 #[test]
 fn the_library_reads_it_back() {
     let files = [
@@ -132,7 +132,7 @@ fn the_format_is_never_guessed() {
     }
 }
 
-/// The elements of a column-major array are those of its indices, in whatever order they are written.
+/// The elements of a column-major array keep their indices, whatever the order in which they are written.
 #[test]
 fn the_order_travels() {
     let folder = Folder::new();
@@ -147,7 +147,7 @@ fn the_order_travels() {
         let [column, row] = ["c.bin", "r.bin"].map(|name| folder.path(name));
         let as_is = run(&["extract", &source, tensor, "-o", &column, "--force"]);
         assert_eq!(as_is.status, 0, "{name}: {}", as_is.err);
-        // Converted, without a note.
+        // A conversion prints no note.
         assert_eq!(out(&["extract", &source, tensor, "-o", &row, "--force", "--row-major"]), "", "{name}");
         let [column, row] = [column, row].map(|path| fs::read(path).unwrap());
         let record: serde_json::Value = serde_json::from_str(&out(&["list", "--json", "--digest", &source])).unwrap();
@@ -187,7 +187,7 @@ fn the_order_travels() {
     assert_eq!(converted, 7);
 }
 
-/// More than is put into order at a time, 64 MiB, by rows and by parts of a row.
+/// More than the 64 MiB that are converted at a time, in whole rows and in parts of a row.
 #[test]
 fn a_large_array_changes_its_order() {
     let folder = Folder::new();
@@ -234,7 +234,7 @@ fn a_failure_leaves_nothing() {
     assert!(run.status == 1 && run.err.contains("x.npy"), "{}", run.err);
 }
 
-/// A file of 8 GiB takes a while to write; it is interrupted as soon as that has begun.
+/// Interrupts the writing of an 8 GiB file, which takes a while, as soon as it has begun.
 #[test]
 #[cfg(unix)]
 fn an_interrupt_leaves_nothing() {

@@ -1,4 +1,4 @@
-//! Types of NumPy that are no numbers, and long doubles: listed, shown and written as what they are.
+//! NumPy types that are not numbers, and long doubles, are listed, shown and written as they are.
 
 use std::fs;
 
@@ -10,7 +10,7 @@ use crate::support::{Folder, fixture, npy, npz, out, run};
 const STORED: &str = "npz/numpy_kinds.npz";
 const DEFLATED: &str = "npz/numpy_kinds_deflated.npz";
 
-/// What NumPy says of each array: its type, and its elements.
+/// The name, type and elements of each array according to NumPy.
 const KINDS: [(&str, &str, &str); 16] = [
     (
         "record",
@@ -68,7 +68,7 @@ fn compressed_entries_are_listed_as_stored_ones_are() {
     assert!(same.ends_with("16 tensors the same, 0 differ\n"), "{same}");
     let same = out(&["diff", "--no-values", &stored, &deflated]);
     assert!(same.contains("16 tensors the same"), "{same}");
-    // In a table, the type of a record has no more than 100 columns.
+    // In a table, the type of a record has at most 100 columns.
     assert!(out(&["list", &deflated]).contains("('ok', '|b1'), ('v', '<i2'…"), "{table}");
 }
 
@@ -124,14 +124,14 @@ fn arrays_are_written_as_they_are() {
     }
 }
 
-/// What cannot be written, or converted, is named.
+/// The message names the type that cannot be written or converted.
 #[test]
 fn what_numpy_lacks_is_refused() {
     let folder = Folder::new();
     let refused = run(&["extract", &fixture("b2nd/good/q_caterva_0.b2nd"), "-o", &folder.path("x.npy")]);
     assert_eq!(refused.status, 1);
     assert!(
-        refused.err.contains("NPY has no type for elements whose type is not known: write a .bin file"),
+        refused.err.contains("NPY has no type for elements of unknown type: write a .bin file"),
         "{}",
         refused.err
     );
@@ -140,7 +140,8 @@ fn what_numpy_lacks_is_refused() {
     assert!(folder.names().is_empty());
 }
 
-/// An array that is pickled, cut or none is a problem of that entry, compressed or not; what is behind an array is a warning.
+/// A pickled, truncated or missing array is a problem of its entry only, compressed or not. Bytes after an array are a
+/// warning.
 #[test]
 fn compressed_entries_have_their_own_problems() {
     let folder = Folder::new();
@@ -188,7 +189,7 @@ fn compressed_entries_have_their_own_problems() {
     }
 }
 
-/// Errors of a ZIP archive are in the specification of ZIP, those of a stored array in that of NumPy.
+/// Errors in a ZIP archive refer to the ZIP specification, errors in a stored array to that of NumPy.
 #[test]
 fn errors_are_in_the_text_of_their_format() {
     let folder = Folder::new();

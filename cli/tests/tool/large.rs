@@ -1,4 +1,4 @@
-//! Files far larger than the memory that they may take. They are sparse: the disk has next to nothing of them.
+//! Files far larger than the memory for reading them. The files are sparse: they occupy almost no disk space.
 
 use std::fs::{self, OpenOptions};
 use std::process::Command;
@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use crate::support::{Folder, out};
 
-/// A safetensors file with one tensor of so many bytes of zeros, `f64`.
+/// A safetensors file with one `f64` tensor of `bytes` bytes of zeros.
 fn zeros(folder: &Folder, name: &str, bytes: u64) -> String {
     let header = format!(r#"{{"x":{{"dtype":"F64","shape":[{},1024],"data_offsets":[0,{bytes}]}}}}"#, bytes / 8192);
     let path = folder.write(name, &[&(header.len() as u64).to_le_bytes()[..], header.as_bytes()].concat());
@@ -26,7 +26,7 @@ fn twenty_gigabytes_are_listed_at_once() {
     assert!(begin.elapsed() < Duration::from_secs(10), "{:?}", begin.elapsed());
 }
 
-/// With 32 MiB of memory for data, 128 MiB are read all the same.
+/// 128 MiB can be read with 32 MiB of memory for data.
 #[test]
 #[cfg(target_os = "linux")]
 fn values_are_read_in_pieces() {

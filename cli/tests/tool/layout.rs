@@ -3,7 +3,7 @@ use unicode_width::UnicodeWidthStr;
 
 use crate::support::{Folder, fixture, out, run};
 
-/// The rows of the list add up to the file, and have the bytes of each tensor.
+/// The rows of the list add up to the file, and include the bytes of each tensor.
 #[test]
 fn every_byte_is_in_the_map() {
     let files = [
@@ -42,7 +42,7 @@ fn every_byte_is_in_the_map() {
     }
 }
 
-/// The kinds of parts in their order, with their lengths.
+/// The lengths and kinds of the parts, in order.
 fn rows(path: &str) -> Vec<(u64, String)> {
     let text = out(&["layout", path]);
     let list = text.lines().skip_while(|line| !line.trim_start().starts_with("offset")).skip(1);
@@ -53,7 +53,7 @@ fn rows(path: &str) -> Vec<(u64, String)> {
     list.map(of_line).collect()
 }
 
-/// Long values are skipped when a file is opened; they are metadata all the same.
+/// Long values are skipped when a file is opened, but they are metadata.
 #[test]
 fn large_metadata_is_one_part() {
     let text = |text: &str| [&(text.len() as u64).to_le_bytes()[..], text.as_bytes()].concat();
@@ -71,7 +71,7 @@ fn large_metadata_is_one_part() {
     assert_eq!(found, [(bytes.len() as u64 - 32, "(metadata)".to_string()), (32, "data".into())]);
 }
 
-/// What padding contains is undefined in zTensor 0.1 and ignored in zTensor 2.
+/// The contents of padding are undefined in zTensor 0.1 and ignored in zTensor 2.
 #[test]
 fn alignment_gaps_are_padding() {
     let folder = Folder::new();

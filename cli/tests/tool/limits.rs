@@ -1,10 +1,10 @@
-//! What a small file can make a command do: memory and work are limited for the whole command.
+//! Memory and work are limited for the whole command, because a small file can demand unbounded amounts of both.
 
 use serde_json::Value;
 
 use crate::support::{Folder, run};
 
-/// A zTensor 1.2 file whose tensors share one stream of Zstandard, which is said to decode to so many bytes, and is damaged.
+/// A zTensor 1.2 file whose tensors share one damaged Zstandard stream that states `decoded_length` bytes.
 fn shared_stream(tensors: usize, decoded_length: u32) -> Vec<u8> {
     let text = |text: &str| [&[0x60 | text.len() as u8][..], text.as_bytes()].concat();
     let number = |n: u32| [&[0x1a][..], &n.to_be_bytes()].concat();
@@ -21,7 +21,7 @@ fn shared_stream(tensors: usize, decoded_length: u32) -> Vec<u8> {
     }
     let mut bytes = b"ZTEN1000".to_vec();
     bytes.resize(64, 0);
-    // The head of a frame, a block of no kind that there is.
+    // The header of a frame, and a block of an invalid type.
     bytes.extend([&[0x28, 0xb5, 0x2f, 0xfd, 0xa0][..], &decoded_length.to_le_bytes(), &[7, 0, 0, 0]].concat());
     bytes.extend(&manifest);
     bytes.extend((manifest.len() as u64).to_le_bytes());
@@ -29,7 +29,7 @@ fn shared_stream(tensors: usize, decoded_length: u32) -> Vec<u8> {
     bytes
 }
 
-/// Of 30 tensors that decode to 600 MiB each, the first is read. It is damaged, so that this takes no time.
+/// The first of 30 tensors that decode to 600 MiB each is read. It is damaged, so that reading takes no time.
 #[test]
 fn work_is_limited_for_the_command() {
     let folder = Folder::new();
@@ -61,7 +61,7 @@ fn work_is_limited_for_the_command() {
     assert!(compared.out.ends_with("0 tensors the same, 0 differ, 30 not compared\n"), "{}", compared.out);
 }
 
-/// The limit is one for all files.
+/// All files of a command share one limit.
 #[test]
 fn files_share_the_limits() {
     let folder = Folder::new();

@@ -22,7 +22,7 @@ fn digests_are_verified() {
     assert!(text.contains("crc32c verified") && text.contains("sha256 verified"), "{text}");
 }
 
-/// Chunks that were never written are counted; arrays without values are none of zeros.
+/// Chunks that were never written are counted. Arrays without values are not read as zeros.
 #[test]
 fn chunks_without_values() {
     let file = fixture("b2nd/no_values/uninit.b2nd");
@@ -55,7 +55,7 @@ fn a_record() {
     assert_eq!(records[1]["tensors"][0]["data_sha256"].as_str().unwrap().len(), 64);
 }
 
-/// Rows of tables fit the width that is said, whatever the file; nothing ends the program but what is to.
+/// Table rows fit the requested width, whatever the file, and no file crashes the program.
 #[test]
 fn every_fixture_in_40_columns() {
     let files: Vec<String> =
@@ -71,7 +71,7 @@ fn every_fixture_in_40_columns() {
         assert!(matches!(run.status, 0 | 1), "{}", run.err);
         let lines: Vec<&str> = run.out.lines().collect();
         for (i, line) in lines.iter().enumerate().filter(|(_, line)| line.starts_with("  name ")) {
-            // The line before says how many there are.
+            // The line before states the number of tensors.
             let words: Vec<&str> = lines[i - 1].split(' ').collect();
             let count = words.iter().rposition(|word| word.starts_with("tensor")).unwrap();
             let count: usize = words[count - 1].parse().unwrap();
@@ -93,7 +93,7 @@ fn names_are_whole_in_pipes_and_cut_in_terminals() {
     assert!(!narrow.contains(&name) && narrow.contains('…'), "{narrow}");
 }
 
-/// One long name does not make the rows of all other tensors as long.
+/// One long name does not widen the rows of all other tensors.
 #[test]
 fn output_is_as_long_as_the_file() {
     let names = [String::from("x").repeat(100_000)].into_iter().chain((0..200).map(|i| i.to_string()));
@@ -133,7 +133,7 @@ fn folders_are_walked() {
     folder.write("archive.zip", b"PK\x03\x04");
     folder.write(".hidden.npy", b"no array");
     let text = out(&["list", folder.as_path().to_str().unwrap()]);
-    // The index stands for the files that it names.
+    // The index represents the files that it names.
     assert!(
         text.contains("safetensors index, ")
             && text.contains("known-by-its-bytes: gguf")
@@ -147,7 +147,7 @@ fn folders_are_walked() {
     assert!(run.err.contains("no tensor file"), "{}", run.err);
 }
 
-/// A safetensors file with a tensor of that name, given as JSON, and a metadata value.
+/// A safetensors file with a tensor named `name` and a metadata value, both escaped as JSON.
 fn with_texts(name: &str, value: &str) -> Vec<u8> {
     let (name, value) = (Value::from(name), Value::from(value));
     let header =
@@ -155,7 +155,7 @@ fn with_texts(name: &str, value: &str) -> Vec<u8> {
     [&(header.len() as u64).to_le_bytes()[..], header.as_bytes(), b"\x07"].concat()
 }
 
-/// Nothing is escaped that need not be: names and values can be copied.
+/// Only characters that must be escaped are escaped, so that names and values can be copied.
 #[test]
 fn texts_are_printed_as_they_are() {
     let folder = Folder::new();
@@ -172,7 +172,7 @@ fn texts_are_printed_as_they_are() {
     }
 }
 
-/// What could deceive the reader of a terminal: control characters, and those that change the direction of a line.
+/// Characters that could deceive the reader of a terminal: control characters, also for the text direction.
 #[test]
 fn control_characters_are_escaped() {
     let folder = Folder::new();
@@ -184,19 +184,19 @@ fn control_characters_are_escaped() {
     let record = out(&["list", "--json", &file]);
     assert!(record.chars().all(|c| c == '\n' || !c.is_control() && !"\u{202e}\u{61c}".contains(c)), "{record}");
     assert_eq!(serde_json::from_str::<Value>(&record).unwrap()["tensors"][0]["name"], name);
-    // A name is found as it is, and as it is printed.
+    // A name is found as it is and as it is printed.
     for name in [name, shown] {
         assert!(out(&["show", &file, name]).contains(shown), "{name}");
     }
     let missing = run(&["show", &file, "no\u{1b}"]);
     assert!(missing.err.contains(r#""no\u{1b}""#), "{}", missing.err);
-    // The name as it is comes first.
+    // The literal name takes precedence.
     let file = folder.write("t.safetensors", &with_texts(r"\u{41}", ""));
     assert!(out(&["show", &file, r"\u{41}"]).contains(r#"tensor "\u{41}""#));
     assert_eq!(run(&["show", &file, "A"]).status, 1);
 }
 
-/// A template has its lines, and none of them looks like one of ours.
+/// The lines of a template are kept, and none of them looks like a line of the tool.
 #[test]
 fn values_of_several_lines() {
     let folder = Folder::new();
@@ -234,7 +234,7 @@ fn files_of_a_folder_are_known_by_their_content() {
     assert_eq!(listed, ["0f3a9c", "1b2c", "ae.sft", "model.safetensors.incomplete", "weights.part"], "{text}");
 }
 
-/// As in the cache of a hub: the files are named by their hash, and each revision links to them.
+/// A cache of a hub: the files are named by their hash, and each revision links to them.
 #[cfg(unix)]
 #[test]
 fn a_linked_cache_is_listed_once() {
@@ -258,18 +258,18 @@ fn a_linked_cache_is_listed_once() {
     let text = out(&["verify", folder.as_path().to_str().unwrap()]);
     assert_eq!((text.matches(": ok").count(), text.matches("index.json").count()), (2, 1), "{text}");
     assert!(text.contains("snapshots/1/quantized.gguf") && !text.contains("blobs"), "{text}");
-    // A link that leads nowhere is not passed over.
+    // A broken link is reported.
     let broken = folder.path("snapshots/1/broken.safetensors");
     std::os::unix::fs::symlink("../../blobs/ee", &broken).unwrap();
     let checked = run(&["verify", folder.as_path().to_str().unwrap()]);
     assert_eq!(checked.status, 1);
     assert!(
-        checked.err.contains("broken.safetensors: it is a link to ../../blobs/ee, which is missing"),
+        checked.err.contains("broken.safetensors: broken symbolic link: ../../blobs/ee is missing"),
         "{}",
         checked.err
     );
     std::fs::remove_file(&broken).unwrap();
-    // Another file of the second revision is another file.
+    // If the second revision has a different file, it is listed as well.
     std::fs::remove_file(folder.path("snapshots/2/quantized.gguf")).unwrap();
     folder.write("snapshots/2/quantized.gguf", &std::fs::read(fixture("gguf/c_writer.gguf")).unwrap());
     let text = out(&["verify", folder.as_path().to_str().unwrap()]);
@@ -292,13 +292,13 @@ fn models_in_several_files() {
 #[test]
 fn long_lists_are_cut_unless_all_is_wanted() {
     let file = fixture("gguf/hm_many_keys_1500.gguf");
-    assert!(out(&["list", &file]).lines().count() > 1500); // keys are no list
+    assert!(out(&["list", &file]).lines().count() > 1500); // keys are not a list
     let tokens = fixture("gguf/nested_strings.gguf");
     let (short, all) = (out(&["list", &tokens]), out(&["list", "--all", &tokens]));
     assert!(short.len() <= all.len() && !all.contains("... and"), "{all}");
 }
 
-/// On a terminal: colours and its width, but for NO_COLOR.
+/// Output to a terminal has colours, except with NO_COLOR, and fits the terminal's width.
 #[test]
 fn terminals_have_colours_and_a_width() {
     if !has("script") {
@@ -320,7 +320,7 @@ fn terminals_have_colours_and_a_width() {
     assert!(out(&["list", "--color", "always", &file]).contains("\x1b[1m"));
 }
 
-/// Whoever reads it may have seen enough.
+/// The reader of the output may close the pipe early.
 #[test]
 fn a_closed_pipe_ends_it_quietly() {
     use std::io::Read;

@@ -1,4 +1,4 @@
-//! The tool as its users run it: on real files, by its output and its exit status.
+//! Runs the tool on real files, and checks its output and its exit status.
 
 mod checksums;
 mod diff;

@@ -1,4 +1,4 @@
-//! Models in several files: what belongs together, what is missing, what does not belong.
+//! Models in several files: files that belong together, missing files, and files that do not belong.
 
 use serde_json::Value;
 
@@ -19,7 +19,8 @@ fn index(map: &[(&str, &str)]) -> Vec<u8> {
     format!(r#"{{"metadata":{{}},"weight_map":{{{}}}}}"#, entries.join(",")).into_bytes()
 }
 
-/// A GGUF file with tensors of eight `f32` each; a part of a model if there are numbers: which, of how many, all tensors.
+/// A GGUF file with tensors of eight `f32` each. `split` makes it a part of a model, and has the number of the part,
+/// the number of parts, and the total number of tensors.
 fn gguf(split: Option<(u16, u16, i32)>, tensors: &[&str]) -> Vec<u8> {
     let text = |text: &str| [&(text.len() as u64).to_le_bytes()[..], text.as_bytes()].concat();
     let pairs = split.map_or_else(Vec::new, |(number, count, all)| {
@@ -54,7 +55,7 @@ fn kinds<'r>(record: &'r Value, list: &str) -> Vec<(&'r str, Option<&'r str>, Op
     record[list].as_array().unwrap().iter().map(of).collect()
 }
 
-/// A stale tensor in a file that comes before the one that the index names.
+/// A stale tensor in a file that precedes the file that the index names.
 fn overlay() -> (Folder, String) {
     let folder = Folder::new();
     folder.write("1-base.safetensors", &safetensors(&[("a", 1.0), ("w", 2.0), ("old", 3.0)]));
@@ -85,7 +86,7 @@ fn the_index_says_what_the_tensors_are() {
     out(&["extract", &index, "w", "-o", &file]);
     assert!(std::fs::read(&file).unwrap().ends_with(&9_f32.to_le_bytes()));
     assert_eq!(run(&["show", &index, "old"]).status, 1);
-    // The model as one file has no differences.
+    // The model as a single file has no differences.
     let whole = folder.write("whole.safetensors", &safetensors(&[("a", 1.0), ("w", 9.0)]));
     out(&["diff", &index, &whole]);
     let assembly = folder.path("w.S");
@@ -115,7 +116,7 @@ fn missing_files_are_all_named_and_hide_no_other() {
     assert_eq!(kinds(&record, "problems"), expected);
     assert!(record.get("error").is_none());
     let text = out(&["list", &index]);
-    assert_eq!(text.matches("warning:").count(), 5, "{text}"); // and that "b" is not in the index
+    assert_eq!(text.matches("warning:").count(), 5, "{text}"); // one of them says that "b" is not in the index
     for command in ["verify", "layout", "explain"] {
         let run = run(&[command, &index]);
         assert_eq!((run.status, run.err.matches("error:").count()), (1, 4), "{command}: {}", run.err);
@@ -158,8 +159,8 @@ fn parts_are_known_by_their_content() {
         assert!(line.contains("warning:") && line.contains(name), "{text}");
     }
     assert!(lines[5].contains("other-00002-of-00003.gguf: ok (1 tensor"), "{text}");
-    assert!(lines[6].contains("no part of a model, but its name says part 2 of 3"), "{text}");
-    // The first part by its content or by its name stands for all, any other for itself.
+    assert!(lines[6].contains("not part of a model, but the file name says part 2 of 3"), "{text}");
+    // The first part by content or by name represents all parts, any other part only itself.
     for first in ["m-00001-of-00003.gguf", "m-00002-of-00003.gguf"] {
         let record = json(&["list", "--json", &folder.path(first)]);
         assert_eq!(names(&record), ["a", "b", "c"]);
@@ -196,17 +197,18 @@ fn parts_are_missing_or_stored_twice() {
         "m-00003-of-00003.gguf: part 3 of 3 is missing; the file of that name is part 2 of 3",
     ];
     check(&[(one, a.clone()), (two, b.clone()), (three, b.clone())], &twice);
-    let whole = ["m-00002-of-00003.gguf: part 2 of 3 is missing; the file of that name is no part of a model"];
+    let whole = ["m-00002-of-00003.gguf: part 2 of 3 is missing; the file of that name is not part of a model"];
     check(&[(one, a.clone()), (two, gguf(None, &["b"])), (three, c.clone())], &whole);
-    let name = ["m-00003-of-00003.gguf: tensor \"b\" is in m-00002-of-00003.gguf, too"];
+    let name = ["m-00003-of-00003.gguf: tensor \"b\" is also in m-00002-of-00003.gguf"];
     check(&[(one, a.clone()), (two, b.clone()), (three, part(2, "b"))], &name);
-    // Nothing says which of two is the right one.
-    for files in [[(one, &a), (two, &b), (three, &part(2, "b"))], [(one, &a), (two, &b), (three, &b)]] {
+    // Nothing says which of two tensors is the right one.
+    let twice = [[(one, &a), (two, &b), (three, &part(2, "b"))], [(one, &a), (two, &b), (three, &b)]];
+    for (files, why) in twice.into_iter().zip(["tensor \"b\" is also in ", "tensor \"b\" is in "]) {
         let folder = Folder::new();
         let paths = files.map(|(name, bytes)| folder.write(name, bytes));
         for command in [&["show", &paths[0], "b"][..], &["extract", &paths[0], "b", "-o", &folder.path("b.npy")]] {
             let run = run(command);
-            assert!(run.status == 1 && run.err.contains("tensor \"b\" is in "), "{}", run.err);
+            assert!(run.status == 1 && run.err.contains(why), "{}", run.err);
         }
         assert_eq!((run(&["show", &paths[0], "a"]).status, folder.names().len()), (0, 3));
     }
@@ -220,7 +222,7 @@ fn parts_are_missing_or_stored_twice() {
     check(&[(one, a), (two, b), (three, gguf(Some((2, 3, 3)), &["c", "d"]))], &sum);
 }
 
-/// An index in a folder stands for its files, whatever else its name says.
+/// An index in a folder represents its files, even if its name has more parts.
 #[test]
 fn indices_in_a_folder() {
     let folder = Folder::new();
@@ -230,13 +232,13 @@ fn indices_in_a_folder() {
     let checked = run(&["verify", folder.as_path().to_str().unwrap()]);
     assert_eq!(checked.status, 1);
     assert!(checked.err.contains("2.safetensors: the file is missing"), "{}", checked.err);
-    for name in ["tensor \"b\" of the index has no name of a file, but null", "tensor \"c\" of the index"] {
+    for name in ["tensor \"b\" of the index has null instead of a file name", "tensor \"c\" of the index"] {
         assert!(checked.err.contains(name), "{}", checked.err);
     }
     assert_eq!((checked.out.as_str(), checked.err.lines().count()), ("", 3), "{}", checked.out);
 }
 
-/// Paths with folders, and two spellings of one path.
+/// Paths with folders, and two spellings of the same path.
 #[test]
 fn files_below_an_index() {
     let folder = Folder::new();
@@ -267,7 +269,7 @@ fn files_below_an_index() {
     assert!(refused.err.contains("must stay in the folder"), "{}", refused.err);
 }
 
-/// Two quantizations of a model state the same numbers.
+/// Two quantizations of a model have the same split metadata.
 #[test]
 fn models_in_one_folder_are_told_apart() {
     let folder = Folder::new();

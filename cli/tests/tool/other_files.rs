@@ -1,8 +1,8 @@
-//! Files that are no tensor files, and JSON that is no index: what the tool calls them.
+//! Messages for files that are not tensor files, and for JSON that is not an index.
 
 use crate::support::{Folder, npy, out, run, run_with};
 
-/// What is printed of a file that is refused.
+/// The message for a file that is refused.
 fn refusal(file: &str) -> String {
     let run = run(&["list", file]);
     assert_eq!((run.status, run.out.as_str()), (1, ""), "{}", run.err);
@@ -43,7 +43,7 @@ fn json_is_an_index_only_with_a_weight_map() {
         let message = refusal(&folder.write(name, text.as_bytes()));
         assert!(message.contains(neither) && !message.contains("safetensors index:"), "{message}");
     }
-    // The word alone makes no index; a text that has the key, but is wrong, is an index that is wrong.
+    // The word alone does not make an index. A damaged text that has the key is a damaged index.
     let message = refusal(&folder.write("word.json", br#"{"a": "weight_map", "b": {"weight_map": 1}}"#));
     assert!(message.contains("begins like JSON"), "{message}");
     let message = refusal(&folder.write("cut.index.json", br#"{"weight_map": {"a": "1.safetensors""#));
@@ -52,7 +52,7 @@ fn json_is_an_index_only_with_a_weight_map() {
     assert!(run.status == 1 && run.err.contains(neither), "{}", run.err);
 }
 
-/// Calls of np.save on one open file append an array each; a reader returns the first.
+/// Each call of np.save on an open file appends an array. A reader returns the first one.
 #[test]
 fn several_arrays_in_one_file() {
     let folder = Folder::new();

@@ -2,7 +2,7 @@ use unicode_width::UnicodeWidthStr;
 
 use crate::support::{Folder, blz, fixture, out, run};
 
-/// A NPY file of `f64`.
+/// An NPY file of `f64`.
 fn npy(numbers: &[f64], shape: &str, fortran: bool) -> Vec<u8> {
     let fortran = if fortran { "True" } else { "False" };
     let dict = format!("{{'descr': '<f8', 'fortran_order': {fortran}, 'shape': {shape}, }}");
@@ -30,7 +30,7 @@ fn statistics_and_a_histogram() {
     assert!(narrow.lines().skip(1).all(|line| line.width() <= 40), "{narrow}");
 }
 
-/// The least and the greatest integer are exact, also where an `f64` would round them.
+/// The least and the greatest integer are exact, even if an `f64` would round them.
 #[test]
 fn integers_are_exact() {
     let folder = Folder::new();
@@ -48,7 +48,7 @@ fn integers_are_exact() {
     assert!(text.contains("min -2147483648, max 2147483647, mean "), "{text}");
 }
 
-/// More than is read at a time; statistics do not depend on where pieces end.
+/// More elements than are read at a time. Statistics do not depend on the boundaries of pieces.
 #[test]
 fn a_tensor_of_several_pieces() {
     let folder = Folder::new();
@@ -100,7 +100,7 @@ fn every_kind_of_tensor() {
         let text = out(&["show", &file].into_iter().chain(name).collect::<Vec<_>>());
         assert!(text.contains(expected), "{file}: {text}");
     }
-    // Quantized.
+    // Quantized tensors.
     let file = fixture("gguf-blocks/q4_k.gguf");
     let record: serde_json::Value = serde_json::from_str(&out(&["list", "--json", &file])).unwrap();
     for tensor in record["tensors"].as_array().unwrap() {
@@ -109,7 +109,7 @@ fn every_kind_of_tensor() {
     }
 }
 
-/// Shows every tensor of every fixture: none ends the program but with a status.
+/// The name is optional only if there is a single tensor.
 #[test]
 fn the_only_tensor_needs_no_name() {
     let several = fixture("v1.2/digests.zt");
@@ -119,7 +119,7 @@ fn the_only_tensor_needs_no_name() {
     assert!(crate::support::run(&["show", &several, "x"]).err.contains("there is no tensor \"x\""));
 }
 
-/// Elements that cannot be decoded are an error; everything else that is known is printed.
+/// If elements cannot be decoded, it is an error, and everything else is printed.
 #[test]
 fn what_cannot_be_decoded_is_an_error() {
     let folder = Folder::new();
@@ -143,12 +143,12 @@ fn what_cannot_be_decoded_is_an_error() {
     }
 }
 
-/// Trains that stand for 2^48 and 2^200 elements, which can never be decoded as a whole.
+/// Trains of 2^48 and 2^200 elements, which can never be decoded as a whole.
 #[test]
 fn a_few_elements_of_a_tensor_train() {
     let folder = Folder::new();
     for (dimensions, rank) in [(48, 25), (200, 3)] {
-        // Twice as large for each index that is 1, and for each bond as large as the rank: scaled back.
+        // Each index that is 1 doubles the element. Each bond multiplies it by the rank, which `scale` compensates.
         let scale = (rank as f64).recip();
         let file = folder.write("x.blz", &blz(dimensions, rank, [scale, 2.0 * scale]));
         let element = |ones: i32| 2_f64.powi(ones) * scale;
@@ -175,7 +175,7 @@ fn a_few_elements_of_a_tensor_train() {
         is_near(&numbers(first), &[0, 1, 1, 2, 1, 2, 2, 3]);
         let size = if dimensions < 64 { "281474976710656 elements, 2.0 PiB" } else { "2^64 elements or more" };
         assert!(text.contains(size), "{text}");
-        // All of them are more than is decoded.
+        // Decoding all elements would exceed the limit.
         let extracted = run(&["extract", &file, "-o", &folder.path("x.npy")]);
         assert!(extracted.status == 1 && extracted.err.contains("--no-limit"), "{}", extracted.err);
         let differing = run(&["diff", &file, &file]);

@@ -3,7 +3,7 @@ use std::path::Path;
 
 use crate::support::files_below;
 
-/// Every module is short, and none uses what the declared version of Rust lacks: let chains, which no lint reports.
+/// Every module is short, and none uses let chains, which the declared Rust version lacks and no lint reports.
 #[test]
 fn modules_are_short_and_old_enough() {
     let files = files_below(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"));

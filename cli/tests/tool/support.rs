@@ -1,4 +1,4 @@
-//! Running the tool.
+//! Runs the tool.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -6,7 +6,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// What a run of the tool left.
+/// The result of a run of the tool.
 #[derive(Debug)]
 pub struct Run {
     pub status: i32,
@@ -15,7 +15,7 @@ pub struct Run {
     pub err: String,
 }
 
-/// The tool, not run yet.
+/// Returns the tool as a command that is not running yet.
 pub fn tool() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_tenslice"));
     command.env_remove("NO_COLOR").env_remove("CLICOLOR_FORCE").env("TERM", "xterm");
@@ -27,14 +27,14 @@ pub fn run<S: AsRef<OsStr>>(arguments: &[S]) -> Run {
     run_with(arguments, &[])
 }
 
-/// Runs the tool with that on its standard input.
+/// Runs the tool with `input` on its standard input.
 pub fn run_with<S: AsRef<OsStr>>(arguments: &[S], input: &[u8]) -> Run {
     let mut command = tool();
     command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
     let mut stdin = child.stdin.take().unwrap();
     let input = input.to_vec();
-    let writing = std::thread::spawn(move || drop(stdin.write_all(&input))); // it may not be read
+    let writing = std::thread::spawn(move || drop(stdin.write_all(&input))); // the tool may not read it
     let output = child.wait_with_output().unwrap();
     writing.join().unwrap();
     Run {
@@ -59,7 +59,7 @@ pub fn fixture(name: &str) -> String {
     path.canonicalize().unwrap().to_str().unwrap().into()
 }
 
-/// An empty folder that is removed in the end.
+/// An empty folder that is removed when it is dropped.
 pub struct Folder(tempfile::TempDir);
 
 impl Folder {
@@ -77,7 +77,7 @@ impl Folder {
         path
     }
 
-    /// The names of all files, those that are hidden too.
+    /// The names of all files, including hidden ones.
     pub fn names(&self) -> Vec<String> {
         let entries = fs::read_dir(self.0.path()).unwrap();
         let mut names: Vec<_> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
@@ -104,7 +104,7 @@ pub fn npz(members: &[(&str, &[u8], bool)]) -> Vec<u8> {
     let (mut bytes, mut directory) = (Vec::new(), Vec::new());
     for (name, content, is_deflated) in members {
         let length = content.len() as u16;
-        // One block that is not compressed.
+        // A single stored block.
         let block = [&[1][..], &length.to_le_bytes(), &(!length).to_le_bytes(), content].concat();
         let stored: &[u8] = if *is_deflated { &block } else { content };
         let crc = content.iter().fold(u32::MAX, |crc, byte| {
@@ -125,8 +125,9 @@ pub fn npz(members: &[(&str, &[u8], bool)]) -> Vec<u8> {
     [&bytes, &directory, &b"PK\x05\x06\0\0\0\0"[..], &count, &count, &places, &[0, 0]].concat()
 }
 
-/// A BLZ file: a train of `f64` with so many dimensions of length 2, whose cores have the same numbers. An element is the
-/// product of its cores: `ranks` to the number of dimensions less one, times the factors of its indices.
+/// A BLZ file: a train of `f64` with `dimensions` dimensions of length 2, whose cores all have the same numbers. An
+/// element is the product of its cores: `rank` to the power of the number of dimensions less one, times the factors of
+/// its indices.
 pub fn blz(dimensions: usize, rank: u64, factors: [f64; 2]) -> Vec<u8> {
     let mut bonds = vec![rank; dimensions + 1];
     (bonds[0], bonds[dimensions]) = (1, 1);
@@ -141,7 +142,7 @@ pub fn blz(dimensions: usize, rank: u64, factors: [f64; 2]) -> Vec<u8> {
     bytes
 }
 
-/// All files below a folder.
+/// Lists all files below a folder.
 pub fn files_below(folder: &Path) -> Vec<PathBuf> {
     let mut files = Vec::new();
     for entry in fs::read_dir(folder).unwrap() {
@@ -152,7 +153,7 @@ pub fn files_below(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// Whether a program can be run here.
+/// Returns true if a program can be run here.
 pub fn has(program: &str) -> bool {
     let found = Command::new(program).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok();
     assert!(found || std::env::var_os("TENSLICE_NO_SKIP").is_none(), "{program} is not there");

@@ -1,10 +1,10 @@
-//! One tensor that cannot be read does not hide the others.
+//! A tensor that cannot be read does not hide the others.
 
 use serde_json::Value;
 
 use crate::support::{Folder, fixture, npy, npz, out, run};
 
-/// Files with one such tensor, the name of a good one, and what is said of the other.
+/// Files with an unreadable tensor, the name of a readable one, and a word of the message about the unreadable one.
 fn files(folder: &Folder) -> Vec<(String, &'static str, &'static str)> {
     let good = npy("'<f4'", false, "(2,)", &[0; 8]);
     let array = |bytes: &[u8]| folder_file(folder, &npz(&[("bad", bytes, false), ("good", &good, false)]));

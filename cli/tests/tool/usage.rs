@@ -49,7 +49,7 @@ fn errors_name_the_file() {
     assert!(run.out.contains("append.zt: ztensor 1.2.0"), "{}", run.out);
 }
 
-/// Every example of the documentation that begins with a command prints what it says.
+/// Every example of the documentation that begins with a command shows the actual output.
 #[test]
 fn the_documentation_shows_what_is_printed() {
     let root = concat!(env!("CARGO_MANIFEST_DIR"), "/..");

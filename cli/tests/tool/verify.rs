@@ -32,7 +32,7 @@ fn all_that_is_wrong_is_said_by_any_number_of_threads() {
 fn what_decodes_to_too_much_is_refused() {
     let folder = Folder::new();
     let [npy, assembly] = ["x.npy", "x.S"].map(|name| folder.path(name));
-    // The shape and the length of the last tensor, 400 000 bytes in Zstandard, are stated as 2 GiB.
+    // The stated shape and length of the last tensor, 400 000 bytes in Zstandard, are changed to 2 GiB.
     let mut zstd = std::fs::read(fixture("v1.2/zstd.zt")).unwrap();
     for at in [0x9a0, 0x9f4] {
         assert_eq!(zstd[at..at + 4], 400_000_u32.to_be_bytes());
@@ -66,7 +66,7 @@ fn what_decodes_to_too_much_is_refused() {
     }
 }
 
-/// Sparse tensors of which nobody knows how large a value is: two bytes for one pair of indices.
+/// Sparse tensors whose values have an unknown size: two bytes for one pair of indices.
 #[test]
 fn values_of_an_unknown_type_are_not_wrong() {
     let folder = Folder::new();
@@ -95,7 +95,7 @@ fn values_of_an_unknown_type_are_not_wrong() {
         let text = out(&["list", "--json", "--digest", &file]);
         assert!(text.contains("logical type is unknown"), "{text}");
     }
-    // Without the type it is known that they are too many.
+    // Without the unknown type, there are too many values.
     let at = old.windows(4).position(|window| window == b"type").unwrap();
     old[at..at + 4].copy_from_slice(b"kind");
     assert_eq!(run(&["verify", &folder.write("wrong.zt", &old)]).status, 1);

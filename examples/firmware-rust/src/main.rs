@@ -1,7 +1,7 @@
-//! Reads handwritten digits on a Cortex-M4 with weights of 8 bits that are in flash, in the file that ztensor wrote.
+//! Recognises handwritten digits on a Cortex-M4 with 8-bit weights in flash, in a file written by ztensor.
 //!
-//! The file is part of the image. Its digests are compared, its tensors are found, and their elements are multiplied where
-//! they are: nothing of the file is copied, nothing is allocated. Each logit must be the one in the file, bit for bit.
+//! The file is part of the image. The program verifies its digests, finds its tensors, and multiplies their elements in
+//! place, without copying or allocating. Each logit must equal the logit in the file bit for bit.
 #![no_std]
 #![no_main]
 
@@ -17,7 +17,7 @@ const PIXELS: usize = 64;
 const HIDDEN: usize = 32;
 const DIGITS: usize = 10;
 
-/// `include_bytes!` places bytes anywhere; numbers can be borrowed only where they are aligned.
+/// Aligns the bytes of `include_bytes!`, because only aligned numbers can be borrowed.
 #[repr(C, align(64))]
 struct Aligned<T: ?Sized>(T);
 
@@ -38,7 +38,7 @@ impl Layer {
         })
     }
 
-    /// Sums of integers, which are exact; a scale and a bias for each.
+    /// Sums integers, which is exact, then applies the scale and the bias of each row.
     fn compute(&self, input: &[i8], output: &mut [f32]) {
         let rows = self.weight.chunks_exact(input.len());
         for (((row, scale), bias), out) in rows.zip(self.scale).zip(self.bias).zip(output) {
@@ -48,12 +48,12 @@ impl Layer {
     }
 }
 
-/// The elements of a tensor, in place: of this type, of that shape.
+/// Returns the elements of a tensor, in place; an error if type or shape differ.
 fn numbers<T: Element>(file: &File<'static>, name: &str, shape: &[u64]) -> tenslice::Result<&'static [T]> {
     file.expect(&Expected::named(name).shape(shape))?.as_slice()
 }
 
-/// How many digits are read, and how many of them with the logits that the file has.
+/// Returns the number of digits recognised, and the number with exactly the file's logits.
 fn digits(text: &mut HostStream) -> tenslice::Result<(usize, usize)> {
     let file = File::open(&MODEL.0)?;
     let verified = file.verify()?;
@@ -71,7 +71,7 @@ fn digits(text: &mut HostStream) -> tenslice::Result<(usize, usize)> {
         let (mut numbers, mut small, mut logits) = ([0.0; HIDDEN], [0; HIDDEN], [0.0; DIGITS]);
         first.compute(image, &mut numbers);
         for ((small, number), scale) in small.iter_mut().zip(numbers).zip(hidden_scale.iter().cycle()) {
-            *small = (number.max(0.0) / scale + 0.5) as i8; // what is larger than 127 becomes 127
+            *small = (number.max(0.0) / scale + 0.5) as i8; // values above 127 become 127
         }
         second.compute(&small, &mut logits);
         let best = logits.iter().enumerate().max_by(|one, other| one.1.total_cmp(other.1)).map(|(index, _)| index);

@@ -1,9 +1,9 @@
-//! c-blosc2 2.15, which the crate `blosc2-sys` builds, beside ours: chunk by chunk, with one thread, since its reading of
-//! slices is wrong for some filters.
+//! Compares c-blosc2 2.15, which the crate `blosc2-sys` builds, with ours: chunk by chunk, with one thread, since
+//! c-blosc2 reads slices wrongly for some filters.
 //!
-//! It is C, and has been found to read and write out of bounds on hostile files more than once: it gets only frames that
-//! ours has opened, and only chunks that ours has decoded. It is older than some of what ours reads: [`is_newer`]. What it
-//! accepts and ours refuses is not looked at: it checks no markers, and follows what it reads.
+//! c-blosc2 is written in C and has read and written out of bounds on hostile files more than once. It gets only
+//! frames that ours has opened, and only chunks that ours has decoded. It is older than some features that ours
+//! reads: [`is_newer`]. Files that only c-blosc2 accepts are ignored, since it checks no markers.
 
 use std::ffi::c_void;
 use std::sync::Once;
@@ -15,10 +15,10 @@ use tenslice::b2nd::{Chunk, Content, Frame};
 use super::compare_made;
 use crate::choices::Choices;
 
-/// The most bytes of a chunk that are decoded.
+/// The largest chunk that is decoded, in bytes.
 const LARGEST: u64 = 1 << 18;
 
-/// Any bytes as a file, and as choices from which C makes one.
+/// Uses any bytes as a file, and as choices from which c-blosc2 makes a file.
 pub fn run(bytes: &[u8]) {
     if bytes.starts_with(b"\x9e\xa8b2frame\0") {
         return compare(bytes);
@@ -26,10 +26,10 @@ pub fn run(bytes: &[u8]) {
     compare_made(bytes, made, compare);
 }
 
-/// A valid frame, by the writer of C.
+/// A valid frame, written by c-blosc2.
 fn made(choices: &mut Choices<'_>) -> Vec<u8> {
     initialise();
-    // SAFETY: the functions get structs that they have defaults for, and lengths that are those of what they read; what
+    // SAFETY: the functions get structs with their own defaults, and the lengths of the buffers that they read. What
     // they allocate is freed.
     unsafe {
         let mut params = c::blosc2_get_blosc2_cparams_defaults();
@@ -71,22 +71,22 @@ fn initialise() {
     INIT.call_once(|| unsafe { c::blosc2_init() });
 }
 
-/// A frame that C has opened.
+/// A frame opened by c-blosc2.
 struct Opened(*mut c::blosc2_schunk);
 
 impl Opened {
     fn new(frame: &mut [u8]) -> Option<Self> {
         initialise();
-        // SAFETY: the frame stays where it is for as long as what is opened from it; it is not copied.
+        // SAFETY: the frame is not copied, and outlives what is opened from it.
         let opened = unsafe { c::blosc2_schunk_from_buffer(frame.as_mut_ptr(), frame.len() as i64, false) };
         (!opened.is_null()).then(|| {
-            // SAFETY: it was opened; the frame's memory is ours to free.
+            // SAFETY: it was opened. We free the frame's memory.
             unsafe { c::blosc2_schunk_avoid_cframe_free(opened, true) };
             Self(opened)
         })
     }
 
-    /// Decodes a chunk; the number of bytes, or an error of C.
+    /// Decodes a chunk. Returns the number of bytes, or an error code of c-blosc2.
     fn chunk(&self, index: u64, room: &mut [u8]) -> i32 {
         let (to, length) = (room.as_mut_ptr().cast::<c_void>(), room.len() as i32);
         // SAFETY: `to` is of that length.
@@ -109,25 +109,25 @@ impl Drop for Opened {
 fn compare(bytes: &[u8]) {
     let Ok(file) = File::open(bytes) else { return };
     let Some(frame) = file.as_b2nd() else { return };
-    // In memory C demands that nothing follows the frame.
+    // c-blosc2 requires that nothing follows a frame in memory.
     let length = bytes.get(16..24).and_then(|length| length.try_into().ok()).map(u64::from_be_bytes);
     let Some(length) = length.and_then(|length| usize::try_from(length).ok()) else { return };
     let mut copy = bytes[..length].to_vec();
     let table = frame.table_extent().offset as usize;
     if let Some(header) = bytes.get(table..table.saturating_add(32)) {
-        // A table of offsets that says of itself that it was never written: C leaves its memory as it was. One value for all:
-        // see `is_newer`. One whose items are not of 8 bytes: C looks for an offset among those.
+        // c-blosc2 does not write the memory of a table of offsets that is marked as never written. For tables of one
+        // value, see `is_newer`. In a table with items that are not of 8 bytes it looks up offsets wrongly.
         if [3, 4].contains(&(header[31] >> 4 & 7)) || header[3] != 8 || is_newer_header(header) {
             return;
         }
     }
-    // Chunks of different lengths came with a later version.
+    // Chunks of different lengths were added in a later version.
     if frame.chunk_count() > 64 || frame.defaults().chunk_size == 0 {
         return;
     }
     let Some(theirs) = Opened::new(&mut copy) else {
-        // It sets up a compressor, too, by what the frame states for chunks to come. Where the length of the data is 0, it
-        // looks for the trailer right behind the header, as writers write it.
+        // c-blosc2 also sets up a compressor with the filters that the frame states for future chunks. If the length
+        // of the data is 0, it expects the trailer right after the header.
         let has_filters = frame.defaults().filters.iter().any(|filter| *filter > 5);
         assert!(has_filters || frame.defaults().decoded == 0, "refused by C alone");
         return;
@@ -139,10 +139,10 @@ fn compare(bytes: &[u8]) {
     let _ = (0..frame.chunk_count()).all(|index| same_chunk(&frame, &theirs, index, bytes));
 }
 
-/// Whether C of 2.15 reads a chunk otherwise, or not at all: filters of plug-ins, which the crate does not build, a width
-/// of the shuffle filter that is stated (C took the size of the items until then), delta beside another filter,
-/// dictionaries, values of a chunk that are wider than a byte says, blocks of different lengths, and what
-/// [`is_newer_header`] says.
+/// True if c-blosc2 2.15 reads a chunk differently, or not at all: filters of plug-ins, which the crate does not
+/// build; an explicit width of the shuffle filter (c-blosc2 used the size of the items until then); delta with
+/// another filter; dictionaries; repeated values of more than 255 bytes; blocks of different lengths; and the headers
+/// in [`is_newer_header`].
 fn is_newer(frame: &Frame<'_>, chunk: &Chunk<'_>, bytes: &[u8]) -> bool {
     let header = header(chunk, bytes);
     let filters = chunk.filters();
@@ -155,21 +155,21 @@ fn is_newer(frame: &Frame<'_>, chunk: &Chunk<'_>, bytes: &[u8]) -> bool {
         || [Content::VariableBlocks, Content::Value].contains(&chunk.content())
 }
 
-/// The header of a chunk that is stored.
+/// The header of a stored chunk.
 fn header<'a>(chunk: &Chunk<'_>, bytes: &'a [u8]) -> Option<&'a [u8]> {
     let at = usize::try_from(chunk.extent()?.offset).ok()?;
     bytes.get(at..at.checked_add(32)?)
 }
 
-/// Whether a header is of a version that C of 2.15 does not know or that never was, has flags or parameters of filters, or
-/// is of a chunk with a dictionary, or of one that is shorter than its blocks, which later versions and ours take to be as
-/// long as the chunk.
+/// True if a header has a version that c-blosc2 2.15 does not know or that never existed, has flags or parameters of
+/// filters, has a dictionary, or states blocks longer than the chunk, which later versions and ours shorten to the
+/// chunk.
 fn is_newer_header(header: &[u8]) -> bool {
     let number = |at: usize| header[at..at + 4].try_into().map_or(0, u32::from_le_bytes);
     !(2..=5).contains(&header[0]) || header[24..31] != [0; 7] || header[31] & 1 == 1 || number(4) < number(8)
 }
 
-/// Compares a chunk; whether C can be asked for another one.
+/// Compares a chunk. Returns false if c-blosc2 must not be asked for another one.
 fn same_chunk(frame: &Frame<'_>, theirs: &Opened, index: u64, bytes: &[u8]) -> bool {
     let Ok(table) = frame.table_scratch_length() else { return true };
     let mut scratch = vec![0; table.min(LARGEST) as usize];
@@ -179,18 +179,18 @@ fn same_chunk(frame: &Frame<'_>, theirs: &Opened, index: u64, bytes: &[u8]) -> b
         return true;
     }
     if chunk.content() == Content::Uninitialised {
-        return true; // C leaves what was never written as it was
+        return true; // c-blosc2 leaves memory that was never written unchanged
     }
     let mut room = vec![0xa5; length as usize];
     let mut work = vec![0; chunk.scratch_length() as usize];
     let Ok(ours) = chunk.read_into(&mut room, &mut work) else { return true };
     let mut other = vec![0x5a; length as usize];
     let found = theirs.chunk(index, &mut other);
-    // The crate that ours inflates with compares no checksums where it is fuzzed; that for Zstandard takes reserved bits of
-    // a block to be zero (RFC 8878, 3.1.1.3.2.1).
+    // Under fuzzing, the inflate crate that ours uses compares no checksums. The Zstandard decoder assumes that
+    // reserved bits of a block are zero (RFC 8878, 3.1.1.3.2.1).
     let codec = header(&chunk, bytes).map(|header| header[2] >> 5);
     if found < 0 && (codec == Some(3) && cfg!(fuzzing) || codec == Some(4)) {
-        return false; // and what C decodes after that is not always what is there
+        return false; // what c-blosc2 decodes after that may be wrong
     }
     assert_eq!(found, length as i32, "chunk {index}: {:?}, filters {:?}", chunk.content(), chunk.filters());
     assert!(*ours == other[..], "chunk {index}: {:?}, filters {:?}", chunk.content(), chunk.filters());

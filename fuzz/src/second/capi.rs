@@ -1,8 +1,8 @@
-//! The C functions beside the Rust API, over the same bytes: each must answer for C what it answers for Rust, error,
-//! offset and message included. The functions of the headers that take a whole file, its tensors, its components and
-//! its attributes; those of one format have tests of their own in `c-tests`.
+//! Compares the C functions with the Rust API for the same bytes. Both must give the same answers, including error,
+//! offset and message. Covers the functions of the headers for a whole file, its tensors, its components and its
+//! attributes. The functions of single formats have their own tests in `c-tests`.
 //!
-//! There is no difference to explain: what differs is a defect.
+//! No difference is accepted: every difference is a defect.
 
 use std::ffi::{c_char, c_void};
 use std::mem::{MaybeUninit, size_of};
@@ -12,14 +12,14 @@ use tenslice::{
     Attributes, BuiltIn, Component, DType, Error, ErrorKind, File, Layout, Opened, Source, Tensor, Text, Value, Verified,
 };
 
-/// How many bytes a call may be asked to write.
+/// The largest number of bytes that a call may be asked to write.
 const LARGEST: u64 = 1 << 20;
 
 const OK: i32 = 0;
 const END: i32 = 1;
 const NEED: i32 = 2;
 
-/// The structs of `tenslice.h` and `tenslice/types.h`, by hand: a copy that does not fit shows at once.
+/// The structs of `tenslice.h` and `tenslice/types.h`, written by hand: a wrong copy is detected at once.
 mod c {
     #![allow(non_camel_case_types, dead_code)]
 
@@ -190,7 +190,7 @@ mod c {
     }
 }
 
-/// A variable of a C program: memory that nothing has been written to.
+/// A variable of a C program: uninitialized memory.
 fn place<T>() -> MaybeUninit<T> {
     MaybeUninit::uninit()
 }
@@ -204,22 +204,22 @@ macro_rules! info {
     };
 }
 
-/// Calls a C function with pointers to places of the right type and to as many bytes as it is told; what it wants from
-/// them is in its header.
+/// Calls a C function with pointers to memory of the right type and lengths that match. The contract of each function
+/// is in its header.
 macro_rules! call {
     ($function:ident($($argument:expr),* $(,)?)) => {
-        // SAFETY: every handle was made by the library, and the lengths are those of what they go with.
+        // SAFETY: every handle was made by the library, and the lengths match their pointers.
         unsafe { c::$function($($argument),*) }
     };
 }
 
-/// What the library has written.
+/// A value that the library has written.
 fn written<T>(place: &MaybeUninit<T>) -> &T {
     // SAFETY: only for places that a successful call has filled.
     unsafe { place.assume_init_ref() }
 }
 
-/// Any bytes: as a file in memory, and as one of which only ranges are.
+/// Uses any bytes as a file in memory, and as a file in parts.
 pub fn run(bytes: &[u8]) {
     let (mut file, mut error) = (place::<c::file>(), place::<c::error>());
     let pointer = bytes.as_ptr().cast();
@@ -238,7 +238,7 @@ pub fn run(bytes: &[u8]) {
     }
 }
 
-/// The same requests for ranges, and the same outcome.
+/// Checks that the requests for ranges are the same, and the outcome.
 fn in_parts(bytes: &[u8]) {
     let (mut file, mut error, mut need) = (place::<c::file>(), place::<c::error>(), place::<c::need>());
     let mut source = place::<c::source>();
@@ -264,7 +264,7 @@ fn in_parts(bytes: &[u8]) {
         let added = rust.add(offset, part).map_or_else(|error| error.kind().code().into(), |_| OK);
         assert_eq!(call!(tenslice_source_add(source.as_mut_ptr(), offset, part.as_ptr().cast(), part.len())), added);
         if added != OK {
-            return; // more pieces than a source holds
+            return; // more pieces than a source can have
         }
     }
 }
@@ -289,7 +289,7 @@ fn same_message(bytes: &[u8], error: &MaybeUninit<c::error>, rust: &Error) {
     assert_eq!((needed, &text[..expected.len()], text[expected.len()]), (expected.len() + 1, expected.as_bytes(), 0));
 }
 
-/// One outcome for both: the value, or an error with the same details.
+/// Checks that the outcomes are the same: the value, or an error with the same details.
 fn same_result<T>(status: i32, error: &MaybeUninit<c::error>, rust: Result<T, Error>) -> Option<T> {
     match rust {
         Ok(value) => {
@@ -303,7 +303,7 @@ fn same_result<T>(status: i32, error: &MaybeUninit<c::error>, rust: Result<T, Er
     }
 }
 
-/// A string of C as Rust has it: the bytes as they are in the file, at the same address.
+/// Checks that a C string is the same as in Rust: the bytes of the file, at the same address.
 fn same_text(found: &c::str, text: Option<Text<'_>>) {
     let is_escaped = text.is_some_and(|text| text.is_escaped());
     assert_eq!((found.is_escaped, found.reserved), (u32::from(is_escaped), 0));
@@ -329,7 +329,7 @@ fn same_str(found: &c::str, text: Option<&str>) {
 }
 
 fn bytes_of<'a>(data: *const u8, length: usize) -> &'a [u8] {
-    // SAFETY: the library says that these bytes are there.
+    // SAFETY: the library states that these bytes exist.
     if length == 0 { &[] } else { unsafe { std::slice::from_raw_parts(data, length) } }
 }
 
@@ -367,7 +367,7 @@ fn same_file(rust: &File<'_>, file: *const c::file) {
     for (i, rust_tensor) in tensors.by_ref().enumerate() {
         assert_eq!(call!(tenslice_tensors_next(cursor.as_mut_ptr(), tensor.as_mut_ptr(), error.as_mut_ptr())), OK);
         same_tensor(&rust_tensor, tensor.as_ptr());
-        // Looking up is linear, and so is this for a few.
+        // Looking up a name is linear, so only a few are looked up.
         if i < 20 {
             let name = rust_tensor.name().to_string();
             let (pointer, length) = (name.as_ptr().cast(), name.len());
@@ -400,7 +400,7 @@ fn same_verified(rust: &File<'_>, file: *const c::file) {
     info!(verified: c::verified);
     assert_eq!(call!(tenslice_file_verify_scratch(file, &mut length)), OK);
     assert_eq!(length, rust.verify_scratch_length().unwrap_or(u64::MAX));
-    // Components may share bytes: a small file can have any number of them to be read.
+    // Components may share bytes, so a small file can have any number of them to read.
     let work = rust.tensors().flat_map(|tensor| tensor.components()).map(|part| part.extent().length);
     if length > LARGEST || work.fold(0, u64::saturating_add) > 4 * LARGEST {
         return;
@@ -471,7 +471,7 @@ fn same_tensor(rust: &Tensor<'_>, tensor: *const c::tensor) {
     same_numbers(rust, tensor);
 }
 
-/// What is computed or decoded: the dense array, and numbers as floats.
+/// Compares computed and decoded results: the dense array, and numbers as floats.
 fn same_numbers(rust: &Tensor<'_>, tensor: *const c::tensor) {
     let (mut dense, mut scratch, mut error) = (0, 0, place::<c::error>());
     assert_eq!(call!(tenslice_tensor_lengths(tensor, &mut dense, &mut scratch)), OK);
@@ -482,7 +482,7 @@ fn same_numbers(rust: &Tensor<'_>, tensor: *const c::tensor) {
     if same_result(status, &error, rust.read_f32_range(0, &mut numbers[1])).is_some() {
         assert_eq!(numbers[0].map(f32::to_bits), numbers[1].map(f32::to_bits));
     }
-    // Chunks of a frame may share their bytes, and a tensor train has any shape: a small file can cost a lot.
+    // Chunks of a frame may share their bytes, and a tensor train may have any shape, so a small file can cost a lot.
     if dense > LARGEST || scratch > LARGEST || rust.layout() == Layout::TensorTrain {
         return;
     }

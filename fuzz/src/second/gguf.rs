@@ -1,29 +1,29 @@
-//! The crate `ggus` 0.5.1 beside ours.
+//! Compares the crate `ggus` 0.5.1 with ours.
 //!
-//! It reads the types of values and tensors into enums without a check, which is undefined behaviour for other numbers,
-//! and allocates as many entries as the header counts. So the metadata is walked over first: ggus gets only files whose
-//! metadata ends within them, and has the types that it knows. It reads version 3 in this machine's byte order alone,
-//! takes a list of lists for a list, and allocates nothing for a tensor without dimensions; its blocks of Q8_K, IQ3_XXS,
-//! IQ4_NL and IQ4_XS have other sizes than those of ggml: these are not compared.
+//! ggus reads the types of values and tensors into enums without a check, which is undefined behaviour for other
+//! numbers, and allocates as many entries as the header counts. So the metadata is walked first: ggus gets only files
+//! whose metadata is complete and has types that it knows. It reads only version 3 in native byte order, reads a list
+//! of lists as a list, and allocates nothing for a tensor without dimensions. Its blocks of Q8_K, IQ3_XXS, IQ4_NL and
+//! IQ4_XS have other sizes than in ggml, and are not compared.
 //!
-//! What only one of them accepts:
+//! Files that only one of them accepts:
 //!
 //! | file | accepted by | why |
 //! |---|---|---|
-//! | a value of the metadata that is not UTF-8 | ours | vocabularies hold parts of characters: they are listed as bytes |
-//! | a length of 0 beside others whose product overflows | ours | no elements take no bytes; ggus multiplies all |
-//! | an alignment that is not a `u32`, a power of two and a multiple of 8 | ggus | "general.alignment" of the text of GGUF |
-//! | tensors with gaps between them, in another order, that share bytes | ggus | "offset" of the text, and ggml |
-//! | more than 8 dimensions | ggus | our own limit; the text says 4, ggml reads 4 |
-//! | nothing but a header, and bytes behind it | ggus | ours takes no file for one by its magic alone |
-//! | an empty key, or one of more than 65535 bytes | ggus | "key" of the text |
+//! | a value of the metadata that is not UTF-8 | ours | vocabularies have parts of characters: listed as bytes |
+//! | a length of 0 beside others whose product overflows | ours | no elements need no bytes; ggus multiplies all |
+//! | an alignment that is not a `u32`, a power of two and a multiple of 8 | ggus | "general.alignment" in the text |
+//! | tensors with gaps between them, in another order, that share bytes | ggus | "offset" in the text, and ggml |
+//! | more than 8 dimensions | ggus | our own limit; the text of GGUF says 4, ggml reads 4 |
+//! | only a header, and bytes after it | ggus | ours does not accept a file because of its magic alone |
+//! | an empty key, or one of more than 65535 bytes | ggus | "key" in the text of GGUF |
 
 use ggus::{GGmlType, GGuf, GGufError, GGufMetaDataValueType as Type, GGufReadError, GGufReader};
 use tenslice::{Attributes, File, Tensor, Value};
 
 use super::{compare_made, guarded, open_and_check};
 
-/// Any bytes as a file, and as choices from which one is made.
+/// Uses any bytes as a file, and as choices from which a file is made.
 pub fn run(bytes: &[u8]) {
     if bytes.starts_with(b"GGUF") {
         return compare(bytes);
@@ -31,15 +31,15 @@ pub fn run(bytes: &[u8]) {
     compare_made(bytes, |choices| crate::gguf::made(choices).0, compare);
 }
 
-/// Where a walk over the metadata ends.
+/// The end of a walk over the metadata.
 enum Walk {
-    /// With all of it.
+    /// The metadata is complete.
     Whole,
-    /// At something that ggus must not see, or reads as something else.
+    /// The metadata has something that ggus must not see, or reads differently.
     Foreign,
 }
 
-/// Compares what both make of a file.
+/// Compares the outcomes of both readers for a file.
 fn compare(bytes: &[u8]) {
     if !bytes.starts_with(b"GGUF\x03\0\0\0") {
         return;
@@ -50,7 +50,7 @@ fn compare(bytes: &[u8]) {
         Some(Walk::Foreign) => return,
         None => return assert!(ours.is_err(), "metadata beyond the end of the file"),
     }
-    // ggus reads its header through a pointer that must be aligned, as memory from the allocator is.
+    // ggus reads its header through a pointer that must be aligned. Memory from the allocator is.
     let aligned = bytes.to_vec();
     assert_eq!(aligned.as_ptr().addr() % 8, 0);
     let theirs = guarded(|| GGuf::new(&aligned));
@@ -67,7 +67,7 @@ fn compare(bytes: &[u8]) {
     }
 }
 
-/// Walks over the metadata; `None` where it ends too early.
+/// Walks over the metadata. Returns `None` if it is truncated.
 fn walk(bytes: &[u8]) -> Option<Walk> {
     let mut rest = &bytes[8..];
     let (tensors, pairs) = (number::<8>(&mut rest)?, number::<8>(&mut rest)?);
@@ -96,16 +96,16 @@ fn walk(bytes: &[u8]) -> Option<Walk> {
     Some(Walk::Whole)
 }
 
-/// The numbers of Q8_K, IQ3_XXS, IQ4_NL and IQ4_XS.
+/// The type numbers of Q8_K, IQ3_XXS, IQ4_NL and IQ4_XS.
 const WRONG_SIZES: [u64; 4] = [15, 18, 20, 23];
 
-/// Types that ggml no longer has: what ours lists without a length.
+/// Types that ggml has removed. Ours lists them without a length.
 const REMOVED: [u64; 5] = [4, 5, 31, 32, 33];
 
 const TEXT: u64 = Type::String as u64;
 const ARRAY: u64 = Type::Array as u64;
 
-/// How many bytes a value takes, but for a text, whose length it states.
+/// The size of a value in bytes; `Some(None)` for a text, which states its length.
 fn size_of(kind: u64) -> Option<Option<u64>> {
     match kind {
         TEXT => Some(None),
@@ -140,15 +140,15 @@ fn take<'b>(rest: &mut &'b [u8], length: u64) -> Option<&'b [u8]> {
     Some(bytes)
 }
 
-/// Whether the product of the lengths exceeds 64 bits, but for a length of 0.
+/// True if the product of the lengths, except for lengths of 0, exceeds 64 bits.
 fn has_large_empty_shape(tensor: &Tensor<'_>) -> bool {
     let mut lengths = tensor.shape().iter().filter(|length| *length > 0);
     let product = lengths.try_fold(1_u64, |product, length| product.checked_mul(length));
-    // ggus also multiplies by the size of a block.
+    // ggus also multiplies by the block size.
     tensor.shape().element_count() == Some(0) && product.is_none_or(|product| product > 1 << 50)
 }
 
-/// Whether ggus takes what the text of GGUF, or its reference reader, forbids: the rows of the table above.
+/// True if ggus accepts what the GGUF specification or its reference reader forbids: the rows of the table above.
 fn is_laxer(theirs: &GGuf<'_>) -> bool {
     let mut next = 0;
     let is_packed = theirs.tensors.values().all(|tensor| {
@@ -179,7 +179,7 @@ fn same(ours: &File<'_>, theirs: &GGuf<'_>) {
         let component = tensor.component("data").expect("one component");
         assert!(component.bytes().expect("in memory") == data, "{name}");
         let of_blocks = tensor.block_type().map(|block| u32::from(block.code()));
-        let kind = format!("{:?}", theirs_info.ty()).to_lowercase(); // F32, as f32
+        let kind = format!("{:?}", theirs_info.ty()).to_lowercase(); // F32 becomes f32
         match tensor.dtype() {
             Some(dtype) => assert_eq!((dtype.name(), of_blocks), (&kind[..], None), "{name}"),
             None => assert_eq!(of_blocks, Some(info.ggml_type), "{name}"),

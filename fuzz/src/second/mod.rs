@@ -1,11 +1,11 @@
 //! Targets that compare tenslice with a second reader of the same bytes.
 //!
-//! What both accept must have the same names, shapes, dtypes, bytes and attributes. Where only one of them accepts a
-//! file, the target holds the cause to be one of its list, each with the reason; anything else stops it. So a finding
-//! is a defect of ours, or a row that its list lacks.
+//! If both accept a file, it must have the same names, shapes, dtypes, bytes and attributes. If only one of them
+//! accepts it, the cause must be in the target's list, which states a reason for each; anything else stops the
+//! target. So a finding is a defect of ours, or a row that the list lacks.
 //!
-//! The second readers are not written for hostile files: some panic, some allocate what a file asks for, some are
-//! undefined behaviour on it. Each target says what it keeps from its reader.
+//! The second readers are not written for hostile files: some panic, some allocate what a file asks for, some have
+//! undefined behaviour. Each target documents what it keeps from its reader.
 
 use std::cell::Cell;
 use std::panic::{self, AssertUnwindSafe};
@@ -26,7 +26,7 @@ macro_rules! targets {
     };
 }
 
-// A target is a row here, a `[[bin]]` in Cargo.toml, and a program of three lines in `second_targets`.
+// A target has a row here, a `[[bin]]` in Cargo.toml, and a program of three lines in `second_targets`.
 targets! {
     b2nd "second_b2nd"
     capi "second_capi"
@@ -38,14 +38,15 @@ targets! {
     ztensor2 "second_ztensor2"
 }
 
-/// Opens a file and compares with memory what opening could not compare without, as the readers that allocate do.
+/// Opens a file, and uses memory for the comparisons that opening has skipped, as allocating readers do.
 fn open_and_check(bytes: &[u8]) -> Result<File<'_>, Error> {
     let file = File::open(bytes)?;
     file.check(&mut vec![0; file.tensor_count() as usize + 300])?;
     Ok(file)
 }
 
-/// Compares a valid file of the fuzzer's choices, and the same with one thing broken: any bytes hardly ever come as far.
+/// Compares a valid file made from the fuzzer's choices, and the same file with one thing broken. Arbitrary bytes
+/// rarely get that far.
 fn compare_made(bytes: &[u8], make: impl FnOnce(&mut Choices<'_>) -> Vec<u8>, compare: impl Fn(&[u8])) {
     let mut choices = Choices::new(bytes);
     let mut file = make(&mut choices);
@@ -55,12 +56,12 @@ fn compare_made(bytes: &[u8], make: impl FnOnce(&mut Choices<'_>) -> Vec<u8>, co
 }
 
 thread_local! {
-    /// Whether a panic on this thread is that of a second reader, and expected.
+    /// True if a panic on this thread comes from a second reader and is expected.
     static IS_GUARDED: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Calls a second reader; `None` where it panics. Programs of libFuzzer abort on every panic, from a hook: it is left out
-/// for these.
+/// Calls a second reader. Returns `None` if it panics. libFuzzer programs abort on every panic in a hook, which is
+/// bypassed for these.
 fn guarded<T>(read: impl FnOnce() -> T) -> Option<T> {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {

@@ -1,12 +1,11 @@
-//! The crate `npyz` 0.9.1 beside ours.
+//! Compares the crate `npyz` 0.9.1 with ours.
 //!
-//! NumPy evaluates any Python literal as the header, and so does the crate, by a parser of Python literals; ours accepts
-//! what writers emit. The parser takes exponential time for nested brackets: only short headers with few of them are
-//! compared. It panics where lengths overflow, and allocates what the header states as its length.
+//! NumPy evaluates any Python literal as the header. The crate does the same with a parser of Python literals; ours
+//! accepts what writers emit. The parser takes exponential time for nested brackets, so only short headers with few
+//! brackets are compared. It panics if lengths overflow, and allocates the length that the header states.
 //!
-//! A file that the crate alone accepts is held to be unlike what writers emit: it is compared, without white space and the
-//! last commas, with the header that NumPy would write for the same array. One that ours alone accepts is told by its
-//! type or its spelling.
+//! If only the crate accepts a file, its header must differ from the one that NumPy would write for the same array,
+//! apart from white space and trailing commas. If only ours accepts it, the cause is its type or its spelling.
 
 use npyz::{DType, Endianness, NpyHeader, Order, TypeChar, TypeStr};
 use tenslice::{ByteOrder, File, Warning};
@@ -14,8 +13,8 @@ use tenslice::{ByteOrder, File, Warning};
 use super::{compare_made, guarded};
 use crate::choices::Choices;
 
-/// Any bytes as a file; as the header of one, of which the first byte is how many bytes of items follow; and as choices
-/// from which one is made.
+/// Uses any bytes as a file; as a header, whose first byte is the number of item bytes that follow; and as choices
+/// from which a file is made.
 pub fn run(bytes: &[u8]) {
     if bytes.starts_with(b"\x93NUMPY") {
         return compare(bytes);
@@ -65,7 +64,7 @@ pub(super) fn made(choices: &mut Choices<'_>) -> Vec<u8> {
     file
 }
 
-/// The header, if both can be asked about it.
+/// The header, if it can be compared.
 fn header(bytes: &[u8]) -> Option<&[u8]> {
     let before = if bytes.get(6) == Some(&1) { 10 } else { 12 };
     let length = bytes.get(8..before)?.iter().rev().fold(0, |length, byte| length << 8 | usize::from(*byte));
@@ -114,7 +113,7 @@ fn same(ours: &File<'_>, theirs: &NpyHeader, at: u64) {
     }
 }
 
-/// The dtype that NumPy's manual gives a type: none for texts, times, raw bytes and long doubles.
+/// The dtype that NumPy's manual gives a type. `None` for texts, times, raw bytes and long doubles.
 fn name_of(plain: &TypeStr) -> Option<String> {
     let (letter, bits) = match (plain.type_char(), plain.size_field()) {
         (TypeChar::Bool, _) => return Some("bool".into()),
@@ -127,9 +126,9 @@ fn name_of(plain: &TypeStr) -> Option<String> {
     Some(format!("{letter}{bits}"))
 }
 
-/// Whether npyz refuses what it does not know: a byte order that is not stated or not needed, a type or a unit that it
-/// lacks, `L` after a number of Python 2, Latin-1, titles and escapes in the names of fields, subarrays of subarrays, white
-/// space at the end; or where it panics, lengths whose product overflows beside a length of 0.
+/// True if npyz rejects something unknown to it: a byte order that is missing or unnecessary, an unsupported type or
+/// unit, `L` after a number of Python 2, Latin-1, titles and escapes in field names, subarrays of subarrays, white
+/// space at the end; or if it panics because the product of lengths overflows beside a length of 0.
 fn is_unknown(ours: &File<'_>, header: &[u8]) -> bool {
     let tensor = ours.tensors().next().expect("one array");
     let descr = ours.as_npy().expect("an NPY file").descr();
@@ -144,7 +143,7 @@ fn is_unknown(ours: &File<'_>, header: &[u8]) -> bool {
         || tensor.shape().element_count() == Some(0)
 }
 
-/// Whether the header is not as writers spell it, or the items are cut short, or there are objects.
+/// True if the header differs from what writers emit, the items are truncated, or there are objects.
 fn is_laxer(header: &[u8], theirs: &NpyHeader, rest: u64) -> bool {
     let dtype = theirs.dtype();
     let count = theirs.shape().iter().try_fold(1_u64, |count, length| count.checked_mul(*length));
@@ -161,7 +160,7 @@ fn is_laxer(header: &[u8], theirs: &NpyHeader, rest: u64) -> bool {
         format!("'shape':({shape})"),
     ];
     let found = plain(header);
-    // In a string, where Python refuses them, too.
+    // In a string, where Python rejects them, too.
     if found.iter().any(|byte| b"\0\r\n".contains(byte)) {
         return true;
     }
@@ -169,7 +168,7 @@ fn is_laxer(header: &[u8], theirs: &NpyHeader, rest: u64) -> bool {
     !orders.iter().any(|order| plain(format!("{{{}}}", order.map(|i| &entries[i][..]).join(",")).as_bytes()) == found)
 }
 
-/// A header without white space between tokens, and without the commas before a bracket that writers write.
+/// A header without white space between tokens and without the trailing commas that writers emit.
 fn plain(header: &[u8]) -> Vec<u8> {
     let mut out: Vec<u8> = Vec::new();
     let mut quote = None;
@@ -183,7 +182,7 @@ fn plain(header: &[u8]) -> Vec<u8> {
             }
             None if b" \t\r\n".contains(&byte) => {}
             None => {
-                // No writer ends a field with one.
+                // No writer ends a field with a comma.
                 let is_field = byte == b')' && matches!(out[..], [.., b'\'' | b')', b',']);
                 if b")]}".contains(&byte) && out.last() == Some(&b',') && !is_field {
                     out.pop();

@@ -1,7 +1,7 @@
-//! The crate `zip` beside ours: the archives of NumPy are ZIP files.
+//! Compares the crate `zip` with ours: NumPy archives are ZIP files.
 //!
-//! The crate decodes without a bound, so that it is asked for entries only where ours has decoded them; and it follows the
-//! directory alone, so that it accepts a lot: [`LAXER`] has the rules, each with the reason.
+//! The crate decodes without a bound, so it is asked only for entries that ours has decoded. It uses only the
+//! directory, and so accepts more: [`LAXER`] has the rules, each with the reason.
 
 use std::io::{Cursor, Read, Write};
 
@@ -12,7 +12,7 @@ use zip::{CompressionMethod, ZipArchive, ZipWriter};
 use super::{compare_made, guarded, open_and_check};
 use crate::choices::Choices;
 
-/// What ours refuses and the crate does not look at.
+/// Rules that ours enforces and the crate does not check.
 const LAXER: &[(ErrorKind, &str)] = &[
     (ErrorKind::HeadersDiffer, "a local header says what the directory says: readers that stream see the other"),
     (ErrorKind::Overlap, "entries do not share bytes: an archive may else expand without a bound"),
@@ -40,7 +40,7 @@ const LAXER: &[(ErrorKind, &str)] = &[
     (ErrorKind::TooDeep, "the same"),
 ];
 
-/// Any bytes as a file, and as choices from which one is made.
+/// Uses any bytes as a file, and as choices from which a file is made.
 pub fn run(bytes: &[u8]) {
     if bytes.starts_with(b"PK") {
         return compare(bytes);
@@ -48,7 +48,7 @@ pub fn run(bytes: &[u8]) {
     compare_made(bytes, made, compare);
 }
 
-/// A valid archive, by the writer of the crate.
+/// A valid archive, written by the crate.
 fn made(choices: &mut Choices<'_>) -> Vec<u8> {
     let mut archive = ZipWriter::new(Cursor::new(Vec::new()));
     for i in 0..choices.below(4) {
@@ -72,7 +72,7 @@ fn compare(bytes: &[u8]) {
     match (ours, theirs) {
         (Ok(ours), Some(Ok(theirs))) => same(&ours, theirs),
         (Ok(_), Some(Err(error))) => {
-            // Extra fields of an entry (4.5 of APPNOTE) that are not about lengths: ours steps over them.
+            // Extra fields of an entry (4.5 of APPNOTE) that do not concern lengths. Ours skips them.
             let text = error.to_string();
             assert!(text.contains("extra") || text.contains("timestamp"), "refused by the crate alone: {text}");
         }
@@ -94,7 +94,7 @@ fn same(ours: &File<'_>, mut theirs: ZipArchive<Cursor<&[u8]>>) {
     names.dedup();
     assert_eq!(theirs.len(), names.len());
     if names.len() < listed.len() {
-        return; // of entries that are no arrays two may have one name: the crate keeps the last
+        return; // two entries that are not arrays may have one name: the crate keeps the last
     }
     for (i, entry) in listed.iter().enumerate() {
         let name = entry.name;
@@ -111,7 +111,7 @@ fn same(ours: &File<'_>, mut theirs: ZipArchive<Cursor<&[u8]>>) {
         assert!(is_raw || entry.encoding != Encoding::Raw, "{name}");
         assert!(is_deflated || entry.encoding != Encoding::Deflate, "{name}");
     }
-    // The arrays, decoded. Opening has compared the header of a stored one, which ours begins behind.
+    // The arrays, decoded. Opening has compared the header of stored arrays; our data begins after the header.
     for tensor in ours.tensors() {
         let Some(part) = tensor.components().next().filter(|part| part.encoding() == Encoding::Deflate) else { continue };
         let i = listed.iter().position(|entry| entry.extent == part.extent()).expect("an entry");
@@ -125,7 +125,8 @@ fn same(ours: &File<'_>, mut theirs: ZipArchive<Cursor<&[u8]>>) {
         match (part.read_into(&mut room), read) {
             (Ok(ours), Some(Ok(theirs))) => assert!(*ours == theirs[..], "{}", tensor.name()),
             (Ok(_), theirs) => panic!("{}: read by ours alone: {theirs:?}", tensor.name()),
-            // The stream ends exactly with the entry, and gives exactly what the directory states: the crate stops early.
+            // Ours requires that the stream ends exactly with the entry and has exactly the length that the directory
+            // states. The crate stops early.
             (Err(error), Some(Ok(_))) => {
                 let kinds = [ErrorKind::CorruptStream, ErrorKind::DecodedLength];
                 assert!(kinds.contains(&error.kind()), "{}: {error:?}", tensor.name());

@@ -1,10 +1,10 @@
-//! The crate `ztensor` 1.2.3, the last that reads zTensor 0.1, 1.1 and 1.2, beside ours.
+//! Compares the crate `ztensor` 1.2.3, the last one that reads zTensor 0.1, 1.1 and 1.2, with ours.
 //!
-//! It trusts the manifest: it checks neither places nor sizes, allocates what a component states, and follows a stream of
-//! Zstandard without a bound. So its readers of components are asked only where ours has read them.
+//! The crate trusts the manifest: it checks neither offsets nor sizes, allocates the stated size of a component, and
+//! decodes Zstandard without a bound. So its component readers are called only if ours has read the component.
 //!
-//! What only one of them accepts is told by the version and by the rule that ours names, for which [`LAXER`] has the
-//! reason.
+//! If only one of them accepts a file, the version and the rule that ours names explain the difference: [`LAXER`] has
+//! the reasons.
 
 use std::collections::BTreeMap;
 use std::io::Cursor;
@@ -17,7 +17,7 @@ use ztensor1::{Checksum, Compression, DType, Encoding, Error, Format, Object, Re
 use super::{compare_made, guarded, open_and_check};
 use crate::choices::Choices;
 
-/// What ours refuses and the crate does not look at.
+/// Rules that ours enforces and the crate does not check.
 const LAXER: &[(ErrorKind, &str)] = &[
     (ErrorKind::OutOfFile, "section 6 of the text of 1.0: a place lies inside the file; the crate reads until it fails"),
     (ErrorKind::OverHeader, "a component is behind the header"),
@@ -45,12 +45,12 @@ const LAXER: &[(ErrorKind, &str)] = &[
     (ErrorKind::UnknownDType, "of 0.1: the crate leaves out what is not dense"),
 ];
 
-/// The keys that a record may lack. Ours are texts; the crate takes byte strings of the same letters and texts with tags,
-/// too, and so has what ours does not.
+/// The optional keys of a record. Ours must be plain texts. The crate also accepts byte strings with the same letters
+/// and tagged texts, and so lists values that ours does not.
 const OPTIONAL: &[&str] = &["attributes", "type", "uncompressed_length", "encoding", "digest"];
 
-/// Any bytes as a file; as the manifest of one behind 64 bytes of header and 64 of data; and as choices from which the
-/// crate makes one.
+/// Uses any bytes as a file; as the manifest of a file, after 64 bytes of header and 64 of data; and as choices from
+/// which the crate makes a file.
 pub fn run(bytes: &[u8]) {
     if bytes.starts_with(b"ZTEN") {
         return compare(bytes);
@@ -69,7 +69,7 @@ pub fn run(bytes: &[u8]) {
     compare(&file);
 }
 
-/// A valid file, by the writer of the crate.
+/// A valid file, written by the crate.
 fn made(choices: &mut Choices<'_>) -> Vec<u8> {
     let mut file = Cursor::new(Vec::new());
     let mut writer = Writer::new(&mut file).expect("in memory");
@@ -126,7 +126,7 @@ fn compare(bytes: &[u8]) {
     }
 }
 
-/// Whether one of [`OPTIONAL`] may be a byte string, or have a tag.
+/// True if one of [`OPTIONAL`] may be a byte string, or have a tag.
 fn has_other_keys(bytes: &[u8]) -> bool {
     let is_other = |before: &[u8], length: u8| match before {
         [.., head] if *head == 0x40 | length => true,
@@ -139,11 +139,11 @@ fn has_other_keys(bytes: &[u8]) -> bool {
     })
 }
 
-/// Whether the crate refuses what the texts allow.
+/// True if the crate rejects what the specifications allow.
 fn is_stricter(ours: &File<'_>, error: &Error) -> bool {
-    // The layout of the text of 1.0, which ends without the magic bytes, is read by no later release.
+    // No later release reads the layout of the 1.0 specification, which ends without the magic.
     ours.as_ztensor().is_some_and(|file| file.generation() == Generation::V1_0)
-        // Its types of Rust take no other encodings, dtypes and keys than those of its release.
+        // Its Rust types accept only the encodings, dtypes and keys of its release.
         || matches!(error, Error::CborDeserialize(_) | Error::UnsupportedDType(_))
 }
 
@@ -158,7 +158,7 @@ fn same(ours: &File<'_>, theirs: &Reader<Cursor<&[u8]>>) {
     }
     let mut listed = BTreeMap::new();
     for tensor in ours.tensors() {
-        // In 0.1 a name may appear twice: the crate keeps the last one. It leaves out what is not dense.
+        // In 0.1 a name may be repeated: the crate keeps the last tensor. It skips tensors that are not dense.
         if !is_first || tensor.layout_name() == "dense" {
             listed.insert(tensor.name().to_string(), tensor);
         }
@@ -181,14 +181,14 @@ fn same_components(tensor: &tenslice::Tensor<'_>, object: &Object, theirs: &Read
         assert_eq!(part.storage_dtype().map(|dtype| dtype.name()), Some(other.dtype.as_str()), "{name}");
         assert_eq!((part.extent().offset, part.extent().length), (other.offset, other.length), "{name}");
         if is_first && !["raw", "zstd"].contains(&part.encoding_name()) {
-            continue; // which the crate takes for raw in 0.1
+            continue; // which the crate reads as raw in 0.1
         }
         let encoding = if other.encoding == Encoding::Zstd { "zstd" } else { "raw" };
         assert_eq!((part.encoding_name(), part.digest()), (encoding, other.digest.as_deref()), "{name}");
         if let Some(length) = other.uncompressed_length.filter(|_| encoding == "zstd") {
             assert_eq!(part.decoded_length(), Some(length), "{name}");
         }
-        // The crate refuses to read at other offsets, and gives the big-endian numbers of 0.1 as they are.
+        // The crate rejects other offsets, and returns the big-endian numbers of 0.1 unchanged.
         let length = part.decoded_length().unwrap_or(1 << 16).min(1 << 16) as usize;
         let mut room = vec![0; length];
         let Ok(decoded) = part.read_into(&mut room) else { continue };
@@ -199,18 +199,18 @@ fn same_components(tensor: &tenslice::Tensor<'_>, object: &Object, theirs: &Read
         match theirs.read_component(other) {
             Ok(read) => assert!(read == *decoded, "{name}"),
             Err(Error::InvalidAlignment { .. }) => assert!(other.offset % 64 != 0, "{name}"),
-            // Checked on the way: ours has a call of its own.
+            // The crate verifies while reading. Ours has a separate call.
             Err(Error::ChecksumMismatch { .. } | Error::ChecksumFormatError(_)) => {
                 assert!(part.verify().is_err(), "{name}");
             }
-            // Ours takes reserved bits of a block to be zero (RFC 8878, 3.1.1.3.2.1); libzstd looks.
+            // Ours assumes that reserved bits of a block are zero (RFC 8878, 3.1.1.3.2.1). libzstd checks them.
             Err(Error::ZstdDecompression(_)) => {}
             Err(error) => panic!("{name}: read by ours alone: {error}"),
         }
     }
 }
 
-/// Attributes, of which the last of those with one key counts.
+/// Compares attributes. If a key is repeated, the last one counts.
 fn same_map(ours: Attributes<'_>, theirs: Option<&BTreeMap<String, ciborium::Value>>) {
     let mut listed = BTreeMap::new();
     let mut items = ours;
@@ -225,11 +225,11 @@ fn same_map(ours: Attributes<'_>, theirs: Option<&BTreeMap<String, ciborium::Val
     }
 }
 
-/// A value as text; chunks of texts and byte strings joined, since the crate does not tell them apart.
+/// A value as text. Chunks of texts and byte strings are joined, since the crate does not distinguish them.
 fn describe(value: &Value<'_>) -> String {
     let list = |items: Attributes<'_>| items.map(|item| describe(&item.value)).collect::<Vec<_>>().join(", ");
     match *value {
-        Value::Null | Value::Undefined => "null".into(), // which the crate does not tell apart
+        Value::Null | Value::Undefined => "null".into(), // the crate does not distinguish them
         Value::Bool(truth) => truth.to_string(),
         Value::Integer(number) => number.to_string(),
         Value::Float(number) => float(number),

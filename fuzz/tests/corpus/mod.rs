@@ -1,4 +1,4 @@
-//! What the targets are run on again: the kept corpora, and the fixtures of the project.
+//! The inputs for replaying the targets: the kept corpora and the fixtures of the project.
 
 use std::fs::{self, File};
 use std::io::Read;
@@ -25,7 +25,7 @@ fn corpus(target: &str) -> Files {
     files.collect()
 }
 
-/// The files below `tests/fixtures`, without those that describe others.
+/// The files below `tests/fixtures`, without the side-cars.
 fn fixtures() -> Files {
     let mut paths = Vec::new();
     below(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/fixtures"), &mut paths);
@@ -41,7 +41,7 @@ fn below(folder: &Path, all: &mut Vec<PathBuf>) {
     }
 }
 
-/// Runs each target on each file of its corpus, and on each fixture, which the corpora leave out.
+/// Runs each target on each file of its corpus, and on each fixture, since the corpora do not have the fixtures.
 pub fn run(targets: &[Target]) {
     let fixtures = fixtures();
     assert!(fixtures.len() > 1000, "{}", fixtures.len());

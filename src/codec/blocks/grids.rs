@@ -1,11 +1,10 @@
-//! The grids of the IQ types: each row is a number that names the row's values.
+//! The grids of the IQ types: each row is a number that encodes the row's values.
 //!
-//! Depends on nothing. Made from `tests/fixtures/gguf-blocks/iq-grids.txt`, which has the tables of ggml
-//! (`ggml-common.h`) packed: the bytes of a row are a little-endian number here, column 0 in its lowest bits. A row
-//! of eight columns has two bits for each, one of four columns has four. `tests/blocks.rs` compares every row with
-//! the file.
+//! Generated from `tests/fixtures/gguf-blocks/iq-grids.txt`, which contains the tables of ggml (`ggml-common.h`) in
+//! packed form: the bytes of a row form a little-endian number here, with column 0 in the lowest bits. A row of eight
+//! columns has two bits per column; a row of four columns has four. `tests/blocks.rs` compares every row with the file.
 //!
-//! The tables are ggml's, under this licence:
+//! The tables are from ggml, under this licence:
 //!
 //! MIT License
 //!

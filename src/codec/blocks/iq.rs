@@ -1,6 +1,4 @@
-//! The IQ types: blocks of 256 numbers, four or eight at a time a row of a grid.
-//!
-//! Depends on `grids`, `small`.
+//! The IQ types: blocks of 256 numbers; each four or eight numbers are a row of a grid.
 #![forbid(unsafe_code)]
 
 use zerocopy::little_endian::{U16, U32};
@@ -9,7 +7,7 @@ use zerocopy::{FromBytes, Immutable, transmute_mut, transmute_ref};
 use super::small::iq4_to_f32;
 use super::{binary16, grids};
 
-/// What the columns of a grid stand for. Those of IQ2 and IQ1 have no 3.
+/// The values of the columns of a grid. The grids of IQ2 and IQ1 use only the first three values.
 const IQ2: [f32; 4] = [8.0, 25.0, 43.0, 0.0];
 const IQ3_XXS: [f32; 8] = [4.0, 12.0, 20.0, 28.0, 36.0, 44.0, 52.0, 62.0];
 const IQ3_S: [f32; 8] = [1.0, 3.0, 5.0, 7.0, 9.0, 11.0, 13.0, 15.0];
@@ -20,7 +18,7 @@ const IQ1: [f32; 4] = [-1.0, 0.0, 1.0, 0.0];
 #[repr(C)]
 struct Iq2XxsGroup {
     rows: [u8; 4],
-    /// Four times 7 signs, then a scale of 4 bits.
+    /// Four times 7 sign bits, then a scale of 4 bits.
     signs: U32,
 }
 
@@ -35,9 +33,9 @@ struct Iq2Xxs {
 #[repr(C)]
 struct Iq2Xs {
     d: U16,
-    /// Nine bits of a row, then 7 signs.
+    /// Nine bits of a row, then 7 sign bits.
     rows: [[[U16; 2]; 2]; 8],
-    /// Two of 4 bits a byte, each for 16 numbers.
+    /// Two scales of 4 bits in each byte, each for 16 numbers.
     scales: [u8; 8],
 }
 
@@ -57,7 +55,7 @@ struct Iq2S {
 struct Iq3Xxs {
     d: U16,
     rows: [[[u8; 2]; 4]; 8],
-    /// As in `Iq2XxsGroup`.
+    /// The same layout as in `Iq2XxsGroup`.
     signs: [U32; 8],
 }
 
@@ -69,7 +67,7 @@ struct Iq3S {
     /// The highest bits of eight rows.
     high: [[u8; 2]; 4],
     signs: [[[u8; 4]; 2]; 4],
-    /// Two of 4 bits a byte, each for 32 numbers.
+    /// Two scales of 4 bits in each byte, each for 32 numbers.
     scales: [u8; 4],
 }
 
@@ -86,7 +84,7 @@ struct Iq1S {
 #[repr(C)]
 struct Iq1M {
     rows: [[[u8; 2]; 4]; 4],
-    /// For each row in half a byte: its high 3 bits, the sign of its shift.
+    /// For each row half a byte: its high 3 bits, and the sign of its shift.
     high: [[u8; 4]; 4],
     /// Four scales of 3 bits, each for 16 numbers, then 4 bits of the block's scale.
     scales: [U16; 4],
@@ -232,25 +230,25 @@ pub fn iq4_xs_to_f32(block: &[u8; 136], dst: &mut [f32; 256]) {
     }
 }
 
-/// The highest 4 bits, a number.
+/// Returns the highest 4 bits as a number.
 fn highest_4_bits(bits: u32) -> f32 {
     let [.., top] = bits.to_le_bytes();
     f32::from(top >> 4)
 }
 
-/// The low 7 bits, and as the eighth their parity.
+/// Returns the low 7 bits, with their parity as the eighth bit.
 fn with_parity(bits: u32) -> u8 {
     let [low, ..] = bits.to_le_bytes();
     let low = low & 0x7f;
     low | u8::from(low.count_ones() & 1 == 1) << 7
 }
 
-/// The row of that number, whose high bits are given apart.
+/// Returns the row whose number has the low bits `low` and the high bits `high`.
 fn row<const ROWS: usize>(grid: &[u16; ROWS], low: u8, high: u8) -> u16 {
     grid.get(usize::from(u16::from_le_bytes([low, high]))).copied().unwrap_or_default()
 }
 
-/// Writes the values of a row times `scale`, negated where its bit is set.
+/// Writes the values of a row times `scale`, negated if their sign bit is set.
 #[inline]
 fn write_signed<const VALUES: usize, const COLUMNS: usize>(
     row: u16,
@@ -274,7 +272,7 @@ fn write_shifted(row: u16, is_down: bool, scale: f32, dst: &mut [f32; 8]) {
     }
 }
 
-/// The values of the columns of a row: 8 of 2 bits, or 4 of 4 bits.
+/// Returns the values of the columns of a row: 8 columns of 2 bits, or 4 columns of 4 bits.
 #[inline]
 fn columns<const VALUES: usize, const COLUMNS: usize>(row: u16, values: &[f32; VALUES]) -> [f32; COLUMNS] {
     let bits = 16_u32.wrapping_shr(COLUMNS.trailing_zeros());

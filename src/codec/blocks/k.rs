@@ -1,7 +1,7 @@
-//! The K types: blocks of 256 numbers in groups, whose scales are numbers of few bits themselves.
+//! The K types: blocks of 256 numbers in groups, whose scales are themselves numbers of few bits.
 //!
-//! Depends on `layout`. The integers of a group are unpacked first, then converted, and what is left of the packed
-//! bytes moves down by constant shifts: so the loops are over bytes or over floats, and a compiler vectorizes both.
+//! The integers of a group are unpacked first and then converted. The packed bytes are shifted down by constants. So
+//! each loop is over bytes or over floats, and a compiler vectorizes both.
 #![forbid(unsafe_code)]
 
 use zerocopy::little_endian::U32;
@@ -75,7 +75,7 @@ pub fn q4_k_to_f32(block: &[u8; 144], dst: &mut [f32; 256]) {
     let qs: &[[u8; 32]; 4] = transmute_ref!(qs);
     let dst: &mut [[[f32; 32]; 2]; 4] = transmute_mut!(dst);
     for (([low, high], packed), [(d, m), (high_d, high_m)]) in dst.iter_mut().zip(qs).zip(scales) {
-        // In 16 bits each: from bytes, LLVM unpacks and converts four at a time, as wide as the floats are.
+        // Uses 16-bit numbers: from bytes, LLVM unpacks and converts only four at a time, as wide as the floats.
         let (mut low_qs, mut high_qs) = ([0_u16; 32], [0_u16; 32]);
         for ((low, high), packed) in low_qs.iter_mut().zip(&mut high_qs).zip(packed) {
             (*low, *high) = ((packed & 15).into(), (packed >> 4).into());
@@ -139,7 +139,7 @@ pub fn q8_k_to_f32(block: &[u8; 292], dst: &mut [f32; 256]) {
     dst.iter_mut().zip(qs).for_each(|(number, q)| *number = d * f32::from(*q));
 }
 
-/// The scales and minima of Q4_K and Q5_K, two groups at a time.
+/// Returns the scales and minima of Q4_K and Q5_K, two groups at a time.
 fn scales_and_minima(d: f32, dmin: f32, packed: &[u8; 12]) -> [[(f32, f32); 2]; 4] {
     let [a, b, c] = words(packed);
     let scales = [a & LOW_6, c & LOW_4 | (a >> 6 & LOW_2) << 4];
@@ -155,7 +155,7 @@ fn scales_and_minima(d: f32, dmin: f32, packed: &[u8; 12]) -> [[(f32, f32); 2]; 
     both
 }
 
-/// Packed scales as numbers, so that four are unpacked at once.
+/// Returns packed scales as numbers, so that four scales are unpacked at once.
 fn words(packed: &[u8; 12]) -> [u32; 3] {
     let words: &[U32; 3] = transmute_ref!(packed);
     words.map(U32::get)

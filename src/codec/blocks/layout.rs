@@ -1,7 +1,7 @@
 //! The quantized blocks of ggml as structs, for programs that compute with them in place.
 //!
-//! Depends on nothing. The fields are bytes, or little-endian numbers at any address: a block may stand anywhere.
-//! They are those of ggml's `ggml-common.h`.
+//! The structs are those of ggml's `ggml-common.h`. Their fields are bytes or unaligned little-endian numbers, so a
+//! block may be at any address.
 #![forbid(unsafe_code)]
 #![allow(non_camel_case_types)] // the names are ggml's
 
@@ -19,7 +19,7 @@ pub trait Block: sealed::Sealed + FromBytes + IntoBytes + Immutable + KnownLayou
     /// The type of the block.
     const TYPE: BlockType;
 
-    /// Returns the blocks that `bytes` are, in place; `None` where they are not whole blocks.
+    /// Returns the blocks in `bytes`, in place; `None` if `bytes` are not whole blocks.
     ///
     /// ```
     /// use tenslice::blocks::{Block, Q8_0};
@@ -121,7 +121,7 @@ blocks! {
     }
 
     Q8_1, 32, q8_1_to_f32:
-    /// 32 numbers of 8 bits, `d * q`, and their sum. ggml computes with it; no model is stored so.
+    /// 32 numbers of 8 bits, `d * q`, and their sum. ggml uses this type for computation; no model is stored in it.
     {
         /// The scale, a binary16 by its bits.
         d: U16,
@@ -165,11 +165,11 @@ blocks! {
         d: U16,
         /// The scale of the minima, a binary16 by its bits.
         dmin: U16,
-        /// 8 scales and 8 minima of 6 bits. Those of the groups 0 to 3 are the low 6 bits of bytes 0 to 3 and 4 to 7.
-        /// Of the groups 4 to 7, bytes 8 to 11 have the low 4 bits, the scale in the low half; the high 2 are at the
-        /// top of bytes 0 to 3 and 4 to 7.
+        /// 8 scales and 8 minima of 6 bits. For groups 0 to 3, they are the low 6 bits of bytes 0 to 3 and of bytes 4
+        /// to 7. For groups 4 to 7, the low 4 bits are in bytes 8 to 11, with the scale in the low half, and the high 2
+        /// bits are at the top of bytes 0 to 3 and of bytes 4 to 7.
         scales: [u8; 12],
-        /// Number `i` is in byte `32 * (i / 64) + i % 32`, in its high half where `i % 64` is 32 or more.
+        /// Number `i` is in byte `32 * (i / 64) + i % 32`, in its high half if `i % 64` is 32 or more.
         qs: [u8; 128],
     }
 
@@ -184,18 +184,17 @@ blocks! {
         scales: [u8; 12],
         /// The highest bit of number `i` is bit `i / 32` of byte `i % 32`.
         qh: [u8; 32],
-        /// The low 4 bits: number `i` is in byte `32 * (i / 64) + i % 32`, in its high half where `i % 64` is 32 or
-        /// more.
+        /// The low 4 bits: number `i` is in byte `32 * (i / 64) + i % 32`, in its high half if `i % 64` is 32 or more.
         qs: [u8; 128],
     }
 
     Q6_K, 256, q6_k_to_f32:
     /// 256 numbers of 6 bits, in groups of 16: `d * scale * (q - 32)`.
     {
-        /// The low 4 bits: number `i` is in byte `64 * (i / 128) + i % 64`, in its high half where `i % 128` is 64 or
+        /// The low 4 bits: number `i` is in byte `64 * (i / 128) + i % 64`, in its high half if `i % 128` is 64 or
         /// more.
         ql: [u8; 128],
-        /// The high 2 bits: those of number `i` are in byte `32 * (i / 128) + i % 32`, `2 * (i % 128 / 32)` bits up.
+        /// The high 2 bits: number `i` is in byte `32 * (i / 128) + i % 32`, `2 * (i % 128 / 32)` bits up.
         qh: [u8; 64],
         /// The scales of the groups.
         scales: [i8; 16],
@@ -204,7 +203,7 @@ blocks! {
     }
 
     Q8_K, 256, q8_k_to_f32:
-    /// 256 numbers of 8 bits, `d * q`, and their sums. ggml computes with it; no model is stored so.
+    /// 256 numbers of 8 bits, `d * q`, and their sums. ggml uses this type for computation; no model is stored in it.
     {
         /// The scale.
         d: F32,

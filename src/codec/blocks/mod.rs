@@ -1,10 +1,9 @@
-//! The quantized blocks of ggml: a few numbers each, stored as small integers and a scale that they have in common.
+//! The quantized blocks of ggml: small integers with a common scale.
 //!
-//! Tensors of GGUF and of zTensor 2 are stored so. A program may decode ranges of any type ([`dequantize`]) or
-//! of one ([`dequantize_with`]), single blocks (a function for each type), or compute with the [blocks](Block) in place.
-//! The numbers are those of ggml, bit for bit, except that the bits of a NaN are not defined; nothing allocates.
-//!
-//! Depends on `pinned`, `bytes`, `vocab`, `float`.
+//! Tensors of GGUF and of zTensor 2 are stored in such blocks. A program may decode ranges of any type ([`dequantize`])
+//! or of one type ([`dequantize_with`]), decode single blocks (a function for each type), or compute with the
+//! [blocks](Block) in place. The numbers are those of ggml, bit for bit, except that the bits of a NaN are not defined.
+//! Nothing allocates.
 #![forbid(unsafe_code)]
 
 #[cfg(feature = "dequantize")]
@@ -50,13 +49,13 @@ macro_rules! block_types {
         }
 
         impl BlockType {
-            /// Returns how many numbers a block has: 32, 64, 128 or 256.
+            /// Returns the number of elements in a block: 32, 64, 128 or 256.
             #[must_use]
             pub const fn elements(self) -> u64 {
                 match self { $(Self::$name => $elements,)* }
             }
 
-            /// Returns how many bytes a block has: 17 to 292.
+            /// Returns the number of bytes in a block: 17 to 292.
             #[must_use]
             pub const fn bytes(self) -> u64 {
                 match self { $(Self::$name => $bytes,)* }
@@ -68,7 +67,7 @@ macro_rules! block_types {
                 match self { $(Self::$name => concat!("gguf.", $text),)* }
             }
 
-            /// Returns the type whose [layout](Self::layout_name) has that name.
+            /// Returns the type whose [layout](Self::layout_name) is named `name`.
             #[must_use]
             pub fn from_layout_name(name: &[u8]) -> Option<Self> {
                 let names = keywords![$($text: $code),*];
@@ -76,12 +75,12 @@ macro_rules! block_types {
             }
         }
 
-        /// Decodes as many numbers as `dst` has, from number `first` on; `bytes` are the blocks, from number 0 on. A
-        /// range may begin and end within a block. `None`, with nothing written, where there are not as many: bytes
-        /// that are no whole block do not count.
+        /// Decodes elements from number `first` on to fill `dst`; `bytes` are the blocks from number 0 on. A range may
+        /// begin and end within a block. Returns `None`, with nothing written, if there are too few elements; an
+        /// incomplete block at the end does not count.
         ///
-        /// It brings the code and the tables of all types, which [`dequantize_with`] avoids. The cost is linear in `dst`,
-        /// wherever the range is, and up to two blocks more.
+        /// Links the code and the tables of all types, which [`dequantize_with`] avoids. The cost is linear in `dst`,
+        /// wherever the range is, plus at most two blocks.
         ///
         /// ```
         /// use tenslice::blocks::{BlockType, dequantize};
@@ -135,13 +134,15 @@ block_types! {
 }
 
 impl BlockType {
-    /// Returns whether its blocks contain numbers of more than a byte, whose order a big-endian file does not define.
+    /// Returns whether blocks of this type contain numbers of more than a byte, whose byte order in a big-endian file
+    /// is undefined.
     #[cfg(feature = "dequantize")]
     pub(crate) const fn has_wide_numbers(self) -> bool {
         !matches!(self, Self::MXFP4 | Self::NVFP4)
     }
 
-    /// Returns the type of that number in ggml; `None` for types that are not in blocks, removed and unknown ones.
+    /// Returns the block type with ggml's number `id`; `None` for types without blocks, and for removed and unknown
+    /// types.
     #[must_use]
     pub const fn from_ggml(id: u32) -> Option<Self> {
         match id.to_le_bytes() {
@@ -151,7 +152,7 @@ impl BlockType {
     }
 }
 
-/// Returns the dtype of that number in ggml; `None` for types that are in blocks, removed and unknown ones.
+/// Returns the dtype with ggml's number `id`; `None` for block types, and for removed and unknown types.
 #[must_use]
 pub const fn plain(id: u32) -> Option<DType> {
     Some(match id {
@@ -167,14 +168,14 @@ pub const fn plain(id: u32) -> Option<DType> {
     })
 }
 
-/// A binary16, which most scales are.
+/// Returns the value of a binary16, the type of most scales.
 #[cfg(feature = "dequantize")]
 #[inline]
 fn binary16(bits: zerocopy::little_endian::U16) -> f32 {
     crate::types::float::f16_to_f32(bits.get())
 }
 
-/// Decodes as many blocks as there are in both.
+/// Decodes as many blocks as both slices have room for.
 #[cfg(feature = "dequantize")]
 fn each<const BYTES: usize, const ELEMENTS: usize>(
     decode: impl Fn(&[u8; BYTES], &mut [f32; ELEMENTS]),
@@ -188,10 +189,11 @@ fn each<const BYTES: usize, const ELEMENTS: usize>(
     }
 }
 
-/// Like [`dequantize`], for blocks of one type, which its function decodes: the program gets no other type's code and
-/// tables.
+/// Decodes elements as [`dequantize`] does, for blocks of one type, which `to_f32` decodes. The code and tables of
+/// other types are not linked.
 ///
-/// A function for blocks of more than 256 numbers, or of a number of them that is no power of two, does not compile.
+/// A function for blocks of more than 256 elements, or of a number of elements that is not a power of two, does not
+/// compile.
 ///
 /// ```
 /// use tenslice::blocks::{dequantize_with, q8_0_to_f32};
@@ -216,12 +218,12 @@ pub fn dequantize_with<const BYTES: usize, const ELEMENTS: usize>(
     range((to_u64(BYTES), to_u64(ELEMENTS)), &decode, bytes, first, dst)
 }
 
-/// How many numbers a block has at most.
+/// The maximum number of elements in a block.
 #[cfg(feature = "dequantize")]
 const MOST_ELEMENTS: usize = 256;
 
-/// Decodes a range of numbers. A block has that many bytes and elements; `decode` decodes whole ones. Not generic: it
-/// exists once for all types.
+/// Decodes a range of elements. A block has `length` bytes and `elements` elements; `decode` decodes whole blocks. Not
+/// generic, so that the code exists once for all types.
 #[cfg(feature = "dequantize")]
 fn range(
     (length, elements): (u64, u64),
@@ -237,7 +239,7 @@ fn range(
     let (length, elements) = (to_usize(length)?, to_usize(elements)?);
     let bytes = bytes.get(block.checked_mul(length)?..)?.get(..count.checked_mul(length)?)?;
 
-    // What is wanted of a block that is not wanted whole.
+    // Decodes the part of a block that is wanted.
     let part = |block: &[u8], within: usize, dst: &mut [f32]| {
         let mut numbers = [0.0; MOST_ELEMENTS];
         decode(block, &mut numbers);
@@ -292,7 +294,7 @@ mod tests {
         assert_eq!(all, BlockType::ALL[..12]);
     }
 
-    /// What `docs/promises.md` says of how much a byte becomes, as `f32`.
+    /// The bound in `docs/promises.md` on the number of bytes of `f32` per stored byte.
     #[test]
     fn bytes_become_29_at_most() {
         let most = BlockType::ALL.iter().map(|block| (4 * block.elements()).div_ceil(block.bytes())).max();

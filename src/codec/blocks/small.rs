@@ -1,8 +1,8 @@
 //! Blocks of 32, 64 and 128 numbers.
 //!
-//! Depends on `float`, `layout`. Four functions are never inlined, which makes them 1.1 to 2 times as fast on x86-64:
-//! inside the loop over the blocks, LLVM unrolls them and then computes one number of four blocks at a time, whose
-//! bytes it fetches one by one.
+//! Four functions are never inlined, which makes them 1.1 to 2 times as fast on x86-64: inside the loop over the
+//! blocks, LLVM would unroll them and compute one number of four blocks at a time, whose bytes it would fetch one by
+//! one.
 #![forbid(unsafe_code)]
 
 use zerocopy::little_endian::{U16, U32};
@@ -12,7 +12,7 @@ use super::binary16;
 use super::layout::{Q4_0, Q4_1, Q5_0, Q5_1, Q8_0, Q8_1};
 use crate::types::float;
 
-/// The values that IQ4 types choose from: `kvalues_iq4nl` of ggml (MIT licence, see `grids.rs`).
+/// The values that IQ4 types select from: `kvalues_iq4nl` of ggml (MIT licence, see `grids.rs`).
 const IQ4_VALUES: [i8; 16] = [-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113];
 
 /// Writes the numbers of a Q4_0 block.
@@ -98,10 +98,10 @@ pub(super) fn iq4_to_f32(scale: f32, qs: &[u8; 16], dst: &mut [f32; 32]) {
     each_half(qs, dst, |q| pick(&values, q));
 }
 
-/// Writes the numbers of an MXFP4 block: 4-bit floats and the power of two that they have in common.
+/// Writes the numbers of an MXFP4 block: 4-bit floats with a common power of two.
 pub fn mxfp4_to_f32(block: &[u8; 17], dst: &mut [f32; 32]) {
     let [e, qs @ ..] = block;
-    // Half the power, as the values are doubled. The two smallest are subnormal.
+    // Half the power, because the values are doubled. The two smallest powers are subnormal.
     let scale = match *e {
         0 => 0x0020_0000,
         1 => 0x0040_0000,
@@ -117,7 +117,7 @@ pub fn nvfp4_to_f32(block: &[u8; 36], dst: &mut [f32; 64]) {
     let qs: &[[u8; 8]; 4] = transmute_ref!(qs);
     let dst: &mut [[[f32; 8]; 2]; 4] = transmute_mut!(dst);
     for ((group, qs), scale) in dst.iter_mut().zip(qs).zip([s0, s1, s2, s3]) {
-        // Half the scale, without its sign. 0x7f is NaN elsewhere, and 0 here; with the sign it is 480.
+        // Half the scale, without its sign. 0x7f is NaN in other formats, but 0 here; with the sign bit it is 480.
         let scale = match *scale {
             0x7f => 0.0,
             0xff => 240.0,
@@ -131,18 +131,18 @@ pub fn nvfp4_to_f32(block: &[u8; 36], dst: &mut [f32; 64]) {
     }
 }
 
-/// The values of a 4-bit float, doubled and times `scale`. There is no negative zero.
+/// Returns the values of a 4-bit float, doubled and times `scale`. There is no negative zero.
 fn doubled_e2m1(scale: f32) -> [f32; 16] {
     const DOUBLED: [i8; 16] = [0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12];
     DOUBLED.map(|value| f32::from(value) * scale)
 }
 
-/// Returns the value that 4 bits choose.
+/// Returns the value that 4 bits select.
 fn pick(values: &[f32; 16], q: u8) -> f32 {
     values.get(usize::from(q)).copied().unwrap_or_default()
 }
 
-/// Writes a number for each half byte: first those of the low halves.
+/// Writes a number for each half byte: first the low halves, then the high halves.
 #[inline]
 fn each_half(qs: &[u8; 16], dst: &mut [f32; 32], number: impl Fn(u8) -> f32) {
     let [low, high]: &mut [[f32; 16]; 2] = transmute_mut!(dst);
@@ -151,7 +151,7 @@ fn each_half(qs: &[u8; 16], dst: &mut [f32; 32], number: impl Fn(u8) -> f32) {
     }
 }
 
-/// Like [`each_half`], with a fifth bit from `qh` above the four.
+/// Writes numbers as [`each_half`] does, with a fifth bit from `qh` above the four bits.
 #[inline]
 fn each_of_5_bits(qh: U32, qs: &[u8; 16], dst: &mut [f32; 32], number: impl Fn(f32) -> f32) {
     const MASKS: [u8; 8] = [0x01, 0x02, 0x04, 0x08, 0x10, 0x20, 0x40, 0x80];

@@ -1,6 +1,4 @@
-//! The ternary types: blocks of 256 numbers that are the scale times -1, 0 or 1.
-//!
-//! Depends on nothing.
+//! The ternary types: blocks of 256 numbers that are -1, 0 or 1 times the scale.
 #![forbid(unsafe_code)]
 
 use zerocopy::little_endian::U16;
@@ -8,7 +6,7 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, transmute_mut, tran
 
 use super::binary16;
 
-/// A block of TQ1_0: four or five digits in base 3 a byte.
+/// A block of TQ1_0: four or five base-3 digits in each byte.
 #[derive(FromBytes, Immutable)]
 #[repr(C)]
 struct Ternary {
@@ -18,7 +16,7 @@ struct Ternary {
     d: U16,
 }
 
-/// Its numbers: the first digits of some bytes, then their second digits, and so on.
+/// The numbers of a block: the first digits of some bytes, then their second digits, and so on.
 #[derive(FromBytes, IntoBytes, KnownLayout)]
 #[repr(C)]
 struct TernaryNumbers {
@@ -37,8 +35,8 @@ pub fn tq1_0_to_f32(block: &[u8; 54], dst: &mut [f32; 256]) {
     digits(by_4, d, &mut dst.by_4);
 }
 
-/// Writes the numbers of the digits, the most significant ones first. A byte is a fraction of 256 whose digits they
-/// are: three times it, the next digit is what exceeds a byte.
+/// Writes the numbers of the digits, the most significant digits first. A byte is a fraction with denominator 256, in
+/// base 3: multiplying it by three carries the next digit out of the byte.
 fn digits<const BYTES: usize, const DIGITS: usize>(bytes: &[u8; BYTES], d: f32, dst: &mut [[f32; BYTES]; DIGITS]) {
     let mut fractions = *bytes;
     for numbers in dst {

@@ -1,11 +1,11 @@
-//! CBOR (RFC 8949): a pull reader, records with known keys, and a walker without recursion.
+//! CBOR (RFC 8949): a pull reader, records with known keys, and skipping without recursion.
 //!
-//! Depends on `place`, `error`, `bytes`. minicbor decodes the values that users see. The structure around them is
-//! walked here, head by head: minicbor cannot skip nested items of indefinite length without an allocator, and its
-//! decoder for single items takes a third of the flash that the whole reader may take on a microcontroller.
+//! minicbor decodes the values that users see. This module reads the structure around them head by head, for two
+//! reasons: minicbor cannot skip nested items of indefinite length without an allocator, and its decoder for single
+//! items takes a third of the flash budget of the whole reader on a microcontroller.
 //!
-//! Every well-formed encoding is accepted: definite and indefinite lengths, heads of any width, tags. Text strings
-//! are valid UTF-8 everywhere. Positions count from the start of the bytes read.
+//! Every well-formed encoding is accepted: definite and indefinite lengths, heads of any width, tags. Text strings must
+//! be valid UTF-8 everywhere. Positions count from the start of the bytes read.
 #![forbid(unsafe_code)]
 
 #[cfg(feature = "ztensor")]
@@ -24,27 +24,27 @@ pub(crate) use self::record::Expected;
 #[cfg(feature = "ztensor")]
 pub(crate) use self::record::{Fields, fields, first_bits};
 
-/// How deeply containers may be nested inside a value that is skipped. A tag counts as one level.
+/// The maximum nesting depth of containers inside a skipped value. A tag counts as one level.
 const MAX_DEPTH: usize = 32;
 
-/// How many records may enclose such a value where they are skipped as a whole: the entry of a tensor, its
-/// components, the record of one of them.
+/// The number of records that may enclose a value if they are skipped as a whole: the entry of a tensor, its
+/// components, the record of a component.
 const RECORDS: usize = 3;
 
-/// The fault of the value at `at`, a position counted from the start of the bytes read.
+/// An error in the value at `at`, a position counted from the start of the bytes read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Fault {
     pub(crate) kind: ErrorKind,
     pub(crate) item: Item,
     pub(crate) at: u32,
-    /// How many bytes before it the entry of its tensor begins; [`NO_ENTRY`] where there is none.
+    /// The distance back from `at` to the entry of the tensor; [`NO_ENTRY`] if there is no entry.
     pub(crate) entry_distance: u32,
 }
 
 impl Fault {
-    /// Returns the error for a file of kind `format`, where the bytes begin at offset `start`.
+    /// Returns the error for a file of format `format` whose bytes begin at offset `start`.
     #[cold]
-    #[inline(never)] // a single copy: 64-bit sums wherever a fault may be found take flash
+    #[inline(never)] // a single copy: a 64-bit sum at each call site would take flash
     pub(crate) fn in_file(&self, format: Format, start: u64) -> Error {
         Error::at(self.kind, format, self.item, start.saturating_add(u64::from(self.at)))
             .after_entry(self.entry_distance)
@@ -53,30 +53,30 @@ impl Fault {
 
 type Result<T> = core::result::Result<T, Fault>;
 
-/// How many items a container still has. Definite counts never exceed the bytes left, so the largest numbers are free
-/// to mark indefinite lengths.
+/// The number of items left in a container. Definite counts never exceed the number of bytes left, so the largest
+/// numbers can mark indefinite lengths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Left(u32);
 
 impl Left {
-    /// Nothing.
+    /// No items.
     pub(crate) const NONE: Self = Self(0);
     /// One item.
     pub(crate) const ONE: Self = Self(1);
-    /// Until the break code: the items of an array.
+    /// Items of an array, up to the break code.
     const ENDLESS: Self = Self(u32::MAX);
-    /// Until the break code: a map whose next item is a key.
+    /// Items of a map, up to the break code; the next item is a key.
     const ENDLESS_KEY: Self = Self(u32::MAX - 1);
-    /// A map whose next item is the value of a key already read.
+    /// Items of a map, up to the break code; the next item is the value of a key already read.
     const ENDLESS_VALUE: Self = Self(u32::MAX - 2);
-    /// Until the break code: the chunks of a text string.
+    /// Chunks of a text string, up to the break code.
     const TEXT_CHUNKS: Self = Self(u32::MAX - 3);
-    /// Until the break code: the chunks of a byte string.
+    /// Chunks of a byte string, up to the break code.
     const BYTE_CHUNKS: Self = Self(u32::MAX - 4);
     /// The largest definite count.
     const MAX: u32 = u32::MAX - 5;
 
-    /// As a plain number, to be stored.
+    /// Returns the count as a plain number, for storage.
     pub(crate) const fn bits(self) -> u32 {
         self.0
     }
@@ -85,7 +85,7 @@ impl Left {
         Self(bits)
     }
 
-    /// Returns what is left after a pair; `None` where there is none, or where only a break code tells.
+    /// Returns the count after a pair; `None` if no pair is left, or if only a break code marks the end.
     #[cfg(all(feature = "ztensor", target_pointer_width = "64"))]
     #[inline]
     pub(crate) const fn less_a_pair(self) -> Option<Self> {
@@ -100,7 +100,7 @@ impl Left {
         self.0 > Self::MAX && self != Self::ENDLESS_VALUE
     }
 
-    /// Returns what is left after one item has been read.
+    /// Returns the count after one item has been read.
     fn less_one(self) -> Self {
         match self {
             Self::ENDLESS_KEY => Self::ENDLESS_VALUE,
@@ -111,7 +111,7 @@ impl Left {
     }
 }
 
-/// An item, or the head of one that contains others.
+/// An item, or the head of an item that contains others.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Token<'a> {
     Null,
@@ -123,7 +123,7 @@ pub(crate) enum Token<'a> {
     Text(&'a str),
     Bytes(&'a [u8]),
     Array(Left),
-    /// The count is of items: twice the number of pairs.
+    /// A map; the count is the number of items, twice the number of pairs.
     Map(Left),
     Tag(u64),
     TextChunks,
@@ -132,7 +132,7 @@ pub(crate) enum Token<'a> {
 }
 
 impl Token<'_> {
-    /// Returns what is inside; `None` for a single item.
+    /// Returns the number of items inside; `None` for a single item.
     pub(crate) fn inside(&self) -> Option<Left> {
         match *self {
             Self::Array(left) | Self::Map(left) => Some(left),
@@ -146,23 +146,23 @@ impl Token<'_> {
 
 /// Reads items one after the other.
 ///
-/// The first fault is kept: after it, every read returns an empty value, no further item follows, and
-/// [`check`](Self::check) returns the fault. So a record is read through and checked once; nothing is concluded from
-/// it before.
+/// The first error is kept: after it, every read returns an empty value, no further item follows, and
+/// [`check`](Self::check) returns the error. So a record is read to its end and then checked once, before any of its
+/// values is used.
 #[derive(Clone)]
 pub(crate) struct Reader<'a> {
     bytes: &'a [u8],
     position: u32,
-    /// What is being read, for the faults found in it, and where the entry of its tensor begins ([`NO_ENTRY`] where
-    /// there is none).
+    /// The item being read, for errors in it, and the start of the entry of its tensor ([`NO_ENTRY`] if there is no
+    /// entry).
     pub(crate) item: Item,
     pub(crate) entry: u32,
     fault: Option<Fault>,
-    /// The argument of the head that was read last: a value, a length, a count.
+    /// The argument of the head that was read last: a value, a length, or a count.
     argument: u64,
 }
 
-/// The first byte of a head (RFC 8949 section 3) that no item has: what [`Reader::head`] returns after a fault.
+/// A first byte that no head has (RFC 8949 section 3): [`Reader::head`] returns it after an error.
 const NO_HEAD: u8 = 0xfc;
 /// The major types, in the bits of the first byte.
 const UNSIGNED: u8 = 0x00;
@@ -173,7 +173,7 @@ const MAP: u8 = 0xa0;
 const TAG: u8 = 0xc0;
 const NULL: u8 = 0xf6;
 const BREAK: u8 = 0xff;
-/// The low bits of a first byte: an indefinite length, and a mask for these bits.
+/// The low bits of a first byte: the value for an indefinite length, and the mask of these bits.
 const ENDLESS: u8 = 0x1f;
 
 const fn major(head: u8) -> u8 {
@@ -188,12 +188,12 @@ impl<'a> Reader<'a> {
         Self { bytes, position, item: Item::Value, entry: NO_ENTRY, fault: None, argument: 0 }
     }
 
-    /// The current position.
+    /// Returns the current position.
     pub(crate) fn position(&self) -> u32 {
         self.position
     }
 
-    /// Moves to `position`, to read what has been skipped.
+    /// Moves to `position`, to read bytes that have been skipped.
     pub(crate) fn go_to(&mut self, position: u32) {
         self.position = position;
     }
@@ -203,23 +203,23 @@ impl<'a> Reader<'a> {
         self.rest().is_empty()
     }
 
-    /// Returns the first fault found so far, if any.
+    /// Returns the first error found so far, if any.
     pub(crate) fn check(&self) -> Result<()> {
         self.fault.map_or(Ok(()), Err)
     }
 
-    /// Returns the fault, if there is one.
+    /// Returns the first error, if there is one.
     pub(crate) const fn found_fault(&self) -> Option<&Fault> {
         self.fault.as_ref()
     }
 
-    /// Creates a fault of the item being read, at `at`.
+    /// Creates an error in the item being read, at `at`.
     pub(crate) fn fault(&self, kind: ErrorKind, at: u32) -> Fault {
         let entry_distance = if self.entry == NO_ENTRY { NO_ENTRY } else { at.saturating_sub(self.entry) };
         Fault { kind, item: self.item, at, entry_distance }
     }
 
-    /// Records a fault of the item being read, if it is the first.
+    /// Records an error in the item being read, if it is the first error.
     #[cold]
     #[inline(never)]
     pub(crate) fn fail(&mut self, kind: ErrorKind, at: u32) {
@@ -228,7 +228,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Records a fault of `item`, which was read earlier, if it is the first.
+    /// Records an error in `item`, which was read earlier, if it is the first error.
     #[cold]
     #[inline(never)]
     pub(crate) fn fail_in(&mut self, item: Item, kind: ErrorKind, at: u32) {
@@ -236,20 +236,20 @@ impl<'a> Reader<'a> {
         self.fail(kind, at);
     }
 
-    /// The bytes from the current position on.
+    /// Returns the bytes from the current position on.
     pub(crate) fn rest(&self) -> &'a [u8] {
         to_usize(u64::from(self.position)).and_then(|position| self.bytes.get(position..)).unwrap_or_default()
     }
 
-    /// Returns the next byte without reading it; [`NO_HEAD`] at the end. After a fault nobody asks.
+    /// Returns the next byte without reading it; [`NO_HEAD`] at the end. Not called after an error.
     fn peek(&self) -> u8 {
         self.rest().first().copied().unwrap_or(NO_HEAD)
     }
 
-    /// Reads a head: returns its first byte, and stores the number in `argument`. A reserved width is malformed.
+    /// Reads a head: returns its first byte and stores its number in `argument`. A reserved width is malformed.
     #[inline]
     fn head(&mut self) -> u8 {
-        // Most heads are of one byte or two. A chip has no flash for a short way where any is read.
+        // Most heads have one or two bytes. Chips have no flash for this fast path.
         #[cfg(target_pointer_width = "64")]
         if let (None, [head, rest @ ..]) = (&self.fault, self.rest()) {
             let argument = match (head & ENDLESS, rest) {
@@ -306,8 +306,8 @@ impl<'a> Reader<'a> {
         *head
     }
 
-    /// Reads the head of an item that must be of a given type: returns its first byte, [`NO_HEAD`] where it is of
-    /// another. Indefinite lengths are left to the caller to detect.
+    /// Reads the head of an item with the major type `expected`: returns its first byte, or [`NO_HEAD`] for another
+    /// type. The caller must check for an indefinite length.
     fn head_of(&mut self, expected: u8) -> u8 {
         let at = self.position;
         let head = self.head();
@@ -329,7 +329,7 @@ impl<'a> Reader<'a> {
         bytes
     }
 
-    /// Reads the bytes of a text string in one piece, not checked to be UTF-8.
+    /// Reads the bytes of a text string in one piece, without checking that they are UTF-8.
     #[cfg_attr(target_pointer_width = "64", inline)]
     pub(crate) fn text_bytes(&mut self) -> &'a [u8] {
         let at = self.position;
@@ -352,8 +352,8 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// Returns the bytes of the text string at `position` of `bytes`, one that has been read before: comparing it
-    /// with others costs no more than its length.
+    /// Returns the bytes of the text string at `position` of `bytes`, which has been read before: comparing the string
+    /// costs no more than its length.
     #[inline(never)]
     pub(crate) fn text_bytes_at(bytes: &'a [u8], position: u32) -> &'a [u8] {
         Self::new(bytes, position).text_bytes()
@@ -382,8 +382,8 @@ impl<'a> Reader<'a> {
         self.count(head, at)
     }
 
-    /// Returns how many items the array or map with that head has, checked against the bytes left: an item takes at
-    /// least one.
+    /// Returns the number of items in the array or map with the head `head`. The number is checked against the bytes
+    /// left: each item takes at least one byte.
     #[cfg_attr(target_pointer_width = "64", inline)]
     #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
     fn count(&mut self, head: u8, at: u32) -> Left {
@@ -409,7 +409,7 @@ impl<'a> Reader<'a> {
         self.more_by(left, 1)
     }
 
-    /// Returns whether another pair follows in a map, whose count is of items; consumes the break code.
+    /// Returns whether another pair follows in a map, whose count is in items; consumes the break code.
     pub(crate) fn more_pairs(&mut self, left: &mut Left) -> bool {
         self.more_by(left, 2)
     }
@@ -434,12 +434,13 @@ impl<'a> Reader<'a> {
         head != BREAK
     }
 
-    /// Skips a value, whatever it contains: well-formed, text strings in UTF-8, nested no deeper than [`MAX_DEPTH`].
+    /// Skips a value of any kind. Checks that it is well-formed, that its text strings are UTF-8, and that it is nested
+    /// no deeper than [`MAX_DEPTH`].
     pub(crate) fn skip(&mut self) {
         self.skip_items(Left::ONE, MAX_DEPTH);
     }
 
-    /// Skips a record that contains records, each of whose values has been checked against [`MAX_DEPTH`].
+    /// Skips a record that contains records; each of their values has been checked against [`MAX_DEPTH`].
     pub(crate) fn skip_record(&mut self) {
         self.skip_items(Left::ONE, MAX_DEPTH.saturating_add(RECORDS));
     }
@@ -455,12 +456,12 @@ impl<'a> Reader<'a> {
         self.skip_record();
     }
 
-    /// Skips the items of an open container, its end included.
+    /// Skips the items of an open container, including its end.
     pub(crate) fn skip_inside(&mut self, left: Left) {
         self.skip_items(left, MAX_DEPTH);
     }
 
-    #[inline(never)] // the counters stay off the stack of callers that skip a single item
+    #[inline(never)] // keeps the counters off the stack of callers that skip a single item
     fn skip_items(&mut self, mut left: Left, depth: usize) {
         let mut outer = heapless::Vec::<Left, { MAX_DEPTH + RECORDS }>::new();
         while self.fault.is_none() {
@@ -520,7 +521,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reads one item as a user sees it, or the head of one that contains others.
+    /// Reads one item as users see it, or the head of an item that contains others.
     pub(crate) fn token(&mut self) -> Result<Token<'a>> {
         let at = self.position;
         let mut decoder = Decoder::new(self.bytes);
@@ -538,7 +539,7 @@ impl<'a> Reader<'a> {
             // A string, a container, or malformed.
             _ => return self.structure(),
         };
-        // Rejects what a walk over the item would reject.
+        // Rejects everything that skipping the item would reject.
         self.skip();
         self.check()?;
         token.map_err(|_| self.fault(ErrorKind::Malformed, at))

@@ -1,7 +1,7 @@
-//! Records: maps with known keys, in any order, and quickly in the one in which real programs write them.
+//! Records: maps with known keys, in any order. The order in which real programs write the keys is fast.
 //!
-//! Depends on `super`, `place`, `error`, `bytes`. On hosts a key is first compared with the one that is expected next,
-//! eight bytes at once, which is what nearly every key of a real file is; chips have no flash for a second way.
+//! Hosts first compare a key with the expected next key, eight bytes at once; nearly every key of a real file matches.
+//! Chips have no flash for a second method.
 #![forbid(unsafe_code)]
 
 use super::{Left, NULL, Reader, TEXT, major};
@@ -15,10 +15,10 @@ use crate::error::origin::Item;
 /// The known keys of a record.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Fields {
-    /// Each has the number of the [`Item`] that its value is, which [`Reader::field`] also returns. Required keys
-    /// come first; any other whose value is null counts as absent.
+    /// The keys, each with the number of the [`Item`] of its value, which [`Reader::field`] also returns. Required keys
+    /// come first. An optional key whose value is null counts as absent.
     pub(crate) keys: Keywords,
-    /// One bit per required key.
+    /// A bit for each required key.
     pub(crate) required: u32,
     #[cfg(target_pointer_width = "64")]
     pub(crate) expected: &'static [Expected],
@@ -39,7 +39,7 @@ macro_rules! fields {
 }
 pub(crate) use fields;
 
-/// Returns as many one bits as there are items.
+/// Returns a mask with one bit set per item.
 pub(crate) const fn first_bits(items: &[Item]) -> u32 {
     let mut bits = 0_u32;
     let mut rest = items;
@@ -54,17 +54,17 @@ pub(crate) const fn first_bits(items: &[Item]) -> u32 {
 pub(crate) struct Record {
     fields: &'static Fields,
     left: Left,
-    /// One bit per field.
+    /// A bit for each field that has been read.
     seen: u32,
     at: u32,
-    /// The known keys after the last one: real programs write them in that order.
+    /// The known keys after the last one, in the order in which real programs write them.
     #[cfg(target_pointer_width = "64")]
     next: &'static [Expected],
 }
 
 #[cfg(target_pointer_width = "64")]
 impl Record {
-    /// Expects the keys after one that was found among all of them.
+    /// Expects the keys that follow the key `found` in the list.
     #[cold]
     fn expect_after(&mut self, found: Found) {
         if found != Found::NOTHING {
@@ -74,7 +74,7 @@ impl Record {
     }
 }
 
-/// A known key as it is encoded: eight bytes of it, which of them it has, and the rest.
+/// A known key as encoded: its first eight bytes as a word, a mask of the bytes it has, and the remaining bytes.
 #[cfg(target_pointer_width = "64")]
 #[derive(Debug)]
 pub(crate) struct Expected {
@@ -83,7 +83,7 @@ pub(crate) struct Expected {
     rest: &'static [u8],
     length: u32,
     item: Item,
-    /// That of the field in [`Record::seen`].
+    /// The bit of the field in [`Record::seen`].
     bit: u32,
     is_optional: bool,
 }
@@ -92,7 +92,7 @@ pub(crate) struct Expected {
 impl Expected {
     const NONE: Self = Self { word: 0, mask: 0, rest: &[], length: 0, item: Item::Key, bit: 0, is_optional: false };
 
-    /// The keys as they are encoded.
+    /// Returns the keys as encoded.
     #[allow(clippy::arithmetic_side_effects, clippy::indexing_slicing, clippy::as_conversions)] // constants only
     pub(crate) const fn of<const N: usize>(keys: &[(&'static str, Item); N], required: u32) -> [Self; N] {
         let mut all = [const { Self::NONE }; N];
@@ -136,8 +136,8 @@ impl Reader<'_> {
 
     /// Returns the next known field of `record`, with the reader at its value; `None` at the end.
     ///
-    /// Unknown keys are skipped with their values. A duplicate known key and, at the end, a missing required key are
-    /// faults.
+    /// Unknown keys are skipped together with their values. A duplicate known key is an error, and so is a missing
+    /// required key at the end.
     #[inline]
     pub(crate) fn field(&mut self, record: &mut Record) -> Option<Item> {
         #[cfg(target_pointer_width = "64")]
@@ -147,7 +147,7 @@ impl Reader<'_> {
         self.any_field(record)
     }
 
-    /// Reads the key that real programs write next, if it is that one.
+    /// Reads the next key if it is the key that real programs write here.
     #[cfg(target_pointer_width = "64")]
     #[inline]
     fn expected_field(&mut self, record: &mut Record) -> Option<Item> {
@@ -166,7 +166,7 @@ impl Reader<'_> {
         record.left = left;
         record.seen |= expected.bit;
         self.item = expected.item;
-        self.position = self.position.wrapping_add(expected.length); // within the bytes: so many have been compared
+        self.position = self.position.wrapping_add(expected.length); // within the bytes, which have been compared
         Some(expected.item)
     }
 
@@ -213,7 +213,7 @@ impl Reader<'_> {
         }
         for (_, number) in fields.keys {
             if let (Some(item), true) = (Item::from_code(number), missing & 1 != 0) {
-                self.fail_in(item, ErrorKind::MissingKey, record.at); // the first fault is kept
+                self.fail_in(item, ErrorKind::MissingKey, record.at); // the first error is kept
             }
             missing = missing.wrapping_shr(1);
         }

@@ -1,4 +1,5 @@
-//! Values of all kinds, well-formed and not, by the readers of single items and by those that pass over whole ones.
+//! Well-formed and malformed values of all kinds, read by the methods for single items and by the methods that skip
+//! whole values.
 #![forbid(unsafe_code)]
 
 use std::prelude::v1::*;
@@ -6,7 +7,7 @@ use std::vec;
 
 use super::*;
 
-/// Reads by `read`; what it returns, where the reader is then, and the kind of the fault and where it is, if any.
+/// Calls `read`. Returns its result, the position of the reader, and the kind and position of the error, if any.
 fn read<'a, T>(bytes: &'a [u8], read: impl FnOnce(&mut Reader<'a>) -> T) -> (T, u32, Option<(ErrorKind, u32)>) {
     let mut reader = Reader::new(bytes, 0);
     let value = read(&mut reader);
@@ -57,7 +58,7 @@ fn items_as_users_see_them() {
             assert_eq!((token.is_err(), fault), (true, Some((ErrorKind::Truncated, 0))), "{:x?}", &bytes[..length]);
         }
     }
-    // Those that contain others, which follow.
+    // Heads of items that contain the following items.
     let all: &[(&[u8], Token<'_>, u32)] = &[
         (b"\x82\x01\x02", Token::Array(Left(2)), 1),
         (b"\x98\x02\x01\x02", Token::Array(Left(2)), 2),
@@ -94,7 +95,7 @@ fn faults_of_items() {
         (b"\x83\x01\x02", CountTooLarge, 0),
         (b"\x81\xa2\x01\x02\x03", CountTooLarge, 1),
         (b"\x9a\xff\xff\xff\xff\x00", CountTooLarge, 0),
-        (b"\xba\x80\x00\x00\x01\x00\x00", CountTooLarge, 0), // twice the count is beyond 32 bits
+        (b"\xba\x80\x00\x00\x01\x00\x00", CountTooLarge, 0), // twice the count exceeds 32 bits
         (b"\x9b\x00\x00\x00\x01\x00\x00\x00\x00", CountTooLarge, 0),
         (b"\x1c", Malformed, 0),
         (b"\x81\x1e", Malformed, 1),
@@ -114,10 +115,10 @@ fn faults_of_items() {
         (b"\x5f\x5f\xff\xff", Malformed, 1),
         (b"\x5f\x00\xff", Malformed, 1),
         (b"\x81\x61\xff", InvalidUtf8, 1),
-        (b"\x7f\x61\xc3\x61\xa9\xff", InvalidUtf8, 1), // each chunk is valid by itself (section 3.2.3)
+        (b"\x7f\x61\xc3\x61\xa9\xff", InvalidUtf8, 1), // each chunk must be valid by itself (section 3.2.3)
     ] {
         assert_eq!(read(bytes, Reader::skip).2, Some((kind, at)), "{bytes:x?}");
-        // What is seen item by item has the same fault, if it is at once.
+        // Reading the item finds the same error, if the error is in its head.
         if at == 0 && bytes != b"\xff" {
             let (token, _, _) = read(bytes, |reader| reader.token());
             assert_eq!(token.map_err(|fault| (fault.kind, fault.at)), Err((kind, at)), "{bytes:x?}");
@@ -157,7 +158,7 @@ fn items_of_a_certain_type() {
     assert_eq!(Reader::text_bytes_at(b"\x00\x62ab", 1), b"ab");
 }
 
-/// The first one is kept; what is read after it is nothing, and nothing follows.
+/// The first error is kept; reads after it return empty values, and no items follow.
 #[test]
 fn nothing_is_read_after_a_fault() {
     let bytes = b"\x61\xff\x05\x61a\x81\x01\xa1\x01\x02\xff";
@@ -198,7 +199,7 @@ fn items_that_are_left() {
     }
     assert!(!reader.more(&mut endless) && !reader.more(&mut endless));
     assert_eq!((endless, reader.position(), reader.check()), (Left::NONE, 3, Ok(())));
-    // No break code comes.
+    // No break code follows.
     let mut reader = Reader::new(b"\x01", 1);
     let mut endless = Left::ENDLESS;
     while reader.more(&mut endless) {
@@ -220,7 +221,7 @@ fn depth() {
         }
         assert_eq!(read(&nested(35), Reader::skip_record).2, None);
         assert_eq!(read(&nested(36), Reader::skip_record).2, Some((ErrorKind::TooDeep, at(35))));
-        // The container around counts by itself.
+        // The depth limit inside a container does not include the container itself.
         let inside = |levels| {
             read(&nested(levels)[opening.len()..], |reader| {
                 reader.skip_inside(if closing.is_empty() { Left::ONE } else { Left::ENDLESS });
@@ -235,7 +236,7 @@ fn depth() {
     assert_eq!(read(&chunks(32), Reader::skip).2, Some((ErrorKind::TooDeep, 32)));
 }
 
-/// Numbers that look random (xorshift).
+/// Pseudorandom numbers (xorshift).
 struct Random(u64);
 
 impl Random {
@@ -246,7 +247,7 @@ impl Random {
         (self.0 >> 20) % below
     }
 
-    /// A head of any width that the number fits in.
+    /// Writes a head of any width that the number fits in.
     fn head(&mut self, of: u8, number: u64, out: &mut Vec<u8>) {
         let widths = [(0_usize, 24), (1, 1 << 8), (2, 1 << 16), (4, 1 << 32), (8, u64::MAX)];
         let fit = widths.iter().position(|(_, end)| number < *end).unwrap();
@@ -308,7 +309,7 @@ impl Random {
     }
 }
 
-/// Whole values of all kinds are skipped, and passed over, up to their ends; nothing shorter is one.
+/// Whole values of all kinds are skipped exactly to their end; shorter input is rejected.
 #[test]
 fn values_end_where_they_end() {
     let mut random = Random(0x9e37_79b9_7f4a_7c15);
@@ -334,7 +335,7 @@ fn values_end_where_they_end() {
     }
 }
 
-/// Numbers and texts in a form that is expected are the same as of the reader of any.
+/// The fast methods for the expected form read the same numbers and texts as the general reader.
 #[cfg(target_pointer_width = "64")]
 #[test]
 fn what_is_expected_is_what_is_read() {
@@ -357,7 +358,7 @@ fn what_is_expected_is_what_is_read() {
         let mut after = rest();
         let expected = read(&bytes, |reader| length(reader.text_bytes()));
         check(after.byte().and_then(|head| after.text_of(head)).map(|text| (length(text), after)), expected);
-        // Short ones with eight bytes at least, as a number.
+        // Short texts as a number, if at least eight bytes are left.
         let mut after = rest();
         let short = after.short_text();
         let text = read(&bytes, |reader| reader.text_bytes());
@@ -366,7 +367,7 @@ fn what_is_expected_is_what_is_read() {
         assert_eq!(short, expected, "{bytes:x?}");
         assert!(short.is_none() || after.position_in(&bytes) == text.1);
     }
-    // Heads that no number has, with bytes enough after them for any width.
+    // Heads that no number has, with enough bytes after them for any width.
     for head in 28..=0xff {
         let bytes = [&[head][..], &[1; 300]].concat();
         assert_eq!(Rest::of(&bytes, 0).unwrap().unsigned(), None, "{head:x}");
@@ -379,7 +380,7 @@ fn what_is_expected_is_what_is_read() {
     assert_eq!(Rest::of(b"\x66offse", 0).unwrap().key(key), None);
 }
 
-/// As in the deterministic encoding: RFC 8949 section 4.2.1.
+/// The deterministic encoding: RFC 8949 section 4.2.1.
 #[cfg(all(target_pointer_width = "64", feature = "ztensor2"))]
 #[test]
 fn the_shortest_heads() {

@@ -1,9 +1,9 @@
 //! CBOR in its deterministic encoding (RFC 8949 section 4.2.1), from borrowed bytes: shortest heads, definite lengths,
-//! the keys of a map in the order of their encoded bytes, and so distinct; no tags.
+//! and the keys of a map in the order of their encoded bytes, so that keys are distinct. No tags.
 //!
-//! Depends on `place`, `error`, `bytes`. minicbor does not tell how wide a head was. Records are read key by key, any
-//! other value is skipped without recursion, and everything that is read or skipped is held to these rules. Positions
-//! count from the start of the bytes read.
+//! minicbor does not report the width of a head. Records are read key by key; other values are skipped without
+//! recursion. All bytes that are read or skipped are checked against these rules. Positions count from the start of the
+//! bytes read.
 #![forbid(unsafe_code)]
 
 use core::cmp::Ordering;
@@ -16,10 +16,10 @@ use crate::codec::cbor_pass::pass_over;
 use crate::error::origin::{Format, Item};
 use crate::error::{Error, ErrorKind, NO_ENTRY};
 
-/// How deep a value may be: the outermost is at depth 0, what it contains at depth 1.
+/// The maximum depth of a value: the outermost value is at depth 0, its contents are at depth 1.
 const MAX_DEPTH: usize = 32;
 
-/// The first fault, and where it is.
+/// The first error and its position.
 #[derive(Clone, Copy, Debug)]
 struct Fault {
     kind: ErrorKind,
@@ -28,14 +28,14 @@ struct Fault {
     entry_distance: u32,
 }
 
-/// The known keys of a record, in the order of their encoded bytes: the shorter first. Each has the number of the
-/// [`Item`] that its value is.
+/// The known keys of a record, in the order of their encoded bytes: shorter keys first. Each key has the number of the
+/// [`Item`] of its value.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Fields {
     pub(crate) keys: Keywords,
     #[cfg(target_pointer_width = "64")]
     pub(crate) words: &'static [Word],
-    /// The items that must be there, as bits.
+    /// The required items, as bits.
     pub(crate) required: u64,
 }
 
@@ -52,8 +52,8 @@ macro_rules! fields {
 }
 pub(crate) use fields;
 
-/// A known key as encoded, of which the first eight bytes, or as many as there are, are compared at once: twice as fast
-/// where a register has as many. Longer keys begin with letters of their own.
+/// A known key as encoded. Its first eight bytes, or all if there are fewer, are compared at once, which is twice as
+/// fast on 64-bit machines. Keys of more than seven letters differ in their first seven letters.
 #[cfg(target_pointer_width = "64")]
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Word {
@@ -80,39 +80,40 @@ impl Word {
     }
 }
 
-/// The bit of an item in a set of them.
+/// Returns the bit of an item in a set of items.
 pub(crate) const fn bit(item: Item) -> u64 {
     #[allow(clippy::as_conversions)] // widens
-    1_u64.wrapping_shl(item.code() as u32) // below 64: only those are used this way
+    1_u64.wrapping_shl(item.code() as u32) // below 64: only such items are used this way
 }
 
 /// A map being read as a record of known keys.
 #[derive(Default)]
 pub(crate) struct Record {
-    /// Those that may still come.
+    /// The keys that may still follow.
     #[cfg(not(target_pointer_width = "64"))]
     keys: Keywords,
     #[cfg(target_pointer_width = "64")]
     keys: &'static [Word],
-    /// How many pairs are left.
+    /// The number of pairs left.
     left: u32,
-    /// The items that must still come, as bits.
+    /// The items that must still follow, as bits.
     required: u64,
     at: u32,
-    /// The position of the last key, [`NO_KEY`] before the first, and whether it is one of the known ones, or none.
+    /// The position of the last key ([`NO_KEY`] before the first), and whether the last key was a known key or there
+    /// was none.
     last: u32,
     is_last_known: bool,
 }
 
-/// Reads a value after the other. Where a call returns nothing, the reader holds the fault.
+/// Reads values one after the other. If a call returns `None`, the reader holds the error.
 pub(crate) struct Reader<'a> {
     bytes: &'a [u8],
     rest: &'a [u8],
-    /// What is being read, for the faults found in it, and where the entry of its tensor begins ([`NO_ENTRY`] where
-    /// there is none).
+    /// The item being read, for errors in it, and the start of the entry of its tensor ([`NO_ENTRY`] if there is no
+    /// entry).
     pub(crate) item: Item,
     pub(crate) entry: u32,
-    /// The number of the last head. (A pair is returned through memory on chips.)
+    /// The number of the last head. (On chips, returning a pair would go through memory.)
     number: u64,
     fault: Option<Fault>,
 }
@@ -127,14 +128,14 @@ const MAP: u8 = 0xa0;
 const TAG: u8 = 0xc0;
 const SIMPLE: u8 = 0xe0;
 
-/// The heads of simple values, and of floating-point numbers.
+/// The heads of simple values and of floating-point numbers.
 const FALSE: u8 = 0xf4;
 const TRUE: u8 = 0xf5;
 const NULL: u8 = 0xf6;
 const HALF: u8 = 0xf9;
 const SINGLE: u8 = 0xfa;
 const DOUBLE: u8 = 0xfb;
-/// The bits of the only NaN.
+/// The bits of the only NaN that is allowed.
 const NAN: u64 = 0x7e00;
 
 const fn major(head: u8) -> u8 {
@@ -143,18 +144,18 @@ const fn major(head: u8) -> u8 {
 
 /// A container that is being skipped.
 struct Level {
-    /// How many items are left: of a map keys and values.
+    /// The number of items left; keys and values of a map count separately.
     left: u32,
-    /// The positions of the current item and of the last key, in a map; [`NO_KEY`] where there is none.
+    /// In a map, the positions of the current item and of the last key; otherwise [`NO_KEY`].
     item: u32,
     last: u32,
 }
 
-/// The position of no key.
+/// A position that stands for no key.
 const NO_KEY: u32 = u32::MAX;
 
 impl<'a> Reader<'a> {
-    /// Reads on from `position`. There are less than 4 GiB of bytes.
+    /// Creates a reader at `position`. There are fewer than 4 GiB of bytes.
     #[cfg_attr(target_pointer_width = "64", inline)]
     #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
     pub(crate) fn new(bytes: &'a [u8], position: u32) -> Self {
@@ -162,7 +163,7 @@ impl<'a> Reader<'a> {
         Self { bytes, rest, item: Item::Manifest, entry: NO_ENTRY, number: 0, fault: None }
     }
 
-    /// The position of the next byte.
+    /// Returns the position of the next byte.
     #[cfg_attr(target_pointer_width = "64", inline)]
     #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
     pub(crate) fn position(&self) -> u32 {
@@ -176,12 +177,12 @@ impl<'a> Reader<'a> {
         self.rest = to_usize(position.into()).and_then(|position| self.bytes.get(position..)).unwrap_or_default();
     }
 
-    /// The bytes that have not been read.
+    /// Returns the bytes that have not been read.
     pub(crate) const fn rest(&self) -> &'a [u8] {
         self.rest
     }
 
-    /// The error of a call that returned nothing, in a file whose CBOR begins at `start`.
+    /// Returns the error of a call that returned `None`, in a file whose CBOR begins at `start`.
     #[cold]
     #[inline(never)]
     pub(crate) fn error(&self, format: Format, start: u64) -> Error {
@@ -190,26 +191,26 @@ impl<'a> Reader<'a> {
             .after_entry(fault.entry_distance)
     }
 
-    /// Stops with a fault at `at`.
+    /// Stops with an error at `at`.
     pub(crate) fn stop_at<T>(&mut self, kind: ErrorKind, at: u32) -> Option<T> {
         self.set_fault(self.item, kind, at);
         None
     }
 
-    /// Stops with a fault of `item`, which is at `at`.
+    /// Stops with an error in `item`, which is at `at`.
     pub(crate) fn stop_in<T>(&mut self, item: Item, kind: ErrorKind, at: u32) -> Option<T> {
         self.set_fault(item, kind, at);
         None
     }
 
-    /// Stops with a fault of what begins where `rest` does.
+    /// Stops with an error at the start of `rest`.
     fn stop<T>(&mut self, kind: ErrorKind, rest: &'a [u8]) -> Option<T> {
         self.set_fault_of(kind, rest);
         None
     }
 
     #[cold]
-    #[inline(never)] // one copy for all types
+    #[inline(never)] // a single copy for all types
     fn set_fault(&mut self, item: Item, kind: ErrorKind, at: u32) {
         self.item = item;
         let entry_distance = if self.entry == NO_ENTRY { NO_ENTRY } else { at.saturating_sub(self.entry) };
@@ -223,7 +224,7 @@ impl<'a> Reader<'a> {
         self.set_fault(self.item, kind, self.position());
     }
 
-    /// Reads a head: returns its first byte, and sets the number that follows.
+    /// Reads a head: returns its first byte, and stores the number that follows.
     #[cfg_attr(target_pointer_width = "64", inline)]
     #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
     fn head(&mut self) -> Option<u8> {
@@ -232,7 +233,7 @@ impl<'a> Reader<'a> {
                 (self.rest, self.number) = (rest, u64::from(head & 0x1f));
                 Some(*head)
             }
-            // As the lengths of most names are.
+            // The lengths of most names have this form.
             #[cfg(target_pointer_width = "64")]
             [head @ 0..=0xf7, number @ 24..=0xff, rest @ ..] if head & 0x1f == 24 => {
                 (self.rest, self.number) = (rest, u64::from(*number));
@@ -242,7 +243,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reads a head of more than one byte, or one that is malformed.
+    /// Reads a head of more than one byte, or a malformed head.
     #[inline(never)]
     fn wide_head(&mut self, start: &'a [u8]) -> Option<u8> {
         let [head, rest @ ..] = start else { return self.stop(ErrorKind::Truncated, start) };
@@ -260,7 +261,7 @@ impl<'a> Reader<'a> {
         let fits_in_less = match *head {
             HALF..=DOUBLE => float_fits_in_less(*head, number),
             SIMPLE.. => return self.stop(ErrorKind::Malformed, start),
-            // In the first byte itself, or in half the bytes.
+            // The number fits in the first byte itself, or in half the bytes.
             _ => match width {
                 1 => number < 24,
                 2 => number < 1 << 8,
@@ -275,7 +276,7 @@ impl<'a> Reader<'a> {
         Some(*head)
     }
 
-    /// Reads the head of a value that must be of a given type, and sets its number.
+    /// Reads the head of a value with the major type `expected`, and stores its number.
     #[cfg_attr(target_pointer_width = "64", inline)]
     #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
     fn head_of(&mut self, expected: u8) -> Option<()> {
@@ -287,7 +288,7 @@ impl<'a> Reader<'a> {
         Some(())
     }
 
-    /// Stops at a value of a type that is not expected: a tag is none.
+    /// Stops at a value of an unexpected type. A tag has an error kind of its own.
     fn wrong_type(&mut self, head: u8, start: &'a [u8]) -> Option<()> {
         self.stop(if major(head) == TAG { ErrorKind::Tagged } else { ErrorKind::UnexpectedType }, start)
     }
@@ -296,7 +297,7 @@ impl<'a> Reader<'a> {
     #[cfg_attr(target_pointer_width = "64", inline)]
     #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
     pub(crate) fn unsigned(&mut self) -> Option<u64> {
-        // As most offsets and lengths are; a microcontroller needs the flash more.
+        // Most offsets and lengths have these forms; a microcontroller needs the flash more.
         #[cfg(target_pointer_width = "64")]
         match self.rest {
             [0x19, a @ 1..=0xff, b, rest @ ..] => {
@@ -321,7 +322,7 @@ impl<'a> Reader<'a> {
         Utf8::checked(text).or_else(|| self.stop(ErrorKind::InvalidUtf8, start))
     }
 
-    /// Reads a text string that may not be UTF-8, for a caller who compares it with some that are.
+    /// Reads a text string that may not be UTF-8, for callers that compare it with valid strings.
     #[cfg_attr(target_pointer_width = "64", inline)]
     #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
     pub(crate) fn text_bytes(&mut self) -> Option<&'a [u8]> {
@@ -330,7 +331,7 @@ impl<'a> Reader<'a> {
         self.take(start)
     }
 
-    /// Reads as many bytes as the last head says, of a string that begins where `start` does.
+    /// Reads the contents of a string; the last head states their length. The string begins at `start`.
     #[cfg_attr(target_pointer_width = "64", inline)]
     #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
     fn take(&mut self, start: &'a [u8]) -> Option<&'a [u8]> {
@@ -340,7 +341,7 @@ impl<'a> Reader<'a> {
         Some(bytes)
     }
 
-    /// Reads the head of an array, and returns how many items it has.
+    /// Reads the head of an array, and returns its number of items.
     #[cfg_attr(target_pointer_width = "64", inline)]
     #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
     pub(crate) fn array(&mut self) -> Option<u32> {
@@ -349,7 +350,7 @@ impl<'a> Reader<'a> {
         self.count(1, start)
     }
 
-    /// Reads the head of a map, and returns how many pairs it has.
+    /// Reads the head of a map, and returns its number of pairs.
     #[cfg_attr(target_pointer_width = "64", inline(always))]
     #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
     pub(crate) fn map(&mut self) -> Option<u32> {
@@ -358,7 +359,7 @@ impl<'a> Reader<'a> {
         self.count(2, start)
     }
 
-    /// Holds the count in the last head to what is left: everything counted takes at least `least` bytes.
+    /// Checks the count in the last head against the bytes left: each counted item takes at least `least` bytes.
     #[cfg_attr(target_pointer_width = "64", inline)]
     #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
     fn count(&mut self, least: u64, start: &'a [u8]) -> Option<u32> {
@@ -368,7 +369,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Begins `record`: a map with the known keys `fields`. (On chips, it is not returned through other memory.)
+    /// Begins `record`: a map with the known keys `fields`. (Filled in place, which avoids a copy on chips.)
     #[cfg_attr(target_pointer_width = "64", inline(always))]
     #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
     pub(crate) fn record(&mut self, record: &mut Record, fields: &'static Fields) -> Option<()> {
@@ -382,8 +383,8 @@ impl<'a> Reader<'a> {
         Some(())
     }
 
-    /// Returns the next known field of `record`, a map at that depth, with the reader at its value; at the end,
-    /// [`Item::File`]. Unknown keys are skipped with their values.
+    /// Returns the next known field of `record`, a map at depth `depth`, with the reader at its value; [`Item::File`]
+    /// at the end. Unknown keys are skipped together with their values.
     #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
     pub(crate) fn field(&mut self, record: &mut Record, depth: usize) -> Option<Item> {
         while let Some(left) = record.left.checked_sub(1) {
@@ -394,7 +395,7 @@ impl<'a> Reader<'a> {
             if known.is_none() {
                 self.skip_value(depth.saturating_add(1))?;
             }
-            // Known keys are in order among themselves: they are looked for from the last one on.
+            // Two known keys are in order, since each is searched for after the previous one.
             if known.is_none() || !record.is_last_known {
                 self.hold_order(record.last, at)?;
             }
@@ -410,11 +411,12 @@ impl<'a> Reader<'a> {
         if record.required == 0 { Some(Item::File) } else { self.stop_missing(record) }
     }
 
-    /// Reads a key if it is one of those in the list, and takes it and those before it off the list.
+    /// Reads a key if it is in the list, and removes it and the keys before it from the list.
     #[cfg(target_pointer_width = "64")]
     #[inline]
     fn known_key(&mut self, keys: &mut &'static [Word]) -> Option<Item> {
-        // What follows the key, at least one byte, counts for nothing; at the end there may be fewer.
+        // The mask ignores the bytes after the key, of which there is at least one; at the end there may be fewer than
+        // eight bytes.
         let first = match self.rest.first_chunk() {
             Some(first) => u64::from_le_bytes(*first),
             None => self.rest.iter().rev().fold(0, |bits: u64, byte| bits.wrapping_shl(8) | u64::from(*byte)),
@@ -422,7 +424,7 @@ impl<'a> Reader<'a> {
         let place = keys.iter().position(|word| first & word.mask == word.first)?;
         let (word, left) = keys.get(place..)?.split_first()?;
         let (key, rest) = self.rest.split_at_checked(word.key.len().saturating_add(1))?;
-        // What the first eight bytes do not have of it.
+        // The part of the key after the first eight bytes.
         if key.len() > 8 && key.get(8..) != word.key.get(7..) {
             return None;
         }
@@ -430,19 +432,19 @@ impl<'a> Reader<'a> {
         Some(word.item)
     }
 
-    /// Reads a key if it is one of those in the list, and takes it and those before it off the list.
+    /// Reads a key if it is in the list, and removes it and the keys before it from the list.
     #[cfg(not(target_pointer_width = "64"))]
     #[inline]
     fn known_key(&mut self, keys: &mut Keywords) -> Option<Item> {
         let [head, rest @ ..] = self.rest else { return None };
-        let length = usize::from(head.wrapping_sub(TEXT)); // of a known key below 24
+        let length = usize::from(head.wrapping_sub(TEXT)); // below 24 for a known key
         let (key, rest) = rest.split_at_checked(length)?;
         let number = keys.take_until(key)?;
         self.rest = rest;
         Item::from_code(number)
     }
 
-    /// Stops with the first item that a record lacks.
+    /// Stops with the first required item that is missing in a record.
     #[cold]
     #[inline(never)]
     fn stop_missing<T>(&mut self, record: &Record) -> Option<T> {
@@ -450,8 +452,8 @@ impl<'a> Reader<'a> {
         self.stop_in(missing.unwrap_or(Item::Key), ErrorKind::MissingKey, record.at)
     }
 
-    /// Reads a key of a map whose keys are all text strings and not empty: one that comes after `last`, which it then
-    /// takes the place of, and which is empty before the first. It may not be UTF-8.
+    /// Reads a key of a map whose keys are all nonempty text strings. The key must come after `last`, and replaces it;
+    /// `last` is empty before the first key. The key may not be UTF-8.
     #[cfg_attr(target_pointer_width = "64", inline)]
     #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
     pub(crate) fn key_bytes(&mut self, last: &mut &'a [u8]) -> Option<&'a [u8]> {
@@ -470,14 +472,14 @@ impl<'a> Reader<'a> {
         self.stop(kind, start)
     }
 
-    /// Stops unless the key at `at`, which has just been read, comes after that at `last`, if there is any; both as
-    /// encoded.
+    /// Stops unless the key at `at`, which has just been read, comes after the key at `last`, if there is one. Compares
+    /// the keys as encoded.
     #[inline(never)]
     fn hold_order(&mut self, last: u32, at: u32) -> Option<()> {
         let from = |at: u32| to_usize(at.into()).and_then(|at| self.bytes.get(at..)).unwrap_or_default();
         let start = from(at);
         let key = until(start, self.rest);
-        // No encoded item begins with another one: where the last key is longer, it differs before the end of this one.
+        // No encoded item is a prefix of another: if the last key is longer, it differs before the end of this key.
         let last = from(last).get(..key.len()).unwrap_or_default();
         match last.cmp(key) {
             Ordering::Less => Some(()),
@@ -486,8 +488,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Replaces the fault by the first one in the encoding of all the bytes, if there is any: what is not encoded as it must
-    /// be says nothing.
+    /// Replaces the error with the first encoding error in all of the bytes, if there is one: bytes with an invalid
+    /// encoding have no meaning.
     #[cold]
     #[inline(never)]
     pub(crate) fn prefer_fault_of_encoding(&mut self) {
@@ -495,7 +497,7 @@ impl<'a> Reader<'a> {
         if all.skip_value(0).is_some() && !all.rest.is_empty() {
             all.stop::<()>(ErrorKind::TrailingBytes, all.rest);
         }
-        // A name that is there twice is a key that is.
+        // A repeated name is also a repeated key.
         let is_same = |other: &Fault| {
             let is_kind = |kind| kind == other.kind || kind == ErrorKind::RepeatedName;
             self.fault.is_some_and(|own| own.at == other.at && is_kind(own.kind))
@@ -506,7 +508,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Moves past a value that has been read before.
-    #[cfg(not(target_pointer_width = "64"))] // without more flash
+    #[cfg(not(target_pointer_width = "64"))] // saves flash
     pub(crate) fn pass_over_value(&mut self) -> Option<()> {
         self.skip_value(0)
     }
@@ -522,8 +524,8 @@ impl<'a> Reader<'a> {
         Some(())
     }
 
-    /// Skips a value at that depth.
-    #[inline(never)] // the levels stay off the stack of callers
+    /// Skips a value at depth `depth`.
+    #[inline(never)] // keeps the levels off the stack of callers
     pub(crate) fn skip_value(&mut self, depth: usize) -> Option<()> {
         let mut levels = heapless::Vec::<Level, { MAX_DEPTH + 1 }>::new();
         loop {
@@ -553,7 +555,7 @@ impl<'a> Reader<'a> {
             if inside.is_some_and(|level| levels.push(level).is_err()) {
                 return self.stop(ErrorKind::TooDeep, start);
             }
-            // Leave the containers that are complete: each was an item of the one around it.
+            // Leave the containers that are complete: each was an item of the container around it.
             loop {
                 let Some(level) = levels.last_mut() else { return Some(()) };
                 if is_complete {
@@ -577,34 +579,34 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// The order of two text strings as keys: as encoded, where the length comes first.
+/// Returns the order of two text strings as keys: as encoded, with the length first.
 #[cfg_attr(target_pointer_width = "64", inline)]
 #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
 pub(crate) fn key_order(key: &[u8], other: &[u8]) -> Ordering {
     key.len().cmp(&other.len()).then_with(|| key.cmp(other))
 }
 
-/// The bytes from where `start` begins to where `end` does, which is further on.
+/// Returns the bytes from the start of `start` to the start of `end`, which is later in the same slice.
 #[inline]
 fn until<'a>(start: &'a [u8], end: &[u8]) -> &'a [u8] {
     start.get(..start.len().saturating_sub(end.len())).unwrap_or_default()
 }
 
-/// Whether the floating-point number with that head is the same in a narrower type, or a NaN other than the only one
-/// there may be.
+/// True if the floating-point number with the head `head` has the same value in a narrower type, or is a NaN other than
+/// the only allowed NaN.
 #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
 fn float_fits_in_less(head: u8, number: u64) -> bool {
-    // The exponent as it is stored, its largest value, and the fraction, from the highest bit on. Then for the narrower
-    // type: the least exponent of a normal number, the largest, and how many bits a fraction has.
+    // The stored exponent, its largest value, and the fraction from the highest bit on. Then, for the narrower type:
+    // the smallest exponent of a normal number, the largest exponent, and the number of fraction bits.
     let (exponent, infinite, fraction, least, largest, bits) = match head {
         HALF => return number & 0x7fff > 0x7c00 && number != NAN,
         SINGLE => (number.wrapping_shr(23) & 0xff, 0xff, number.wrapping_shl(41), 113, 142, 10),
         _ => (number.wrapping_shr(52) & 0x7ff, 0x7ff, number.wrapping_shl(12), 897, 1150, 23_u32),
     };
     if exponent == 0 {
-        return fraction == 0; // what is smaller than the normal numbers is too small
+        return fraction == 0; // a subnormal number is too small for the narrower type
     }
-    // Of a subnormal number, some bits less are left for the fraction.
+    // In a subnormal number, fewer bits are left for the fraction.
     let below = u32::try_from(exponent).map_or(0, |exponent| 0_u32.wrapping_add(least).saturating_sub(exponent));
     let kept = bits.checked_sub(below);
     exponent == infinite || exponent <= largest && kept.is_some_and(|kept| fraction.wrapping_shl(kept) == 0)

@@ -1,4 +1,4 @@
-//! Values that are encoded in the only way, and others.
+//! Values in the deterministic encoding, and in other encodings.
 #![forbid(unsafe_code)]
 
 use std::prelude::v1::*;
@@ -6,7 +6,7 @@ use std::prelude::v1::*;
 use super::*;
 use crate::bytes::keywords::keywords;
 
-/// Skips a value that is all of the bytes; the kind of the fault, if any.
+/// Skips a value that should take all of the bytes; returns the kind of the error, if any.
 fn skip(bytes: &[u8]) -> Result<(), ErrorKind> {
     let mut reader = Reader::new(bytes, 0);
     match reader.skip_value(1) {
@@ -67,7 +67,7 @@ fn values_have_one_encoding() {
         (b"\xa2\x00\x00\x00\x00", Err(RepeatedKey)),
         (b"\xa2\x61a\x00\x80\x00", Ok(())), // a text string, then a list
         (b"\xa2\x82\x01\x02\x00\x82\x01\x01\x00", Err(KeyOrder)), // lists as keys
-        (b"\xa2\x82\x01\x01\xa1\x01\x00\x82\x01\x02\x00", Ok(())), // with a map between
+        (b"\xa2\x82\x01\x01\xa1\x01\x00\x82\x01\x02\x00", Ok(())), // a map between them
         (b"\xa2\x61b\x00\x61a\x00", Err(KeyOrder)),
         (b"\xa2\x61b\x00\x62aa\x00", Ok(())),
         (b"\x81\xa2\x61b\x00\x61b\x00", Err(RepeatedKey)),
@@ -91,7 +91,7 @@ fn values_are_nested_no_deeper_than_32() {
     }
 }
 
-/// Every number of 16 bits widened, and numbers beside them.
+/// Every 16-bit number, widened, and the numbers next to each.
 #[test]
 fn floats_have_the_shortest_form_that_keeps_their_value() {
     let mut count = 0;
@@ -128,7 +128,7 @@ fn floats_have_the_shortest_form_that_keeps_their_value() {
     assert!(count > 100_000, "{count}");
 }
 
-/// Reads by `read`: what it returns, or the kind of the fault and where it is; and where the reader is then.
+/// Calls `read`. Returns its result, or the kind and position of the error; then the position of the reader.
 fn by<'a, T>(bytes: &'a [u8], read: impl FnOnce(&mut Reader<'a>) -> Option<T>) -> (Result<T, (ErrorKind, u32)>, u32) {
     let mut reader = Reader::new(bytes, 0);
     let value = read(&mut reader);
@@ -136,12 +136,13 @@ fn by<'a, T>(bytes: &'a [u8], read: impl FnOnce(&mut Reader<'a>) -> Option<T>) -
     (value.ok_or_else(|| fault.unwrap()), reader.position())
 }
 
-/// A head with its number in so many bytes.
+/// Returns a head with its number in `width` bytes.
 fn head(of: u8, number: u64, width: usize) -> Vec<u8> {
     [&[of | (24 + width.trailing_zeros() as u8)], &number.to_be_bytes()[8 - width..]].concat()
 }
 
-/// Numbers and lengths of all widths, whole and cut, with bytes after them and without: read as they are skipped.
+/// Numbers and lengths of all widths, whole and truncated, with and without bytes after them: reading and skipping
+/// agree.
 #[test]
 fn what_is_read_has_one_encoding_too() {
     let numbers =
@@ -170,12 +171,12 @@ fn what_is_read_has_one_encoding_too() {
             assert_eq!(text.0, outcome, "{number} by {width}");
             let short = [head(TEXT, number + 1, width), letters].concat();
             let short = by(&short, |reader| reader.text_bytes().map(drop)).0;
-            assert!(short.is_err() || number == most, "{number} by {width}"); // one more may be 0
+            assert!(short.is_err() || number == most, "{number} by {width}"); // one more may wrap to 0
         }
     }
 }
 
-/// What is of another type, at its start; a tag is none.
+/// A value of another type is reported at its start; a tag has an error kind of its own.
 #[test]
 fn values_of_other_types() {
     use ErrorKind::*;
@@ -216,7 +217,7 @@ fn values_of_other_types() {
     assert_eq!(by(b"\xa2\x00\x00\x00", Reader::map).0, Err((CountTooLarge, 0)));
 }
 
-/// A fault is at the start of what is wrong, wherever it is; that of a key at the key.
+/// An error is at the start of the invalid item, wherever the item is; an error in a key is at the key.
 #[test]
 fn places_of_faults() {
     use ErrorKind::*;
@@ -246,7 +247,7 @@ fn places_of_faults() {
     }
 }
 
-/// Keys of several lengths, some of which begin as others do.
+/// Keys of several lengths, some with common prefixes.
 const FIELDS: &Fields = &fields!({
     "of": Role,
     "size": Length,
@@ -255,7 +256,7 @@ const FIELDS: &Fields = &fields!({
     "decoded_length": DecodedLength,
 } required Length Attributes);
 
-/// Records of known and unknown keys in any order, at the end of the bytes and before others.
+/// Records of known and unknown keys in any order, at the end of the bytes and before other bytes.
 #[test]
 fn records() {
     let keys: [(&str, Option<Item>); 12] = [
@@ -294,7 +295,7 @@ fn records() {
         }
         let end = bytes.len() as u32;
         bytes.extend(std::vec![0xff; below(12)]);
-        // The first key that does not come after the one before it.
+        // The first key that does not come after the previous key.
         let wrong = (1..chosen.len()).find(|at| encoded(chosen[*at].0) <= encoded(chosen[at - 1].0));
         let expected: Vec<_> = (0..wrong.unwrap_or(chosen.len()))
             .filter_map(|number| chosen[number].1.map(|item| (item, number as u64)))
@@ -332,7 +333,7 @@ fn records() {
     assert!(outcomes.len() == 5 && outcomes.values().all(|count| *count > 500), "{outcomes:?}");
 }
 
-/// The value of an unknown key counts as deep as it is in the manifest, and so does a key.
+/// An unknown key and its value count at their depth in the manifest.
 #[test]
 fn unknown_values_of_records_are_no_deeper_than_others() {
     for depth in [0, 2, 4] {
@@ -352,7 +353,7 @@ fn unknown_values_of_records_are_no_deeper_than_others() {
     }
 }
 
-/// What is wrong with an unknown key is said of the key, and what is wrong with its value of the value.
+/// An error in an unknown key is reported for the key, and an error in its value for the value.
 #[test]
 fn faults_of_unknown_fields() {
     for (bytes, item, at) in [
@@ -371,7 +372,7 @@ fn faults_of_unknown_fields() {
     }
 }
 
-/// The keys of a map of tensors, whose order is that of their encoded bytes.
+/// The keys of a map of tensors, in the order of their encoded bytes.
 #[test]
 fn keys_that_are_texts() {
     use ErrorKind::*;
@@ -392,7 +393,7 @@ fn keys_that_are_texts() {
     }
 }
 
-/// What is not encoded as it must be says nothing: such a fault comes before any other.
+/// An encoding error takes precedence over any other error.
 #[test]
 fn faults_of_the_encoding_come_first() {
     for (bytes, expected) in [
@@ -407,11 +408,11 @@ fn faults_of_the_encoding_come_first() {
         reader.prefer_fault_of_encoding();
         assert_eq!(reader.fault.map(|fault| (fault.kind, fault.item, fault.at)), Some(expected), "{bytes:x?}");
     }
-    // Also where nothing has been found so far.
+    // Also if no error has been found so far.
     let mut reader = Reader::new(b"\x18\x17", 0);
     reader.prefer_fault_of_encoding();
     assert_eq!(reader.fault.map(|fault| (fault.kind, fault.item)), Some((ErrorKind::NotShortest, Item::Manifest)));
-    // The same one is what it was.
+    // The same error is unchanged.
     let mut reader = Reader::new(b"\x18\x17", 0);
     reader.item = Item::Shape;
     assert!(reader.unsigned().is_none());

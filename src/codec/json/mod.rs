@@ -1,7 +1,7 @@
 //! JSON (RFC 8259), token by token, from borrowed bytes.
 //!
-//! Depends on `place`, `error`, `bytes`. Nested values are skipped without recursion. Strings are checked to be UTF-8
-//! with valid escapes; nothing else in a JSON text can be anything but ASCII.
+//! Nested values are skipped without recursion. Strings are checked to be UTF-8 with valid escapes; everything else in
+//! a JSON text must be ASCII.
 #![forbid(unsafe_code)]
 
 use hifijson::SliceLexer;
@@ -17,26 +17,26 @@ use crate::error::{Error, ErrorKind};
 #[cfg(target_pointer_width = "64")]
 pub(crate) mod usual;
 
-/// How deeply values may be nested, the outermost object included: as deeply as `serde_json` lets them be, which other
-/// readers of these files use.
+/// The maximum nesting depth, including the outermost object. The limit is that of `serde_json`, which other readers of
+/// these files use.
 pub(crate) const MAX_DEPTH: usize = 127;
 
-/// What is wrong, and where in the text.
+/// An error and its position in the text.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Fault {
     kind: ErrorKind,
     item: Item,
     at: u32,
-    /// Where the record in question begins: [`NO_RECORD`] if there is none.
+    /// The start of the record concerned; [`NO_RECORD`] if there is none.
     record: u32,
 }
 
-/// A value, or the position in it of what a list or an object contains.
+/// A value, or the position of the contents of a list or an object.
 #[derive(Clone, Copy)]
 pub(crate) enum Token<'a> {
     Null,
     Bool(bool),
-    /// From -2^64 + 1 to 2^64 - 1.
+    /// An integer from -2^64 + 1 to 2^64 - 1.
     Integer(i128),
     /// Any other number, in digits.
     Decimal(Text<'a>),
@@ -45,51 +45,51 @@ pub(crate) enum Token<'a> {
     Object(u32),
 }
 
-/// The position of a record where none is concerned.
+/// The record position if no record is concerned.
 pub(crate) const NO_RECORD: u32 = u32::MAX;
 
 impl Fault {
-    /// The error of a file whose JSON text begins at `start`.
+    /// Returns the error for a file whose JSON text begins at `start`.
     #[cold]
     #[inline(never)]
     pub(crate) fn in_file(&self, format: Format, start: u64) -> Error {
         let error = Error::at(self.kind, format, self.item, start.saturating_add(self.at.into()));
-        // The distance, or `NO_ENTRY`, which is what is left where there is no record.
+        // Without a record, the error keeps `NO_ENTRY` as the distance.
         if self.record == NO_RECORD { error } else { error.after_entry(self.at.saturating_sub(self.record)) }
     }
 }
 
-/// Reads a text token by token. Where a call returns nothing, the reader holds the fault: passing it from call to call
-/// would take more code than the checks.
+/// Reads a text token by token. If a call returns `None`, the reader holds the error, since passing errors from call to
+/// call would take more code than the checks.
 pub(crate) struct Reader<'a> {
     text: &'a [u8],
     rest: &'a [u8],
-    /// What is being read, and the position of the record that it belongs to.
+    /// The item being read, and the position of its record.
     pub(crate) item: Item,
     pub(crate) record: u32,
     fault: Option<Fault>,
 }
 
 impl<'a> Reader<'a> {
-    /// Reads on from `position`. The text is shorter than 4 GiB.
+    /// Creates a reader at `position`. The text is shorter than 4 GiB.
     pub(crate) fn new(text: &'a [u8], position: u32) -> Self {
         let rest = usize::try_from(position).ok().and_then(|position| text.get(position..)).unwrap_or_default();
         Self { text, rest, item: Item::Header, record: NO_RECORD, fault: None }
     }
 
-    /// Continues at `rest`, which follows what has been read.
+    /// Continues at `rest`, which follows the bytes that have been read.
     #[cfg(target_pointer_width = "64")]
     #[inline]
     pub(crate) const fn skip_to(&mut self, rest: &'a [u8]) {
         self.rest = rest;
     }
 
-    /// The position of the next byte.
+    /// Returns the position of the next byte.
     pub(crate) fn position(&self) -> u32 {
         u32::try_from(self.text.len().saturating_sub(self.rest.len())).unwrap_or(u32::MAX)
     }
 
-    /// The position of `rest`, which is the end of the text. That is shorter than 4 GiB.
+    /// Returns the position of `rest`, which is the end of the text. The text is shorter than 4 GiB.
     #[cfg(target_pointer_width = "64")]
     #[inline]
     #[allow(clippy::as_conversions, clippy::cast_possible_truncation)]
@@ -97,7 +97,7 @@ impl<'a> Reader<'a> {
         self.text.len().wrapping_sub(rest.len()) as u32
     }
 
-    /// The bytes from the last one that has been read on; none at the start.
+    /// Returns the bytes from the last byte read on; empty at the start.
     #[cfg(target_pointer_width = "64")]
     #[inline]
     pub(crate) fn rest_with_last(&self) -> &'a [u8] {
@@ -105,24 +105,24 @@ impl<'a> Reader<'a> {
         last.and_then(|last| self.text.get(last..)).unwrap_or_default()
     }
 
-    /// The bytes that have not been read.
+    /// Returns the bytes that have not been read.
     pub(crate) const fn rest(&self) -> &'a [u8] {
         self.rest
     }
 
-    /// The position of the next token.
+    /// Returns the position of the next token.
     #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
     pub(crate) fn token_position(&mut self) -> u32 {
         self.skip_space();
         self.position()
     }
 
-    /// The fault, if a call returned nothing.
+    /// Returns the error, if a call returned `None`.
     pub(crate) const fn fault(&self) -> Option<Fault> {
         self.fault
     }
 
-    /// The error of a call that returned nothing, in a file whose JSON text begins at `start`.
+    /// Returns the error of a call that returned `None`, in a file whose JSON text begins at `start`.
     #[cold]
     #[inline(never)]
     pub(crate) fn error(&self, format: Format, start: u64) -> Error {
@@ -130,14 +130,14 @@ impl<'a> Reader<'a> {
         self.fault.map_or(unknown, |fault| fault.in_file(format, start))
     }
 
-    /// Stops with a fault at the next token.
+    /// Stops with an error at the next token.
     #[inline]
     pub(crate) fn stop<T>(&mut self, kind: ErrorKind) -> Option<T> {
         self.fail(kind);
         None
     }
 
-    /// Stops with a fault.
+    /// Stops with an error at `at`.
     #[inline]
     pub(crate) fn stop_at<T>(&mut self, kind: ErrorKind, at: u32) -> Option<T> {
         self.fail_at(kind, at);
@@ -164,7 +164,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The first byte of the next token.
+    /// Returns the first byte of the next token.
     #[inline]
     fn peek(&mut self) -> Option<u8> {
         self.skip_space();
@@ -197,12 +197,12 @@ impl<'a> Reader<'a> {
         self.expect(start, ErrorKind::UnexpectedType)
     }
 
-    /// Moves on to the next item of a list or an object that ends with `end`, which is the first one if that has just
-    /// begun; `false` after the last.
+    /// Moves on to the next item of a list or an object that ends with `end`, or to its first item if it has just
+    /// begun; returns `false` after the last item.
     #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
     pub(crate) fn more(&mut self, end: u8) -> Option<bool> {
         let last = self.text.len().saturating_sub(self.rest.len()).checked_sub(1).and_then(|at| self.text.get(at));
-        let is_first = matches!(last, Some(b'{' | b'[')); // no value ends so
+        let is_first = matches!(last, Some(b'{' | b'[')); // no value ends with these bytes
         let next = self.peek();
         if next == Some(end) {
             self.skip_byte();
@@ -210,7 +210,7 @@ impl<'a> Reader<'a> {
         } else if is_first {
             Some(true)
         } else if next == Some(b',') {
-            self.skip_byte(); // what follows must be an item, and is read as one
+            self.skip_byte(); // the caller reads an item next, as required
             Some(true)
         } else {
             self.stop(ErrorKind::Malformed)
@@ -234,7 +234,7 @@ impl<'a> Reader<'a> {
     fn string_or(&mut self, otherwise: ErrorKind) -> Option<Text<'a>> {
         self.skip_space();
         let [b'"', string @ ..] = self.rest else { return self.stop(otherwise) };
-        // Faster by far; a microcontroller needs the flash more.
+        // Much faster; a microcontroller needs the flash more.
         #[cfg(target_pointer_width = "64")]
         if let Some((plain, [b'"', rest @ ..])) = string.split_at_checked(usual::plain_length(string)) {
             self.rest = rest;
@@ -243,7 +243,7 @@ impl<'a> Reader<'a> {
         self.long_string(string)
     }
 
-    /// Reads a string, without the quotation mark before it.
+    /// Reads a string, without its opening quotation mark.
     #[cfg_attr(target_pointer_width = "64", inline(never))]
     fn long_string(&mut self, string: &'a [u8]) -> Option<Text<'a>> {
         let (mut rest, mut is_escaped) = (string, false);
@@ -269,7 +269,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Stops because the text is not well-formed where `rest` begins.
+    /// Stops because the text is malformed at the start of `rest`.
     fn stop_in<T>(&mut self, rest: &'a [u8]) -> Option<T> {
         self.rest = rest;
         let at = self.position();
@@ -293,10 +293,10 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Skips a value inside `depth` others.
+    /// Skips a value that is nested in `depth` others.
     #[inline(never)]
     pub(crate) fn skip_value(&mut self, depth: usize) -> Option<()> {
-        // What ends each of the lists and objects around the current value.
+        // The closing characters of the lists and objects around the current value.
         let mut ends = heapless::Vec::<u8, MAX_DEPTH>::new();
         loop {
             let first = self.peek();
@@ -315,7 +315,7 @@ impl<'a> Reader<'a> {
                 }
                 _ => self.skip_single(first)?,
             }
-            // The value has ended, and with it the lists and objects that end here.
+            // The value has ended, and possibly lists and objects around it.
             loop {
                 let Some(end) = ends.last().copied() else { return Some(()) };
                 if self.take(b',') {
@@ -349,7 +349,7 @@ impl<'a> Reader<'a> {
         Some(())
     }
 
-    /// Reads a value, without what it contains, and moves on to its end.
+    /// Reads a value, but not its contents, and moves on to its end.
     pub(crate) fn value(&mut self) -> Option<Token<'a>> {
         let first = self.peek();
         let (start, inside) = (self.rest, self.position().saturating_add(1));
@@ -375,7 +375,7 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// Holds the end of the text to be the end of the value.
+    /// Checks that the text ends after the value.
     pub(crate) fn finish(&mut self) -> Option<()> {
         if self.peek().is_none() { Some(()) } else { self.stop(ErrorKind::TrailingBytes) }
     }
@@ -403,7 +403,7 @@ mod tests {
             some[self.below(some.len())]
         }
 
-        /// A string with its quotation marks, of pieces that are valid and, if it `may_fail`, others.
+        /// Returns a string with its quotation marks, made of valid pieces and, if `may_fail`, invalid ones.
         fn string(&mut self, may_fail: bool) -> Vec<u8> {
             let valid: [&[u8]; 14] = [
                 b"a",
@@ -489,7 +489,7 @@ mod tests {
         }
     }
 
-    /// The first twelve are numbers to everyone.
+    /// The first twelve are valid numbers.
     const NUMBERS: &[&str] = &[
         "0",
         "-0",
@@ -525,7 +525,7 @@ mod tests {
         "-01",
     ];
 
-    /// What `serde_json` finds: whether it is a value, or would be if numbers were not limited to those of `f64`.
+    /// Returns whether `serde_json` accepts the text; `None` if it rejects a number that is out of the range of `f64`.
     fn is_value(text: &[u8]) -> Option<bool> {
         match serde_json::from_slice::<Value>(text) {
             Ok(_) => Some(true),
@@ -534,7 +534,7 @@ mod tests {
         }
     }
 
-    /// Reads all of `text` by `read`.
+    /// Reads all of `text` with `read`.
     fn all<'a, T>(text: &'a [u8], read: impl FnOnce(&mut Reader<'a>) -> Option<T>) -> Option<T> {
         let mut reader = Reader::new(text, 0);
         let value = read(&mut reader).and_then(|value| reader.finish().map(|()| value));
@@ -543,7 +543,7 @@ mod tests {
         value
     }
 
-    /// Replaces numbers beyond `f64`, the only difference there is.
+    /// Replaces numbers beyond `f64`, which are the only difference to `serde_json`.
     fn with_smaller_numbers(text: &[u8]) -> Vec<u8> {
         let mut text = text.to_vec();
         for number in [&b"1e999"[..], b"1E+400"] {
@@ -567,7 +567,7 @@ mod tests {
             let found = all(&text, |reader| reader.skip_value(0)).is_some();
             assert_eq!(all(&text, |reader| reader.value()).is_some(), found);
             let Some(expected) = is_value(&text) else {
-                // The others stop there: whether what follows is valid shows without these numbers.
+                // `serde_json` stops at such a number: the rest of the text is compared without these numbers.
                 let smaller = with_smaller_numbers(&text);
                 let expected = is_value(&smaller);
                 assert!(expected.is_none_or(|expected| expected == found), "{:?}", String::from_utf8_lossy(&text));
@@ -590,7 +590,7 @@ mod tests {
                     let text = [&begin.repeat(count), inside, &end.repeat(count)].concat();
                     let found = all(text.as_bytes(), |reader| reader.skip_value(0));
                     assert_eq!(Some(found.is_some()), is_value(text.as_bytes()), "{text}");
-                    // Inside others.
+                    // Nested in other values.
                     let found = all(text.as_bytes(), |reader| reader.skip_value(3));
                     let text = format!("[[[{text}]]]");
                     assert_eq!(Some(found.is_some()), is_value(text.as_bytes()), "{text}");
@@ -651,7 +651,7 @@ mod tests {
             }
             let found = all(&text, |reader| reader.integer());
             assert_eq!(found, serde_json::from_slice(&text).ok(), "{:?}", String::from_utf8_lossy(&text));
-            // As a value, with a sign, too.
+            // Also as a value, and with a sign.
             match (all(&text, |reader| reader.value()), serde_json::from_slice::<Value>(&text)) {
                 (Some(Token::Integer(number)), Ok(Value::Number(expected))) => {
                     let is_same = expected.as_i128() == Some(number) || expected.as_f64() == Some(number as f64);

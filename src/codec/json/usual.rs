@@ -1,29 +1,27 @@
-//! Strings and numbers in the spelling that nearly all programs write: what a host reads many bytes of at a time.
+//! Strings and numbers in the spelling that nearly all programs write. Hosts read them many bytes at a time.
 //!
-//! Depends on `bytes`. Whatever is spelled in another way is left to [`Reader`](super::Reader), and a chip leaves it all
-//! to that: it needs the flash more.
+//! Other spellings are left to [`Reader`](super::Reader). Chips use only that reader, since they need the flash more.
 #![forbid(unsafe_code)]
 
 const ONES: u64 = 0x0101_0101_0101_0101;
 const HIGH: u64 = 0x80 * ONES;
 
-/// Splits a string at its quotation mark, where it ends: one of ASCII characters that all stand for themselves.
+/// Splits a string of plain ASCII characters at its closing quotation mark.
 #[inline(always)]
 pub(crate) fn string(text: &[u8]) -> Option<(&[u8], &[u8])> {
     let (string, rest) = text.split_at_checked(plain_length(text))?;
     Some((string, rest.strip_prefix(b"\"")?))
 }
 
-/// How many bytes at the start of a string stand for themselves and are ASCII: no quotation mark, backslash or control
+/// Returns the number of plain bytes at the start of a string: ASCII, but no quotation mark, backslash or control
 /// character.
 #[inline(always)]
 pub(super) fn plain_length(string: &[u8]) -> usize {
     let mut rest = string;
-    // Eight at a time. The arithmetic may also mark bytes after the first that does not stand for itself, never before
-    // it.
+    // Eight bytes at a time. The arithmetic may also mark bytes after the first special byte, but none before it.
     while let Some((bytes, after)) = rest.split_first_chunk::<8>() {
         let word = u64::from_le_bytes(*bytes);
-        // The other bit of a quotation mark turned over, it is next to the control characters.
+        // Flipping bit 1 turns a quotation mark into 0x20, next to the control characters.
         let is_quote_or_control = (word ^ (0x02 * ONES)).wrapping_sub(0x21 * ONES);
         let is_backslash = (word ^ (0x5c * ONES)).wrapping_sub(ONES);
         let marked = (word | is_quote_or_control | is_backslash) & HIGH;
@@ -38,7 +36,7 @@ pub(super) fn plain_length(string: &[u8]) -> usize {
     string.len().wrapping_sub(rest.len())
 }
 
-/// Returns what follows the next `byte`, an ASCII character.
+/// Returns the bytes after the next `byte`, an ASCII character.
 #[inline(always)]
 pub(crate) fn after(text: &[u8], byte: u8) -> Option<&[u8]> {
     let mut rest = text;
@@ -54,21 +52,21 @@ pub(crate) fn after(text: &[u8], byte: u8) -> Option<&[u8]> {
     rest.get(place.wrapping_add(1)..)
 }
 
-/// Marks the highest bits of the bytes that are `byte`.
+/// Returns a word in which the highest bit of each byte equal to `byte` is set.
 #[inline(always)]
 pub(crate) fn places(bytes: &[u8; 8], byte: u8) -> u64 {
     let other = u64::from_le_bytes(*bytes) ^ u64::from(byte).wrapping_mul(ONES);
     !((other & !HIGH).wrapping_add(!HIGH) | other) & HIGH
 }
 
-/// How many bytes are marked.
+/// Returns the number of marked bytes.
 #[inline(always)]
 pub(crate) const fn count(marked: u64) -> u64 {
     marked.wrapping_shr(7).wrapping_mul(ONES).wrapping_shr(56)
 }
 
-/// How many bytes of a word are before the first that is marked. Counted one by one: what follows need not wait for a
-/// count that is guessed rightly, as most are.
+/// Returns the number of bytes before the first marked byte of a word. This is a loop because the code that follows
+/// need not wait for the count if the branches are predicted correctly, which is usual.
 #[inline(always)]
 pub(crate) fn bytes_before(marked: u64) -> usize {
     let (mut rest, mut count) = (marked, 0_usize);
@@ -79,20 +77,21 @@ pub(crate) fn bytes_before(marked: u64) -> usize {
     count
 }
 
-/// Splits a number in decimal digits off the front: one of up to 15, with as many bytes after it as a word has.
+/// Splits a decimal number off the front. The number has at most 15 digits, and enough bytes must follow it to read
+/// whole words.
 #[inline(always)]
 pub(crate) fn number(text: &[u8]) -> Option<(u64, &[u8])> {
     let (bytes, after) = text.split_first_chunk::<8>()?;
     let (word, count) = leading_digits(bytes);
     if count < 8 {
-        // No number begins with a zero and goes on.
+        // No number of several digits begins with a zero.
         let is_number = count == 1 || count > 1 && word & 0xff != 0;
         return if is_number { Some((number_of(word, count), text.get(count..)?)) } else { None };
     }
     if word & 0xff == 0 { None } else { long_number(number_of(word, 8), after) }
 }
 
-/// The number whose first eight digits are in front of `text`.
+/// Returns the number whose first eight digits precede `text`.
 #[inline]
 fn long_number(first: u64, text: &[u8]) -> Option<(u64, &[u8])> {
     const POWERS: [u64; 8] = [1, 10, 100, 1000, 10_000, 100_000, 1_000_000, 10_000_000];
@@ -101,22 +100,23 @@ fn long_number(first: u64, text: &[u8]) -> Option<(u64, &[u8])> {
     Some((first.wrapping_mul(*POWERS.get(count)?).wrapping_add(others), text.get(count..)?))
 }
 
-/// The numbers of eight digits, the first in the lowest byte, and how many there are before a byte that is none.
+/// Returns the values of eight digits, the first in the lowest byte, and the number of digits before the first other
+/// byte.
 #[inline(always)]
 fn leading_digits(bytes: &[u8; 8]) -> (u64, usize) {
     let digits = u64::from_le_bytes(*bytes) ^ (0x30 * ONES);
-    // Also after the first that is no digit.
+    // May also mark bytes after the first byte that is not a digit.
     let marked = (digits | digits.wrapping_add(0x76 * ONES)) & HIGH;
     (digits, bytes_before(marked))
 }
 
-/// The number that the first `count` of the digits are: 1 to 8 of them.
+/// Returns the number that consists of the first `count` digits, 1 to 8.
 #[inline(always)]
 fn number_of(digits: u64, count: usize) -> u64 {
     let others = u32::try_from(count).map_or(0, |count| 64_u32.wrapping_sub(count.wrapping_shl(3)));
-    // At the end of the word: before them zeros.
+    // Moves the digits to the end of the word, after zeros.
     let word = digits.wrapping_shl(others);
-    // Pairs of digits, fours, all.
+    // Combines pairs of digits, then fours, then all.
     let pairs = word.wrapping_mul(10).wrapping_add(word.wrapping_shr(8)) & 0x00ff_00ff_00ff_00ff;
     let fours = pairs.wrapping_mul(100).wrapping_add(pairs.wrapping_shr(16)) & 0x0000_ffff_0000_ffff;
     fours.wrapping_mul(10_000).wrapping_add(fours.wrapping_shr(32)) & 0xffff_ffff
@@ -159,7 +159,7 @@ mod tests {
         assert_eq!(number(b"99999999,       "), Some((99_999_999, &b",       "[..])));
     }
 
-    /// Every byte at every place, in whole words and after them, after bytes at both ends of those that are plain.
+    /// Every byte at every place, in whole words and after them, preceded by bytes at the limits of the plain range.
     #[test]
     fn plain_strings_end_at_the_first_other_byte() {
         for (before, place) in

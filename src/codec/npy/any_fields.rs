@@ -1,4 +1,4 @@
-//! The names of fields on chips, where they are not compared: that takes 2 KiB of flash.
+//! The names of fields on chips, where they are not compared, to save 2 KiB of flash.
 #![forbid(unsafe_code)]
 
 use super::{Fault, Reader};

@@ -1,10 +1,10 @@
 //! The names of the fields of records: in each record they must differ, as NumPy requires.
 //!
-//! Depends on `super`, `place`, `error`, `bytes`, `distinct`, `warning`. On chips `any_fields.rs` takes its place.
+//! Chips use `any_fields.rs` instead.
 //!
-//! Names and titles of a record are one set, also the title and the name of the same field. Records inside are sets of
-//! their own. A name may be empty: NumPy calls such fields padding if their type is void or a subarray, and then their
-//! number is not limited. Escapes are compared by what they mean.
+//! The names and titles of a record form one set, including the title and the name of the same field. Nested records
+//! have sets of their own. A name may be empty: NumPy treats such fields as padding if their type is void or a
+//! subarray, and then allows any number of them. Names are compared with their escapes decoded.
 #![forbid(unsafe_code)]
 
 use core::cmp::Ordering;
@@ -22,14 +22,14 @@ pub(crate) struct Names {
     /// The position of the type, relative to the start of the array.
     at: u64,
     is_utf8: bool,
-    /// A record has more names than are compared without memory.
+    /// True if a record has too many names to compare without memory.
     are_unchecked: bool,
 }
 
 impl Names {
     pub(crate) const ARE_COMPARED: bool = true;
 
-    /// The names in the type that is read next.
+    /// Returns the names in the type that is read next.
     pub(super) fn before(reader: &Reader<'_>) -> Self {
         let at = reader.text.len().saturating_sub(reader.rest.trim_ascii_start().len());
         Self { at: to_u64(at), ..Self::default() }
@@ -45,7 +45,7 @@ impl Names {
         Ok(self)
     }
 
-    /// Compares the names with that memory. Returns whether it was enough.
+    /// Compares the names in `memory`. Returns whether the memory was sufficient.
     pub(crate) fn compare(
         &self,
         descr: &[u8],
@@ -58,7 +58,7 @@ impl Names {
         })
     }
 
-    /// Returns the number of words that comparing the remaining names takes.
+    /// Returns the number of words needed to compare the names that are still unchecked.
     pub(crate) fn length(&self, descr: &[u8]) -> u32 {
         if self.are_unchecked { (Descr { text: descr, is_utf8: self.is_utf8 }).longest() } else { 0 }
     }
@@ -75,19 +75,19 @@ struct Descr<'a> {
     is_utf8: bool,
 }
 
-/// The names of a record, titles included.
+/// The names of a record, including titles.
 struct InRecord<'a>(Descr<'a>);
 
 /// A position between two names.
 #[derive(Clone, Copy)]
 struct Place {
     at: u32,
-    /// The title of a field is before it, and the name follows.
+    /// True if the title of a field precedes the position, and the name of the field follows.
     is_titled: bool,
 }
 
-/// A name as it is spelled, up to that quote. It is read no further than it is compared: one that is as long as the header
-/// may be compared with every other.
+/// A name as spelled, up to the quote `quote`. Comparisons read no more of the name than needed: a name as long as the
+/// header may be compared with every other name.
 #[derive(Clone, Copy)]
 struct Name<'a> {
     text: &'a [u8],
@@ -101,12 +101,12 @@ impl<'a> Descr<'a> {
         Reader { rest: rest.unwrap_or_default(), ..Reader::new(self.text, true) }
     }
 
-    /// The position of a reader. A header has no more than 1 GiB.
+    /// Returns the position of a reader. A header has at most 1 GiB.
     fn position(&self, reader: &Reader<'_>) -> u32 {
         u32::try_from(self.text.len().saturating_sub(reader.rest.len())).unwrap_or(u32::MAX)
     }
 
-    /// Compares the names of each record, with that memory. Returns the position of a name or title that is repeated.
+    /// Compares the names of each record in `memory`. Returns the position of a repeated name or title.
     fn compare(self, memory: &mut (impl Memory + ?Sized)) -> Result<Compared> {
         let (mut at, mut all) = (0, Compared::Distinct);
         while let Some((start, count)) = self.next_record(&mut at) {
@@ -161,7 +161,7 @@ impl<'a> InRecord<'a> {
             let is_title = !place.is_titled && reader.take(b'(') && reader.take(b'(');
             reader.skip_space();
             let position = self.0.position(&reader);
-            let is_empty = reader.quoted()?.is_empty(); // at the end there is a bracket
+            let is_empty = reader.quoted()?.is_empty(); // fails at the bracket at the end
             let is_titled = core::mem::replace(&mut place.is_titled, is_title);
             let is_padding = !is_title && skip_type(&mut reader, is_titled)? && is_empty && !is_titled;
             place.at = self.0.position(&reader);
@@ -172,8 +172,8 @@ impl<'a> InRecord<'a> {
     }
 }
 
-/// Skips the type of a field, and the parenthesis after it. Returns whether NumPy takes it for `numpy.void` without fields:
-/// raw bytes, or a subarray.
+/// Skips the type of a field, and the parenthesis after it. Returns whether NumPy treats the type as `numpy.void`
+/// without fields: raw bytes, or a subarray.
 fn skip_type(reader: &mut Reader<'_>, is_titled: bool) -> Option<bool> {
     let (mut is_void, mut open, mut records) = (false, 1_u32.saturating_add(is_titled.into()), 0_u32);
     loop {
@@ -212,16 +212,16 @@ impl<'a> Distinct for InRecord<'a> {
         Name { text, quote: *quote, is_utf8: self.0.is_utf8 }
     }
 
-    /// The bytes are those that were read before, or the positions of others.
+    /// Always succeeds: the bytes were read before; if they have changed, the positions are different.
     fn check(&self) -> Result<()> {
         Ok(())
     }
 }
 
 impl Name<'_> {
-    /// Returns the next character: what its escape means in Python, or the number of the character itself.
+    /// Returns the next character as a number, with escapes decoded as in Python.
     fn next(&mut self) -> Option<u32> {
-        // A backslash at the end of a line continues it. A loop, because a file may have any number of such lines.
+        // A backslash at the end of a line continues it. A loop, since a file may have any number of such lines.
         while let [b'\\', b'\n', rest @ ..] = self.text {
             self.text = rest;
         }
@@ -230,7 +230,7 @@ impl Name<'_> {
         if *first == b'\\' {
             return self.escaped();
         }
-        // A character of UTF-8 in up to four bytes.
+        // A UTF-8 character of up to four bytes.
         let more = if self.is_utf8 && *first >= 0xc0 { first.leading_ones().saturating_sub(1) } else { 0 };
         let high = if more == 0 { *first } else { first & 0x3f_u8.wrapping_shr(more) };
         Some((0..more).fold(high.into(), |number, _| {
@@ -240,7 +240,7 @@ impl Name<'_> {
         }))
     }
 
-    /// Returns what the escape means that follows a backslash. What is no escape begins with the backslash itself.
+    /// Decodes the escape after a backslash. An invalid escape is the backslash itself.
     fn escaped(&mut self) -> Option<u32> {
         let Some((kind, rest)) = self.text.split_first() else { return Some(b'\\'.into()) };
         let digits = |base, most: usize, text: &mut &[u8]| {
@@ -292,7 +292,7 @@ impl duplicates::Item for Name<'_> {
         self.order(other).is_eq()
     }
 
-    /// FNV-1a, a character at a time.
+    /// FNV-1a, one character at a time.
     fn hash(self) -> u32 {
         self.characters().fold(0x811c_9dc5, |hash, character| (hash ^ character).wrapping_mul(0x0100_0193))
     }

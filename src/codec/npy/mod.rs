@@ -1,15 +1,13 @@
 //! The header of a NumPy array, in a file of its own or in an archive.
 //!
-//! Depends on `place`, `error`, `bytes`, `vocab`, `shape`, `distinct`, `warning`.
-//!
 //! ```text
 //! 0        "\x93NUMPY", major and minor version, a byte each
 //! 8        length of the header, little-endian: u16 in 1.0, u32 in 2.0 and 3.0
 //! 10, 12   header, a Python dict: UTF-8 in 3.0, Latin-1 before
 //! ```
 //!
-//! NumPy accepts any literal as the header. This reader accepts what writers emit, and nothing else: a closed grammar
-//! is unambiguous. White space is allowed between any two tokens:
+//! NumPy accepts any literal as the header. This reader accepts only what writers emit: a closed grammar is
+//! unambiguous. White space is allowed between any two tokens:
 //!
 //! ```text
 //! "{" entry ("," entry)* [","] "}"           entry: "'descr':" type | "'fortran_order':" bool | "'shape':" shape
@@ -19,7 +17,7 @@
 //! shape  "()" | "(" int "," [int ("," int)* [","]] ")"
 //! ```
 //!
-//! The names of a record differ: see `fields`.
+//! The names in a record must differ: see `fields`.
 #![forbid(unsafe_code)]
 
 #[cfg(not(target_os = "none"))]
@@ -38,7 +36,7 @@ use crate::error::warning::Warning;
 use crate::types::shape::{Shape, decimal_dimension};
 use crate::types::{ByteOrder, DType};
 
-/// How deeply the fields of records may be nested, and subarrays in them.
+/// The maximum nesting depth of record fields and of subarrays in them.
 const MAX_DEPTH: usize = 32;
 
 pub(crate) const MAGIC: &[u8] = b"\x93NUMPY";
@@ -46,10 +44,11 @@ pub(crate) const MAGIC: &[u8] = b"\x93NUMPY";
 /// The largest head that is read: a limit of this library, as for the metadata of other formats.
 const MAX_HEAD: u64 = 1 << 30;
 
-/// How many bytes determine how many bytes precede the items.
+/// The number of bytes at the start of an array that determine the length of its head, which precedes the items.
 pub(crate) const START: u64 = 12;
 
-/// Returns the version of an array that begins with `head`, its name, and how many bytes precede its header.
+/// Returns the version of an array that begins with `head`, the name of the version, and the number of bytes before the
+/// header.
 pub(crate) fn version(head: &[u8]) -> Option<(u8, &'static str, usize)> {
     match head.get(MAGIC.len()..)? {
         [1, 0, ..] => Some((1, "1.0", 10)),
@@ -64,8 +63,8 @@ pub(crate) fn is_latin_1(head: &[u8]) -> bool {
     version(head).is_some_and(|(version, ..)| version < 3)
 }
 
-/// Returns how many bytes precede the items of an array of `length` bytes in total that begins with `start`:
-/// [`START`] bytes, or all that there are.
+/// Returns the number of bytes before the items, for an array of `length` bytes in total that begins with `start`.
+/// `start` has [`START`] bytes, or the whole array if it is shorter.
 pub(crate) fn head_length(start: &[u8], length: u64) -> Result<u64, Fault> {
     let truncated = (ErrorKind::Truncated, Item::Header, length);
     let is_array = start.get(..MAGIC.len()).ok_or(truncated)? == MAGIC;
@@ -84,7 +83,7 @@ pub(crate) fn head_length(start: &[u8], length: u64) -> Result<u64, Fault> {
     Ok(head)
 }
 
-/// Returns how many bytes precede the items, as stated by an array that begins with `start`.
+/// Returns the number of bytes before the items, as stated at the start of an array.
 pub(crate) fn stated_length(start: &[u8]) -> Option<u64> {
     let (_, _, before) = version(start)?;
     let header =
@@ -92,7 +91,7 @@ pub(crate) fn stated_length(start: &[u8]) -> Option<u64> {
     Some(to_u64(before).saturating_add(header))
 }
 
-/// What a header states about its array.
+/// The contents of a header.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Header<'a> {
     /// The type as spelled in the header.
@@ -102,27 +101,27 @@ pub(crate) struct Header<'a> {
     pub(crate) shape: Shape<'a>,
     /// The names of the fields in `descr`.
     pub(crate) names: Names,
-    /// How many bytes after the start of the array the shape is.
+    /// The position of the shape, counted from the start of the array.
     shape_at: u64,
 }
 
 /// The type of the items of an array, or of a field.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Items {
-    /// `None` for strings, times, records and the like, whose bytes are exposed as they are.
+    /// `None` for strings, times, records and other types whose bytes are exposed unchanged.
     pub(crate) dtype: Option<DType>,
     pub(crate) order: ByteOrder,
-    /// Whether multi-byte numbers are in an unstated byte order: that of the machine that wrote them.
+    /// True if multi-byte numbers have an unstated byte order: that of the machine that wrote them.
     pub(crate) is_native: bool,
-    /// Bytes per item.
+    /// The number of bytes per item.
     size: u64,
 }
 
-/// What is wrong with an array, and how many bytes after its start.
+/// An error in an array, and its position, counted from the start of the array.
 pub(crate) type Fault = (ErrorKind, Item, u64);
 
 impl<'a> Header<'a> {
-    /// Reads everything that precedes the items.
+    /// Reads everything before the items.
     pub(crate) fn read(head: &'a [u8]) -> Result<Self, Fault> {
         let (version, _, before) = version(head).ok_or((ErrorKind::UnsupportedVersion, Item::Version, 6))?;
         let text = head.get(before..).unwrap_or_default();
@@ -190,8 +189,8 @@ impl<'a> Header<'a> {
         Some(Self { descr, items, is_column_major, shape, names, shape_at })
     }
 
-    /// Returns how many bytes the items have, for an array with `head` bytes before them and `length` bytes in total,
-    /// and the warnings, as bits.
+    /// Returns the number of bytes in the items, for an array with `head` bytes before them and `length` bytes in
+    /// total; also returns the warnings, as bits.
     pub(crate) fn items_length(&self, head: u64, length: u64) -> Result<(u64, u32), Fault> {
         let overflow = (ErrorKind::ShapeOverflow, Item::Shape, self.shape_at);
         let rest = length.saturating_sub(head);
@@ -204,14 +203,15 @@ impl<'a> Header<'a> {
         Ok((items, trailing | native | self.names.warnings()))
     }
 
-    /// Returns how many bytes the items have; `None` beyond 64 bits; 0 if there are no items, or items of no bytes.
+    /// Returns the number of bytes in the items; `None` beyond 64 bits; 0 if there are no items, or if items have no
+    /// bytes.
     fn size(&self) -> Option<u64> {
         if self.items.size == 0 { Some(0) } else { product(self.shape.element_count(), self.items.size) }
     }
 }
 
-/// Returns the details that a message has for a fault `at` bytes after the start of an array that begins with `head`:
-/// the rule in the terms of this format, the string found, a hint.
+/// Returns the details of the message of an error at byte `at` of an array that begins with `head`: the rule in the
+/// terms of this format, the string found, a hint.
 pub(crate) fn explain<'a>(head: &'a [u8], kind: ErrorKind, item: Item, at: u64) -> Explained<'a> {
     let mut explained = Explained::default();
     match (kind, item) {
@@ -252,8 +252,8 @@ pub(crate) fn explain<'a>(head: &'a [u8], kind: ErrorKind, item: Item, at: u64) 
     explained
 }
 
-/// Why a type of that name, without byte order, is unknown; and what can be done. What `np.save` writes: `O` for objects and
-/// for texts of variable width, `f1` for the float8_e5m2 of ml_dtypes, `W4` for its complex32 and bcomplex32.
+/// Returns why the type named `name`, without byte order, is unknown, and a hint. `np.save` writes `O` for objects and
+/// for texts of variable width, `f1` for the float8_e5m2 of ml_dtypes, and `W4` for its complex32 and bcomplex32.
 fn why_unknown(name: &str) -> (Option<&'static str>, Option<&'static str>) {
     let is_object =
         name.strip_prefix('O').is_some_and(|size| size.bytes().all(|byte| byte.is_ascii_digit())) || name == "object";
@@ -280,16 +280,16 @@ pub(crate) struct Explained<'a> {
     pub(crate) text: Option<&'a str>,
     pub(crate) hint: Option<&'static str>,
     pub(crate) missing: Option<&'static str>,
-    /// The length in bytes that the array would have to have.
+    /// The length in bytes that the array should have.
     pub(crate) needed: Option<u64>,
 }
 
-/// Reads token by token. Where a call returns nothing, the reader holds the fault: passing it from call to call would
-/// take more code than the checks.
+/// Reads token by token. If a call returns `None`, the reader holds the error, since passing errors from call to call
+/// would take more code than the checks.
 struct Reader<'a> {
     text: &'a [u8],
     rest: &'a [u8],
-    /// What is being read.
+    /// The item being read.
     item: Item,
     has_long: bool,
     fault: Fault,
@@ -300,14 +300,14 @@ impl<'a> Reader<'a> {
         Self { text, rest: text, item: Item::Header, has_long, fault: (ErrorKind::Malformed, Item::Header, 0) }
     }
 
-    /// Stops with a fault at the next token.
+    /// Stops with an error at the next token.
     #[inline]
     fn stop<T>(&mut self, kind: ErrorKind) -> Option<T> {
         self.skip_space();
         self.stop_at(self.rest, kind)
     }
 
-    /// Stops with a fault where `rest` begins.
+    /// Stops with an error at the start of `rest`.
     #[inline]
     fn stop_at<T>(&mut self, rest: &[u8], kind: ErrorKind) -> Option<T> {
         self.fail(to_u64(rest.len()), kind);
@@ -346,7 +346,8 @@ impl<'a> Reader<'a> {
         if text.contains(&b'\\') { self.stop_at(start, ErrorKind::Malformed) } else { Some(text) }
     }
 
-    /// Reads a quoted string. Escapes are skipped, not decoded: they occur in field names only, which `fields` compares.
+    /// Reads a quoted string. Escapes are skipped, not decoded: they occur only in field names, which `fields`
+    /// compares.
     fn quoted(&mut self) -> Option<&'a [u8]> {
         self.skip_space();
         let Some((quote @ (b'\'' | b'"'), text)) = self.rest.split_first() else {
@@ -359,7 +360,7 @@ impl<'a> Reader<'a> {
                 return text.get(..length);
             }
             let (passed, after) = match rest {
-                // No writer spells a character by its name in Unicode.
+                // No writer uses Unicode character names.
                 [b'\\', b'N', ..] if Names::ARE_COMPARED => break,
                 [b'\n' | b'\r' | 0, ..] => break,
                 [b'\\', _, after @ ..] => (2, after),
@@ -399,7 +400,7 @@ impl<'a> Reader<'a> {
         Some(Shape::new(lengths, rank, decimal_dimension))
     }
 
-    /// Reads the type of the items, and returns its spelling, too.
+    /// Reads the type of the items, and also returns its spelling.
     fn descr(&mut self) -> Option<(Items, &'a [u8])> {
         self.skip_space();
         let text = self.rest;
@@ -407,8 +408,8 @@ impl<'a> Reader<'a> {
         Some((items, text.get(..text.len().saturating_sub(self.rest.len())).unwrap_or_default()))
     }
 
-    /// Reads a type, or the fields of records: the sizes of those around the current one are kept, from the outermost
-    /// on, and as bits which of them are subarrays.
+    /// Reads a type, or the fields of records. Keeps the sizes of the records and subarrays around the current type,
+    /// from the outermost on, and a bit for each that is set for subarrays.
     fn items(&mut self) -> Option<Items> {
         let mut around = heapless::Vec::<u64, MAX_DEPTH>::new();
         let mut subarrays = 0_u32;
@@ -416,7 +417,7 @@ impl<'a> Reader<'a> {
         loop {
             self.item = Item::DType;
             let is_subarray = !around.is_empty() && self.take(b'(');
-            // Whether a record has begun, or a field of one has ended, and whether another field may follow.
+            // True if a record has begun or a field of a record has ended; and true if another field may follow.
             let (mut is_between, mut is_more) = (!is_subarray && self.take(b'['), true);
             if is_subarray || is_between {
                 if around.push(0).is_err() {
@@ -447,7 +448,7 @@ impl<'a> Reader<'a> {
                         return self.stop(ErrorKind::Malformed);
                     }
                 }
-                // Ends the field or the subarray that this is the type of.
+                // Ends the field or the subarray that has this type.
                 let Some(record) = around.last_mut() else { return Some(items) };
                 if self.take(b',') {
                     let shape = self.shape()?;
@@ -468,7 +469,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reads the start of a field: its name, perhaps after a title.
+    /// Reads the start of a field: its name, possibly after a title.
     fn field_name(&mut self) -> Option<()> {
         self.expect(b'(')?;
         if self.take(b'(') {
@@ -498,10 +499,10 @@ impl Items {
         };
         let dtype = DType::from_numpy(name);
         let count = |digits| decimal(digits).filter(|(_, rest)| rest.is_empty()).map(|(count, _)| count);
-        // The size of an item, and that of one of its lanes.
+        // The size of an item, and the size of one of its lanes.
         let (size, width) = match (dtype, name) {
             (Some(dtype), _) => (dtype.whole_size(), dtype.lane_size()),
-            // Wider than a double: x87, double-double or binary128, depending on the machine that wrote them.
+            // Wider than a double: x87, double-double or binary128, depending on the machine that wrote the array.
             (_, b"f12" | b"c24") => (count(name.get(1..)?)?, 12),
             (_, b"f16" | b"c32") => (count(name.get(1..)?)?, 16),
             (_, [b'S' | b'V', digits @ ..]) => (count(digits)?, 1),
@@ -514,7 +515,7 @@ impl Items {
     }
 }
 
-/// Returns whether it is the unit of a time, such as `[25us]`, or empty.
+/// Returns whether `unit` is empty or the unit of a time, such as `[25us]`.
 fn is_unit(unit: &[u8]) -> bool {
     let Some(unit) = unit.strip_prefix(b"[").and_then(|unit| unit.strip_suffix(b"]")) else { return unit.is_empty() };
     let name = decimal(unit).map_or(unit, |(_, name)| name);

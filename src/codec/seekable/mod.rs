@@ -1,9 +1,9 @@
 //! Zstandard in frames that are decoded one by one: the encoding `zt.zstd-seekable/1` of zTensor 2.
 //!
-//! Depends on `error`, `bytes`, `vocab`, `decode`. A stream is frames, each of them a complete one (RFC 8878), then a
-//! skippable frame with the table of their lengths (Zstandard's seekable format). All lengths are stated twice or more,
-//! by the table, by the headers of frames and blocks and by the file: they are compared before anything is decoded.
-//! Whoever decodes a frame compares its content with its checksum, as the built-in decoders do.
+//! A stream consists of complete frames (RFC 8878), then a skippable frame with the table of their lengths (Zstandard's
+//! seekable format). All lengths are stated at least twice, by the table, by the headers of frames and blocks, and by
+//! the file. They are compared before anything is decoded. The decoder of a frame compares the content with its
+//! checksum, as the built-in decoders do.
 #![forbid(unsafe_code)]
 
 use crate::bytes::num::{to_u64, to_usize};
@@ -11,48 +11,48 @@ use crate::codec::decoder::{DecodeError, Decoder};
 use crate::error::ErrorKind;
 use crate::types::Encoding;
 
-/// A fault becomes an error of the component.
+/// The error kinds become errors of the component.
 type Result<T> = core::result::Result<T, ErrorKind>;
 
 const NO_TABLE: ErrorKind = ErrorKind::InvalidSeekTable;
 
-/// The most that a frame may decode to (`zt.zstd-seekable/1`, Rules).
+/// The maximum decoded size of a frame (`zt.zstd-seekable/1`, Rules).
 const MAX_CONTENT: u32 = 16 << 20;
 
-/// The most that a block may decode to (RFC 8878 section 3.1.1.2.3).
+/// The maximum decoded size of a block (RFC 8878 section 3.1.1.2.3).
 const MAX_BLOCK: u32 = 1 << 17;
 
-/// A stream whose table has been checked: it adds up to the frames and to the decoded length.
+/// A stream whose table has been checked: its lengths add up to the frames and to the decoded length.
 #[derive(Clone, Copy)]
 pub(crate) struct Seekable<'a> {
     frames: Frames<'a>,
-    /// How many bytes all frames decode to, and the largest of them.
+    /// The decoded size of all frames, and of the largest frame.
     length: u64,
     largest: u32,
 }
 
-/// The frames of a stream, in their order.
+/// The frames of a stream, in order.
 #[derive(Clone, Copy)]
 struct Frames<'a> {
     stored: &'a [u8],
     entries: &'a [u8],
-    /// Whether the entries of the table have a checksum each.
+    /// True if each entry of the table has a checksum.
     has_checksums: bool,
-    /// Where the content of the next frame begins.
+    /// The start of the content of the next frame.
     at: u64,
 }
 
-/// A frame, and what the table says about it.
+/// A frame and its entry in the table.
 #[derive(Clone, Copy)]
 struct Frame<'a> {
     stored: &'a [u8],
     checksum: Option<u32>,
-    /// Where its content begins and how long it is.
+    /// The start and the length of its content.
     at: u64,
     content: u32,
 }
 
-/// How a frame lies to a range.
+/// The overlap of a frame with a range.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Share {
     All,
@@ -61,7 +61,7 @@ enum Share {
 }
 
 impl<'a> Seekable<'a> {
-    /// Reads and checks the table at the end of `stored`: linear in its entries. No frame is looked at.
+    /// Reads and checks the table at the end of `stored`: linear in its entries. Does not read any frame.
     pub(crate) fn open(stored: &'a [u8], decoded_length: Option<u64>) -> Result<Self> {
         let (rest, footer) = stored.split_last_chunk::<9>().ok_or(NO_TABLE)?;
         let [count @ .., 0 | 0x80, 0xb1, 0xea, 0x92, 0x8f] = footer else { return Err(NO_TABLE) };
@@ -97,19 +97,19 @@ impl<'a> Seekable<'a> {
         Ok(Self { frames, length: rest.at, largest })
     }
 
-    /// How many bytes it decodes to.
+    /// Returns the decoded size of all frames.
     pub(crate) const fn length(&self) -> u64 {
         self.length
     }
 
-    /// How many bytes the largest frame decodes to: at most 16 MiB.
+    /// Returns the decoded size of the largest frame: at most 16 MiB.
     pub(crate) fn largest_frame(&self) -> u64 {
         self.largest.into()
     }
 
-    /// Decodes the bytes from `offset` on, as many as `dst` has, of which there must be as many. Frames that are wanted
-    /// in part are decoded into `scratch`. Linear in the table and in the frames that have a share in the range; until
-    /// all of their headers are known to be valid, nothing is decoded.
+    /// Decodes `dst.len()` bytes from `offset` on, which must exist. Frames that overlap the range in part are decoded
+    /// into `scratch`. Linear in the table and in the frames that overlap the range. Nothing is decoded until the
+    /// headers of all these frames have been checked.
     pub(crate) fn read(
         &self,
         decoder: &mut dyn Decoder,
@@ -133,7 +133,7 @@ impl<'a> Seekable<'a> {
             match frame.share(offset, end) {
                 Share::None => {}
                 Share::All => {
-                    let at = to_usize(frame.at.wrapping_sub(offset)); // it begins in the range
+                    let at = to_usize(frame.at.wrapping_sub(offset)); // the frame begins in the range
                     let dst = at.and_then(|at| dst.get_mut(at..)?.get_mut(..length)).ok_or(NO_TABLE)?;
                     frame.decode(decoder, dst)?;
                 }
@@ -151,8 +151,8 @@ impl<'a> Seekable<'a> {
         Ok(())
     }
 
-    /// Decodes all frames, one after the other, into `scratch`, which must have room for the largest, and passes each
-    /// content to `use_content`, with whether it ends the stream.
+    /// Decodes all frames, one after the other, into `scratch`, which must have room for the largest frame. Passes each
+    /// content to `use_content`, with a flag that is true for the end of the stream.
     pub(crate) fn each(
         &self,
         decoder: &mut dyn Decoder,
@@ -174,7 +174,7 @@ impl<'a> Seekable<'a> {
 impl<'a> Iterator for Frames<'a> {
     type Item = Frame<'a>;
 
-    /// The next frame; `None` at the end of the table, and where the frame is longer than what is left.
+    /// Returns the next frame; `None` at the end of the table, or if the frame is longer than the remaining bytes.
     fn next(&mut self) -> Option<Frame<'a>> {
         let (length, entries) = self.entries.split_first_chunk::<4>()?;
         let (content, mut entries) = entries.split_first_chunk::<4>()?;
@@ -193,7 +193,7 @@ impl<'a> Iterator for Frames<'a> {
 }
 
 impl Frame<'_> {
-    /// How much of the frame is in `start..end`. An empty one belongs to a range that it is in or beside.
+    /// Returns how much of the frame is in `start..end`. An empty frame belongs to any range that it is in or next to.
     fn share(&self, start: u64, end: u64) -> Share {
         let content_end = self.at.saturating_add(self.content.into());
         if self.at >= start && content_end <= end {
@@ -209,8 +209,8 @@ impl Frame<'_> {
         to_usize(self.content.into()).unwrap_or(usize::MAX)
     }
 
-    /// Checks the headers: this is a single frame, with a checksum and without a dictionary, and it can have the
-    /// content that the table states. Linear in its blocks.
+    /// Checks the headers: this is a single frame, with a checksum and without a dictionary, and its blocks can have
+    /// the content length that the table states. Linear in the number of blocks.
     fn check(&self) -> Result<()> {
         self.frame_checksum().ok_or(ErrorKind::InvalidFrame).and_then(|checksum| match self.checksum {
             Some(stated) if stated != checksum => Err(NO_TABLE),
@@ -218,7 +218,7 @@ impl Frame<'_> {
         })
     }
 
-    /// The content checksum, if all else is valid.
+    /// Returns the content checksum, if everything else is valid.
     fn frame_checksum(&self) -> Option<u32> {
         let ([0x28, 0xb5, 0x2f, 0xfd, descriptor], rest) = self.stored.split_first_chunk::<5>()? else { return None };
         // Sections 3.1.1.1.1.4 to 6: no reserved bit, a checksum, no dictionary.
@@ -237,7 +237,7 @@ impl Frame<'_> {
         if size_length > 0 && size.checked_add(base)? != u64::from(self.content) {
             return None;
         }
-        // What the blocks decode to, at least and at most; a compressed one does not say.
+        // The minimum and maximum decoded size of the blocks; a compressed block does not state its size.
         let (mut least, mut most) = (0_u64, 0_u64);
         loop {
             let ([a, b, c], blocks) = rest.split_first_chunk::<3>()?;

@@ -1,6 +1,4 @@
-//! Streams that libzstd wrote, whole, cut, changed and made up.
-//!
-//! Depends on what it tests.
+//! Streams written by libzstd: whole, truncated, changed and synthetic.
 #![forbid(unsafe_code)]
 
 use std::io::Write;
@@ -13,7 +11,7 @@ use crate::codec::decoder::{DecodeError, Decoder};
 use crate::error::ErrorKind;
 use crate::types::Encoding;
 
-/// A frame of that content; a size in its header only where it is stated.
+/// Returns a frame with the content `content`; its header states the size only if `has_size`.
 fn frame(content: &[u8], level: i32, has_checksum: bool, has_size: bool) -> Vec<u8> {
     let mut encoder = zstd::stream::write::Encoder::new(Vec::new(), level).unwrap();
     encoder.include_checksum(has_checksum).unwrap();
@@ -24,10 +22,10 @@ fn frame(content: &[u8], level: i32, has_checksum: bool, has_size: bool) -> Vec<
     encoder.finish().unwrap()
 }
 
-/// What a table says of a frame: its stored length, its content and perhaps a checksum.
+/// An entry of the table: the stored length of a frame, its content length and perhaps a checksum.
 type Entry = (usize, usize, Option<u32>);
 
-/// The table of frames.
+/// Returns the table of frames.
 fn table(frames: &[Entry]) -> Vec<u8> {
     let mut entries = Vec::new();
     for (stored, content, checksum) in frames {
@@ -44,7 +42,7 @@ fn table(frames: &[Entry]) -> Vec<u8> {
     table
 }
 
-/// Frames and their table.
+/// Joins frames and their table.
 fn joined(frames: &[(Vec<u8>, usize)], has_checksums: bool) -> Vec<u8> {
     let entry = |(frame, content): &(Vec<u8>, usize)| {
         let checksum = u32::from_le_bytes(*frame.last_chunk().unwrap());
@@ -56,13 +54,13 @@ fn joined(frames: &[(Vec<u8>, usize)], has_checksums: bool) -> Vec<u8> {
     stream
 }
 
-/// A stream of `content` as the reference implementation writes it, `chunk` bytes a frame.
+/// Returns a stream of `content` as the reference implementation writes it, with `chunk` bytes per frame.
 pub(crate) fn stream(content: &[u8], chunk: usize) -> Vec<u8> {
     let frames: Vec<_> = content.chunks(chunk).map(|part| (frame(part, 3, true, false), part.len())).collect();
     joined(&frames, false)
 }
 
-/// Bytes that compress, and bytes that do not.
+/// Returns bytes that compress, and bytes that do not.
 pub(crate) fn content(length: usize) -> Vec<u8> {
     let mut seed = 1_u32;
     let byte = |i: usize| {
@@ -72,7 +70,7 @@ pub(crate) fn content(length: usize) -> Vec<u8> {
     (0..length).map(byte).collect()
 }
 
-/// libzstd, which counts what it is asked for.
+/// libzstd with a count of its calls and bytes.
 #[derive(Default)]
 pub(crate) struct Libzstd {
     pub(crate) calls: usize,
@@ -127,7 +125,7 @@ fn whole_streams() {
             }
         }
     }
-    assert_eq!(stream(&[], 1).len(), 17); // the table alone
+    assert_eq!(stream(&[], 1).len(), 17); // only the table
 }
 
 /// Levels, stated sizes, and checksums in the table.
@@ -143,7 +141,7 @@ fn forms_of_streams() {
     }
 }
 
-/// A frame states the size of its content in one byte, in two, to which 256 are added, or in four.
+/// A frame states the size of its content in one byte, in two bytes minus 256, or in four.
 #[test]
 fn sizes_that_frames_state() {
     let content = content(66_000);
@@ -174,10 +172,10 @@ fn ranges() {
                 }
                 assert_eq!(read, Ok(()));
                 assert_eq!(dst, content[start..end], "{start}..{end} by {chunk}");
-                // Only the frames that have a share are decoded, each of them once.
+                // Only the frames that overlap the range are decoded, each of them once.
                 let touched = if length == 0 { 0 } else { (end - 1) / chunk - start / chunk + 1 };
                 assert_eq!(decoder.calls, touched, "{start}..{end} by {chunk}");
-                // Where one is wanted in part, it takes memory, and nothing is written without.
+                // A frame that overlaps in part needs scratch memory; without it, nothing is written.
                 let is_even = start % chunk == 0 && (end % chunk == 0 || end == 1050) || length == 0;
                 dst.fill(0xaa);
                 let read = seekable.read(&mut decoder, start as u64, &mut dst, &mut []);
@@ -207,8 +205,8 @@ fn every_truncation_and_every_mutation() {
         for at in 0..stream.len() {
             for bit in 0..8 {
                 changed[at] ^= 1 << bit;
-                // What is still accepted has the same content: in a frame's descriptor a bit without a use, and the one
-                // that makes a size of one byte a window.
+                // A change that is still accepted does not change the content: an unused bit of a frame's descriptor,
+                // and the bit that turns a one-byte size into a window.
                 match whole(&changed, Some(500)) {
                     Ok(decoded) => {
                         assert_eq!(decoded, content, "{at} {bit}");
@@ -241,12 +239,12 @@ fn tables_that_lie() {
         with(&entries)
     };
     let table_error = Err(ErrorKind::InvalidSeekTable);
-    // Lengths that do not add up, or are not where the frames are.
+    // Lengths that do not add up, or do not match the positions of the frames.
     assert_eq!(lie(|entries| entries[0].0 += 1), table_error);
     assert_eq!(lie(|entries| entries[3].0 -= 1), table_error);
     assert_eq!(lie(|entries| entries[0].0 = u32::MAX as usize), table_error);
     assert_eq!(lie(|entries| entries.truncate(3)), table_error);
-    assert_eq!(lie(|entries| entries.push((0, 0, None))), table_error); // the one before is not as long as the others
+    assert_eq!(lie(|entries| entries.push((0, 0, None))), table_error); // the entry before it is too short
     assert_eq!(
         lie(|entries| {
             entries[1].0 += 1;
@@ -254,15 +252,15 @@ fn tables_that_lie() {
         }),
         Err(ErrorKind::InvalidFrame)
     );
-    // More frames than there are bytes for, although all bytes are those of frames.
+    // More frames than the bytes allow, although all bytes belong to frames.
     let last = honest.last().map_or(0, |(frame, ..)| *frame);
     let stream = [&all[..all.len() - last], &table(&[&honest[..3], &[(1, 300, None)]].concat())].concat();
     assert_eq!(whole(&stream, None), table_error);
-    // Contents that are not equal, too large, or not what the frames have.
+    // Contents that are not equal, too large, or different from the frames.
     assert_eq!(lie(|entries| entries[1].1 -= 1), table_error);
     assert_eq!(lie(|entries| entries.iter_mut().for_each(|entry| entry.1 = (16 << 20) + 1)), table_error);
     assert_eq!(lie(|entries| entries.iter_mut().for_each(|entry| entry.1 = 16 << 20)), Err(ErrorKind::InvalidFrame));
-    // No size in the frames: that of a raw block tells, or else what they decode to.
+    // No size in the frames: the size of a raw block disagrees, or else the decoded size.
     let disagree = [table_error.clone(), Err(ErrorKind::InvalidFrame)];
     assert!(disagree.contains(&lie(|entries| entries.iter_mut().for_each(|entry| entry.1 = 299))));
     assert!(disagree.contains(&lie(|entries| entries[3].1 += 1)));
@@ -274,13 +272,13 @@ fn tables_that_lie() {
     let text = b"to be or not to be, that is the question; to be or not to be".repeat(3);
     for size in [text.len() - 1, text.len() + 1] {
         assert_eq!(whole(&joined(&[(frame(&text, 19, true, false), size)], false), None), table_error);
-        // Stated in the frame, too: seen before anything is decoded.
+        // A size that the frame states is checked before anything is decoded.
         let stated = joined(&[(frame(&text, 19, true, true), size)], false);
         assert_eq!(whole(&stated, None), Err(ErrorKind::InvalidFrame));
     }
     assert_eq!(lie(|entries| entries.iter_mut().for_each(|entry| entry.2 = Some(5))), table_error);
 
-    // A table that is none.
+    // An invalid table.
     let stream = [all.clone(), table(&honest)].concat();
     let at = all.len();
     for (offset, byte) in [(0, 0x50), (3, 0x19), (4, 0), (8 + 32 + 4, 1), (8 + 32 + 4, 0x81), (8 + 32 + 8, 0)] {
@@ -293,11 +291,11 @@ fn tables_that_lie() {
     assert_eq!(whole(&changed, None), table_error);
     assert_eq!(whole(&[&stream[..], &[0]].concat(), None), table_error);
     assert_eq!(whole(&all, None), table_error);
-    // Bytes before the frames, and between them and the table.
+    // Bytes before the frames, and between the frames and the table.
     assert_eq!(whole(&[&[0], &stream[..]].concat(), None), table_error);
 }
 
-/// Of frames without a share in a range, nothing is asked.
+/// Frames that do not overlap a range are not checked.
 #[test]
 fn ranges_beside_invalid_frames() {
     let content = content(300);
@@ -310,13 +308,13 @@ fn ranges_beside_invalid_frames() {
         let mut decoder = Libzstd::default();
         let read = seekable.read(&mut decoder, range.start as u64, &mut dst, &mut scratch);
         assert_eq!(read, if is_good { Ok(()) } else { Err(ErrorKind::InvalidFrame) }, "{range:?}");
-        // With an invalid frame in the range, those before it are not decoded either.
+        // If a frame in the range is invalid, the frames before it are not decoded either.
         assert_eq!(decoder.calls > 0, is_good, "{range:?}");
         assert!(!is_good || dst == content[range]);
     }
 }
 
-/// A frame must be a single one, with a checksum, without a dictionary, and say nothing else than the table.
+/// A frame must be a single frame, with a checksum, without a dictionary, and must agree with the table.
 #[test]
 fn frames_that_are_not_as_required() {
     let content = content(300);
@@ -345,7 +343,7 @@ fn frames_that_are_not_as_required() {
     let mut reserved = good.clone();
     reserved[4] |= 8;
     refused(&reserved, 300);
-    // A block of the reserved kind, and one that is too large: header, window, one block, checksum.
+    // A block of the reserved type, and a block that is too large: header, window, one block, checksum.
     for block in [[7, 0, 0], [0x09, 0x00, 0x10]] {
         let mut made_up = vec![0x28, 0xb5, 0x2f, 0xfd, 4, 0x58];
         made_up.extend(block);
@@ -353,14 +351,16 @@ fn frames_that_are_not_as_required() {
         made_up.extend([0; 4]);
         refused(&made_up, 300);
     }
-    // No frame of 16 MiB fits in a few bytes: it takes a block for each 128 KiB.
+    // A frame of 16 MiB does not fit in a few bytes: it needs a block for each 128 KiB.
     refused(&frame(&content, 3, true, false), 1 << 20);
 }
 
-/// What the blocks decode to, as far as their headers say, must be what the table does: at least, at most, or exactly.
+/// The decoded size of the blocks, as far as their headers state it, must agree with the table: minimum, maximum, or
+/// exact.
 #[test]
 fn contents_that_the_blocks_cannot_have() {
-    // Raw blocks, repeated bytes, compressed blocks: the kind and the size in the header, and how many bytes follow.
+    // Raw blocks, repeated bytes, compressed blocks: the type and size in the header, and the number of bytes that
+    // follow.
     let block = |kind: u32, size: u32, is_last: bool| {
         let header = (size << 3 | kind << 1 | u32::from(is_last)).to_le_bytes();
         [header[..3].to_vec(), vec![0; if kind == 1 { 1 } else { size as usize }]].concat()
@@ -394,11 +394,11 @@ fn contents_that_the_blocks_cannot_have() {
             let is_possible = (least..=most).contains(&content);
             assert_eq!(is_valid(&frame, content as usize), is_possible, "{content} in {least}..={most}");
         }
-        // Bytes that are too few or too many for the last block and the checksum.
+        // Too few or too many bytes for the last block and the checksum.
         assert!(!is_valid(&frame[..frame.len() - 1], least as usize));
         assert!(!is_valid(&[&frame[..], &[0]].concat(), least as usize));
     }
-    // More than a block may have, although the table says the same.
+    // More than a block may decode to, although the table agrees.
     assert!([block(0, most + 1, true), block(1, most + 1, true), block(2, most + 1, true)].iter().all(|block| {
         let frame = made_up(std::slice::from_ref(block));
         !is_valid(&frame, most as usize) && !is_valid(&frame, most as usize + 1)
@@ -408,7 +408,8 @@ fn contents_that_the_blocks_cannot_have() {
     }
 }
 
-/// Empty frames, which no rule forbids: each is decoded once by a reading of all, none by a range beside them.
+/// Empty frames, which no rule forbids: each is decoded once when everything is read, and not at all for a range next
+/// to it.
 #[test]
 fn empty_frames() {
     let empty = (frame(&[], 3, true, false), 0);
@@ -423,7 +424,7 @@ fn empty_frames() {
     assert_eq!((byte, decoder.calls), ([2], 1));
 }
 
-/// Reading all of a stream decodes every frame once; a range, as many bytes as its frames have.
+/// Reading the whole stream decodes every frame once; reading a range decodes only the frames in the range.
 #[test]
 fn work() {
     let content = content(1 << 20);

@@ -1,7 +1,7 @@
-//! Reading indices and writing a dense tensor, many values at a time.
+//! Reads indices and writes a dense tensor, many values at a time.
 //!
-//! Depends on `super`. What the type and the byte order of the numbers are is asked once for a batch of them. On chips,
-//! `one_by_one` takes its place, which is smaller.
+//! The type and the byte order of the numbers are dispatched once per batch. Chips use `one_by_one` instead, which is
+//! smaller.
 #![forbid(unsafe_code)]
 
 use zerocopy::FromBytes;
@@ -11,7 +11,7 @@ use crate::bytes::num::{remainder, to_u64, to_usize};
 use crate::types::DType;
 use crate::types::element::Element;
 
-/// So many indices are read at a time.
+/// The number of indices that are read at a time.
 const BATCH: usize = 128;
 
 /// Memory for the next indices.
@@ -20,7 +20,7 @@ struct Batch<'m> {
     numbers: &'m mut [u64],
 }
 
-/// Divides `count` indices into batches; `None` after the last. `next` is the first of the batch after this one.
+/// Divides `count` indices into batches; `None` after the last. `next` is the first index of the following batch.
 fn next_batch<'m>(memory: &'m mut [u64; BATCH], count: u64, next: &mut u64) -> Option<Batch<'m>> {
     let first = *next;
     let left = count.checked_sub(first).filter(|left| *left > 0)?;
@@ -29,16 +29,16 @@ fn next_batch<'m>(memory: &'m mut [u64; BATCH], count: u64, next: &mut u64) -> O
     Some(Batch { first, numbers })
 }
 
-/// The row that values are in, while they are passed in order.
+/// The current row, while values are visited in order.
 struct Row<'a> {
     pointers: Column<'a>,
-    /// How many rows there are.
+    /// The number of rows.
     count: u64,
-    /// Its number, counted from 1; 0 before the first value.
+    /// The number of the row, counted from 1; 0 before the first value.
     number: u64,
-    /// The first value after it.
+    /// The first value after the row.
     end: u64,
-    /// The ends of this row and of those around it.
+    /// The ends of this row and of neighboring rows.
     ends: [u64; BATCH],
     /// The first row whose end has not been read yet.
     next: u64,
@@ -49,7 +49,7 @@ impl<'a> Row<'a> {
         Self { pointers, count, number: 0, end: 0, ends: [0; BATCH], next: 0 }
     }
 
-    /// Moves on to the row of value `k`; empty rows are passed over.
+    /// Moves on to the row of value `k`, skipping empty rows.
     #[inline]
     fn move_to(&mut self, k: u64) -> Option<()> {
         while self.end <= k {
@@ -71,9 +71,9 @@ impl<'a> Column<'a> {
         self.bytes.get(to_usize(offset)?..)
     }
 
-    /// Reads the numbers from number `first` on as indices, negative ones as `u64::MAX`, which no shape contains;
-    /// `None` if not all of them exist.
-    #[inline(never)] // all types of numbers, once
+    /// Reads the numbers from number `first` on as indices. Negative numbers become `u64::MAX`, which no shape
+    /// contains. `None` if not all numbers exist.
+    #[inline(never)] // a single copy for all types of numbers
     fn read(&self, first: u64, to: &mut [u64]) -> Option<()> {
         match self.dtype {
             DType::U8 => self.read_as(first, to, |n: u8| n.into()),
@@ -106,7 +106,7 @@ impl<'a> Column<'a> {
         Some(())
     }
 
-    /// Whether the first `count` numbers exist and are `valid`, as is asked of each batch of them.
+    /// True if the first `count` numbers exist and `valid` returns true for each batch of them.
     pub(super) fn all(&self, count: u64, mut valid: impl FnMut(&[u64]) -> bool) -> bool {
         let (mut memory, mut first) = ([0; BATCH], 0);
         while let Some(batch) = next_batch(&mut memory, count, &mut first) {
@@ -119,9 +119,9 @@ impl<'a> Column<'a> {
 }
 
 impl Sparse<'_> {
-    /// Replaces a batch by the linear indices of these values in the dense row-major array, which have been checked.
-    /// `row` is that of the value before; `lengths` are those of the dimensions longer than 1, where values are stored
-    /// by linear index.
+    /// Replaces a batch with the linear indices of its values in the dense row-major array; the indices have been
+    /// checked. `row` is the row of the previous value. `lengths` are the lengths of the dimensions longer than 1, if
+    /// values are stored by linear index.
     fn dense_places(&self, batch: Batch<'_>, row: &mut Row<'_>, lengths: &[u64]) -> Option<()> {
         let Batch { first, numbers } = batch;
         match self.indices {
@@ -168,8 +168,8 @@ impl Sparse<'_> {
         Some(())
     }
 
-    /// Writes the tensor to `dst`, which has its dense length and is zero-filled: native byte order, row-major.
-    /// `None` where a value is out of bounds, as it may be if the bytes have changed.
+    /// Writes the tensor to `dst` in native byte order, row-major; `dst` has its dense length and is zero-filled.
+    /// `None` if a value is out of bounds, which is possible if the bytes have changed.
     pub(crate) fn scatter(&self, dst: &mut [u8]) -> Option<()> {
         let lengths = self.long_dimensions()?;
         // One arm per size, so that the compiler knows each size.

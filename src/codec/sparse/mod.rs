@@ -1,7 +1,5 @@
-//! Sparse tensors: finds their indices and values, checks them once, then iterates over them or materializes the
+//! Sparse tensors: locates indices and values, checks them once, and then iterates over them or materializes the
 //! tensor.
-//!
-//! Depends on `warning`, `error`, `bytes`, `vocab`, `shape`, `element`.
 #![forbid(unsafe_code)]
 
 #[cfg(target_pointer_width = "64")]
@@ -55,18 +53,18 @@ impl<'a> Column<'a> {
         }
     }
 
-    /// Whether the first `count` numbers are indices of a dimension of that length.
+    /// True if the first `count` numbers are indices of a dimension of length `length`.
     fn all_below(&self, count: u64, length: u64) -> bool {
         self.all(count, |batch| batch.iter().all(|index| *index < length))
     }
 
-    /// Returns how many numbers there are if they are contiguous.
+    /// Returns the number of contiguous numbers in the bytes.
     fn count(&self) -> u64 {
         to_u64(self.bytes.len()).wrapping_shr(self.dtype.log2_size())
     }
 }
 
-/// Where the indices of the values are.
+/// The place of the indices of the values.
 #[derive(Clone, Copy, Debug)]
 enum Indices<'a> {
     Rows {
@@ -77,26 +75,26 @@ enum Indices<'a> {
         of_first: Column<'a>,
         to_next_dimension: u64,
     },
-    /// Linear indices, the first dimension varying fastest.
+    /// Linear indices; the first dimension varies fastest.
     Places(Column<'a>),
 }
 
 /// A sparse tensor whose structure has been checked: every index is inside the shape.
 ///
-/// Where an index has several values, the last one counts when the tensor is materialized or an element is looked up;
-/// the iterator returns them all.
+/// If an index has several values, the last value counts when the tensor is materialized or an element is looked up;
+/// the iterator returns all values.
 #[derive(Clone, Copy, Debug)]
 pub struct Sparse<'a> {
     shape: Shape<'a>,
     values: Column<'a>,
     count: u64,
     indices: Indices<'a>,
-    /// `Warning::bit`s.
+    /// The bits of the warnings, as in `Warning::bit`.
     warnings: u32,
 }
 
 impl<'a> Sparse<'a> {
-    /// Compressed sparse rows: `pointers` states where each row of `columns` and `values` begins. `None` where their
+    /// Compressed sparse rows: `pointers` contains the start of each row in `columns` and `values`. `None` if the
     /// counts do not match the shape and the values.
     pub(crate) fn csr(
         shape: Shape<'a>,
@@ -109,8 +107,8 @@ impl<'a> Sparse<'a> {
         is_even.then_some(Self { shape, values, count, indices: Indices::Rows { pointers, columns }, warnings: 0 })
     }
 
-    /// Coordinates: all those of the first dimension, then all of the next, and so on. `None` where their count does
-    /// not match the shape and the values.
+    /// Coordinates: all coordinates of the first dimension, then all of the next dimension, and so on. `None` if their
+    /// count does not match the shape and the values.
     pub(crate) fn coo(shape: Shape<'a>, values: Column<'a>, coordinates: Column<'a>) -> Option<Self> {
         let count = values.count();
         let is_even = coordinates.count() == count.checked_mul(u64::from(shape.rank()))?;
@@ -119,8 +117,8 @@ impl<'a> Sparse<'a> {
         is_even.then_some(Self { shape, values, count, indices, warnings: 0 })
     }
 
-    /// Compressed sparse rows in one blob: pointers, columns (both `u64`), values. `None` where the length of the
-    /// blob does not match.
+    /// Compressed sparse rows in one blob: pointers, columns (both `u64`), values. `None` if the length of the blob
+    /// does not match.
     pub(crate) fn packed_csr(shape: Shape<'a>, blob: Column<'a>) -> Option<Self> {
         let index = Column { dtype: DType::U64, step: DType::U64.whole_size(), ..blob };
         let columns_at = shape.dimension(0)?.checked_add(1)?.checked_mul(index.step)?;
@@ -141,8 +139,8 @@ impl<'a> Sparse<'a> {
         Some(Self { shape, values: Column { start: value_at, step, ..blob }, count, indices, warnings: 0 })
     }
 
-    /// Pairs in one blob: the linear index of a value (`u64`, little-endian), then the value. `None` where the length
-    /// of the blob does not match.
+    /// Pairs in one blob: the linear index of a value (`u64`, little-endian), then the value. `None` if the length of
+    /// the blob does not match.
     pub(crate) fn pairs(shape: Shape<'a>, blob: Column<'a>) -> Option<Self> {
         let value_at = DType::U64.whole_size();
         let step = value_at.checked_add(blob.step)?;
@@ -152,7 +150,7 @@ impl<'a> Sparse<'a> {
         Some(Self { shape, values, count, indices: Indices::Places(places), warnings: 0 })
     }
 
-    /// Checks every index, in one pass, before any is used.
+    /// Checks every index in one pass, before any index is used.
     pub(crate) fn check(&mut self, fail: impl Fn(ErrorKind) -> Error) -> Result<()> {
         let out_of_range = || fail(ErrorKind::IndexOutOfRange);
         match self.indices {
@@ -185,7 +183,7 @@ impl<'a> Sparse<'a> {
         Ok(())
     }
 
-    /// Whether the columns of each row increase, once the pointers have been checked.
+    /// True if the columns of each row increase. The pointers must have been checked.
     #[cfg(feature = "ztensor2")]
     pub(crate) fn rows_increase(&self) -> bool {
         let Indices::Rows { pointers, columns } = self.indices else { return true };
@@ -203,7 +201,7 @@ impl<'a> Sparse<'a> {
         })
     }
 
-    /// Checks that linear indices are inside the shape, and whether they are sorted.
+    /// Checks that linear indices are inside the shape, and records warnings if they are not sorted or are repeated.
     fn check_places(&mut self, places: Column<'a>) -> Option<()> {
         let elements = self.shape.element_count()?;
         let mut last = None;
@@ -219,11 +217,11 @@ impl<'a> Sparse<'a> {
         Some(())
     }
 
-    /// Returns the bytes of the value stored at an index, the last one if there are several; `None` where there is
-    /// none.
+    /// Returns the bytes of the value stored at `index`, the last one if there are several; `None` if no value is
+    /// stored there.
     ///
-    /// Logarithmic in the number of values where they are pairs of index and value sorted by index, as in most files;
-    /// linear otherwise.
+    /// Logarithmic in the number of values for index-value pairs that are sorted by index, as in most files; linear
+    /// otherwise.
     #[must_use]
     pub fn get(&self, index: &[u64]) -> Option<&'a [u8]> {
         if self.shape.rank() != u32::try_from(index.len()).ok()? {
@@ -241,14 +239,14 @@ impl<'a> Sparse<'a> {
         self.iter().filter(is_there).last()?.bytes()
     }
 
-    /// Returns the value at a linear index, the first dimension varying fastest.
+    /// Returns the value at a linear index; the first dimension varies fastest.
     pub(crate) fn at(&self, place: u64) -> Option<&'a [u8]> {
         let Indices::Places(places) = self.indices else { return None };
         if self.warnings & Warning::UnsortedIndices.bit() != 0 {
             let last = (0..self.count).rev().find(|&k| places.index(k) == Some(place))?;
             return self.values.element(last);
         }
-        // The first pair with a larger index: the one before it is the last at this index.
+        // Finds the first pair with a larger index: the pair before it is the last at this index.
         let (mut low, mut high) = (0, self.count);
         while low < high {
             let middle = low.saturating_add(high.saturating_sub(low).wrapping_shr(1));
@@ -262,10 +260,10 @@ impl<'a> Sparse<'a> {
         if places.index(last)? == place { self.values.element(last) } else { None }
     }
 
-    /// The coordinates of all values in a dimension; `None` where the indices are none.
+    /// Returns the coordinates of all values in a dimension; `None` if the indices are not coordinates.
     fn coordinates(&self, dimension: u64) -> Option<Column<'a>> {
         let Indices::Coordinates { of_first, to_next_dimension } = self.indices else { return None };
-        let start = dimension.checked_mul(to_next_dimension)?; // those of the first are at the beginning
+        let start = dimension.checked_mul(to_next_dimension)?; // the first dimension is at the beginning
         Some(Column { start, ..of_first })
     }
 
@@ -284,8 +282,8 @@ impl<'a> Sparse<'a> {
         }
     }
 
-    /// The lengths of the dimensions longer than 1, where values are stored by linear index. There may be any number
-    /// of dimensions, but at most 64 of them are longer: a linear index has 64 bits.
+    /// Returns the lengths of the dimensions longer than 1, if values are stored by linear index. A shape may have any
+    /// number of dimensions, but at most 64 of them are longer than 1, since a linear index has 64 bits.
     fn long_dimensions(&self) -> Option<heapless::Vec<u64, 64>> {
         let mut lengths = heapless::Vec::new();
         if matches!(self.indices, Indices::Places(_)) && self.count > 0 {
@@ -330,7 +328,7 @@ impl<'a> Sparse<'a> {
         Warnings::from_bits(self.warnings)
     }
 
-    /// Returns the number of stored values, zeros and duplicate indices included.
+    /// Returns the number of stored values, including zeros and duplicate indices.
     #[must_use]
     pub const fn stored(&self) -> u64 {
         self.count
@@ -342,14 +340,14 @@ impl<'a> Sparse<'a> {
         Entries { sparse: self, next: 0, row: 0 }
     }
 
-    /// Iterates from value `next` on, which is not in a row before `row`.
+    /// Iterates from value `next` on; that value must not be in a row before `row`.
     #[cfg(feature = "capi")]
     pub(crate) const fn iter_from(&self, next: u64, row: u64) -> Entries<'_, 'a> {
         Entries { sparse: self, next, row }
     }
 }
 
-/// Returns `n / by` where it is exact.
+/// Returns `n / by` if the division is exact.
 fn divide(n: u64, by: u64) -> Option<u64> {
     (n.checked_rem(by)? == 0).then_some(n.checked_div(by)?)
 }
@@ -381,7 +379,7 @@ impl<'s, 'a> Iterator for Entries<'s, 'a> {
         let k = self.next;
         self.next = k.saturating_add(1);
         if let Indices::Rows { pointers, .. } = self.sparse.indices {
-            // The row that ends past `k`; empty rows are skipped.
+            // Moves to the row that ends after `k`, skipping empty rows.
             while pointers.index(self.row.saturating_add(1))? <= k {
                 self.row = self.row.saturating_add(1);
             }
@@ -392,7 +390,7 @@ impl<'s, 'a> Iterator for Entries<'s, 'a> {
 
 #[cfg(feature = "capi")]
 impl Entries<'_, '_> {
-    /// The arguments for [`Sparse::iter_from`] to resume here.
+    /// Returns the arguments with which [`Sparse::iter_from`] resumes here.
     pub(crate) const fn position(&self) -> (u64, u64) {
         (self.next, self.row)
     }
@@ -407,7 +405,7 @@ pub struct Entry<'s, 'a> {
 }
 
 impl<'a> Entry<'_, 'a> {
-    /// Returns the index in a dimension; `None` where there is no such dimension. For pairs, linear in `dimension`.
+    /// Returns the index in a dimension; `None` if the dimension does not exist. For pairs, linear in `dimension`.
     #[must_use]
     pub fn index(&self, dimension: u32) -> Option<u64> {
         if dimension >= self.sparse.shape.rank() {
@@ -419,8 +417,7 @@ impl<'a> Entry<'_, 'a> {
         }
     }
 
-    /// Writes all indices, one per dimension, to `dst`, and returns the part written; `None` where `dst` is too
-    /// short.
+    /// Writes all indices, one per dimension, to `dst`, and returns the part written; `None` if `dst` is too short.
     #[must_use]
     pub fn indices<'r>(&self, dst: &'r mut [u64]) -> Option<&'r mut [u64]> {
         let dst = dst.get_mut(..usize::try_from(self.sparse.shape.rank()).ok()?)?;
@@ -438,7 +435,7 @@ impl<'a> Entry<'_, 'a> {
         Some(dst)
     }
 
-    /// Returns the value; `None` where `T` cannot read the dtype.
+    /// Returns the value; `None` if `T` cannot read the dtype.
     #[must_use]
     pub fn value<T: Element>(&self) -> Option<T> {
         if !T::reads(self.sparse.values.dtype) {
@@ -447,7 +444,7 @@ impl<'a> Entry<'_, 'a> {
         T::from_bytes(self.sparse.values.element(self.k)?, self.sparse.values.order)
     }
 
-    /// Returns the bytes of the value, as stored.
+    /// Returns the bytes of the value as stored.
     #[must_use]
     pub fn bytes(&self) -> Option<&'a [u8]> {
         self.sparse.values.element(self.k)

@@ -1,6 +1,6 @@
-//! Reading indices and writing a dense tensor, one value after the other, in little code.
+//! Reads indices and writes a dense tensor, one value after the other, in little code.
 //!
-//! Depends on `super`. For chips; elsewhere `batches` takes its place, which is faster.
+//! For chips; hosts use `batches`, which is faster.
 #![forbid(unsafe_code)]
 
 use core::slice;
@@ -9,15 +9,15 @@ use super::{Column, Entry, Indices, Sparse};
 use crate::bytes::num::to_usize;
 
 impl Column<'_> {
-    /// Whether the first `count` numbers are indices, and `valid`.
+    /// True if the first `count` numbers are indices and `valid` returns true for each of them.
     pub(super) fn all(&self, count: u64, mut valid: impl FnMut(&[u64]) -> bool) -> bool {
         (0..count).all(|i| self.index(i).is_some_and(|index| valid(slice::from_ref(&index))))
     }
 }
 
 impl<'a> Sparse<'a> {
-    /// Returns the linear index of an entry in the dense row-major array. `lengths` are those of the dimensions
-    /// longer than 1, where values are stored by linear index.
+    /// Returns the linear index of an entry in the dense row-major array. `lengths` are the lengths of the dimensions
+    /// longer than 1, if values are stored by linear index.
     fn dense_place(&self, entry: &Entry<'_, 'a>, lengths: &[u64]) -> Option<u64> {
         let mut place = 0_u64;
         if let Indices::Places(places) = self.indices {
@@ -34,8 +34,8 @@ impl<'a> Sparse<'a> {
         Some(place)
     }
 
-    /// Writes the tensor to `dst`, which has its dense length and is zero-filled: native byte order, row-major.
-    /// `None` where a value is out of bounds, as it may be if the bytes have changed.
+    /// Writes the tensor to `dst` in native byte order, row-major; `dst` has its dense length and is zero-filled.
+    /// `None` if a value is out of bounds, which is possible if the bytes have changed.
     pub(crate) fn scatter(&self, dst: &mut [u8]) -> Option<()> {
         let lengths = self.long_dimensions()?;
         for entry in self.iter() {

@@ -1,6 +1,4 @@
-//! Sparse tensors in every layout and of every type of index, against lists of their values.
-//!
-//! Depends on what it tests.
+//! Compares sparse tensors in every layout, and with every type of index, with lists of their values.
 #![forbid(unsafe_code)]
 
 use core::result::Result;
@@ -11,7 +9,7 @@ use std::vec;
 use super::*;
 use crate::types::shape::decimal_dimension;
 
-/// Numbers that look random (xorshift).
+/// Pseudorandom numbers (xorshift).
 struct Random(u64);
 
 impl Random {
@@ -32,7 +30,7 @@ const INDEX_TYPES: [DType; 8] =
 const VALUE_TYPES: [DType; 5] = [DType::U8, DType::U16, DType::F32, DType::U64, DType::U128];
 const ORDERS: [ByteOrder; 2] = [ByteOrder::Little, ByteOrder::Big];
 
-/// A number in as many bytes as the type has.
+/// Returns the bytes of a number of the type `dtype`.
 fn number(number: u64, dtype: DType, order: ByteOrder) -> Vec<u8> {
     let mut bytes = u128::from(number).to_le_bytes()[..dtype.whole_size() as usize].to_vec();
     if order == ByteOrder::Big {
@@ -41,7 +39,7 @@ fn number(number: u64, dtype: DType, order: ByteOrder) -> Vec<u8> {
     bytes
 }
 
-/// A tensor as it is stored.
+/// A tensor as stored.
 #[derive(Clone, Debug)]
 struct Stored {
     layout: Layout,
@@ -52,7 +50,7 @@ struct Stored {
     entries: Vec<(Vec<u64>, u64)>,
     index: (DType, ByteOrder),
     value: (DType, ByteOrder),
-    /// Where rows begin.
+    /// The starts of the rows.
     pointers: Vec<u64>,
     parts: [Vec<u8>; 3],
 }
@@ -119,7 +117,7 @@ impl Stored {
         };
     }
 
-    /// The linear index, the first dimension varying fastest.
+    /// Returns the linear index; the first dimension varies fastest.
     fn place(&self, index: &[u64]) -> u64 {
         index.iter().zip(&self.lengths).rev().fold(0, |place, (i, length)| place * length + i)
     }
@@ -152,7 +150,7 @@ const LAYOUTS: [(Layout, bool); 5] = [
     (Layout::IndexValue, true),
 ];
 
-/// Compares everything that can be read of a tensor with its list of values.
+/// Compares all results of reading a tensor with its list of values.
 fn compare(stored: &Stored) {
     let sparse = stored.checked().unwrap().unwrap();
     let entries = &stored.entries;
@@ -171,8 +169,8 @@ fn compare(stored: &Stored) {
         assert!(memory[rank..].iter().all(|other| *other == 77) && entry.indices(&mut memory[..rank - 1]).is_none());
         assert_eq!(entry.bytes(), Some(&number(*value, dtype, order)[..]));
         assert_eq!(entry.value::<u16>(), (dtype == DType::U16).then_some(*value as u16));
-        assert_eq!((entry.value::<i16>(), entry.value::<u32>()), (None, None)); // as long as others
-        // From each on as from the first.
+        assert_eq!((entry.value::<i16>(), entry.value::<u32>()), (None, None)); // same length, other type
+        // Resuming at each value returns the same as iterating from the first.
         #[cfg(feature = "capi")]
         {
             let (next, row) = all.position();
@@ -193,7 +191,7 @@ fn compare(stored: &Stored) {
     let mut dense = vec![0; expected.len()];
     assert_eq!(sparse.scatter(&mut dense), Some(()));
     assert!(dense == expected, "{stored:?}");
-    // By index: the last of those that are stored there.
+    // Looks up values by index: the last value stored at the index counts.
     for at in (0..count).step_by(1 + count as usize / 50) {
         let mut rest = at;
         let index: Vec<u64> = stored
@@ -246,7 +244,7 @@ fn tensors_are_their_values() {
     }
 }
 
-/// An index outside the shape, wherever it is.
+/// An index outside the shape, at any position.
 #[test]
 #[cfg_attr(miri, ignore = "takes too long")]
 fn indices_outside_the_shape() {
@@ -274,7 +272,7 @@ fn indices_outside_the_shape() {
     assert!(refused > 1500, "{refused}");
 }
 
-/// The first is 0, none is smaller than the one before it, and the last is the number of values.
+/// The first pointer is 0, pointers do not decrease, and the last pointer is the number of values.
 #[test]
 fn pointers_to_rows() {
     let random = &mut Random(2);
@@ -303,7 +301,7 @@ fn pointers_to_rows() {
     }
 }
 
-/// Parts that are longer or shorter than the shape and the values say.
+/// Components that are longer or shorter than the shape and the values require.
 #[test]
 fn lengths_that_do_not_match() {
     let random = &mut Random(3);
@@ -312,7 +310,7 @@ fn lengths_that_do_not_match() {
             let stored = Stored::new(layout, is_packed, random, false);
             for part in 0..if is_packed { 1 } else { stored.parts.len() } {
                 let size = match part {
-                    _ if is_packed => 1, // of no value's length
+                    _ if is_packed => 1, // not the length of any value
                     0 => stored.value.0.whole_size(),
                     _ => stored.index.0.whole_size(),
                 } as usize;
@@ -330,7 +328,7 @@ fn lengths_that_do_not_match() {
     }
 }
 
-/// Rows and columns, and nothing else.
+/// A CSR tensor has exactly two dimensions.
 #[test]
 fn rows_have_two_dimensions() {
     let column = |bytes: &'static [u8]| Column::new(bytes, DType::U8, ByteOrder::Little);
@@ -342,7 +340,7 @@ fn rows_have_two_dimensions() {
     }
 }
 
-/// No value has an index, however many dimensions there are.
+/// A tensor without values has no indices, whatever its number of dimensions.
 #[test]
 fn a_tensor_of_no_values_has_any_dimensions() {
     let text = format!("0{}", ",2".repeat(70));

@@ -1,6 +1,4 @@
-//! The metalayer `b2nd` (once `caterva`): the shape of the array that the chunks hold.
-//!
-//! Depends on `place`, `error`, `bytes`, `shape`, and on `frame`.
+//! The metalayer `b2nd` (formerly `caterva`): the shape of the array that the chunks hold.
 //!
 //! ```text
 //! 97 | version 0 | N | 9N | shape: N x (d3 i64) | 9N | chunk shape: N x (d2 i32) | 9N | block shape: N x (d2 i32)
@@ -20,23 +18,23 @@ use crate::error::ErrorKind;
 use crate::error::origin::Item;
 use crate::types::shape::{ReadDimension, Shape};
 
-/// Bytes of a length in the shape: a marker and a number. `SHORT_LENGTH`: in the chunk shape and the block shape.
+/// The size in bytes of a length in the shape: a marker and a number. `SHORT_LENGTH`: in the chunk and block shapes.
 const LENGTH: u32 = 9;
 const SHORT_LENGTH: u32 = 5;
-/// Bytes before the shape: two markers, the version and the number of dimensions.
+/// The size in bytes of what precedes the shape: two markers, the version and the number of dimensions.
 const HEAD: u32 = 4;
-/// Bytes before the dtype: its format, a marker, its length.
+/// The size in bytes of what precedes the dtype: its format, a marker and its length.
 const DTYPE_HEAD: u32 = 6;
 
-/// The contents of the metalayer: positions in its bytes, parsed on demand.
+/// The contents of the metalayer. Positions in its bytes are parsed on demand.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Array<'a> {
-    /// The content of the metalayer, from the marker of the shape on.
+    /// The content of the metalayer, from the marker of the shape.
     bytes: &'a [u8],
     rank: u8,
 }
 
-/// Finds the array of a frame, if there is one, and checks it, also against the frame. Also returns the size of an
+/// Finds the array of a frame, if there is one. Checks the array, also against the frame. Also returns the size of an
 /// element in bytes.
 pub(super) fn of<'a>(opening: &ParseContext<'a>, parts: &Parts<'a>) -> ParseResult<Option<(Array<'a>, u32)>> {
     let metalayers = parts.metalayers();
@@ -51,7 +49,7 @@ pub(super) fn of<'a>(opening: &ParseContext<'a>, parts: &Parts<'a>) -> ParseResu
 }
 
 impl<'a> Array<'a> {
-    /// Reads a metalayer of seven fields, or of the five before the dtype, as `caterva` had.
+    /// Reads a metalayer of seven fields, or of the five fields before the dtype, as in `caterva`.
     fn read(cursor: &mut Cursor<'_, 'a>, content: &'a [u8], has_dtype: bool) -> ParseResult<Self> {
         let marker = if has_dtype { 0x97 } else { 0x95 };
         let (version, rank) = match cursor.take(3)? {
@@ -69,7 +67,7 @@ impl<'a> Array<'a> {
             (Item::ChunkShape, 0xd2, SHORT_LENGTH),
             (Item::BlockShape, 0xd2, SHORT_LENGTH),
         ] {
-            // For 16 dimensions this is not a valid list marker any more, but it is what programs write.
+            // For 16 dimensions, this is no longer a valid MessagePack list marker, but it is what programs write.
             let at = cursor.at;
             if *cursor.take(1)? != [0x90_u8.saturating_add(rank)] {
                 return Err(cursor.stop(ErrorKind::WrongMarker, item, at));
@@ -104,11 +102,11 @@ impl<'a> Array<'a> {
         Ok(Self { bytes: content.get(3..).unwrap_or_default(), rank })
     }
 
-    /// Checks shape, chunk shape and block shape against each other, and the chunks of the frame against them;
-    /// returns the size of an element in bytes.
+    /// Checks the shape, chunk shape and block shape against each other, and the chunks of the frame against these
+    /// shapes. Returns the size of an element in bytes.
     fn check(&self, cursor: &Cursor<'_, 'a>, parts: &Parts<'a>) -> ParseResult<u32> {
-        // Products: of the three shapes, and of the shape rounded up to whole chunks; then the number of chunks, and
-        // the number of elements of a chunk rounded up to whole blocks.
+        // The products of the three shapes, and of the shape rounded up to whole chunks. Then the number of chunks, and
+        // the number of elements in a chunk rounded up to whole blocks.
         let mut products = [Some(1); 6];
         let mut at = HEAD;
         for ((length, chunk), block) in self.shape().iter().zip(self.chunk_shape()).zip(self.block_shape()) {
@@ -123,7 +121,7 @@ impl<'a> Array<'a> {
                 *volume = product(*volume, factor);
             }
         }
-        // Limited to the types of the writers: signed, of 64 and of 32 bits.
+        // The limits are those of the writers' types: signed, with 64 and with 32 bits.
         let (long, short) = (i64::MAX.unsigned_abs(), u64::from(i32::MAX.unsigned_abs()));
         let limits = [(long, Item::Shape), (short, Item::ChunkShape), (short, Item::BlockShape), (long, Item::Shape)];
         for (volume, (most, item)) in products.iter().zip(limits) {
@@ -168,13 +166,13 @@ impl<'a> Array<'a> {
         Shape::new(self.after(markers, each), u32::from(self.rank), read)
     }
 
-    /// The bytes after so many markers, and so many bytes per dimension.
+    /// Returns the bytes after `markers` markers and `each` bytes per dimension.
     fn after(&self, markers: u32, each: u32) -> &'a [u8] {
         let at = u32::from(self.rank).saturating_mul(each).saturating_add(markers);
         to_usize(at.into()).and_then(|at| self.bytes.get(at..)).unwrap_or_default()
     }
 
-    /// The format of the dtype, and the dtype; `None` if the file states none.
+    /// Returns the format of the dtype, and the dtype; `None` if the file states no dtype.
     pub(super) fn dtype(&self) -> Option<(u8, Utf8<'a>)> {
         let each = LENGTH.saturating_add(SHORT_LENGTH).saturating_add(SHORT_LENGTH);
         let (head, text) = self.after(3, each).split_first_chunk::<6>()?;
@@ -182,8 +180,8 @@ impl<'a> Array<'a> {
     }
 }
 
-/// The shape of a frame without an array: its number of bytes. The header stores that number as the metalayer does a
-/// length, with its marker before it, at byte 29.
+/// Returns the shape of a frame without an array: its number of bytes. The header stores this number at byte 29, with a
+/// marker before it, as the metalayer stores a length.
 pub(super) fn plain_shape<'a>(header: &'a [u8]) -> Shape<'a> {
     Shape::new(header.get(29..).unwrap_or_default(), 1, read_length)
 }

@@ -1,7 +1,5 @@
 //! The blocks of a chunk: decoding their streams, and undoing the filters.
 //!
-//! Depends on `place`, `error`, `bytes`, `codec`, `decode`, and on `chunk`.
-//!
 //! ```text
 //! block    one stream, or as many as the typesize has bytes, each of them with the same part of the block
 //! stream   i32 n: 0 for zeros; negative for a run of the byte -n, then a byte of flags, of which bit 0 is set;
@@ -23,19 +21,20 @@ use crate::error::origin::Item;
 use crate::error::{Error, ErrorKind, Result};
 use crate::types::Encoding;
 
-/// Bytes that a stream may have beyond twice its decoded length: as many as any codec's own bound has for the shortest.
+/// The number of bytes by which a stream may exceed twice its decoded length. The bounds that codecs state for the
+/// shortest input need no more.
 const EXPANSION: usize = 64;
 
 /// The streams of a block.
 #[derive(Clone, Copy)]
 pub(super) struct Streams<'c, 'a> {
     chunk: &'c Chunk<'a>,
-    /// Where the next one begins in the chunk.
+    /// The offset of the next stream in the chunk.
     at: u64,
     left: u16,
-    /// The decoded length of each of them.
+    /// The decoded length of each stream.
     pub(super) length: usize,
-    /// How many there are.
+    /// The number of streams in the block.
     pub(super) count: u16,
 }
 
@@ -44,7 +43,7 @@ pub(super) struct Streams<'c, 'a> {
 pub(super) enum Stream<'a> {
     Run(u8),
     Raw(&'a [u8]),
-    /// Compressed, and where it begins in the chunk.
+    /// A compressed stream, and its offset in the chunk.
     Coded(&'a [u8], u64),
 }
 
@@ -53,11 +52,11 @@ pub(super) enum Stream<'a> {
 pub(super) struct VariableBlock<'a> {
     pub(super) length: u32,
     stored: &'a [u8],
-    /// Where `stored` begins in the chunk.
+    /// The offset of `stored` in the chunk.
     at: u64,
 }
 
-/// The decoder of a call, and the dictionary that the decoder holds.
+/// A caller's decoder, and the dictionary that is loaded into it.
 pub(super) struct Codec<'d, 'a> {
     decoder: &'d mut dyn Decoder,
     dictionary: Option<&'a [u8]>,
@@ -68,7 +67,7 @@ impl<'d, 'a> Codec<'d, 'a> {
         Self { decoder, dictionary: None }
     }
 
-    /// Decodes a Zstandard stream. A dictionary that chunks share is loaded once.
+    /// Decodes a Zstandard stream. A dictionary that chunks share is loaded only once.
     fn zstd(
         &mut self,
         dictionary: Option<&'a [u8]>,
@@ -89,12 +88,12 @@ impl<'d, 'a> Codec<'d, 'a> {
 pub(super) struct Filter {
     pub(super) id: u8,
     pub(super) width: usize,
-    /// Its position among the filters of its chunk.
+    /// The position of the filter among the filters of its chunk.
     slot: u8,
 }
 
 impl<'a> Streams<'_, 'a> {
-    /// The next stream.
+    /// Reads the next stream.
     pub(super) fn read(&mut self) -> Result<Option<Stream<'a>>> {
         let Some(left) = self.left.checked_sub(1) else { return Ok(None) };
         let at = self.at;
@@ -130,7 +129,7 @@ impl<'a> Streams<'_, 'a> {
 }
 
 impl<'a> Chunk<'a> {
-    /// The streams of block `index` of a compressed chunk.
+    /// Returns the streams of block `index` of a compressed chunk.
     pub(super) fn streams(&self, index: u32) -> Result<Streams<'_, 'a>> {
         let length = self.block_length(index)?;
         // A shorter last block is never split.
@@ -144,7 +143,7 @@ impl<'a> Chunk<'a> {
         Ok(Streams { chunk: self, at: self.place(index)?, left: count, length: each, count })
     }
 
-    /// Block `index` of a chunk whose blocks differ in length.
+    /// Returns block `index` of a chunk whose blocks differ in length.
     pub(super) fn variable_block(&self, index: u32) -> Result<VariableBlock<'a>> {
         let place = self.place(index)?;
         let next = index.saturating_add(1);
@@ -161,8 +160,9 @@ impl<'a> Chunk<'a> {
         Ok(VariableBlock { length, stored, at })
     }
 
-    /// The length in bytes of the largest block of a chunk whose blocks differ in length, which must add up to the
-    /// chunk; if there are more blocks than `patience` has left, the length of the chunk.
+    /// Returns the length of the largest block in bytes, for a chunk whose blocks differ in length. The lengths must
+    /// add up to that of the chunk. If there are more blocks than `patience` has left, returns the length of the chunk
+    /// instead.
     pub(super) fn largest_variable_block(&self, patience: &mut u32) -> Result<u64> {
         match patience.checked_sub(self.block_count()) {
             Some(rest) => *patience = rest,
@@ -179,7 +179,7 @@ impl<'a> Chunk<'a> {
         Ok(largest)
     }
 
-    /// The filters to undo, the last one first.
+    /// Returns the filters to undo, the last one first.
     pub(super) fn steps(&self) -> impl Iterator<Item = Filter> + use<'_, 'a> {
         let filters = self.filters.iter().zip(&self.filters_meta).zip(&[0, 1, 2, 3, 4, 5]).rev();
         let active = filters.filter(|((id, _), _)| !matches!(**id, 0 | TRUNCATE | TRUNCATE_INTEGERS));
@@ -190,17 +190,17 @@ impl<'a> Chunk<'a> {
         })
     }
 
-    /// The element width for undoing differences between bytes: the filter's own or, without one, that of the frame,
-    /// which may exceed what a chunk can state.
+    /// Returns the element width for undoing differences between bytes: the width of the filter or, if it has none, of
+    /// the frame, which may exceed what a chunk can state.
     fn difference_width(&self, filter: Filter) -> usize {
         match self.filters_meta.get(usize::from(filter.slot)) {
-            // A width that exceeds memory exceeds any block: there is nothing to undo.
+            // A width that exceeds memory exceeds any block, so there is nothing to undo.
             Some(0) => to_usize(self.frame_typesize.into()).unwrap_or(usize::MAX),
             _ => filter.width,
         }
     }
 
-    /// Whether any filter is undone from one buffer to another.
+    /// Returns whether any filter is undone from one buffer to another.
     pub(super) fn has_shuffles(&self) -> bool {
         self.steps().any(|filter| is_shuffle(filter.id))
     }
@@ -241,8 +241,8 @@ impl<'a> Chunk<'a> {
         Err(self.error(kind, Item::Stream, at))
     }
 
-    /// Decodes block `index` to `dst`, which has its length. With shuffles, `scratch` is no shorter. If blocks are
-    /// differences to the first block, `first` is that block; `None` for the first block itself.
+    /// Decodes block `index` to `dst`, which has the length of the block. With shuffles, `scratch` is no shorter. If
+    /// blocks are differences to the first block, `first` is that block; `None` for the first block itself.
     pub(super) fn decode_block(
         &self,
         codec: &mut Codec<'_, 'a>,
@@ -295,12 +295,12 @@ impl<'a> Chunk<'a> {
         Ok(())
     }
 
-    /// The error of a filter that cannot be undone. (In the shorter header the filters are flags.)
+    /// Returns the error of a filter that cannot be undone. (In the short header, the filters are flags.)
     pub(super) fn unsupported(&self, filter: Filter) -> Error {
         self.error(ErrorKind::UnsupportedFilter, Item::Filter, u64::from(filter.slot).saturating_add(16))
     }
 
-    /// Checks that all filters can be undone; returns how many of them are shuffles.
+    /// Checks that all filters can be undone; returns the number of shuffles among them.
     fn check_filters(&self) -> Result<u32> {
         let mut shuffles = 0_u32;
         for filter in self.steps() {
@@ -314,12 +314,12 @@ impl<'a> Chunk<'a> {
         Ok(shuffles)
     }
 
-    /// Decodes all blocks of a compressed chunk to `dst`, which has its length.
+    /// Decodes all blocks of a compressed chunk to `dst`, which has the length of the chunk.
     pub(super) fn decode_blocks(&self, codec: &mut Codec<'_, 'a>, dst: &mut [u8], scratch: &mut [u8]) -> Result<()> {
         if self.content == Content::VariableBlocks {
-            self.largest_variable_block(&mut { u32::MAX })?; // checks that they add up
+            self.largest_variable_block(&mut { u32::MAX })?; // checks that the lengths add up
         }
-        // The first block remains borrowed, since the others may be differences to it.
+        // The first block remains borrowed, because the others may be differences to it.
         let mut first: Option<&[u8]> = None;
         let mut rest = dst;
         for index in 0..self.block_count() {
@@ -335,8 +335,9 @@ impl<'a> Chunk<'a> {
     }
 }
 
-/// Whether a stream that decodes to `length` bytes is longer than any that a writer stores: none stores one that grew.
-/// Many blocks may share a stream, and many chunks a block, so one that decodes to little must not take long.
+/// Returns whether a stream that decodes to `length` bytes is longer than any that writers store, because no writer
+/// stores a stream that grew. Many blocks may share a stream, and many chunks a block, so a stream that decodes to
+/// little must not take long.
 const fn is_too_long(stored: &[u8], length: usize) -> bool {
     stored.len() > length.saturating_mul(2).saturating_add(EXPANSION)
 }

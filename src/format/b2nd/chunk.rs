@@ -1,6 +1,4 @@
-//! A chunk: its header, what kind of chunk it is, and where its blocks are.
-//!
-//! Depends on `place`, `error`, `bytes`, and on `block`. All integers in a chunk are little-endian.
+//! A chunk: its header, its kind, and the positions of its blocks. All integers in a chunk are little-endian.
 //!
 //! ```text
 //! 0     version, codec version, flags, typesize, i32 nbytes, i32 blocksize, i32 cbytes
@@ -51,7 +49,7 @@ struct Long {
 /// The number of filter slots of a chunk.
 pub(super) const FILTERS: usize = 6;
 
-/// Bytes of the shorter header, and of the longer.
+/// The sizes of the short and the long header in bytes.
 const SHORT: u64 = 1 << LOG2_SHORT;
 pub(super) const LOG2_SHORT: u32 = 4;
 pub(super) const LONG: u64 = 32;
@@ -63,9 +61,9 @@ const BLOCKSIZE_AT: u64 = 8;
 const CBYTES_AT: u64 = 12;
 const FLAGS2_AT: u64 = 30;
 const FLAGS1_AT: u64 = 31;
-/// The largest block that a writer makes.
+/// The largest block size that writers use.
 const MAX_BLOCKSIZE: i32 = 536_866_816;
-/// The largest dictionary.
+/// The size of the largest dictionary in bytes.
 pub(super) const MAX_DICTIONARY: u64 = 32_768;
 
 /// Flags of the short header.
@@ -74,16 +72,16 @@ const COPIED: u8 = 2;
 const BITSHUFFLED: u8 = 4;
 const DELTA: u8 = 8;
 const NOT_SPLIT: u8 = 0x10;
-/// Both shuffles at once: a longer header follows, which lists the filters.
+/// Both shuffles at once: the header is a long one, which lists the filters.
 const EXTENDED: u8 = SHUFFLED | BITSHUFFLED;
-/// `flags1` of the longer header.
+/// `flags1` of the long header.
 const HAS_DICTIONARY: u8 = 1;
 const LAZY: u8 = 8;
 const INSTRUMENTED: u8 = 0x80;
 /// `flags2`: the blocks differ in length.
 const VARIABLE: u8 = 1;
 
-/// The filters; for their names see [`filter_name`].
+/// The filters; see [`filter_name`] for their names.
 pub(super) const SHUFFLE: u8 = 1;
 pub(super) const BITSHUFFLE: u8 = 2;
 pub(super) const DELTA_FILTER: u8 = 3;
@@ -138,16 +136,16 @@ pub const fn codec_name(id: u8) -> Option<&'static str> {
 }
 
 pinned! {
-    /// How the bytes of a chunk are stored or defined.
+    /// The kind of a chunk: how its bytes are stored or defined.
     Content: u8 {
         Compressed = 0, "compressed";
-        /// Stored as they are, no filters applied.
+        /// Stored as is, without filters.
         Copied = 1, "copied";
         Zeros = 2, "zeros";
         /// NaN of 32 or 64 bits.
         Nans = 3, "NaN";
         Value = 4, "one value";
-        /// Never written: read as zeros.
+        /// Never written; reads as zeros.
         Uninitialised = 5, "uninitialised";
         VariableBlocks = 6, "blocks of different lengths";
     }
@@ -157,35 +155,36 @@ pinned! {
 #[derive(Clone, Copy, Debug)]
 pub struct Chunk<'a> {
     pub(super) index: u64,
-    /// Where it is in the file; if nothing is stored for it, where that is stated.
+    /// The position of the chunk in the file. If nothing is stored for the chunk, the position of what describes it.
     pub(super) at: u64,
-    /// All that is stored for it.
+    /// The stored bytes of the chunk.
     pub(super) bytes: &'a [u8],
     pub(super) content: Content,
     pub(super) version: u8,
     flags: u8,
     pub(super) typesize: u8,
-    /// As numbered in chunks, not in frames.
+    /// The codec, as numbered in chunks, not in frames.
     pub(super) codec: u8,
     pub(super) user_codec: u8,
     pub(super) filters: [u8; FILTERS],
     pub(super) filters_meta: [u8; FILTERS],
-    /// Bytes of an element, from the frame: above 255 the chunk has 1.
+    /// The size of an element in bytes, from the frame. If it exceeds 255, chunks state 1.
     pub(super) frame_typesize: u32,
     has_dictionary: bool,
     header: u8,
-    /// Decoded bytes of the chunk, and of a block; if blocks differ in length, `block_size` is their number.
+    /// The decoded sizes of the chunk and of a block in bytes. If blocks differ in length, `block_size` is their
+    /// number.
     length: u32,
     block_size: u32,
 }
 
-/// What a chunk depends on outside of it.
+/// The context in which a chunk is read.
 #[derive(Clone, Copy)]
 pub(super) struct Setting<'a> {
     pub(super) input: Input<'a>,
     /// The typesize of the frame.
     pub(super) typesize: u32,
-    /// The end of the region that it must be in.
+    /// The end of the region that must contain the chunk.
     pub(super) end: u64,
 }
 
@@ -199,7 +198,7 @@ impl<'a> Chunk<'a> {
         Ok(chunk)
     }
 
-    /// Reads its header; also returns how many bytes are stored for it.
+    /// Reads the header of the chunk; also returns the number of stored bytes.
     pub(super) fn head(setting: Setting<'a>, index: u64, at: u64) -> Result<(Self, u64)> {
         let error = |kind, item, field: u64| fail(kind, item, at.saturating_add(field));
         let head = setting.head(at, SHORT)?;
@@ -255,7 +254,7 @@ impl<'a> Chunk<'a> {
         Ok((chunk, cbytes))
     }
 
-    /// A chunk for which no byte is stored, as stated at `at`.
+    /// Returns a chunk without stored bytes, as stated at `at`.
     pub(super) fn special(index: u64, at: u64, content: Content, length: u32, typesize: u32) -> Self {
         Self {
             index,
@@ -277,14 +276,14 @@ impl<'a> Chunk<'a> {
         }
     }
 
-    /// Takes over the fields of the longer header.
+    /// Copies the fields of the long header.
     fn extend(&mut self, long: &Long) -> Result<()> {
         self.filters = long.filters;
         self.filters_meta = long.filters_meta;
         self.user_codec = long.user_codec;
         self.has_dictionary = long.flags1 & HAS_DICTIONARY != 0;
         if let (3, Some(last)) = (self.version, self.filters.last_mut()) {
-            *last = 0; // chunks of that version leave something else there
+            *last = 0; // chunks of version 3 have something else there
         }
         if long.flags2 & !VARIABLE != 0 {
             return Err(self.error(ErrorKind::UnsupportedChunk, Item::Flags, FLAGS2_AT));
@@ -307,7 +306,7 @@ impl<'a> Chunk<'a> {
         Ok(())
     }
 
-    /// Checks what is stored for the chunk against its header.
+    /// Checks the stored bytes of the chunk against its header.
     fn check(&mut self) -> Result<()> {
         let stored = to_u64(self.bytes.len()).saturating_sub(u64::from(self.header));
         let length = u64::from(self.length);
@@ -320,16 +319,16 @@ impl<'a> Chunk<'a> {
             }
             Content::Nans => self.check_nans(self.at.saturating_add(TYPESIZE_AT), Item::Chunk)?,
             Content::Compressed => {
-                // Limited to the chunk, as the writer has it.
+                // Limited to the chunk, as c-blosc2 does.
                 self.block_size = self.block_size.min(self.length.max(1));
                 self.check_places()?;
                 self.dictionary()?;
             }
             Content::VariableBlocks => {
                 self.check_places()?;
-                // Some may be empty, but more blocks than bytes are refused: walking them would take long. Their
-                // lengths are checked when they are read: a lookup must not take time in proportion to the number of
-                // blocks.
+                // Some blocks may be empty, but more blocks than bytes are rejected, because visiting them would take
+                // long. Block lengths are checked when the blocks are read: the time of a lookup must not depend on the
+                // number of blocks.
                 if u64::from(self.block_count()) > length.max(1) {
                     return Err(self.error(ErrorKind::CountTooLarge, Item::Block, BLOCKSIZE_AT));
                 }
@@ -339,14 +338,14 @@ impl<'a> Chunk<'a> {
         Ok(())
     }
 
-    /// Checks that the NaN are of 32 or 64 bits and fill the chunk. An error points to `at`.
+    /// Checks that the NaN values have 32 or 64 bits and fill the chunk. An error points to `at`.
     pub(super) fn check_nans(&self, at: u64, item: Item) -> Result<()> {
         let is_whole = self.length & u32::from(self.typesize).wrapping_sub(1) == 0;
         let is_known = matches!(self.typesize, 4 | 8) && is_whole;
         if is_known { Ok(()) } else { Err(fail(ErrorKind::SpecialChunk, item, at)) }
     }
 
-    /// Checks that the offsets of the blocks fit, and that the codec exists.
+    /// Checks that the offsets of the blocks fit into the chunk, and that the codec exists.
     fn check_places(&self) -> Result<()> {
         let stored = to_u64(self.bytes.len()).saturating_sub(u64::from(self.header));
         if u64::from(self.block_count()).saturating_mul(4) > stored {
@@ -358,25 +357,25 @@ impl<'a> Chunk<'a> {
         }
     }
 
-    /// Returns its index among the chunks of the frame, from 0.
+    /// Returns the index of the chunk in the frame, from 0.
     #[must_use]
     pub const fn index(&self) -> u64 {
         self.index
     }
 
-    /// Returns its extent in the file; `None` if nothing is stored for it.
+    /// Returns the extent of the chunk in the file; `None` if nothing is stored for the chunk.
     #[must_use]
     pub fn extent(&self) -> Option<Extent> {
         (!self.bytes.is_empty()).then(|| Extent::new(self.at, to_u64(self.bytes.len())))
     }
 
-    /// Returns how its bytes are stored or defined.
+    /// Returns how the bytes of the chunk are stored or defined.
     #[must_use]
     pub const fn content(&self) -> Content {
         self.content
     }
 
-    /// Returns its decoded length in bytes.
+    /// Returns the decoded length of the chunk in bytes.
     #[must_use]
     pub fn decoded_length(&self) -> u64 {
         u64::from(self.length)
@@ -401,7 +400,8 @@ impl<'a> Chunk<'a> {
     /// Returns the decoded length of block `index` in bytes.
     ///
     /// # Errors
-    /// `NotFound` past the last; `OutOfPlace` if the bytes have changed since the chunk was looked up.
+    /// `NotFound` if `index` is past the last block; `OutOfPlace` if the bytes have changed since the chunk was looked
+    /// up.
     pub fn block_length(&self, index: u32) -> Result<u64> {
         if index >= self.block_count() {
             return Err(self.error(ErrorKind::NotFound, Item::Block, 0));
@@ -413,13 +413,14 @@ impl<'a> Chunk<'a> {
         Ok(u64::from(self.length).saturating_sub(before).min(u64::from(self.block_size)))
     }
 
-    /// Returns the numbers of its filters in the order in which they were applied; 0 for none. See [`filter_name`].
+    /// Returns the numbers of the chunk's filters in the order in which they were applied; 0 for none. See
+    /// [`filter_name`].
     #[must_use]
     pub const fn filters(&self) -> [u8; FILTERS] {
         self.filters
     }
 
-    /// Returns its codec, as numbered in frames: see [`codec_name`].
+    /// Returns the codec of the chunk, as numbered in frames; see [`codec_name`].
     #[must_use]
     pub const fn codec(&self) -> u8 {
         match self.codec {
@@ -429,7 +430,7 @@ impl<'a> Chunk<'a> {
         }
     }
 
-    /// Returns how much scratch memory [`read_into`](Self::read_into) needs, in bytes.
+    /// Returns the scratch memory that [`read_into`](Self::read_into) needs, in bytes.
     #[must_use]
     pub fn scratch_length(&self) -> u64 {
         let largest = match self.content {
@@ -440,20 +441,21 @@ impl<'a> Chunk<'a> {
         if self.has_shuffles() { largest } else { 0 }
     }
 
-    /// Decodes the chunk to the front of `dst`; returns the part written. `scratch` must have
+    /// Decodes the chunk to the front of `dst` and returns the part written. `scratch` must have
     /// [`scratch_length`](Self::scratch_length) bytes.
     ///
     /// # Errors
-    /// `TooSmall`, `OutOfScratch`; `UnsupportedCodec`, `UnsupportedFilter`; those of an invalid chunk. The contents
-    /// of `dst` are unspecified then.
+    /// `TooSmall`, `OutOfScratch`; `UnsupportedCodec`, `UnsupportedFilter`; the errors of an invalid chunk. After an
+    /// error, the contents of `dst` are unspecified.
     pub fn read_into<'r>(&self, dst: &'r mut [u8], scratch: &mut [u8]) -> Result<&'r mut [u8]> {
         self.read_into_with(&mut BuiltIn::default(), dst, scratch)
     }
 
-    /// Like [`read_into`](Self::read_into), with a caller-supplied decoder, which is called for Zstandard and zlib.
+    /// Does the same as [`read_into`](Self::read_into) with a caller-supplied decoder, which is called for Zstandard
+    /// and zlib.
     ///
     /// # Errors
-    /// Those of [`read_into`](Self::read_into).
+    /// The errors of [`read_into`](Self::read_into).
     pub fn read_into_with<'r>(
         &self,
         decoder: &mut dyn Decoder,
@@ -472,12 +474,12 @@ impl<'a> Chunk<'a> {
         Ok(dst)
     }
 
-    /// The bytes after the header.
+    /// Returns the bytes after the header.
     pub(super) fn payload(&self) -> &'a [u8] {
         self.bytes.get(usize::from(self.header)..).unwrap_or_default()
     }
 
-    /// The value that a special chunk repeats from its start.
+    /// Returns the value that a special chunk repeats from its start.
     pub(super) fn value(&self) -> &'a [u8] {
         match (self.content, self.typesize) {
             (Content::Value, _) => self.payload(),
@@ -487,12 +489,12 @@ impl<'a> Chunk<'a> {
         }
     }
 
-    /// Whether full-size blocks are split into one stream for each byte of an element.
+    /// Returns whether full-size blocks are split into one stream for each byte of an element.
     pub(super) const fn is_split(&self) -> bool {
         self.flags & NOT_SPLIT == 0
     }
 
-    /// The dictionary of its streams, which follows the offsets of the blocks.
+    /// Returns the dictionary of the chunk's streams, which follows the block offsets.
     pub(super) fn dictionary(&self) -> Result<Option<&'a [u8]>> {
         if !self.has_dictionary || !matches!(self.codec, LZ4 | ZSTD) {
             return Ok(None);
@@ -500,8 +502,8 @@ impl<'a> Chunk<'a> {
         let at = u64::from(self.header).saturating_add(u64::from(self.block_count()).saturating_mul(4));
         let error = || self.error(ErrorKind::OutOfPlace, Item::Dictionary, at);
         let length = u64::try_from(self.number(at).ok_or_else(error)?).unwrap_or(0);
-        // Writers make it of the chunk, a twentieth as long at most. Chunks of little must not take long: each may have
-        // another dictionary to parse.
+        // Writers build a dictionary from the chunk, with at most a twentieth of the chunk's length. The limit bounds
+        // the time to read short chunks: each may have its own dictionary to parse.
         if length == 0 || length > MAX_DICTIONARY || length > self.decoded_length() {
             return Err(error());
         }
@@ -509,7 +511,7 @@ impl<'a> Chunk<'a> {
         dictionary.map(Some).ok_or_else(error)
     }
 
-    /// The offset of block `index` in the chunk: past the block offsets and the dictionary.
+    /// Returns the offset of block `index` in the chunk; it must be past the block offsets and the dictionary.
     pub(super) fn place(&self, index: u32) -> Result<u64> {
         let head = u64::from(self.header);
         let at = head.saturating_add(u64::from(index).saturating_mul(4));
@@ -521,20 +523,20 @@ impl<'a> Chunk<'a> {
         if place < first || place >= to_u64(self.bytes.len()) { Err(error()) } else { Ok(place) }
     }
 
-    /// The number at `at` in the chunk.
+    /// Returns the number at `at` in the chunk.
     pub(super) fn number(&self, at: u64) -> Option<i32> {
         let bytes = Extent::new(at, 4).of(self.bytes, 0)?;
         bytes.first_chunk::<4>().map(|bytes| i32::from_le_bytes(*bytes))
     }
 
-    /// An error at `field` of the chunk.
+    /// Returns an error at `field` of the chunk.
     pub(super) fn error(&self, kind: ErrorKind, item: Item, field: u64) -> crate::error::Error {
         fail(kind, item, self.at.saturating_add(field))
     }
 }
 
 impl<'a> Setting<'a> {
-    /// The first bytes of a chunk.
+    /// Returns the first `length` bytes of the chunk at `at`.
     fn head(&self, at: u64, length: u64) -> Result<&'a [u8]> {
         let extent = Extent::new(at, length);
         if !extent.is_within(self.end) {
@@ -544,7 +546,7 @@ impl<'a> Setting<'a> {
     }
 }
 
-/// The filters of a Blosc 1 chunk, which are flags.
+/// Returns the filters of a Blosc 1 chunk, which are flags.
 fn short_filters(short: &Short) -> [u8; FILTERS] {
     let delta = if short.flags & DELTA != 0 { DELTA_FILTER } else { 0 };
     let shuffle = match short.flags & EXTENDED {
@@ -555,14 +557,14 @@ fn short_filters(short: &Short) -> [u8; FILTERS] {
     [0, 0, 0, 0, delta, shuffle]
 }
 
-/// Fills `dst` with a repeated value, as if the repetition began `from` bytes earlier.
+/// Fills `dst` with repetitions of `value`, starting `from` bytes into the repeated sequence.
 pub(super) fn repeat(value: &[u8], from: u64, dst: &mut [u8]) {
     if let [byte] = value {
         return dst.fill(*byte);
     }
     let skip = to_usize(remainder(from, to_u64(value.len()))).unwrap_or(0);
     let (after, before) = value.split_at_checked(skip).map_or((value, value), |(before, after)| (after, before));
-    // The value once, then copies that double what is there.
+    // Copies the value once, then doubles what has been written.
     let length = dst.len();
     copy(dst, after);
     copy(dst.get_mut(after.len()..).unwrap_or_default(), before);

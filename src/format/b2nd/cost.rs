@@ -1,7 +1,6 @@
-//! The cost of reading a region: memory, and how much is decoded for it.
+//! The cost of reading a region: the memory needed and the number of bytes decoded.
 //!
-//! Depends on `error`, `bytes`, `codec`, and on the rest of the format. Each chunk may be of another kind, so their
-//! headers are read, though no more of them than takes a few milliseconds.
+//! Each chunk may be of a different kind, so chunk headers are read, but only as many as take a few milliseconds.
 #![forbid(unsafe_code)]
 
 use super::Frame;
@@ -14,24 +13,26 @@ use crate::bytes::num::to_u64;
 use crate::codec::BuiltIn;
 use crate::error::{ErrorKind, Result};
 
-/// How many chunks are examined, and how many of their streams or blocks.
+/// The largest number of chunks that are examined, and of their streams or blocks.
 const MOST: u32 = 1 << 16;
 
 impl<'a> Frame<'a> {
-    /// Returns how much scratch memory [`read_region`](Self::read_region) needs, in bytes: with that much it never
-    /// fails with `OutOfScratch`; with less it may still succeed, possibly more slowly. Reads the headers of the
-    /// chunks that the region touches, since each may be of another kind. Where that would take long, which it does
-    /// for more than 65536 chunks or if they cannot be looked up without memory, returns an upper bound: three times
-    /// the bytes of a chunk, and the table; for more than 65536 blocks of different lengths, the bytes of their
-    /// chunk.
+    /// Returns the scratch memory that [`read_region`](Self::read_region) needs, in bytes. With that much, reading
+    /// never fails with `OutOfScratch`; with less, it may still succeed, possibly more slowly.
+    ///
+    /// Reads the headers of the chunks that the region touches, because each chunk may be of a different kind. For more
+    /// than 65536 chunks, or if chunks cannot be looked up without memory, returns an upper bound: three times the
+    /// bytes of a chunk, plus the table. For more than 65536 blocks of different lengths, the bound is the bytes of
+    /// their chunk.
     ///
     /// # Errors
-    /// `WrongRank`, `NoSuchElement`; those of invalid chunks.
+    /// `WrongRank`, `NoSuchElement`; the errors of invalid chunks.
     pub fn scratch_length(&self, start: &[u64], stop: &[u64]) -> Result<u64> {
         self.scratch_for(Some((start, stop)))
     }
 
-    /// Like [`scratch_length`](Self::scratch_length), for a region or, if that is `None`, the whole array.
+    /// Does the same as [`scratch_length`](Self::scratch_length) for a region or, if `region` is `None`, the whole
+    /// array.
     pub(super) fn scratch_for(&self, region: Option<(&[u64], &[u64])>) -> Result<u64> {
         let mut grid = Grid::NONE;
         grid.set(self, region)?;
@@ -40,7 +41,7 @@ impl<'a> Frame<'a> {
         }
         let mut offsets = self.offsets()?;
         let (memory, mut largest) = offsets.memory();
-        // Past this many chunks, all others repeat earlier ones.
+        // Past this number of chunks, all others repeat earlier ones.
         let different = self.period(&offsets)?;
         let (mut seen, mut patience) = (0_u64, MOST);
         let has_seen_all = self.look_at_chunks(&mut grid, &mut offsets, |chunk, grid| {
@@ -48,23 +49,26 @@ impl<'a> Frame<'a> {
             seen = seen.saturating_add(1);
             Ok(seen < different)
         })?;
-        // A block is no larger than its chunk, and takes up to three times its memory.
+        // A block is no larger than its chunk, and takes up to three times its size in memory.
         let any = if has_seen_all { 0 } else { self.largest_chunk().saturating_mul(3) };
         Ok(memory.saturating_add(largest).saturating_add(any))
     }
 
-    /// Returns how many bytes are decoded to read a region, at most: whole blocks and streams, even if little of them
-    /// is in the region, since codecs cannot decode less, and the dictionaries of Zstandard that they need. Raw
-    /// streams, runs of one byte and chunks of one value are not decoded. The table of offsets is not counted.
+    /// Returns an upper bound for the number of bytes that are decoded to read a region. Counts whole blocks and
+    /// streams, even if little of them is in the region, because codecs cannot decode less, and the Zstandard
+    /// dictionaries that they need. Raw streams, runs of one byte and chunks of one value are not decoded. The table of
+    /// offsets is not counted.
     ///
-    /// Chunks may extend past the array and share their bytes, so that with a file of 300 bytes a small region can cost
-    /// terabytes: of untrusted files, read only regions whose cost is acceptable. Examines the chunks that the
-    /// region touches, as [`scratch_length`](Self::scratch_length) does, and their streams; past 65536 of them it
-    /// is what they may cost at most: the bytes of all chunks of the frame and, where the header or a chunk examined
-    /// has dictionaries, 32 KiB for each chunk.
+    /// Chunks may extend past the array and share their bytes, so in a file of 300 bytes, reading a small region can
+    /// cost terabytes. For untrusted files, read only regions whose cost is acceptable.
+    ///
+    /// Examines the chunks that the region touches, as [`scratch_length`](Self::scratch_length) does, and up to 65536
+    /// streams; past these, whole blocks count as decoded. For more than 65536 chunks, or if chunks cannot be looked up
+    /// without memory, the bound is the decoded bytes of all chunks of the frame. If the header or an examined chunk
+    /// has dictionaries, 32 KiB for each chunk are added.
     ///
     /// # Errors
-    /// `WrongRank`, `NoSuchElement`; those of invalid chunks.
+    /// `WrongRank`, `NoSuchElement`; the errors of invalid chunks.
     pub fn work_length(&self, start: &[u64], stop: &[u64]) -> Result<u64> {
         let mut grid = Grid::NONE;
         grid.set(self, Some((start, stop)))?;
@@ -85,8 +89,8 @@ impl<'a> Frame<'a> {
         Ok(self.nbytes().saturating_add(any))
     }
 
-    /// Calls `f` with each chunk that the region touches until it returns `false`. Returns `false` if there are too
-    /// many to examine, or they cannot be looked up without memory.
+    /// Calls `f` with each chunk that the region touches, until `f` returns `false`. Returns `false` if there are too
+    /// many chunks to examine, or if they cannot be looked up without memory.
     fn look_at_chunks(
         &self,
         grid: &mut Grid,
@@ -96,7 +100,7 @@ impl<'a> Frame<'a> {
         let mut decoder = BuiltIn::default();
         let codec = &mut Codec::new(&mut decoder);
         let period = self.period(offsets)?;
-        // Chunks before the region count, too, if each takes long to look up.
+        // Chunks before the region also count if each takes long to look up.
         let takes_long = offsets.memory_length() > 0;
         let mut looked_at = 0_u32;
         let result = self.each_chunk(grid, period, |grid, index| {
@@ -118,15 +122,15 @@ impl<'a> Frame<'a> {
     }
 }
 
-/// How much memory a chunk needs besides its destination. Examines up to `patience` blocks of different lengths. Also
-/// checks that these add up to the chunk, before any of them is decoded.
+/// Returns the memory that a chunk needs besides its destination. Examines up to `patience` blocks of different
+/// lengths, and checks that these lengths add up to the chunk before any block is decoded.
 pub(super) fn memory_length(chunk: &Chunk<'_>, grid: &Grid, patience: &mut u32) -> Result<u64> {
     let blocks = match chunk.content {
         Content::VariableBlocks if !grid.is_array => chunk.largest_variable_block(patience)?,
         Content::Compressed => chunk.block_size().unwrap_or(0),
         _ => return Ok(0),
     };
-    // A block, the source to undo its shuffles from, and the first block if others are differences to it.
+    // A block, the source from which its shuffles are undone, and the first block if others are differences to it.
     let is_foreign = grid.is_array && !has_its_blocks(chunk, grid);
     let is_gathered = !is_foreign && plane_width(chunk, grid).is_some();
     let shuffles = if chunk.has_shuffles() && !is_gathered { blocks } else { 0 };
@@ -135,8 +139,8 @@ pub(super) fn memory_length(chunk: &Chunk<'_>, grid: &Grid, patience: &mut u32) 
     Ok(decoded.saturating_add(shuffles).saturating_add(first))
 }
 
-/// How many bytes a decoder reads before it can decode anything of a chunk: chunks may take turns with the dictionaries
-/// that it has to load.
+/// Returns the number of dictionary bytes that a decoder reads before it can decode anything of a chunk. The dictionary
+/// counts for every chunk, because alternating chunks may each have to load theirs.
 fn dictionary_length(chunk: &Chunk<'_>) -> Result<u64> {
     if !matches!(chunk.content, Content::Compressed | Content::VariableBlocks) || chunk.codec != ZSTD {
         return Ok(0);
@@ -144,7 +148,7 @@ fn dictionary_length(chunk: &Chunk<'_>) -> Result<u64> {
     Ok(chunk.dictionary()?.map_or(0, |dictionary| to_u64(dictionary.len())))
 }
 
-/// How many bytes of the current chunk are decoded, at most. Examines up to `patience` streams.
+/// Returns an upper bound for the bytes of the current chunk that are decoded. Examines up to `patience` streams.
 fn work_for(chunk: &Chunk<'_>, grid: &mut Grid, patience: &mut u32) -> Result<u64> {
     let all = chunk.decoded_length();
     let block = match chunk.content {

@@ -1,7 +1,5 @@
-//! What is in the file where an error happened, read again for its message. Nothing here is trusted or checked:
-//! whatever cannot be read is left out.
-//!
-//! Depends on `super`. Linked only into programs that ask for the message of an error.
+//! Reads the file again at the position of an error, for its message. Nothing here is trusted or checked: what cannot
+//! be read is omitted. Linked only into programs that request error messages.
 #![forbid(unsafe_code)]
 
 use super::chunk::{codec_name, filter_name};
@@ -39,7 +37,7 @@ pub(super) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {
             context.number = byte().map(u64::from);
             context.text = byte().and_then(filter_name).map(Text::from);
         }
-        // The error is at the flags of a chunk: their last bits are the codec, or state that its number is in another
+        // The error points to the flags of a chunk. Their last bits are the codec, or say that its number is in another
         // field.
         (ErrorKind::UnsupportedCodec, _) => {
             let format = byte().map(|flags| flags >> 5);
@@ -58,12 +56,12 @@ pub(super) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {
                 _ => None,
             };
         }
-        // The length that the frame states, to compare with the actual one.
+        // The length that the frame states, to compare with the actual length.
         (ErrorKind::Truncated, Item::File) => {
             let bytes = input.get(Extent::new(at, 8)).and_then(|bytes| bytes.first_chunk::<8>());
             context.number = bytes.map(|bytes| u64::from_be_bytes(*bytes));
         }
-        // The item tells the two errors of proxies from that of an object: see `Frame::check_values`.
+        // The item distinguishes the two errors of proxies from the error of an object; see `Frame::check_values`.
         (ErrorKind::NoValues, item) => {
             (context.rule, context.hint) = match item {
                 Item::Chunk => (
@@ -87,7 +85,7 @@ pub(super) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {
     context
 }
 
-/// Says which counts differ.
+/// Describes the counts that differ.
 #[cfg(not(target_os = "none"))]
 fn counts(input: Input<'_>, item: Item, at: u64) -> Option<Phrase> {
     if item == Item::Metalayer {
@@ -109,11 +107,11 @@ fn counts(input: Input<'_>, item: Item, at: u64) -> Option<Phrase> {
     differs.then_some([table, counted, (" chunks, each with an offset of 8 bytes", None)])
 }
 
-/// Why an object has no values, and what to do.
+/// Returns the reason why an object has no values, and what to do about it.
 fn why_lazy(input: Input<'_>) -> (Option<&'static str>, Option<&'static str>) {
     let kind = frame::metalayers_of(input).map(frame::Metalayers::kind);
     match kind {
-        // Without the metalayer of an object there is that of an older version.
+        // Without the metalayer of an object, there is the metalayer of an older version.
         Some(None | Some([b'l', b'a', b'z', b'y', ..])) => (
             Some("the values are not in this file: it is a lazy expression, to be computed from other arrays"),
             Some("compute it with python-blosc2 where those are, and save the result"),

@@ -1,8 +1,7 @@
 //! The frame: its header, its trailer, and the metalayers in both.
 //!
-//! Depends on `place`, `error`, `bytes`, and on `values`. The specification calls the parts MessagePack, but every writer puts every
-//! field at a constant offset after a constant marker, so that no general parser is needed; each marker must have its
-//! expected value.
+//! The specification calls these parts MessagePack. However, every writer puts every field at a constant offset after a
+//! constant marker, so no general parser is needed. Each marker must have its expected value.
 #![forbid(unsafe_code)]
 
 use core::iter::FusedIterator;
@@ -19,7 +18,7 @@ use crate::bytes::utf8::Utf8;
 use crate::error::ErrorKind;
 use crate::error::origin::Item;
 
-/// The first bytes of a header; the metalayers follow.
+/// The fixed part of a header; the metalayers follow.
 #[derive(Debug, FromBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 pub(super) struct Header {
@@ -58,7 +57,7 @@ pub(super) struct Header {
     reserved: u8,
 }
 
-/// Bytes of [`Header`].
+/// The size of [`Header`] in bytes.
 pub(super) const HEADER: u64 = 87;
 /// The offsets of header fields that an error may refer to.
 const HEADER_LENGTH_AT: u64 = 11;
@@ -90,22 +89,22 @@ const MARKERS: &[(u8, u8)] = &[
     (69, 0xd8),
 ];
 
-/// The offsets of lengths in the header, whose first bit is a sign.
+/// The offsets of the header's signed lengths, which must not be negative.
 const LENGTHS: &[u64] = &[HEADER_LENGTH_AT, NBYTES_AT, CBYTES_AT, BLOCKSIZE_AT, TYPESIZE_AT];
 
-/// The end of the trailer: its marker and length, and a fingerprint that no writer fills in.
+/// The size of the trailer's end: a marker, a length, and a fingerprint that no writer fills in.
 const TAIL: u64 = 23;
-/// The shortest trailer: a marker, a version, no metalayers, the tail.
+/// The size of the shortest trailer: a marker, a version, no metalayers, and the end.
 const MIN_TRAILER: u64 = 35;
-/// Larger headers and trailers are refused: our own limit.
+/// The largest header or trailer that is accepted. This limit is our own.
 const MAX_METADATA: u64 = 1 << 30;
-/// The largest number of metalayers in the header, and in the trailer.
+/// The largest number of metalayers in a header or trailer.
 const MAX_METALAYERS: u16 = 16;
 
-/// The extents of the parts of a frame, as far as the header and the trailer state them.
+/// The extents of the parts of a frame, as stated by the header and the trailer.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Parts<'a> {
-    /// The header with its metalayers.
+    /// The header, including its metalayers.
     pub(super) header: &'a [u8],
     pub(super) trailer_at: u64,
 }
@@ -115,49 +114,49 @@ impl Header {
         Self::ref_from_prefix(header).ok().map(|(header, _)| header)
     }
 
-    /// 1, 2 or 3.
+    /// Returns the version of the frame: 1, 2 or 3.
     pub(super) const fn version(&self) -> u8 {
         self.general_flags & 0x0f
     }
 
-    /// Bytes of the whole frame.
+    /// Returns the size of the whole frame in bytes.
     pub(super) fn frame_length(&self) -> u64 {
         self.frame_length.get()
     }
 
-    /// Bytes of an element, as the writer states them.
+    /// Returns the size of an element in bytes, as the writer states it.
     pub(super) fn typesize(&self) -> u64 {
         u64::from(self.short_typesize())
     }
 
-    /// [`typesize`](Self::typesize) in its native 32 bits.
+    /// Returns [`typesize`](Self::typesize) in its native 32 bits.
     pub(super) fn short_typesize(&self) -> u32 {
         u32::try_from(self.typesize.get()).unwrap_or(0)
     }
 
-    /// Bytes of a block; 0 if each chunk states its own.
+    /// Returns the size of a block in bytes; 0 if each chunk states its own.
     pub(super) fn blocksize(&self) -> u64 {
         u64::try_from(self.blocksize.get()).unwrap_or(0)
     }
 
-    /// Bytes of all chunks, decoded.
+    /// Returns the decoded size of all chunks in bytes.
     pub(super) fn nbytes(&self) -> u64 {
         u64::try_from(self.nbytes.get()).unwrap_or(0)
     }
 
-    /// Bytes of all chunks as stored, with any gaps between them. 0 in a frame without chunks, where programs leave
-    /// an old number.
+    /// Returns the stored size of all chunks in bytes, including any gaps between them. Returns 0 for a frame without
+    /// chunks, where writers leave a stale number.
     pub(super) fn cbytes(&self) -> u64 {
         if self.nbytes() == 0 { 0 } else { u64::try_from(self.cbytes.get()).unwrap_or(0) }
     }
 
-    /// Bytes of a chunk, decoded; 0 if chunks differ in length.
+    /// Returns the decoded size of a chunk in bytes; 0 if chunks differ in length.
     pub(super) fn chunksize(&self) -> u64 {
         u64::try_from(self.chunksize.get()).unwrap_or(0)
     }
 }
 
-/// Reads header and trailer, and checks everything except the chunks and the contents of metalayers.
+/// Reads the header and the trailer. Checks everything except the chunks and the contents of metalayers.
 pub(super) fn open<'a>(opening: &ParseContext<'a>) -> ParseResult<(Parts<'a>, Values)> {
     let length = opening.input.length();
     let truncated = || stop(opening, ErrorKind::Truncated, Item::Header, length);
@@ -200,14 +199,14 @@ pub(super) fn open<'a>(opening: &ParseContext<'a>) -> ParseResult<(Parts<'a>, Va
     Ok((parts, values))
 }
 
-/// The metalayers of the header of a frame, for a message.
+/// Returns the metalayers of a frame's header, for an error message.
 pub(super) fn metalayers_of(input: Input<'_>) -> Option<Metalayers<'_>> {
     let header = Header::of(input.get(Extent::new(0, HEADER))?)?;
     let length = u64::try_from(header.header_length.get()).ok()?;
     Some(Metalayers::new(input.get(Extent::new(0, length))?, 0, METALAYERS_AT))
 }
 
-/// Returns the number of metalayers in the index whose contents are counted at `at`, for a message.
+/// Returns the number of metalayers in the index whose contents are counted at `at`, for an error message.
 #[cfg(not(target_os = "none"))]
 pub(super) fn indexed_at(input: Input<'_>, at: u64) -> Option<u64> {
     let header = Header::of(input.get(Extent::new(0, HEADER))?)?;
@@ -234,7 +233,7 @@ impl Header {
         if !matches!(self.has_variable_metalayers, 0xc2 | 0xc3) {
             return fail(ErrorKind::WrongMarker, Item::Header, HAS_VARIABLE_METALAYERS_AT);
         }
-        // Version, then the width of chunk offsets: 1 for 64 bits. The other flags repeat what the chunks state.
+        // The version, then the width of chunk offsets: 1 for 64 bits. The other flags repeat what the chunks state.
         if !matches!(self.version(), 1..=3) {
             return fail(ErrorKind::UnsupportedVersion, Item::Version, FLAGS_AT);
         }
@@ -247,7 +246,7 @@ impl Header {
             _ => return fail(ErrorKind::UnknownFlags, Item::Header, FRAME_TYPE_AT),
         }
         let is_negative = |at: u64| to_usize(at).and_then(|at| bytes.get(at)).is_none_or(|byte| *byte >= 0x80);
-        // -1 is written for a frame that never had a chunk.
+        // Writers put -1 in a frame that never had a chunk.
         let has_no_chunk = self.chunksize.get() == -1 && self.nbytes.get() == 0;
         let chunk_size = if has_no_chunk { None } else { Some(&CHUNKSIZE_AT) };
         for at in LENGTHS.iter().chain(chunk_size) {
@@ -277,36 +276,36 @@ impl Header {
 }
 
 impl<'a> Parts<'a> {
-    /// The metalayers of the header, with offsets from the start of the frame.
+    /// Returns the metalayers of the header, with offsets from the start of the frame.
     pub(super) fn metalayers(&self) -> Metalayers<'a> {
         Metalayers::new(self.header, 0, METALAYERS_AT)
     }
 
-    /// The metalayers of the trailer, which are chunks, with offsets from the start of the trailer.
+    /// Returns the metalayers of the trailer, which are chunks, with offsets from the start of the trailer.
     pub(super) fn variable_metalayers(&self, input: Input<'a>) -> Metalayers<'a> {
         let end = self.number(Header::frame_length).saturating_sub(TAIL);
         let bytes = input.get(Extent::new(self.trailer_at, end.saturating_sub(self.trailer_at)));
         Metalayers::new(bytes.unwrap_or_default(), self.trailer_at, 2)
     }
 
-    /// Whether a proxy does not tell which of the values in its chunks were fetched.
+    /// Returns whether a proxy does not record which values in its chunks were fetched.
     #[inline(never)] // keeps its stack frame out of the others
     pub(super) fn are_mixed(&self, input: Input<'a>) -> bool {
         let mut trailer = self.variable_metalayers(input);
         trailer.any(|metalayer| matches!(metalayer.name, "proxy-fetched-blocks" | "proxy-dirty"))
     }
 
-    /// A number of the header.
+    /// Returns a number of the header.
     pub(super) fn number(&self, number: fn(&Header) -> u64) -> u64 {
         Header::of(self.header).map_or(0, number)
     }
 }
 
-/// Reads bytes in order; offsets count from their start and never exceed 32 bits.
+/// Reads bytes in order. Offsets count from the start of the bytes and never exceed 32 bits.
 pub(super) struct Cursor<'o, 'a> {
     pub(super) opening: &'o ParseContext<'a>,
     bytes: &'a [u8],
-    /// The offset of the bytes in the file.
+    /// The offset of `bytes` in the file.
     start: u64,
     /// The offset of the next byte.
     pub(super) at: u32,
@@ -317,7 +316,7 @@ impl<'o, 'a> Cursor<'o, 'a> {
         Self { opening, bytes, start, at: 0 }
     }
 
-    /// The next `count` bytes.
+    /// Takes the next `count` bytes.
     #[inline(never)]
     pub(super) fn take(&mut self, count: u32) -> ParseResult<&'a [u8]> {
         match part(self.bytes, self.at, count) {
@@ -329,19 +328,19 @@ impl<'o, 'a> Cursor<'o, 'a> {
         }
     }
 
-    /// How many bytes there are.
+    /// Returns the number of bytes.
     pub(super) fn length(&self) -> u32 {
         u32::try_from(self.bytes.len()).unwrap_or(u32::MAX)
     }
 
-    /// Stops with an error of `item` at `at`.
+    /// Returns an error of `item` at `at` that stops opening.
     #[inline(never)]
     pub(super) fn stop(&self, kind: ErrorKind, item: Item, at: u32) -> Interrupted {
         stop(self.opening, kind, item, self.start.saturating_add(u64::from(at)))
     }
 }
 
-/// `length` bytes from `at` on.
+/// Returns `length` bytes from `at`.
 fn part(bytes: &[u8], at: u32, length: u32) -> Option<&[u8]> {
     bytes.get(to_usize(at.into())?..)?.get(..to_usize(length.into())?)
 }
@@ -349,20 +348,21 @@ fn part(bytes: &[u8], at: u32, length: u32) -> Option<&[u8]> {
 /// A metalayer: named metadata of a frame.
 #[derive(Clone, Copy, Debug)]
 pub struct Metalayer<'a> {
-    /// Its name: 31 bytes at most.
+    /// The name of the metalayer: 31 bytes at most.
     pub name: &'a str,
-    /// Its content as stored: usually MessagePack; in the trailer that is compressed, as a Blosc2 chunk.
+    /// The content as stored: usually MessagePack. In the trailer, the content is compressed as a Blosc2 chunk.
     pub content: &'a [u8],
-    /// The extent of its content in the file.
+    /// The extent of the content in the file.
     pub extent: Extent,
 }
 
 /// An iterator over the metalayers of a header or a trailer, in the order of their index.
 ///
-/// They are checked when the file is opened. If the bytes have changed since, the iterator ends early.
+/// Metalayers are checked when the file is opened. If the bytes have changed since, the iterator ends early.
 #[derive(Clone, Copy, Debug)]
 pub struct Metalayers<'a> {
-    /// The bytes that offsets of contents refer to, up to where contents must end; they are at `start` in the file.
+    /// The bytes that the offsets of contents refer to, up to where contents must end. `start` is their offset in the
+    /// file.
     bytes: &'a [u8],
     start: u64,
     /// The position of the iterator.
@@ -370,19 +370,20 @@ pub struct Metalayers<'a> {
     left: u16,
 }
 
-/// The offset of the metalayers in the header: after its fixed part.
+/// The offset of the metalayers in the header: after the fixed part.
 const METALAYERS_AT: u32 = 87;
-/// Bytes before the first entry: the markers and numbers of the index.
+/// The size in bytes of what precedes the first entry: the markers and numbers of the index.
 const INDEX_HEAD: u32 = 7;
-/// Bytes before the first content: the marker and the number of contents.
+/// The size in bytes of what precedes the first content: a marker and the number of contents.
 const CONTENTS_HEAD: u32 = 3;
-/// Bytes before a content: its marker and its length.
+/// The size in bytes of what precedes a content: its marker and its length.
 const CONTENT_HEAD: u32 = 5;
-/// Bytes of an offset, which is the last field of an entry: its errors point this far back from the end of the entry.
+/// The size in bytes of an offset, the last field of an entry. Errors of an offset point this far before the entry's
+/// end.
 const PLACE: u32 = 4;
 
 impl<'a> Metalayers<'a> {
-    /// The metalayers whose index begins at `index`.
+    /// Returns the metalayers whose index begins at `index`.
     fn new(bytes: &'a [u8], start: u64, index: u32) -> Self {
         let left = match part(bytes, index, INDEX_HEAD) {
             Some([_, _, _, _, _, a, b]) => u16::from_be_bytes([*a, *b]),
@@ -391,18 +392,18 @@ impl<'a> Metalayers<'a> {
         Self { bytes, start, at: index.saturating_add(INDEX_HEAD), left }
     }
 
-    /// A cursor at `at`.
+    /// Returns a cursor at `at`.
     fn cursor<'o>(&self, opening: &'o ParseContext<'a>, at: u32) -> Cursor<'o, 'a> {
         Cursor { at, ..Cursor::new(opening, self.bytes, self.start) }
     }
 
-    /// Checks all of them. Returns where those of a header say that the values are.
+    /// Checks all metalayers. Returns where the values are, according to the metalayers of a header.
     fn check(self, opening: &ParseContext<'a>) -> ParseResult<Values> {
         let mut index = self.cursor(opening, self.at.saturating_sub(INDEX_HEAD));
         let index_at = index.at;
         let all = self.cursor(opening, self.at);
         let fail = |kind, at| Err(all.stop(kind, Item::Metalayer, at));
-        // The number after the first 0xcd is the length of the index, which no reader uses.
+        // The number after 0xcd is the length of the index, which no reader uses.
         if !matches!(index.take(INDEX_HEAD)?, [0x93, 0xcd, _, _, 0xde, ..]) {
             return fail(ErrorKind::WrongMarker, index_at);
         }
@@ -438,7 +439,8 @@ impl<'a> Metalayers<'a> {
         Ok(Values::of_number(values))
     }
 
-    /// The content at `place`, which is from the entry that `index` has read; also the offset of the content.
+    /// Returns the content at `place`, an offset from the entry that `index` has just read, and the content's own
+    /// offset.
     fn content(&self, index: &Cursor<'_, 'a>, place: u32) -> ParseResult<(&'a [u8], u32)> {
         let stop = |kind, at| index.stop(kind, Item::Metalayer, at);
         let length = match part(self.bytes, place, CONTENT_HEAD) {
@@ -451,7 +453,7 @@ impl<'a> Metalayers<'a> {
         Ok((content.ok_or_else(|| stop(ErrorKind::OutOfPlace, place.saturating_add(1)))?, at))
     }
 
-    /// The next metalayer: its name, its content, and where the content is in the file.
+    /// Reads the next metalayer: its name, its content, and the content's offset in the file.
     fn read(&mut self, opening: &ParseContext<'a>) -> Option<(Utf8<'a>, &'a [u8], u64)> {
         self.left = self.left.checked_sub(1)?;
         let mut index = self.cursor(opening, self.at);
@@ -461,7 +463,7 @@ impl<'a> Metalayers<'a> {
         Some((name, content, self.start.saturating_add(u64::from(at))))
     }
 
-    /// The content of the first metalayer of that name, and where it is in the file.
+    /// Returns the content of the first metalayer named `name`, and the content's offset in the file.
     pub(super) fn content_of(mut self, opening: &ParseContext<'a>, name: &[u8]) -> Option<(&'a [u8], u64)> {
         loop {
             let (found, content, at) = self.read(opening)?;
@@ -471,13 +473,13 @@ impl<'a> Metalayers<'a> {
         }
     }
 
-    /// The letters by which the kind of an object begins, for its message; `None` if the array is none, or its metalayer is
-    /// not the map of MessagePack that python-blosc2 writes, whose first key is `kind`.
+    /// Returns the start of the name of an object's kind, for an error message. Returns `None` if the array is not an
+    /// object, or if its metalayer is not the MessagePack map that python-blosc2 writes, whose first key is `kind`.
     pub(super) fn kind(self) -> Option<&'a [u8]> {
         self.get_named(OBJECT)?.content.strip_prefix(b"\x82\xa4kind")?.get(1..)
     }
 
-    /// Returns the first metalayer of that name.
+    /// Returns the first metalayer named `name`.
     #[must_use]
     pub fn get_named(&self, name: &str) -> Option<Metalayer<'a>> {
         let mut all = *self;

@@ -1,9 +1,8 @@
-//! Positions in an array: which chunks, blocks and rows a hyper-rectangle of it touches.
+//! Positions in an array: the chunks, blocks and rows that a hyper-rectangle touches.
 //!
-//! Depends on `error`, `bytes`, and on `array`. The numbers were checked against each other when the file was opened.
-//! If they have changed since, positions come out wrong and are caught by the bounds checks of the slices that they
-//! index: so nothing here fails. The state of a dimension is kept together, in 36 bytes: there are up to 16 of them,
-//! on the stack.
+//! The numbers were checked against each other when the file was opened. If the file has changed since, positions are
+//! wrong, and the bounds checks of the slices that they index detect that. Therefore nothing here fails. The state of
+//! each dimension takes 36 bytes, and up to 16 dimensions are on the stack.
 #![forbid(unsafe_code)]
 
 use super::{Frame, MAX_RANK};
@@ -11,53 +10,53 @@ use crate::bytes::num::{count_of, quotient, short_count_of, to_usize};
 use crate::error::{Error, ErrorKind, Result};
 use crate::types::shape::Shape;
 
-/// A dimension: how it is divided, the region in it, and the current position. Packed, since the padding that would
-/// align the next one, 16 times over, would cost a microcontroller stack.
+/// A dimension: its division into chunks and blocks, the region in it, and the current position. Packed, because
+/// padding for 16 dimensions would cost a microcontroller stack.
 #[derive(Clone, Copy)]
 #[repr(C, packed(4))]
 pub(super) struct Side {
     /// The region: from `start` up to, but excluding `stop`.
     start: u64,
     stop: u64,
-    /// The length of chunks, and of blocks.
+    /// The lengths of chunks and of blocks.
     chunk: u32,
     block: u32,
-    /// The current chunk, the current part of it, and the current row of that.
+    /// The current chunk, the current part of the chunk, and the current row of the part.
     chunk_at: u32,
     part_at: u32,
     row_at: u32,
 }
 
-/// What all dimensions share: where the first chunk begins, and whether chunks are read in blocks or as a whole.
+/// State shared by all dimensions: where the first chunk begins, and whether chunks are read in blocks or as a whole.
 #[derive(Clone, Copy)]
 struct Cut {
     origin: u64,
     in_blocks: bool,
 }
 
-/// From the first up to, but excluding the second.
+/// A range from the first number up to, but excluding the second.
 type Range = (u32, u32);
 
 impl Side {
     const NONE: Self = Self { start: 0, stop: 0, chunk: 0, block: 0, chunk_at: 0, part_at: 0, row_at: 0 };
 
-    /// The length of the region.
+    /// Returns the length of the region.
     const fn wanted(&self) -> u64 {
         self.stop.saturating_sub(self.start)
     }
 
-    /// The chunks that the region touches.
+    /// Returns the chunks that the region touches.
     fn touched_chunks(&self) -> Range {
         let chunk = u64::from(self.chunk);
         (narrow(quotient(self.start, chunk)), narrow(count_of(self.stop, chunk)))
     }
 
-    /// Where the current chunk begins.
+    /// Returns the start of the current chunk.
     fn corner(&self, cut: Cut) -> u64 {
         cut.origin.saturating_add(u64::from(self.chunk_at).saturating_mul(u64::from(self.chunk)))
     }
 
-    /// The region within the current chunk, relative to its start.
+    /// Returns the region within the current chunk, relative to the start of the chunk.
     fn in_chunk(&self, cut: Cut) -> Range {
         let corner = self.corner(cut);
         let end = corner.saturating_add(u64::from(self.chunk));
@@ -65,24 +64,24 @@ impl Side {
         (narrow(low.saturating_sub(corner)), narrow(high.saturating_sub(corner)))
     }
 
-    /// The length of the parts in which the current chunk is read.
+    /// Returns the length of the parts in which the current chunk is read.
     const fn part(&self, cut: Cut) -> u32 {
         if cut.in_blocks { self.block } else { self.chunk }
     }
 
-    /// The parts of the current chunk that the region touches.
+    /// Returns the parts of the current chunk that the region touches.
     fn touched_parts(&self, cut: Cut) -> Range {
         let (low, high) = self.in_chunk(cut);
         let part = self.part(cut);
         (low.checked_div(part).unwrap_or(0), short_count_of(high, part))
     }
 
-    /// Where the current part begins in its chunk.
+    /// Returns the start of the current part in its chunk.
     const fn part_start(&self, cut: Cut) -> u32 {
         self.part_at.saturating_mul(self.part(cut))
     }
 
-    /// The region within the current part, relative to its start.
+    /// Returns the region within the current part, relative to the start of the part.
     fn in_part(&self, cut: Cut) -> Range {
         let start = self.part_start(cut);
         let (low, high) = self.in_chunk(cut);
@@ -98,20 +97,20 @@ fn narrow(number: u64) -> u32 {
 pub(super) struct Grid {
     sides: [Side; MAX_RANK],
     rank: usize,
-    /// Bytes of an element.
+    /// The size of an element in bytes.
     pub(super) item_size: u64,
     pub(super) is_array: bool,
     cut: Cut,
 }
 
-/// Iterates over the pieces of a part that are contiguous both in the source and in the destination.
+/// An iterator over the pieces of a part that are contiguous both in the source and in the destination.
 #[derive(Clone, Copy)]
 pub(super) struct Rows {
-    /// Bytes of a piece.
+    /// The size of a piece in bytes.
     pub(super) length: u64,
-    /// The outer dimensions, along which pieces differ.
+    /// The number of outer dimensions, along which pieces differ.
     outer: usize,
-    /// Where the current piece is in its part, and where it goes in the destination, in bytes.
+    /// The position of the current piece in its part, and its position in the destination, in bytes.
     pub(super) from: u64,
     pub(super) to: u64,
 }
@@ -126,8 +125,8 @@ impl Grid {
         cut: Cut { origin: 0, in_blocks: true },
     };
 
-    /// Sets it to the dimensions of an array and a region or, if that is `None`, the whole array. In place: it is too
-    /// large to be moved around.
+    /// Sets the grid to the dimensions of an array and a region or, if `region` is `None`, the whole array. The grid is
+    /// set in place, because it is too large to be moved around.
     pub(super) fn set(&mut self, file: &Frame<'_>, region: Option<(&[u64], &[u64])>) -> Result<()> {
         self.rank = to_usize(file.shape().rank().into()).unwrap_or(MAX_RANK);
         self.item_size = file.item_size();
@@ -143,7 +142,7 @@ impl Grid {
             if start > stop || *stop > length {
                 return Err(Error::new(ErrorKind::NoSuchElement));
             }
-            // In a frame without an array, each chunk states its own length, and that of its blocks.
+            // In a frame without an array, each chunk states its own length and the length of its blocks.
             let chunk = chunks.as_mut().map_or(file.chunksize(), |chunks| chunks.next().unwrap_or(0));
             (side.start, side.stop, side.chunk) = (*start, *stop, narrow(chunk));
             side.block = narrow(blocks.as_mut().and_then(Iterator::next).unwrap_or(0));
@@ -155,8 +154,8 @@ impl Grid {
         self.sides.iter().take(self.rank)
     }
 
-    /// In a frame without an array: makes `length` bytes from `corner` on, in blocks of `block`, the current chunk.
-    /// Returns the previous state of the dimension.
+    /// Makes `length` bytes from `corner` the current chunk, in blocks of `block` bytes. Only for a frame without an
+    /// array. Returns the previous state of the dimension.
     pub(super) fn take(&mut self, corner: u64, length: u64, block: u64) -> Side {
         let [side, ..] = &mut self.sides;
         let before = *side;
@@ -172,26 +171,26 @@ impl Grid {
         self.cut.origin = 0;
     }
 
-    /// In a frame without an array: where the current chunk begins.
+    /// Returns the start of the current chunk. Only for a frame without an array.
     pub(super) fn corner(&self) -> u64 {
         let [side, ..] = &self.sides;
         side.corner(self.cut)
     }
 
-    /// In a frame without an array: where the region starts and stops.
+    /// Returns the start and the stop of the region. Only for a frame without an array.
     pub(super) fn wanted(&self) -> (u64, u64) {
         let [side, ..] = &self.sides;
         (side.start, side.stop)
     }
 
-    /// In a frame without an array: whether any of the `length` bytes from the start of the current chunk on are in
-    /// the region.
+    /// Returns whether the region touches any of the `length` bytes from the start of the current chunk. Only for a
+    /// frame without an array.
     pub(super) fn wants(&self, length: u64) -> bool {
         let (corner, (start, stop)) = (self.corner(), self.wanted());
         corner < stop && corner.saturating_add(length) > start
     }
 
-    /// Bytes of the region; `None` if they exceed 64 bits.
+    /// Returns the size of the region in bytes; `None` if the size exceeds 64 bits.
     pub(super) fn wanted_bytes(&self) -> Option<u64> {
         if self.is_empty() {
             return Some(0);
@@ -203,7 +202,7 @@ impl Grid {
         self.sides().any(|side| side.wanted() == 0)
     }
 
-    /// Bytes of a block, including its padding.
+    /// Returns the size of a block in bytes, including its padding.
     pub(super) fn block_bytes(&self) -> u64 {
         self.sides().fold(self.item_size, |bytes, side| bytes.saturating_mul(u64::from(side.block)))
     }
@@ -215,7 +214,7 @@ impl Grid {
         }
     }
 
-    /// Moves to the next chunk; `false` after the last.
+    /// Moves to the next chunk; returns `false` after the last.
     pub(super) fn next_chunk(&mut self) -> bool {
         for side in self.sides.iter_mut().take(self.rank).rev() {
             let (first, end) = side.touched_chunks();
@@ -228,7 +227,7 @@ impl Grid {
         false
     }
 
-    /// The index of the current chunk among all chunks of an array of that shape.
+    /// Returns the index of the current chunk among all chunks of an array of the given shape.
     pub(super) fn chunk_index(&self, shape: Shape<'_>) -> u64 {
         self.sides().zip(shape).fold(0, |place: u64, (side, length)| {
             let count = count_of(length, u64::from(side.chunk));
@@ -236,7 +235,7 @@ impl Grid {
         })
     }
 
-    /// Whether the region touches the current chunk.
+    /// Returns whether the region touches the current chunk.
     pub(super) fn touches_chunk(&self) -> bool {
         let cut = self.cut;
         self.sides().all(|side| {
@@ -250,7 +249,8 @@ impl Grid {
         self.cut.in_blocks = in_blocks;
     }
 
-    /// Whether less than a quarter of the current block is in the region. (A block has less than 2^32 elements.)
+    /// Returns whether less than a quarter of the current block is in the region. (A block has less than 2^32
+    /// elements.)
     #[inline(never)] // keeps its products off the stack of the callers
     pub(super) fn wants_little(&self) -> bool {
         let (mut wanted, mut all) = (4_u32, 1_u32);
@@ -262,7 +262,7 @@ impl Grid {
         wanted < all
     }
 
-    /// How many parts of the current chunk the region touches.
+    /// Returns the number of parts of the current chunk that the region touches.
     pub(super) fn part_count(&self) -> u64 {
         let cut = self.cut;
         self.sides().fold(1, |count: u64, side| {
@@ -279,7 +279,7 @@ impl Grid {
         }
     }
 
-    /// Moves to the next part; `false` after the last.
+    /// Moves to the next part; returns `false` after the last.
     pub(super) fn next_part(&mut self) -> bool {
         let cut = self.cut;
         for side in self.sides.iter_mut().take(self.rank).rev() {
@@ -293,7 +293,7 @@ impl Grid {
         false
     }
 
-    /// The index of the current part in its chunk.
+    /// Returns the index of the current part in its chunk.
     pub(super) fn part_index(&self) -> u64 {
         let cut = self.cut;
         self.sides().fold(0, |place: u64, side| {
@@ -302,11 +302,11 @@ impl Grid {
         })
     }
 
-    /// The first piece of the current part that is in the region.
+    /// Returns the first piece of the current part that is in the region.
     pub(super) fn first_row(&mut self) -> Rows {
         let cut = self.cut;
         let mut rows = Rows { length: self.item_size, outer: self.rank, from: 0, to: 0 };
-        // From the last dimension up to and including the first one that is not taken whole.
+        // From the last dimension up to and including the first one of which the region takes only a part.
         for side in self.sides().rev() {
             let (low, high) = side.in_part(cut);
             let taken = high.saturating_sub(low);
@@ -323,7 +323,7 @@ impl Grid {
         rows
     }
 
-    /// Moves to the next piece; `false` after the last.
+    /// Moves to the next piece; returns `false` after the last.
     pub(super) fn next_row(&mut self, rows: &mut Rows) -> bool {
         let cut = self.cut;
         for side in self.sides.iter_mut().take(rows.outer).rev() {
@@ -353,7 +353,7 @@ impl Grid {
 }
 
 impl Rows {
-    /// Whether there is only one piece, which is all of a block of that many bytes.
+    /// Returns whether there is a single piece: a whole block of `length` bytes.
     pub(super) const fn are_one_of(&self, length: u64) -> bool {
         self.length == length
     }

@@ -1,8 +1,5 @@
 //! Blosc2 contiguous frames, and the arrays that their `b2nd` metalayer describes.
 //!
-//! Depends on `place`, `warning`, `error`, `bytes`, `vocab`, `shape`, `codec`, `decode`, and the contract of
-//! `format`.
-//!
 //! ```text
 //! 0        header: 87 bytes, then metalayers                                       (frame.rs, array.rs)
 //!          chunks, in any order and with gaps: blocks, each of one or more streams (chunk.rs, block.rs)
@@ -10,8 +7,8 @@
 //!          trailer: more metalayers, each a chunk of its own                       (frame.rs)
 //! ```
 //!
-//! The specification describes the metalayer; frames and chunks are as c-blosc2 writes and reads them. Where it reads
-//! more than any writer writes, such as arbitrary bytes for MessagePack markers, this module does not.
+//! The specification describes the metalayer. This module reads frames and chunks as c-blosc2 writes them, but rejects
+//! input that c-blosc2 reads and no writer produces, such as arbitrary bytes for MessagePack markers.
 #![forbid(unsafe_code)]
 
 mod array;
@@ -51,7 +48,7 @@ use values::Values;
 /// The largest number of dimensions of an array.
 pub const MAX_RANK: usize = 16;
 
-/// How many chunks are looked up while a tensor is verified: less than a second.
+/// The number of chunks that verifying a tensor looks up at most; they take less than a second.
 const MOST_VERIFIED: u64 = 1 << 24;
 
 const fn fail(kind: ErrorKind, item: Item, at: u64) -> Error {
@@ -63,8 +60,7 @@ fn stop(opening: &ParseContext<'_>, kind: ErrorKind, item: Item, at: u64) -> Int
     opening.fail((kind, Format::B2nd, item), at)
 }
 
-/// A Blosc2 frame: the one array that it holds or, in a frame without an array, the bytes of its chunks, one after
-/// the other.
+/// A Blosc2 frame. It holds one array or, without an array, the concatenated bytes of its chunks.
 ///
 /// ```
 /// # let bytes: &[u8] = include_bytes!("../../../tests/fixtures/b2nd/good/default_f4_0.b2nd");
@@ -82,20 +78,19 @@ pub struct Frame<'a> {
     parts: Parts<'a>,
     /// The array; `None` in a frame of bytes.
     array: Option<Array<'a>>,
-    /// The dtype of the array if it has the size of an element, else `None`; `u8` in a frame without an array.
+    /// The dtype of the array; `None` if its size differs from the element size. `u8` in a frame without an array.
     dtype: Option<DType>,
     byte_order: ByteOrder,
     version: u8,
-    /// Bytes of an element for the filters: for an array the actual element size, since some writers put 1 in the
-    /// header.
+    /// The element size in bytes that filters use. For an array, this is the actual element size, because some writers
+    /// put 1 in the header.
     typesize: u32,
     chunk_count: u32,
     warnings: u32,
     values: Values,
 }
 
-/// The settings in the header of a frame: the writer's defaults. Each chunk has a codec, filters and a block size of
-/// its own.
+/// The settings in the header of a frame: the writer's defaults. Each chunk has its own codec, filters and block size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Defaults {
     /// The version of the frame: 1, 2 or 3.
@@ -108,29 +103,29 @@ pub struct Defaults {
     pub filters: [u8; 6],
     /// The parameter of each filter, such as the width of a shuffle.
     pub filters_meta: [u8; 6],
-    /// Bytes of an element, as in the header; this is the element size of a frame without an array. For an array see
-    /// [`Frame::item_size`]: some writers put 1 here if elements have more than 255 bytes.
+    /// The size of an element in bytes, as in the header. In a frame without an array, this is the element size. For an
+    /// array, see [`Frame::item_size`]: some writers put 1 here if elements have more than 255 bytes.
     pub typesize: u64,
-    /// Bytes of a block; 0 if each chunk states its own.
+    /// The size of a block in bytes; 0 if each chunk states its own.
     pub block_size: u64,
-    /// Bytes of a chunk, decoded; 0 if chunks differ in length.
+    /// The decoded size of a chunk in bytes; 0 if chunks differ in length.
     pub chunk_size: u64,
-    /// Bytes of all chunks, decoded, including the padding of arrays.
+    /// The decoded size of all chunks in bytes, including the padding of arrays.
     pub decoded: u64,
-    /// Bytes of all chunks as stored.
+    /// The stored size of all chunks in bytes.
     pub stored: u64,
-    /// Whether chunks may have dictionaries.
+    /// True if chunks may have dictionaries.
     pub has_dictionary: bool,
 }
 
 impl<'a> Frame<'a> {
-    /// Returns whether the frame holds an array; if not, [`shape`](Self::shape) is the number of bytes.
+    /// Returns true if the frame holds an array; if not, [`shape`](Self::shape) is the number of bytes.
     #[must_use]
     pub const fn is_array(&self) -> bool {
         self.array.is_some()
     }
 
-    /// Returns the shape of the array; without an array, one dimension, the number of bytes.
+    /// Returns the shape of the array; without an array, a single dimension: the number of bytes.
     #[must_use]
     pub fn shape(&self) -> Shape<'a> {
         self.array.map_or_else(|| array::plain_shape(self.parts.header), |array| array.shape())
@@ -154,9 +149,9 @@ impl<'a> Frame<'a> {
         if self.is_array() { u64::from(self.typesize) } else { 1 }
     }
 
-    /// Returns the dtype of the array as the file spells it, such as `<f4` or `[('x', '<i2'), ('y', '<f8')]`; `None`
-    /// if the file states none, or not in NumPy's notation. It may disagree with [`item_size`](Self::item_size),
-    /// which takes precedence.
+    /// Returns the dtype of the array as the file spells it, such as `<f4` or `[('x', '<i2'), ('y', '<f8')]`. Returns
+    /// `None` if the file states no dtype, or states it in a notation other than NumPy's. The dtype may disagree with
+    /// [`item_size`](Self::item_size), which takes precedence.
     #[must_use]
     pub fn dtype_text(&self) -> Option<&'a str> {
         self.dtype_bytes().map(Utf8::as_str)
@@ -174,7 +169,7 @@ impl<'a> Frame<'a> {
         let of = |f: fn(&Header) -> u8| header.map_or(0, f);
         Defaults {
             version: of(Header::version),
-            // 6: a user-defined codec, whose number is in another field.
+            // Codec 6 is user-defined; its number is in another field.
             codec: match of(|header| header.codec_flags & 0x0f) {
                 6 => of(|header| header.codec),
                 codec => codec,
@@ -199,33 +194,33 @@ impl<'a> Frame<'a> {
 
     /// Returns chunk `index`, as described by its header.
     ///
-    /// For a file opened over a source, the table of offsets and the chunk have to be in memory: add them before it
-    /// is opened. `scratch` is for the table: [`table_scratch_length`](Self::table_scratch_length) bytes are enough
-    /// to decode it. With less, the chunk is looked up without memory, which works for most tables, but is slow in
-    /// large ones. Each call decodes a block of the table anew, in most files all of it: to go through many chunks, read
-    /// a [region](Self::read_region).
+    /// For a file opened over a source, add the table of offsets and the chunk to the source before opening. `scratch`
+    /// is for the table: [`table_scratch_length`](Self::table_scratch_length) bytes are enough to decode it. With less,
+    /// the chunk is looked up without memory, which works for most tables but is slow in large ones. Each call decodes
+    /// one block of the table again; in most files, that block is the whole table. To go through many chunks, read a
+    /// [region](Self::read_region).
     ///
     /// # Errors
-    /// `NotFound` past the last; `OutOfScratch` if the lookup needs memory; those of an invalid table or chunk;
-    /// `NotInMemory`, at the missing byte.
+    /// `NotFound` if `index` is past the last chunk; `OutOfScratch` if the lookup needs memory; the errors of an
+    /// invalid table or chunk; `NotInMemory`, at the missing byte.
     pub fn chunk(&self, index: u64, scratch: &mut [u8]) -> Result<Chunk<'a>> {
         self.chunk_with(&mut BuiltIn::default(), index, scratch)
     }
 
-    /// Like [`chunk`](Self::chunk), with a caller-supplied decoder: a table may be compressed with Zstandard or zlib,
-    /// though no known writer does that.
+    /// Does the same as [`chunk`](Self::chunk) with a caller-supplied decoder. A table may be compressed with Zstandard
+    /// or zlib, though no known writer does that.
     ///
     /// # Errors
-    /// Those of [`chunk`](Self::chunk).
+    /// The errors of [`chunk`](Self::chunk).
     pub fn chunk_with(&self, decoder: &mut dyn Decoder, index: u64, scratch: &mut [u8]) -> Result<Chunk<'a>> {
         self.chunk_of(index, self.place(&mut Codec::new(decoder), index, scratch)?)
     }
 
-    /// Returns the extent of chunk `index` in the file, for a caller who fetches it; `None` if nothing is stored for
-    /// it. Needs the table in memory, as [`chunk`](Self::chunk) does, but of the chunk at most the first 32 bytes.
+    /// Returns the extent of chunk `index` in the file, for a caller who fetches the chunk; `None` if nothing is stored
+    /// for it. Needs the table in memory, as [`chunk`](Self::chunk) does, but at most the first 32 bytes of the chunk.
     ///
     /// # Errors
-    /// Those of [`chunk`](Self::chunk). `NotInMemory`, at the byte from which the 32 are missing.
+    /// The errors of [`chunk`](Self::chunk). `NotInMemory` points to the first of the 32 bytes that is missing.
     pub fn chunk_extent(&self, index: u64, scratch: &mut [u8]) -> Result<Option<Extent>> {
         let mut decoder = BuiltIn::default();
         let Place::Stored(at) = self.place(&mut Codec::new(&mut decoder), index, scratch)? else { return Ok(None) };
@@ -233,15 +228,15 @@ impl<'a> Frame<'a> {
         Ok(Some(Extent::new(at, length)))
     }
 
-    /// Returns the extent of the table of chunk offsets, which must be added to a source before chunks are looked up.
-    /// Empty in a frame without chunks.
+    /// Returns the extent of the table of chunk offsets, which is empty in a frame without chunks. Add the table to the
+    /// source before looking up chunks.
     #[must_use]
     pub fn table_extent(&self) -> Extent {
         let end = if self.chunk_count > 0 { self.parts.trailer_at } else { 0 };
         Extent::new(self.table_at(), end.saturating_sub(self.table_at()))
     }
 
-    /// Looks up chunk `index`, with `scratch` if that is enough.
+    /// Looks up chunk `index`, using `scratch` if it is large enough.
     fn place(&self, codec: &mut Codec<'_, 'a>, index: u64, scratch: &mut [u8]) -> Result<Place> {
         if index >= self.chunk_count() {
             return Err(Error::new(ErrorKind::NotFound));
@@ -251,11 +246,11 @@ impl<'a> Frame<'a> {
         self.place_in(&mut offsets, codec, index, memory, scratch)
     }
 
-    /// Returns how much scratch memory [`chunk`](Self::chunk) needs to be fast, in bytes: enough for one block of the
-    /// table of offsets.
+    /// Returns the scratch memory in bytes that lets [`chunk`](Self::chunk) look up chunks fast: enough for one block
+    /// of the table of offsets.
     ///
     /// # Errors
-    /// Those of an invalid table; `NotInMemory`.
+    /// The errors of an invalid table; `NotInMemory`.
     pub fn table_scratch_length(&self) -> Result<u64> {
         if self.chunk_count == 0 {
             return Ok(0);
@@ -263,22 +258,24 @@ impl<'a> Frame<'a> {
         Ok(self.offsets()?.memory_length())
     }
 
-    /// Returns the number of chunks that were never written, which read as zeros. Linear in the number of chunks, up to
-    /// 2^32: decodes the table of offsets, but reads no chunk. A table that repeats itself takes only its first period.
+    /// Returns the number of chunks that were never written; they read as zeros. Decodes the table of offsets, but
+    /// reads no chunk. The time is linear in the number of chunks, up to 2^32; of a table that repeats, only the first
+    /// period is read.
     ///
-    /// For a file opened over a source, the [table](Self::table_extent) has to be in memory. `scratch` is for the table:
-    /// [`table_scratch_length`](Self::table_scratch_length) bytes; with less, the time is quadratic, and limited.
+    /// For a file opened over a source, the [table](Self::table_extent) must be in memory. `scratch` is for the table:
+    /// [`table_scratch_length`](Self::table_scratch_length) bytes. With less, the time is quadratic, and limited.
     ///
     /// # Errors
-    /// `OutOfScratch` if the lookup needs memory, or would take long without; those of an invalid table; `NotInMemory`.
+    /// `OutOfScratch` if the lookup needs memory, or would take long without; the errors of an invalid table;
+    /// `NotInMemory`.
     pub fn uninitialised_chunks(&self, scratch: &mut [u8]) -> Result<u64> {
         self.uninitialised_chunks_with(&mut BuiltIn::default(), scratch)
     }
 
-    /// Like [`uninitialised_chunks`](Self::uninitialised_chunks), with a caller-supplied decoder.
+    /// Does the same as [`uninitialised_chunks`](Self::uninitialised_chunks) with a caller-supplied decoder.
     ///
     /// # Errors
-    /// Those of [`uninitialised_chunks`](Self::uninitialised_chunks).
+    /// The errors of [`uninitialised_chunks`](Self::uninitialised_chunks).
     pub fn uninitialised_chunks_with(&self, decoder: &mut dyn Decoder, scratch: &mut [u8]) -> Result<u64> {
         let mut found = 0_u64;
         self.each_special(decoder, scratch, u64::MAX, |content, chunks| {
@@ -290,8 +287,8 @@ impl<'a> Frame<'a> {
         Ok(found)
     }
 
-    /// Calls `f` for the first `most` entries of the table, if they say that chunks are not stored: with the content of
-    /// the chunks, and how many of them the entry stands for.
+    /// Calls `f` for each of the first `most` entries of the table that describes chunks without stored bytes. `f`
+    /// receives the content of the chunks and the number of chunks that the entry describes.
     fn each_special(
         &self,
         decoder: &mut dyn Decoder,
@@ -331,7 +328,7 @@ impl<'a> Frame<'a> {
     /// Returns the content of a metalayer of the trailer, as a chunk to decode.
     ///
     /// # Errors
-    /// Those of an invalid chunk.
+    /// The errors of an invalid chunk.
     pub fn variable_metalayer(&self, metalayer: &Metalayer<'a>) -> Result<Chunk<'a>> {
         let Extent { offset, length } = metalayer.extent;
         let chunk = Chunk::read(self.setting(offset.saturating_add(length)), 0, offset)?;
@@ -341,18 +338,19 @@ impl<'a> Frame<'a> {
         }
     }
 
-    /// The extent of all chunks, with any gaps between them.
+    /// Returns the extent of all chunks, including any gaps between them.
     fn region(&self) -> Extent {
         Extent::new(to_u64(self.parts.header.len()), self.parts.number(Header::cbytes))
     }
 
-    /// The offset of the chunk that has the offsets.
+    /// Returns the offset of the chunk that holds the table of offsets.
     fn table_at(&self) -> u64 {
         let Extent { offset, length } = self.region();
         offset.saturating_add(length)
     }
 
-    /// Bytes of all chunks, decoded; `chunksize` is that of each, 0 if they differ in length.
+    /// Returns the decoded size of all chunks in bytes. `chunksize` is the size of each chunk; 0 if chunks differ in
+    /// length.
     fn nbytes(&self) -> u64 {
         self.parts.number(Header::nbytes)
     }
@@ -369,7 +367,7 @@ impl<'a> Frame<'a> {
         Ok(Offsets::new(Chunk::read(self.setting(self.parts.trailer_at), 0, self.table_at())?))
     }
 
-    /// Bytes of the largest possible chunk, decoded.
+    /// Returns the decoded size of the largest possible chunk in bytes.
     fn largest_chunk(&self) -> u64 {
         if self.chunksize() > 0 { self.chunksize() } else { self.nbytes() }
     }
@@ -386,7 +384,7 @@ impl<'a> Frame<'a> {
         self.chunk_of(index, self.place_in(offsets, codec, index, memory, scratch)?)
     }
 
-    /// The chunk that is at `place`.
+    /// Reads the chunk at `place`.
     fn chunk_of(&self, index: u64, place: Place) -> Result<Chunk<'a>> {
         let chunk = match place {
             Place::Stored(at) => self.stored_chunk(index, at),
@@ -397,7 +395,7 @@ impl<'a> Frame<'a> {
         Ok(chunk)
     }
 
-    /// Fails with `NoValues` if none of the chunks has values, or a proxy does not tell which have.
+    /// Fails with `NoValues` if no chunk has values, or if a proxy does not record which values were fetched.
     fn check_values(&self) -> Result<()> {
         if self.values == Values::Fetched && self.parts.are_mixed(self.input) {
             return Err(fail(ErrorKind::NoValues, Item::Component, self.region().offset));
@@ -405,14 +403,14 @@ impl<'a> Frame<'a> {
         self.no_values().map_or(Ok(()), Err)
     }
 
-    /// The error of an array of which no value is in the file; `None` if there may be values, such as those that a proxy
-    /// has fetched.
+    /// Returns the error of an array whose values are not in the file; `None` if some may be, such as those that a
+    /// proxy has fetched.
     pub(crate) fn no_values(&self) -> Option<Error> {
         (self.values == Values::Lazy).then(|| self.error(ErrorKind::NoValues))
     }
 
-    /// Fails with `NoValues` if a proxy has not fetched a chunk of that content, as stated at `at`. Placeholders look like
-    /// chunks that were fetched and have nothing but zeros: both are refused.
+    /// Fails with `NoValues` if `content`, stated at `at`, is that of a chunk that a proxy has not fetched. A
+    /// placeholder looks like a fetched chunk that contains only zeros, so both are rejected.
     fn check_fetched(&self, content: Content, at: u64) -> Result<()> {
         let is_missing = matches!(content, Content::Zeros | Content::Uninitialised);
         if self.values == Values::Fetched && is_missing {
@@ -421,7 +419,8 @@ impl<'a> Frame<'a> {
         Ok(())
     }
 
-    /// The position of chunk `index` in the file; the offset in the table must be inside the region of the chunks.
+    /// Returns the position of chunk `index` in the file. The offset in the table must be inside the region of the
+    /// chunks.
     fn place_in(
         &self,
         offsets: &mut Offsets<'a>,
@@ -438,14 +437,14 @@ impl<'a> Frame<'a> {
         }
     }
 
-    /// The decoded length of chunk `index`; `None` if chunks differ in length.
+    /// Returns the decoded length of chunk `index`; `None` if chunks differ in length.
     fn expected_length(&self, index: u64) -> Option<u64> {
         let chunksize = self.chunksize();
         let before = index.saturating_mul(chunksize);
         (chunksize > 0).then(|| self.nbytes().saturating_sub(before).min(chunksize))
     }
 
-    /// The chunk that is stored at `at`.
+    /// Reads the chunk that is stored at `at`.
     fn stored_chunk(&self, index: u64, at: u64) -> Result<Chunk<'a>> {
         let chunk = Chunk::read(self.setting(self.table_at()), index, at)?;
         let length = chunk.decoded_length();
@@ -453,7 +452,7 @@ impl<'a> Frame<'a> {
         if is_fitting { Ok(chunk) } else { Err(chunk.error(ErrorKind::ChunkSize, Item::Chunk, 4)) }
     }
 
-    /// A chunk that is described by the table alone.
+    /// Returns a chunk that only the table describes.
     fn special_chunk(&self, index: u64, content: Content) -> Result<Chunk<'a>> {
         let at = self.table_at();
         let length = self.expected_length(index).and_then(|length| u32::try_from(length).ok());
@@ -466,7 +465,8 @@ impl<'a> Frame<'a> {
     }
 }
 
-/// The memory for a block of the table and the scratch memory for decoding it, if there is enough for both.
+/// Splits `scratch` into memory for a block of the table and scratch memory for decoding it. Both are empty if
+/// `scratch` is too small.
 fn table_memory<'s>(offsets: &Offsets<'_>, scratch: &'s mut [u8]) -> (&'s mut [u8], &'s mut [u8]) {
     let (memory, _) = offsets.memory();
     let memory = if offsets.memory_length() > to_u64(scratch.len()) { 0 } else { memory };
@@ -475,13 +475,13 @@ fn table_memory<'s>(offsets: &Offsets<'_>, scratch: &'s mut [u8]) -> (&'s mut [u
 }
 
 impl Frame<'_> {
-    /// An error of the tensor as a whole, which points to its chunks.
+    /// Returns an error of the tensor as a whole, which points to its chunks.
     fn error(&self, kind: ErrorKind) -> Error {
         fail(kind, Item::Tensor, self.region().offset)
     }
 }
 
-/// The version of a frame, as text.
+/// Returns the version of a frame as text.
 const fn version(version: u8) -> Option<&'static str> {
     match version {
         1 => Some("1"),
@@ -531,14 +531,14 @@ impl<'a> FileFormat<'a> for Frame<'a> {
         let (nbytes, chunksize) = (file.nbytes(), file.chunksize());
         if nbytes > 0 {
             let count = (chunksize > 0).then(|| count_of(nbytes, chunksize));
-            // Only the header of the chunk with the table is needed: requested here in one piece.
+            // Only the header of the table's chunk is needed. It is requested here in one piece.
             let at = file.table_at();
             let available = parts.trailer_at.saturating_sub(at);
             opening.keep(Extent::new(at, available.min(chunk::LONG)))?;
             let counted = offsets::count(file.setting(parts.trailer_at), at, count);
             file.chunk_count = counted.map_err(|error| opening.stop(error))?;
-            // With chunks of different lengths some may be empty, but more chunks than bytes are refused: walking
-            // them would take long.
+            // If chunks differ in length, some may be empty. More chunks than bytes are rejected, because visiting them
+            // would take long.
             if file.chunk_count() > nbytes {
                 return Err(stop(opening, ErrorKind::CountTooLarge, Item::ChunkOffset, at.saturating_add(4)));
             }
@@ -610,8 +610,9 @@ impl<'a> FileFormat<'a> for Frame<'a> {
         self.scratch_for(None).ok()
     }
 
-    /// All elements without the padding: as stored in an array, those of a proxy in this machine's byte order, since
-    /// the layout does not say that they are in chunks.
+    /// Reads all elements without the padding. Elements of an array stay in their stored byte order. Elements of a
+    /// proxy are converted to native byte order, because the layout of a proxy does not say that its values are in
+    /// chunks.
     fn read_whole<'d>(
         &self,
         _: &TensorRecord<'a>,
@@ -627,8 +628,8 @@ impl<'a> FileFormat<'a> for Frame<'a> {
         Ok(written)
     }
 
-    /// Whether there are values, and whether chunks were never written: of the first [`MOST_VERIFIED`] alone, so that no
-    /// file makes it slow. A table that cannot be read is for whoever reads the chunks.
+    /// Checks that there are values and that every chunk was written. Checks only the first [`MOST_VERIFIED`] entries
+    /// of the table, to bound the time. An unreadable table is not reported here, but when the chunks are read.
     fn verify_whole(&self, _: &TensorRecord<'a>, decoder: &mut dyn Decoder, scratch: &mut [u8]) -> Result<Warnings> {
         self.check_values()?;
         let mut warnings = Warnings::default();
@@ -653,8 +654,8 @@ impl<'a> FileFormat<'a> for Frame<'a> {
     }
 }
 
-/// The dtype that NumPy spells so, and its byte order; `None` for dtypes that have no name here: times, strings,
-/// records.
+/// Parses NumPy's spelling of a dtype and its byte order. Returns `None` for types that `DType` does not have: times,
+/// strings, records.
 fn from_numpy(text: &[u8]) -> Option<(DType, ByteOrder)> {
     let (order, name) = text.split_first()?;
     let order = match order {

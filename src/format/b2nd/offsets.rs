@@ -1,8 +1,7 @@
-//! Where the chunks are: the table of their offsets, which is a chunk itself.
+//! The table of chunk offsets, which is itself a chunk.
 //!
-//! Depends on `place`, `error`, `bytes`, `codec`, and on `chunk`, `block`. The table may be larger than a reader's
-//! memory, and writers compress it: it is read block by block into the caller's memory if there is enough, otherwise
-//! byte by byte without any.
+//! The table may be larger than a reader's memory, and writers compress it. If the caller provides enough memory, the
+//! table is read block by block; otherwise byte by byte without memory.
 #![forbid(unsafe_code)]
 
 use super::block::{Codec, Filter, Stream};
@@ -15,10 +14,10 @@ use crate::codec::decoder::DecodeError;
 use crate::error::origin::Item;
 use crate::error::{ErrorKind, Result};
 
-/// Bytes of an offset.
+/// The size of an offset in bytes.
 const OFFSET: u64 = 8;
 
-/// How many streams and BloscLZ instructions are followed before memory is asked for: a few milliseconds.
+/// The number of streams and BloscLZ instructions that are followed before memory is requested: a few milliseconds.
 const PATIENCE: u32 = 1 << 22;
 
 /// Looks up offsets, and remembers which block of the table is in the caller's memory.
@@ -28,12 +27,13 @@ pub(super) struct Offsets<'a> {
     patience: u32,
 }
 
-/// Where a chunk is.
+/// The position of a chunk.
 #[derive(Clone, Copy)]
 pub(super) enum Place {
-    /// Stored here: relative to the end of the frame header as in the table, or in the file once it has been checked.
+    /// Stored here. The offset is relative to the end of the frame header, as in the table; after checking, to the
+    /// file.
     Stored(u64),
-    /// Not stored: the chunk has this content.
+    /// Not stored; the chunk has this content.
     Special(Content),
 }
 
@@ -42,16 +42,17 @@ impl<'a> Offsets<'a> {
         Self { table, decoded: None, patience: PATIENCE }
     }
 
-    /// The period, in chunks, after which the table of `count` chunks repeats, for walking chunks of different
-    /// lengths one by one: `count`, unless the table is one repeated value. A compressed table may not have more
-    /// chunks than fit into the `stored` bytes: no writer lets chunks share bytes, and walking them would take long.
+    /// Returns the period, in chunks, after which the table of `count` chunks repeats. The period is `count`, unless
+    /// the table is a repeated value. Used to visit chunks of different lengths one by one. A compressed table may not
+    /// have more chunks than fit into the `stored` bytes: no writer lets chunks share bytes, and visiting them would
+    /// take long.
     pub(super) fn period(&self, count: u64, stored: u64) -> Result<u64> {
         match self.table.content {
             Content::Compressed if count > stored.wrapping_shr(LOG2_SHORT) => {
                 Err(self.table.error(ErrorKind::CountTooLarge, Item::ChunkOffset, 4))
             }
             Content::Compressed | Content::Copied => Ok(count),
-            // The shortest run of whole values that is also one of whole offsets.
+            // The shortest run of whole values that is also a run of whole offsets.
             Content::Value => {
                 let length = to_u64(self.table.payload().len());
                 Ok(length.wrapping_shr(length.trailing_zeros().min(OFFSET.trailing_zeros())))
@@ -60,7 +61,7 @@ impl<'a> Offsets<'a> {
         }
     }
 
-    /// How much memory a block of the table takes, and how much scratch memory decoding it takes.
+    /// Returns the memory that a block of the table needs, and the scratch memory for decoding it.
     pub(super) fn memory(&self) -> (u64, u64) {
         match self.table.content {
             Content::Compressed => (self.table.block_size().unwrap_or(0), self.table.scratch_length()),
@@ -68,7 +69,7 @@ impl<'a> Offsets<'a> {
         }
     }
 
-    /// The sum of both.
+    /// Returns the sum of both results of [`memory`](Self::memory).
     pub(super) fn memory_length(&self) -> u64 {
         let (memory, scratch) = self.memory();
         memory.saturating_add(scratch)
@@ -111,7 +112,7 @@ impl<'a> Offsets<'a> {
         Ok(Place::Special(content))
     }
 
-    /// The byte of the table at `at`.
+    /// Returns the byte of the table at `at`.
     fn byte(&mut self, codec: &mut Codec<'_, 'a>, at: u64, memory: &mut [u8], scratch: &mut [u8]) -> Result<u8> {
         let table = self.table;
         let error = || table.error(ErrorKind::OutOfScratch, Item::ChunkOffset, 0);
@@ -123,7 +124,7 @@ impl<'a> Offsets<'a> {
         let Some(dst) = dst else { return self.traced(block, at, length) };
         if self.decoded != Some(block) {
             self.decoded = None;
-            // No writer makes such a table, and it would need another block of memory.
+            // No writer makes such a table, and decoding it would need memory for another block.
             if let (1.., Some(delta)) = (block, table.steps().find(|filter| filter.id == DELTA_FILTER)) {
                 return Err(table.unsupported(delta));
             }
@@ -133,8 +134,8 @@ impl<'a> Offsets<'a> {
         to_usize(at).and_then(|at| dst.get(at).copied()).ok_or_else(error)
     }
 
-    /// The byte at `at` of a block of the table, without memory: traced back through the shuffle and the BloscLZ
-    /// matches to a literal, which works for the tables of all known writers.
+    /// Returns the byte at `at` of a block of the table, without memory. Traces the byte back through the shuffle and
+    /// the BloscLZ matches to a literal, which works for the tables of all known writers.
     fn traced(&mut self, block: u32, at: u64, length: u64) -> Result<u8> {
         let table = self.table;
         let error = || table.error(ErrorKind::OutOfScratch, Item::ChunkOffset, 0);
@@ -174,7 +175,7 @@ impl<'a> Offsets<'a> {
     }
 }
 
-/// The position of byte `at` of a block before its shuffle is undone.
+/// Returns the position that byte `at` of a block has before its shuffle is undone.
 fn shuffled(at: u64, width: u64, length: u64) -> u64 {
     let count = quotient(length, width);
     let whole = count.saturating_mul(width);
@@ -186,7 +187,7 @@ fn shuffled(at: u64, width: u64, length: u64) -> u64 {
     plane.saturating_mul(count).saturating_add(element)
 }
 
-/// The number of offsets in the table, from its header alone: it must be `expected`, if that is known.
+/// Returns the number of offsets in the table, from its header alone. The number must be `expected`, if that is known.
 pub(super) fn count(setting: Setting<'_>, at: u64, expected: Option<u64>) -> Result<u32> {
     let (table, _) = Chunk::head(setting, 0, at)?;
     let length = table.decoded_length();

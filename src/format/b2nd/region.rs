@@ -1,7 +1,5 @@
-//! Reading any hyper-rectangle of an array, from only those blocks that it touches, each directly into the
+//! Reading any hyper-rectangle of an array. Only the blocks that the region touches are decoded, each directly into the
 //! destination.
-//!
-//! Depends on `place`, `error`, `bytes`, `codec`, `decode`, and on the rest of the format.
 //!
 //! ```text
 //! array    chunks, row-major; the last ones may extend past its end
@@ -9,8 +7,7 @@
 //! block    elements, row-major
 //! ```
 //!
-//! What extends past the end is padding that is never returned. A frame without an array is read as an array of
-//! bytes.
+//! Bytes past the end are padding, which is never returned. A frame without an array is read as an array of bytes.
 #![forbid(unsafe_code)]
 
 use super::Frame;
@@ -30,33 +27,33 @@ use crate::error::{ErrorKind, Result};
 /// Filling this many bytes takes no longer than finding out how many of them are needed.
 const SHORT: usize = 256;
 
-/// What to read, and where to write it.
+/// The region to read, and the memory to write to.
 struct Reader<'r, 'd, 'a> {
     codec: &'r mut Codec<'d, 'a>,
     grid: &'r mut Grid,
     dst: &'r mut [u8],
 }
 
-/// Bytes of a block or of a chunk, in the form in which they are available.
+/// The bytes of a block or a chunk, in the form in which they are available.
 enum View<'v> {
     /// Contiguous.
     Bytes(&'v [u8]),
-    /// A value repeated from the start of the chunk on, and where in the chunk this view begins.
+    /// A value that repeats from the start of the chunk, and the position in the chunk where this view begins.
     Value(&'v [u8], u64),
-    /// The bytes of elements of that width, in planes.
+    /// The bytes of elements of the given width, in planes.
     Planes(usize, &'v Planes<'v>),
-    /// Planes, where a plane of one byte stands for that byte repeated.
+    /// Planes, where a plane of one byte represents that byte repeated.
     Runs(usize, &'v Planes<'v>),
 }
 
 impl View<'_> {
-    /// Fills `dst` with what is at `from`; `None` if there is not enough.
+    /// Fills `dst` with the bytes at `from`; returns `None` if there are too few.
     fn write(&self, from: u64, dst: &mut [u8]) -> Option<()> {
         match self {
             View::Bytes(bytes) => copy(dst, Extent::new(from, to_u64(dst.len())).of(bytes, 0)?),
             View::Value(value, start) => repeat(value, start.saturating_add(from), dst),
             View::Planes(width, planes) => {
-                // A power of two: the region begins and ends with whole elements.
+                // The width is a power of two, and the region begins and ends with whole elements.
                 let element = to_usize(from)?.checked_shr(width.trailing_zeros())?;
                 return interleave(*width, planes, element, dst).then_some(());
             }
@@ -66,8 +63,8 @@ impl View<'_> {
     }
 }
 
-/// Writes elements of `width` bytes, starting `from` bytes in, to `dst`, byte by byte from their planes. A plane of
-/// one byte stands for that byte repeated.
+/// Writes elements of `width` bytes to `dst`, byte by byte from their planes, starting `from` bytes in. A plane of one
+/// byte represents that byte repeated.
 #[inline(never)] // keeps its counters off the stack of the callers
 fn write_runs(width: usize, planes: &Planes<'_>, from: usize, mut dst: &mut [u8]) -> Option<()> {
     let mut element = from.checked_shr(width.trailing_zeros())?;
@@ -85,29 +82,28 @@ fn write_runs(width: usize, planes: &Planes<'_>, from: usize, mut dst: &mut [u8]
 }
 
 impl<'a> Frame<'a> {
-    /// Returns how many bytes [`read_region`](Self::read_region) writes.
+    /// Returns the number of bytes that [`read_region`](Self::read_region) writes.
     ///
     /// # Errors
-    /// `WrongRank`, `NoSuchElement`; `ShapeOverflow` if they exceed 64 bits.
+    /// `WrongRank`, `NoSuchElement`; `ShapeOverflow` if the number exceeds 64 bits.
     pub fn region_length(&self, start: &[u64], stop: &[u64]) -> Result<u64> {
         let mut grid = Grid::NONE;
         grid.set(self, Some((start, stop)))?;
         grid.wanted_bytes().ok_or_else(|| self.error(ErrorKind::ShapeOverflow))
     }
 
-    /// Reads the elements from index `start` up to, but excluding index `stop`, to the front of `dst`, row-major, as
-    /// they are stored: in the byte order that the dtype states. Returns the part written. In a frame without an
+    /// Reads the elements from index `start` up to, but excluding index `stop`, to the front of `dst`. Elements are
+    /// written row-major, in the byte order that the dtype states. Returns the part written. In a frame without an
     /// array, elements are bytes.
     ///
-    /// `dst` must have at least [`region_length`](Self::region_length) bytes, `scratch`
-    /// [`scratch_length`](Self::scratch_length); with less scratch it may still succeed, possibly more slowly.
-    /// Decodes the blocks that the region touches, each once and as a whole: [`work_length`](Self::work_length)
-    /// returns how much that is, which is not bounded by the region.
+    /// `dst` must have at least [`region_length`](Self::region_length) bytes, and `scratch`
+    /// [`scratch_length`](Self::scratch_length) bytes. With less scratch memory, reading may still succeed, possibly
+    /// more slowly. Decodes each block that the region touches once and as a whole. [`work_length`](Self::work_length)
+    /// returns how much that is; the size of the region does not bound it.
     ///
-    /// # Errors
-    /// `WrongRank`, `NoSuchElement`, `TooSmall`, `ShapeOverflow`: nothing is written then. `OutOfScratch`;
-    /// `UnsupportedCodec`, `UnsupportedFilter`; those of an invalid chunk, `NotInMemory`, `NoValues` for a chunk that a
-    /// proxy has not fetched: the contents of `dst` are unspecified then, but other regions can still be read.
+    /// # Errors `WrongRank`, `NoSuchElement`, `TooSmall`, `ShapeOverflow`: nothing is written. `OutOfScratch`,
+    /// `UnsupportedCodec`, `UnsupportedFilter`, the errors of an invalid chunk, `NotInMemory`, and `NoValues` for a
+    /// chunk that a proxy has not fetched: the contents of `dst` are unspecified, but other regions can still be read.
     /// `NoValues` for every region of an array that is still to be computed.
     ///
     /// ```
@@ -133,11 +129,11 @@ impl<'a> Frame<'a> {
         self.read_region_with(&mut BuiltIn::default(), start, stop, dst, scratch)
     }
 
-    /// Like [`read_region`](Self::read_region), with a caller-supplied decoder, which is called for Zstandard and
-    /// zlib.
+    /// Does the same as [`read_region`](Self::read_region) with a caller-supplied decoder, which is called for
+    /// Zstandard and zlib.
     ///
     /// # Errors
-    /// Those of [`read_region`](Self::read_region).
+    /// The errors of [`read_region`](Self::read_region).
     pub fn read_region_with<'r>(
         &self,
         decoder: &mut dyn Decoder,
@@ -150,8 +146,8 @@ impl<'a> Frame<'a> {
         self.decode(decoder, Some((start, stop)), dst, scratch)
     }
 
-    /// Decodes a region or, if `region` is `None`, the whole array: see [`read_region_with`](Self::read_region_with). The
-    /// caller has checked that there are values. A check in this function would add 56 bytes to the deepest stack.
+    /// Decodes a region or, if `region` is `None`, the whole array; see [`read_region_with`](Self::read_region_with).
+    /// The caller has checked that there are values. A check in this function would add 56 bytes to the deepest stack.
     pub(super) fn decode<'r>(
         &self,
         decoder: &mut dyn Decoder,
@@ -168,10 +164,10 @@ impl<'a> Frame<'a> {
             return Ok(dst);
         }
         let mut found = self.offsets();
-        let offsets = found.as_mut().map_err(|error| *error)?; // used in place: it is large for a stack
+        let offsets = found.as_mut().map_err(|error| *error)?; // borrowed, not moved: the offsets are large for a stack
         let codec = &mut Codec::new(decoder);
         let (memory, _) = offsets.memory();
-        // The table's memory is at the end of the scratch memory, if that is large enough.
+        // The memory for the table is at the end of the scratch memory, if that is large enough.
         let has_room = offsets.memory_length() <= to_u64(scratch.len());
         let mut table = if has_room { to_usize(memory).unwrap_or(0) } else { 0 };
         let period = self.period(offsets)?;
@@ -179,7 +175,7 @@ impl<'a> Frame<'a> {
             let work = scratch.len().saturating_sub(table);
             let (work, memory) = scratch.split_at_mut_checked(work).unwrap_or_default();
             let found = self.chunk_at(offsets, codec, index, memory, work);
-            let chunk = found.as_ref().map_err(|error| *error)?; // as above
+            let chunk = found.as_ref().map_err(|error| *error)?; // borrowed, as above
             if !self.touches(chunk, grid) {
                 return Ok(Some(chunk.decoded_length())); // a chunk before the region
             }
@@ -197,8 +193,8 @@ impl<'a> Frame<'a> {
         Ok(dst)
     }
 
-    /// The period, in chunks, after which the table repeats; unlimited for chunks of one length, which are never
-    /// walked.
+    /// Returns the period, in chunks, after which the table repeats. The period is unlimited if all chunks have the
+    /// same length, because such chunks are never visited one by one.
     pub(super) fn period(&self, offsets: &Offsets<'_>) -> Result<u64> {
         match self.chunksize() {
             0 => offsets.period(self.chunk_count(), self.region().length),
@@ -206,8 +202,8 @@ impl<'a> Frame<'a> {
         }
     }
 
-    /// Calls `f` with the index of each chunk that the region touches, as the current chunk; `f` returns the bytes of
-    /// the chunk, or `None` to stop. `period` is the result of [`period`](Self::period).
+    /// Calls `f` with the index of each chunk that the region touches, after making it the current chunk. `f` returns
+    /// the number of bytes in the chunk, or `None` to stop. `period` is the result of [`period`](Self::period).
     pub(super) fn each_chunk(
         &self,
         grid: &mut Grid,
@@ -226,8 +222,8 @@ impl<'a> Frame<'a> {
         }
     }
 
-    /// Like [`each_chunk`](Self::each_chunk), for chunks of different lengths: chunks before and after the region are
-    /// visited, too. If the table repeats every `period` chunks, they are skipped a whole period at a time.
+    /// Does the same as [`each_chunk`](Self::each_chunk) for chunks of different lengths. Also visits chunks before and
+    /// after the region. If the table repeats every `period` chunks, whole periods are skipped at a time.
     #[inline(never)] // keeps its counters off the stack of the others
     fn walk_chunks(
         &self,
@@ -237,10 +233,10 @@ impl<'a> Frame<'a> {
     ) -> Result<()> {
         let ((start, stop), nbytes) = (grid.wanted(), self.nbytes());
         let (mut at, mut index) = (0_u64, 0_u64);
-        // Where the current period begins, and how many chunks of it remain.
+        // The start of the current period, and the number of its chunks that remain.
         let (mut turn_at, mut left) = (at, period);
-        // To the end of the frame if the region includes the end: extra chunks past it are one fault, chunks that
-        // exceed it another.
+        // If the region includes the end of the frame, visits all chunks, to detect extra chunks past the end as well
+        // as chunks that exceed it.
         while index < self.chunk_count() && (at < stop || stop >= nbytes) {
             grid.take(at, 0, 0);
             let Some(length) = f(grid, index)? else { return Ok(()) };
@@ -249,8 +245,8 @@ impl<'a> Frame<'a> {
             left = left.saturating_sub(1);
             if left == 0 {
                 let bytes = at.saturating_sub(turn_at);
-                // All periods, of which there is a whole number, must add up to the frame: then none has more chunks
-                // than bytes.
+                // All periods, a whole number of them, must add up to the length of the frame. Then no period has more
+                // chunks than bytes.
                 if quotient(self.chunk_count(), period).saturating_mul(bytes) != nbytes {
                     return Err(self.error(ErrorKind::ChunkGrid));
                 }
@@ -263,21 +259,21 @@ impl<'a> Frame<'a> {
                 return Err(self.error(ErrorKind::ChunkGrid));
             }
         }
-        // The chunks must add up to what the frame states.
+        // The chunks must add up to the length that the frame states.
         if at >= stop { Ok(()) } else { Err(self.error(ErrorKind::ChunkGrid)) }
     }
 
-    /// Whether the region touches the current chunk. Chunks of one length, such as those of an array, are visited
-    /// only if it does.
+    /// Returns whether the region touches the current chunk. Chunks of equal length, such as those of an array, are
+    /// visited only if it does.
     pub(super) fn touches(&self, chunk: &Chunk<'_>, grid: &Grid) -> bool {
         self.chunksize() > 0 || grid.wants(chunk.decoded_length())
     }
 }
 
 impl<'a> Reader<'_, '_, 'a> {
-    /// Writes what the region needs of a chunk of bytes, which states its own length and that of its blocks. `work`
-    /// has the size that [`memory_length`] returns.
-    #[inline(never)] // what it saves is on its own stack frame alone
+    /// Writes the part of the region that is in a chunk of bytes, which states its own length and the length of its
+    /// blocks. `work` has the size that [`memory_length`] returns.
+    #[inline(never)] // its saved state is on its own stack frame only
     fn chunk_of_bytes(&mut self, chunk: &Chunk<'a>, work: &mut [u8]) -> Result<()> {
         let corner = self.grid.corner();
         let before = self.grid.take(corner, chunk.decoded_length(), chunk.block_size().unwrap_or(0));
@@ -286,7 +282,7 @@ impl<'a> Reader<'_, '_, 'a> {
         result
     }
 
-    /// Writes what the region needs of a chunk. `work` has the size that [`memory_length`] returns.
+    /// Writes the part of the region that is in the chunk. `work` has the size that [`memory_length`] returns.
     fn chunk(&mut self, chunk: &Chunk<'a>, work: &mut [u8]) -> Result<()> {
         let is_array = self.grid.is_array;
         self.grid.cut(true);
@@ -301,22 +297,22 @@ impl<'a> Reader<'_, '_, 'a> {
             Content::VariableBlocks => Err(chunk.error(ErrorKind::UnsupportedChunk, Item::Flags, 30)),
             Content::Copied if is_array => self.parts(chunk, |start| View::Bytes(bytes_from(chunk.payload(), start))),
             Content::Copied => self.whole(chunk, &View::Bytes(chunk.payload())),
-            // If the value starts anew at every element, the chunk needs no blocks; otherwise it continues from block
-            // to block.
+            // If the value starts anew at every element, the chunk needs no blocks. Otherwise the value continues from
+            // block to block.
             _ if has_whole_values || !is_array => self.whole(chunk, &View::Value(value, 0)),
             _ => self.parts(chunk, |start| View::Value(value, start)),
         }
     }
 
-    /// Writes what the region needs of a chunk that is available as a whole.
+    /// Writes the part of the region that is in a chunk whose bytes are available as a whole.
     fn whole(&mut self, chunk: &Chunk<'_>, view: &View<'_>) -> Result<()> {
         self.grid.cut(false);
         self.grid.first_part();
         self.rows(chunk, view)
     }
 
-    /// Writes what the region needs of each block, from a view of the chunk that begins at the offset passed to
-    /// `view`.
+    /// Writes the part of the region that is in each block. `view` receives an offset and returns a view of the chunk
+    /// that begins there.
     fn parts<'v>(&mut self, chunk: &Chunk<'_>, view: impl Fn(u64) -> View<'v>) -> Result<()> {
         let size = self.grid.block_bytes();
         self.grid.first_part();
@@ -329,7 +325,7 @@ impl<'a> Reader<'_, '_, 'a> {
         }
     }
 
-    /// Decodes what the region needs of a compressed chunk.
+    /// Decodes the blocks of a compressed chunk that the region touches.
     fn blocks(&mut self, chunk: &Chunk<'a>, work: &mut [u8]) -> Result<()> {
         let out_of_scratch = || chunk.error(ErrorKind::OutOfScratch, Item::Chunk, 0);
         if !has_its_blocks(chunk, self.grid) {
@@ -357,13 +353,13 @@ impl<'a> Reader<'_, '_, 'a> {
         }
     }
 
-    /// Decodes what the region needs of a chunk of bytes whose blocks differ in length; [`memory_length`] has checked
-    /// that they add up.
+    /// Decodes the blocks that the region touches in a chunk of bytes whose blocks differ in length. [`memory_length`]
+    /// has checked that the lengths add up.
     fn variable_blocks(&mut self, chunk: &Chunk<'a>, work: &mut [u8]) -> Result<()> {
         let mut corner = self.grid.corner();
         for index in 0..chunk.block_count() {
             let length = chunk.block_length(index)?;
-            // Each block as if it were a chunk of its own, which has one part.
+            // Treats each block as a chunk of its own with a single part.
             self.grid.take(corner, length, length);
             if self.grid.touches_chunk() {
                 self.block(chunk, index, None, work)?;
@@ -373,8 +369,8 @@ impl<'a> Reader<'_, '_, 'a> {
         Ok(())
     }
 
-    /// Decodes block `index`, the current part, and writes what the region needs of it. `first` is the first block,
-    /// if others are differences to it.
+    /// Decodes block `index`, which is the current part, and writes the part of the region that is in the block.
+    /// `first` is the first block, if others are differences to it.
     fn block(&mut self, chunk: &Chunk<'a>, index: u32, first: Option<&[u8]>, work: &mut [u8]) -> Result<()> {
         if let (Some(first), 0) = (first, index) {
             return self.rows(chunk, &View::Bytes(first));
@@ -387,7 +383,7 @@ impl<'a> Reader<'_, '_, 'a> {
         let size = to_usize(length).unwrap_or(usize::MAX);
         let (decoded, work) =
             work.split_at_mut_checked(size).ok_or_else(|| chunk.error(ErrorKind::OutOfScratch, Item::Block, 0))?;
-        // If all of it is needed in one piece, it is decoded directly to the destination.
+        // If the whole block is needed in one piece, it is decoded directly to the destination.
         let dst = to_usize(rows.to).and_then(|to| self.dst.get_mut(to..)?.get_mut(..size));
         if let (true, Some(dst)) = (rows.are_one_of(length), dst) {
             return chunk.decode_block(self.codec, index, first, dst, work);
@@ -396,9 +392,9 @@ impl<'a> Reader<'_, '_, 'a> {
         self.rows(chunk, &View::Bytes(decoded))
     }
 
-    /// Like [`block`](Self::block), for elements of `width` bytes that are gathered from their planes as they are
-    /// written.
-    #[inline(never)] // the planes are on its own stack frame alone
+    /// Does the same as [`block`](Self::block) for elements of `width` bytes that are gathered from their planes as
+    /// they are written.
+    #[inline(never)] // the planes are on its own stack frame only
     fn gathered_block(&mut self, chunk: &Chunk<'a>, index: u32, width: usize, work: &mut [u8]) -> Result<()> {
         let mut found: Planes<'_> = [&[]; WIDEST];
         let keeps_runs = planes(self.codec, chunk, index, width, work, &mut found, self.grid)?;
@@ -411,7 +407,7 @@ impl<'a> Reader<'_, '_, 'a> {
         self.rows(chunk, &view)
     }
 
-    /// Writes what the region needs of the current part, from a view of it.
+    /// Writes the part of the region that is in the current part, from a view of that part.
     fn rows(&mut self, chunk: &Chunk<'_>, view: &View<'_>) -> Result<()> {
         let mut rows = self.grid.first_row();
         loop {
@@ -426,14 +422,14 @@ impl<'a> Reader<'_, '_, 'a> {
     }
 }
 
-/// What follows the first `first` bytes.
+/// Returns the bytes after the first `first` bytes.
 fn bytes_from(bytes: &[u8], first: u64) -> &[u8] {
     to_usize(first).and_then(|first| bytes.get(first..)).unwrap_or_default()
 }
 
-/// The streams of a block as planes of elements of `width` bytes: raw ones in place, the others decoded to `work`. If
-/// the region needs little of the block, a stream that repeats one byte is kept as that byte, so that no unneeded
-/// bytes are filled in; returns whether that is so.
+/// Finds the planes of a block, whose elements have `width` bytes: raw streams in place, the others decoded to `work`.
+/// If the region needs little of the block, a stream that repeats one byte is kept as that byte, to avoid filling in
+/// unneeded bytes. Returns whether such streams are kept.
 #[inline(never)] // its stack frame is released before the elements are gathered
 fn planes<'v, 'a: 'v>(
     codec: &mut Codec<'_, 'a>,
@@ -471,7 +467,7 @@ fn planes<'v, 'a: 'v>(
         *plane = if let Stream::Raw(stored) = stream { stored } else { decoded };
         rest = remaining;
     }
-    // The only stream has all planes, one after the other.
+    // The only stream contains all planes, one after the other.
     if streams.count == 1 {
         let [all, ..] = *found;
         if keeps_runs {
@@ -485,13 +481,13 @@ fn planes<'v, 'a: 'v>(
     Ok(keeps_runs)
 }
 
-/// Whether the blocks of the chunk are those of the array, as from all known writers.
+/// Returns whether the blocks of the chunk are those of the array; all known writers make them so.
 pub(super) fn has_its_blocks(chunk: &Chunk<'_>, grid: &Grid) -> bool {
     chunk.block_size() == Some(grid.block_bytes())
 }
 
-/// The element width of a chunk whose only filter is a shuffle that can be undone element by element, as elements are
-/// written to the destination.
+/// Returns the element width of a chunk whose only filter is a shuffle that can be undone element by element, as
+/// elements are written to the destination.
 pub(super) fn plane_width(chunk: &Chunk<'_>, grid: &Grid) -> Option<usize> {
     if chunk.content != Content::Compressed {
         return None;
@@ -502,7 +498,7 @@ pub(super) fn plane_width(chunk: &Chunk<'_>, grid: &Grid) -> Option<usize> {
         (None, _) if !chunk.is_split() => 1,
         _ => return None,
     };
-    // Elements of the array, and with them its blocks and chunks, begin and end with whole elements of the shuffle.
+    // Elements of the array, and therefore its blocks and chunks, begin and end with whole elements of the shuffle.
     let is_known = matches!(width, 1 | 2 | 4 | 8 | 16);
     let is_whole = is_known && grid.item_size & to_u64(width).wrapping_sub(1) == 0;
     let is_split_so = !chunk.is_split() || usize::from(chunk.typesize) == width;

@@ -1,7 +1,5 @@
-//! What is in the file where an error happened, read again for its message. Nothing here is trusted or checked:
-//! whatever cannot be read is left out.
-//!
-//! Depends on `super`. Linked only into programs that ask for the message of an error.
+//! Reads the file again at the position of an error, for its message. Nothing here is trusted or checked: what cannot
+//! be read is omitted. Linked only into programs that request error messages.
 #![forbid(unsafe_code)]
 
 use super::{Cores, NUMBER, Tables, role};
@@ -33,7 +31,7 @@ pub(super) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {
     context
 }
 
-/// The length of a file with such tables: all cores, or the tables themselves.
+/// Returns the length of a file with such tables: all cores, or the tables themselves.
 #[cfg(not(target_os = "none"))]
 fn needed(input: Input<'_>) -> Option<u64> {
     let Ok((tables, at)) = Tables::read(&ParseContext::of(input)) else {
@@ -47,7 +45,7 @@ fn needed(input: Input<'_>) -> Option<u64> {
     })
 }
 
-/// Reads the core that exceeds the file: the first that cannot be read.
+/// Reads the core that exceeds the file: the first core that cannot be read.
 fn core(input: Input<'_>, context: &mut Context<'_>) {
     let Some((tables, at)) = Tables::read(&ParseContext::of(input)).ok() else { return };
     let mut cores = Cores { tables, index: 0, at, end: input.length(), error: None };

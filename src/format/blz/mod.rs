@@ -1,7 +1,5 @@
 //! BLZ1, the tensor trains of Blaze.
 //!
-//! Depends on `place`, `warning`, `error`, `bytes`, `vocab`, `shape`, and the contract of `format`.
-//!
 //! ```text
 //! 0        header, 15 bytes: "BLZ1", version 1, dtype, number of dimensions N, 8 bytes of 0
 //! 15       N lengths, u64
@@ -9,8 +7,8 @@
 //! 23+16N   N cores; core k has the shape (bond k, length k, bond k+1), row-major
 //! ```
 //!
-//! Everything is little-endian and unaligned: the cores begin at 7 modulo 8. The number of elements may exceed 64
-//! bits by far, as for the states of many qubits; only the cores have to fit the file.
+//! Everything is little-endian and unaligned: the cores begin at 7 modulo 8. The number of elements may far exceed 64
+//! bits, as for the states of many qubits. Only the cores have to fit into the file.
 #![forbid(unsafe_code)]
 
 mod explain;
@@ -34,7 +32,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::types::shape::Shape;
 use crate::types::{DType, Layout};
 
-/// Section "Header". The version and the dtype are known already: they are part of the magics that are recognized.
+/// Section "Header". The version and the dtype are already known, because they are part of the recognized magics.
 #[derive(FromBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 struct Header {
@@ -51,7 +49,7 @@ const DIMENSIONS_AT: u64 = 6;
 /// The size in bytes of a length and of a bond dimension.
 const NUMBER: u64 = 8;
 
-/// The position in the file of a number of the tables, by its index: of up to 511 numbers, so that it has 32 bits.
+/// Returns the position in the file of number `index` of the tables. There are up to 511 numbers, so 32 bits suffice.
 fn position(index: u32) -> u64 {
     index.wrapping_mul(8).wrapping_add(15).into()
 }
@@ -60,7 +58,7 @@ const fn fail(kind: ErrorKind, item: Item, at: u64) -> Error {
     Error::at(kind, Format::Blz, item, at)
 }
 
-/// A BLZ1 file: the one tensor that it holds, as a product of cores.
+/// A BLZ1 file: a single tensor, stored as a product of cores.
 ///
 /// ```
 /// # let bytes: &[u8] = include_bytes!("../../../tests/fixtures/blz/good/identity_matrix_f64.blz");
@@ -79,7 +77,7 @@ pub struct BlzFile<'a> {
     input: Input<'a>,
     tables: Tables<'a>,
     warnings: u32,
-    /// All cores, one after the other.
+    /// The extent of all cores, one after the other.
     cores: Extent,
 }
 
@@ -92,7 +90,7 @@ struct Tables<'a> {
 }
 
 impl<'a> Tables<'a> {
-    /// Reads header and tables; also returns where the cores begin.
+    /// Reads the header and the tables; also returns the position of the first core.
     fn read(opening: &ParseContext<'a>) -> ParseResult<(Self, u64)> {
         let length = opening.input.length();
         let stop = |kind, item, at| opening.fail((kind, Format::Blz, item), at);
@@ -103,7 +101,7 @@ impl<'a> Tables<'a> {
             1 => DType::C128,
             _ => return Err(stop(ErrorKind::UnknownDType, Item::DType, DTYPE_AT)),
         };
-        // The specification has 2 to 255 dimensions; its own program also writes 1.
+        // The specification allows 2 to 255 dimensions, but its own program also writes 1.
         if header.dimensions == 0 {
             return Err(stop(ErrorKind::RankMismatch, Item::Shape, DIMENSIONS_AT));
         }
@@ -126,11 +124,12 @@ impl<'a> Tables<'a> {
 /// A core of a tensor train.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Core {
-    /// Its position in the train, from 0.
+    /// The position of the core in the train, from 0.
     pub index: u8,
-    /// Its shape, row-major: the bond dimension before it, the length of its dimension, the bond dimension after it.
+    /// The shape, row-major: the bond dimension before the core, the length of the dimension, the bond dimension after
+    /// the core.
     pub shape: [u64; 3],
-    /// The extent of its numbers in the file.
+    /// The extent of the core's numbers in the file.
     pub extent: Extent,
 }
 
@@ -139,16 +138,16 @@ pub struct Core {
 pub struct Cores<'a> {
     tables: Tables<'a>,
     index: u8,
-    /// Where the next one begins.
+    /// The position of the next core.
     at: u64,
-    /// Where the last one ends.
+    /// The end of the last core.
     end: u64,
-    /// Why the iteration ended early.
+    /// The reason why the iteration ended early.
     pub(crate) error: Option<Error>,
 }
 
 impl Cores<'_> {
-    /// Reads the next core and checks that it fits: all that opening checks, and all that reading needs.
+    /// Reads the next core and checks that it fits. Opening and reading need no further checks.
     fn read(&mut self) -> Result<Option<Core>> {
         let k = usize::from(self.index);
         let bonds = self.tables.bonds;
@@ -159,7 +158,7 @@ impl Cores<'_> {
             return Err(fail(ErrorKind::ZeroLength, Item::Shape, self.tables.length_at(self.index)));
         }
         let bond_at = self.tables.bond_at(self.index);
-        // The first bond dimension is 1, and every other one is after a core.
+        // The first bond dimension is 1, and every other bond dimension is after a core.
         if right == 0 {
             return Err(fail(ErrorKind::ZeroLength, Item::BondDimension, bond_at.saturating_add(NUMBER)));
         }
@@ -171,7 +170,7 @@ impl Cores<'_> {
         if !core.extent.is_within(self.end) {
             return Err(fail(ErrorKind::OutOfFile, Item::Core, bond_at));
         }
-        self.index = self.index.wrapping_add(1); // of up to 255
+        self.index = self.index.wrapping_add(1); // up to 255
         self.at = self.at.wrapping_add(bytes); // within the file
         Ok(Some(core))
     }
@@ -199,7 +198,7 @@ impl Iterator for Cores<'_> {
 impl ExactSizeIterator for Cores<'_> {}
 
 impl Tables<'_> {
-    /// The offset of a length in the file; `bond_at` is that of a bond dimension.
+    /// Returns the offset of a length in the file; `bond_at` returns the offset of a bond dimension.
     fn length_at(&self, index: u8) -> u64 {
         position(index.into())
     }
@@ -209,12 +208,12 @@ impl Tables<'_> {
         position(rank.wrapping_add(index.into()))
     }
 
-    /// How many bytes a number of the cores has.
+    /// Returns the size of a number of the cores in bytes.
     fn number_size(&self) -> u64 {
         if self.dtype == DType::F64 { 8 } else { 16 }
     }
 
-    /// The largest bond dimension.
+    /// Returns the largest bond dimension.
     fn largest_bond(&self) -> u64 {
         self.bonds.iter().map(|bond| bond.get()).max().unwrap_or(0)
     }
@@ -224,8 +223,7 @@ impl<'a> BlzFile<'a> {
     /// Checks the tables: the bond dimensions at both ends, and every core.
     fn check_tables(&mut self) -> Result<()> {
         let tables = self.tables;
-        // This also detects tensor rings, tables in the other byte order, and other formats that begin in the same
-        // way.
+        // This also detects tensor rings, tables in the other byte order, and other formats that begin in the same way.
         for (bond, index) in tables.bonds.iter().zip(0..=u8::MAX) {
             let is_end = index == 0 || usize::from(index) == tables.lengths.len();
             if is_end && bond.get() != 1 {
@@ -247,7 +245,7 @@ impl<'a> BlzFile<'a> {
         self.tables.dtype
     }
 
-    /// Returns the bond dimensions (ranks): one more than there are dimensions; the first and the last are 1.
+    /// Returns the bond dimensions (ranks). There is one more than there are dimensions; the first and the last are 1.
     #[must_use]
     pub fn bond_dimensions(&self) -> impl ExactSizeIterator<Item = u64> + use<'a> {
         self.tables.bonds.iter().map(|bond| bond.get())
@@ -260,19 +258,19 @@ impl<'a> BlzFile<'a> {
         Cores { tables: self.tables, index: 0, at: self.cores.offset, end, error: None }
     }
 
-    /// Returns the extent of all cores in the file, one after the other.
+    /// Returns the extent of all cores in the file; cores follow one another without gaps.
     #[must_use]
     pub const fn extent(&self) -> Extent {
         self.cores
     }
 
-    /// Returns how many numbers the cores have in all; a complex number counts once.
+    /// Returns the number of stored numbers in all cores; a complex number counts once.
     #[must_use]
     pub fn parameters(&self) -> u64 {
         self.cores.length.wrapping_shr(self.tables.dtype.log2_size())
     }
 
-    /// Returns how many elements the tensor has for each number that is stored. Infinite beyond 10^308 elements.
+    /// Returns the number of elements per stored number. Infinite beyond 10^308 elements.
     #[must_use]
     pub fn compression_ratio(&self) -> f64 {
         #[allow(clippy::as_conversions)] // rounded to the nearest
@@ -281,20 +279,20 @@ impl<'a> BlzFile<'a> {
         elements / float(self.parameters())
     }
 
-    /// Returns the tensor train, to compute with.
+    /// Returns the tensor train for computing.
     ///
     /// # Errors
-    /// `NotInMemory` if the file was opened over a source of which no segment has all cores: read
+    /// `NotInMemory` if the file was opened over a source in which no segment contains all cores. In that case, read
     /// [`extent`](Self::extent) and use [`train_in`](Self::train_in).
     pub fn train(&self) -> Result<Train<'a>> {
         let cores = self.input.get(self.cores);
         self.train_in(cores.ok_or_else(|| fail(ErrorKind::NotInMemory, Item::Core, self.cores.offset))?)
     }
 
-    /// Like [`train`](Self::train), over bytes that the caller read from [`extent`](Self::extent).
+    /// Does the same as [`train`](Self::train) with bytes that the caller has read from [`extent`](Self::extent).
     ///
     /// # Errors
-    /// `WrongLength` if `cores` does not have the length of that extent.
+    /// `WrongLength` if the length of `cores` differs from that of the extent.
     pub fn train_in<'b>(&self, cores: &'b [u8]) -> Result<Train<'b>>
     where
         'a: 'b,
@@ -316,14 +314,14 @@ impl<'a> FileFormat<'a> for BlzFile<'a> {
     const HAS_DENSE: bool = false;
     const HAS_NAMES: bool = false;
 
-    /// Checks everything but the numbers.
+    /// Checks everything except the numbers.
     fn open(opening: &ParseContext<'a>) -> ParseResult<Self> {
         let input = opening.input;
         let (tables, start) = Tables::read(opening)?;
         let mut file =
             Self { input, tables, warnings: 0, cores: Extent::new(start, input.length().saturating_sub(start)) };
         file.check_tables().map_err(|error| opening.stop(error))?;
-        // The reserved bytes are directly before the lengths.
+        // The reserved bytes precede the lengths.
         if opening.keep(Extent::new(0, HEADER))?.last_chunk() != Some(&[0_u8; 8]) {
             file.warnings |= Warning::ReservedBytes.bit();
         }
@@ -357,7 +355,7 @@ impl<'a> FileFormat<'a> for BlzFile<'a> {
         Ok(cursor.is_first())
     }
 
-    /// The cores, one after the other.
+    /// Lists the cores, one after the other.
     fn next_component(
         &self,
         _: &TensorRecord<'a>,
@@ -387,7 +385,7 @@ impl<'a> FileFormat<'a> for BlzFile<'a> {
         Some(Train::new(self.tables, &[]).slice_scratch())
     }
 
-    /// All elements, row-major.
+    /// Writes all elements, row-major.
     fn read_whole<'d>(
         &self,
         _: &TensorRecord<'a>,
@@ -403,9 +401,9 @@ impl<'a> FileFormat<'a> for BlzFile<'a> {
     }
 }
 
-/// `core.0` to `core.254`.
+/// Returns the name of core `index`: `core.0` to `core.254`.
 pub(crate) fn role(index: u8) -> &'static str {
-    /// Eight bytes each, the shorter ones padded: no file contains these names, so they are made here.
+    /// The names, eight bytes each, padded with zeros. No file contains these names, so they are made here.
     static ROLES: [[u8; 8]; 256] = {
         #[allow(clippy::indexing_slicing, clippy::arithmetic_side_effects, clippy::integer_division)]
         #[allow(clippy::as_conversions)] // evaluated at compile time

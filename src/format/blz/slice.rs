@@ -1,8 +1,7 @@
-//! Slices of a tensor train, up to all of it: elements that share products.
+//! Slices of a tensor train, up to the whole tensor. Elements share products.
 //!
-//! Depends on `super` and `train`. From the left, one vector is kept for each core, so that what the elements with
-//! the same leading indices have in common is computed once; the last cores may be multiplied from the right, into a
-//! column vector, where that takes much less.
+//! From the left, one vector is kept for each core, so that elements with the same leading indices share their
+//! products. The last cores may be multiplied from the right, into a column vector, if that takes much less work.
 #![forbid(unsafe_code)]
 
 use zerocopy::{FromBytes, Unalign};
@@ -12,7 +11,7 @@ use crate::bytes::num::{to_u64, to_usize};
 use crate::error::{Error, ErrorKind, Result};
 use crate::types::DType;
 
-/// The index requested in a dimension; `None` for all of them.
+/// A function that returns the index requested in a dimension; `None` for all indices.
 pub(crate) type Fixed<'f> = dyn Fn(usize) -> Option<u64> + 'f;
 
 impl Train<'_> {
@@ -20,8 +19,8 @@ impl Train<'_> {
         self.tables.lengths.len().saturating_sub(1)
     }
 
-    /// Returns how much scratch memory [`slice`](Self::slice) needs, in bytes: for each bond a vector and a number
-    /// for its exponent, and two more vectors.
+    /// Returns the scratch memory that [`slice`](Self::slice) needs, in bytes: for each bond a vector and a number for
+    /// its exponent, and two more vectors.
     #[must_use]
     pub fn slice_scratch(&self) -> u64 {
         let inner = self.tables.bonds.iter().skip(1).take(self.last());
@@ -29,7 +28,7 @@ impl Train<'_> {
         self.bytes(vectors).saturating_add(self.element_scratch())
     }
 
-    /// Returns how many bytes [`slice`](Self::slice) writes; `None` if they exceed 64 bits.
+    /// Returns the number of bytes that [`slice`](Self::slice) writes; `None` if it exceeds 64 bits.
     #[must_use]
     pub fn slice_length(&self, fixed: &[Option<u64>]) -> Option<u64> {
         self.slice_length_with(&|core| fixed.get(core).copied().flatten())
@@ -41,7 +40,7 @@ impl Train<'_> {
         elements.checked_mul(self.tables.number_size())
     }
 
-    /// The indices requested in a dimension: the first, and how many.
+    /// Returns the first of the indices requested in a dimension, and their number.
     fn choices(&self, core: usize, fixed: &Fixed<'_>) -> Option<(u64, u64)> {
         match fixed(core) {
             Some(index) => Some((index, 1)),
@@ -52,21 +51,21 @@ impl Train<'_> {
     /// Computes the elements whose indices match `fixed` and writes them to the front of `dst`, row-major, in native
     /// byte order. `None`, or no entry for a dimension, selects all of its indices. Returns the part written.
     ///
-    /// Takes at most 4 (N (R² + R) + N M / L) multiplications for N elements, where R is the largest bond dimension,
-    /// M the sum over all cores of how many numbers one matrix has, and L the length of the longest dimension that is
-    /// not fixed, or 1; [`Tensor::read_into`](crate::Tensor::read_into) takes as many. The
-    /// last cores are multiplied from the right where that saves three quarters of the multiplications: the last
-    /// digits may differ from those of [`element`](Self::element).
+    /// Takes at most 4 (N (R² + R) + N M / L) multiplications for N elements. R is the largest bond dimension. M is the
+    /// sum, over all cores, of the size of one matrix. L is the length of the longest dimension that is not fixed; 1 if
+    /// all are fixed. [`Tensor::read_into`](crate::Tensor::read_into) takes as many. The last cores are multiplied from
+    /// the right if that saves three quarters of the multiplications; the last digits may then differ from those of
+    /// [`element`](Self::element).
     ///
     /// # Errors
-    /// `WrongRank` for too many entries, `NoSuchElement`; `ShapeOverflow`, `TooSmall`, `OutOfScratch`:
-    /// nothing is written then.
+    /// `WrongRank` for too many entries, `NoSuchElement`; `ShapeOverflow`, `TooSmall`, `OutOfScratch`. After an error,
+    /// nothing is written.
     pub fn slice<'r>(&self, fixed: &[Option<u64>], dst: &'r mut [u8], scratch: &mut [u8]) -> Result<&'r mut [u8]> {
         self.check_rank(fixed.len())?;
         self.slice_with(&|core| fixed.get(core).copied().flatten(), dst, scratch)
     }
 
-    /// Refuses more fixed indices than there are dimensions.
+    /// Rejects more fixed indices than there are dimensions.
     pub(crate) fn check_rank(&self, fixed: usize) -> Result<()> {
         if fixed > self.tables.lengths.len() { Err(Error::new(ErrorKind::WrongRank)) } else { Ok(()) }
     }
@@ -95,18 +94,18 @@ impl Train<'_> {
         Ok(dst)
     }
 
-    /// The first core of the tail, the cores that are multiplied from the right, once for each choice of their
-    /// indices; and how many choices there are. Where that would not save three quarters of the multiplications, the
-    /// tail is the last core and everything is multiplied from the left: the elements are those that
-    /// [`element`](Self::element) returns.
+    /// Returns the first core of the tail, and the number of choices of the tail's indices. The tail is the cores that
+    /// are multiplied from the right, once for each choice. If a tail would not save three quarters of the
+    /// multiplications, the tail is the last core and everything is multiplied from the left. The elements are then
+    /// those that [`element`](Self::element) returns.
     fn tail(&self, fixed: &Fixed<'_>, elements: u64) -> Option<(usize, u64)> {
         let matrix = |core: usize| Some(self.bond(core)?.saturating_mul(self.bond(core.checked_add(1)?)?));
         let mut after = (0..=self.last()).filter_map(matrix).fold(0, u64::saturating_add);
         let (mut head, mut choices) = (0_u64, 1_u64);
         let (mut least, mut tail) = (u64::MAX, None);
         for core in 0..=self.last() {
-            // With the tail beginning here: each choice of its indices takes the whole train, each element two
-            // vectors.
+            // The cost of a tail that begins here: each choice of its indices takes the whole train, and each element
+            // two vectors.
             let tails = elements.checked_div(choices)?;
             let each = elements.saturating_mul(self.bond(core)?);
             let work = tails.saturating_mul(head.saturating_add(after)).saturating_add(each);
@@ -141,8 +140,8 @@ impl Train<'_> {
                 let (numbers, exponent) = self.column::<N>(after, tail, to_u64(choice), fixed, columns)?;
                 (View { left: numbers.len(), length: 1, right: 1, numbers }, (0, 1), exponent)
             };
-            // A block is the elements that differ in the index of `core` alone. Of the vectors before it, those are
-            // recomputed that depend on an index that has changed since the previous block.
+            // A block is a run of elements that differ only in the index of `core`. Of the vectors before `core`, only
+            // those are recomputed that depend on an index that has changed since the previous block.
             let (mut block, mut at) = (0_u64, choice);
             while at < elements.len() {
                 let (mut place, mut rest, mut index) = (end, block, 0);
@@ -184,12 +183,12 @@ impl Train<'_> {
         Some(())
     }
 
-    /// The vectors whose products with every matrix that is requested are not scaled: as good as all, unless numbers
-    /// are of very different sizes.
+    /// Returns the range of vectors whose products with every requested matrix need no scaling. Almost all vectors are
+    /// in the range, unless numbers are of very different sizes.
     fn unscaled<N: Number>(&self, fixed: &Fixed<'_>) -> Option<Unscaled> {
         let (mut ends, mut before) = (None, 0_u64);
         if cfg!(not(target_pointer_width = "64")) {
-            return Some(Unscaled::of(None, 0)); // has none on chips
+            return Some(Unscaled::of(None, 0)); // unused on such targets
         }
         for core in 0..=self.last() {
             let view = self.view::<N>(core, before)?;
@@ -203,8 +202,8 @@ impl Train<'_> {
         Some(Unscaled::of(ends, self.tables.largest_bond()))
     }
 
-    /// The product of the cores from `core` to `end` for one choice of their indices, a column vector, and the power
-    /// of two to multiply it by.
+    /// Returns the product of the cores from `core` to `end` for one choice of their indices, as a column vector, and
+    /// the power of two by which to multiply it.
     fn column<'s, N: Number>(
         &self,
         end: Place,
@@ -231,7 +230,7 @@ impl Train<'_> {
         Some((column.get(..to_usize(self.bond(core)?)?)?, exponent))
     }
 
-    /// Multiplies the vector before a core by its matrix for index `index`, which makes the vector after it.
+    /// Multiplies the vector before a core by the matrix for index `index`; the product is the vector after the core.
     fn step<N: Number>(&self, place: Place, index: u64, unscaled: Unscaled, vectors: &mut Vector<N>) -> Option<()> {
         let core = self.view::<N>(place.core, place.before)?;
         let one = [Unalign::new(N::ONE)];
@@ -249,13 +248,13 @@ impl Train<'_> {
     }
 }
 
-/// A position in the train: a core, and what precedes it.
+/// A position in the train: a core, and the sizes of what precedes it.
 #[derive(Clone, Copy)]
 struct Place {
     core: usize,
-    /// How many numbers the cores before it have.
+    /// The number of numbers in the cores before this core.
     before: u64,
-    /// Where in the scratch memory the vector before it is; the first core needs none.
+    /// The position in the scratch memory of the vector before this core; the first core needs none.
     vector: u64,
 }
 
@@ -280,13 +279,13 @@ impl Place {
     }
 }
 
-/// The vector before a core, and the power of two to multiply it by.
+/// Returns the vector before a core, and the power of two by which to multiply it.
 fn vector_at<N: Number>(vectors: &Vector<N>, place: Place, length: usize) -> Option<(&Vector<N>, i32)> {
     let (vector, rest) = vectors.get(to_usize(place.vector)?..)?.split_at_checked(length)?;
     Some((vector, exponent_at(rest, 0)?))
 }
 
-/// An exponent stored among numbers.
+/// Returns an exponent that is stored among numbers.
 fn exponent_at<N: Number>(numbers: &Vector<N>, index: usize) -> Option<i32> {
     let [exponent, _] = numbers.get(index)?.get().parts();
     #[allow(clippy::as_conversions)] // a whole number, made by `Number::whole`
@@ -307,7 +306,7 @@ mod tests {
 
     std::thread_local!(static MULTIPLICATIONS: Cell<u64> = const { Cell::new(0) });
 
-    /// Counts its multiplications.
+    /// A number that counts its multiplications.
     #[derive(Clone, Copy, FromBytes, IntoBytes, Immutable, KnownLayout)]
     #[repr(transparent)]
     struct Counted(f64);
@@ -355,11 +354,11 @@ mod tests {
         }
     }
 
-    /// The length of each dimension and, if not all of it is requested, an index.
+    /// The length of each dimension and, if only one index of it is requested, that index.
     type Dimensions = Vec<(u64, Option<u64>)>;
 
-    /// Counts the multiplications for a slice of a train; checks the count against what `slice` promises, and the
-    /// elements against `element`. All inner bond dimensions are `bond`.
+    /// Counts the multiplications for a slice of a train. Checks the count against the documented limit of `slice`, and
+    /// the elements against `element`. All inner bond dimensions are `bond`.
     fn multiplications(dimensions: &Dimensions, bond: u64) -> u64 {
         let (lengths, fixed): (Vec<u64>, Vec<_>) = dimensions.iter().copied().unzip();
         let mut bonds = vec![bond; lengths.len() + 1];
@@ -396,7 +395,7 @@ mod tests {
         taken
     }
 
-    /// As many dimensions with a single choice as another dimension is long: doubling both doubles the time.
+    /// Dimensions with a single choice, as many as another dimension is long: doubling both must double the time.
     #[test]
     fn products_that_elements_share_are_computed_once() {
         let run = |count: u64| vec![(1, None); count as usize];
@@ -417,8 +416,8 @@ mod tests {
             }
         }
         multiplications(&[all(8000), run(241)].concat(), 8);
-        // With all but the first core multiplied from the right, once for each of its two choices: for each 6 + 36 + 36
-        // multiplications and, for the vectors of the first core, 10 * 6; then 6 for each of 20 elements.
+        // All but the first core are multiplied from the right, once for each of two choices. Each choice takes 6 + 36
+        // + 36 multiplications, and 10 * 6 for the vectors of the first core. Then each of 20 elements takes 6.
         assert_eq!(multiplications(&[all(10), all(2), run(2)].concat(), 6), 2 * (6 + 36 + 36 + 60) + 20 * 6);
     }
 }

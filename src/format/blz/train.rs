@@ -1,11 +1,13 @@
-//! Computing with a tensor train: elements, norm, sum and inner product, in the caller's memory. Slices are in
-//! `slice.rs`.
+//! Computing with a tensor train in the caller's memory: elements, norm, sum and inner product. `slice.rs` computes
+//! slices.
 //!
-//! Depends on `super`. An element is the product of one matrix of each core, starting from a row vector; for a slice,
-//! the last cores may be multiplied from the right, into a column vector, where that takes much less. Where a product
-//! could leave the range of an `f64`, the vector is first scaled by a power of two: up, which loses nothing, or down
-//! where the largest products could overflow, which may lose numbers that are 10^300 times smaller than the largest of
-//! their vector. But for those, a result is infinite or zero only if it is itself too large or too small.
+//! An element is the product of a row vector and one matrix of each core. For a slice, the last cores may be multiplied
+//! from the right, into a column vector, if that takes much less work.
+//!
+//! If a product could leave the range of an `f64`, the vector is first scaled by a power of two. Scaling up loses
+//! nothing. Scaling down, if the largest products could overflow, may lose numbers that are 10^300 times smaller than
+//! the largest number of their vector. Apart from those, a result is infinite or zero only if its true value is too
+//! large or too small.
 #![forbid(unsafe_code)]
 
 use core::ops::Range;
@@ -19,9 +21,9 @@ use crate::error::origin::Item;
 use crate::error::{Error, ErrorKind, Result};
 use crate::types::DType;
 
-/// A number of either dtype, for computing.
+/// A real or complex number to compute with.
 pub(super) trait Number: Copy + FromBytes + IntoBytes + Immutable + KnownLayout {
-    /// As stored: little-endian, at any address.
+    /// The stored form: little-endian, at any address.
     type Stored: Copy + FromBytes + IntoBytes + Immutable + KnownLayout + Unaligned;
     const ZERO: Self;
     const ONE: Self;
@@ -30,12 +32,12 @@ pub(super) trait Number: Copy + FromBytes + IntoBytes + Immutable + KnownLayout 
     fn plus(self, other: Self) -> Self;
     fn times(self, other: Self) -> Self;
     fn conjugate(self) -> Self;
-    /// The magnitude of its larger part.
+    /// Returns the magnitude of the larger part.
     fn magnitude(self) -> f64;
-    /// Times 2^`exponent`.
+    /// Returns the number times 2^`exponent`.
     fn scaled(self, exponent: i32) -> Self;
     fn parts(self) -> [f64; 2];
-    /// A real whole number.
+    /// Returns a whole number, without an imaginary part.
     fn whole(number: i32) -> Self;
 }
 
@@ -81,7 +83,7 @@ impl Number for f64 {
     }
 }
 
-/// Real and imaginary part.
+/// A complex number: real and imaginary part.
 impl Number for [f64; 2] {
     type Stored = [F64; 2];
     const ZERO: Self = [0.0, 0.0];
@@ -134,24 +136,24 @@ pub(super) type Vector<N> = [Unalign<N>];
 /// A result that may be outside the range of an `f64`: `parts` times 2^`exponent`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Scaled {
-    /// Real and imaginary part.
+    /// The real and imaginary part.
     pub parts: [f64; 2],
-    /// The power of two to multiply them by.
+    /// The power of two by which to multiply `parts`.
     pub exponent: i32,
 }
 
 impl Scaled {
-    /// Returns the real and imaginary part; infinite or zero if outside the range of an `f64`.
+    /// Returns the real and imaginary part. A part outside the range of an `f64` is infinite or zero.
     #[must_use]
     pub fn value(&self) -> [f64; 2] {
         self.parts.scaled(self.exponent)
     }
 
-    /// The square root of a number that is real and, up to rounding, not negative.
+    /// Returns the square root of a number that is real and, up to rounding, not negative.
     fn square_root(self) -> Self {
         let [square, _] = self.parts;
         let square = if square < 0.0 { 0.0 } else { square };
-        // An even exponent is halved; an odd one leaves a factor of two.
+        // An even exponent is halved; an odd exponent leaves a factor of two.
         let odd = self.exponent & 1;
         Self { parts: [libm::sqrt(square.scaled(odd)), 0.0], exponent: self.exponent.wrapping_sub(odd) >> 1 }
     }
@@ -159,7 +161,7 @@ impl Scaled {
 
 /// A tensor train to compute with: the tables, and the numbers of all cores, wherever they are in memory.
 ///
-/// Scratch memory is provided by the caller, of any alignment; each size is available beforehand, in bytes.
+/// The caller provides scratch memory of any alignment. A function returns each size in bytes beforehand.
 #[derive(Clone, Copy, Debug)]
 pub struct Train<'a> {
     pub(super) tables: Tables<'a>,
@@ -175,13 +177,13 @@ pub(super) struct View<'a, N: Number> {
 }
 
 impl<'a, N: Number> View<'a, N> {
-    /// Row `row` of the matrix for index `index`: as many numbers as the bond dimension after the core.
+    /// Returns row `row` of the matrix for index `index`. The length is the bond dimension after the core.
     fn row(&self, row: usize, index: u64) -> Option<&'a [N::Stored]> {
         let number = to_u64(row).checked_mul(self.length)?.checked_add(index)?;
         slice_of(self.numbers, to_usize(number)?, self.right)
     }
 
-    /// The exponent of the largest number of the matrix for index `index`.
+    /// Returns the exponent of the largest number of the matrix for index `index`.
     pub(super) fn exponent(&self, index: u64) -> Option<i32> {
         let rows = (0..self.left).filter_map(|row| self.row(row, index));
         exponent_of(rows.flatten().map(|number| N::of(*number)))
@@ -198,8 +200,8 @@ impl<'a, N: Number> View<'a, N> {
         Some(())
     }
 
-    /// Writes `vector` times the sum of the matrices for `indices` to `product`; returns the power of two to multiply
-    /// the product by.
+    /// Writes `vector` times the sum of the matrices for `indices` to `product`. Returns the power of two by which to
+    /// multiply the product.
     pub(super) fn multiply(&self, vector: &Vector<N>, indices: Range<u64>, product: &mut Vector<N>) -> Option<i32> {
         let matrices = indices.clone().filter_map(|index| self.exponent(index)).max();
         let terms = to_u64(self.left).saturating_mul(indices.end.saturating_sub(indices.start));
@@ -211,14 +213,14 @@ impl<'a, N: Number> View<'a, N> {
         Some(scale)
     }
 
-    /// Writes `vector` times the matrices from that for index `first` on to `product`, side by side, as many as it has room
-    /// for. For vectors that are [not scaled](Unscaled): the sums are those of [`multiply`](Self::multiply).
+    /// Writes `vector` times the matrices from index `first` to `product`, side by side, until `product` is full. Only
+    /// for vectors that need [no scaling](Unscaled); the sums are then those of [`multiply`](Self::multiply).
     pub(super) fn multiply_unscaled(&self, vector: &Vector<N>, first: u64, product: &mut Vector<N>) -> Option<()> {
         let stride = to_usize(self.length)?.checked_mul(self.right)?;
         let mut columns = self.numbers.get(to_usize(first)?.checked_mul(self.right)?..)?;
         let mut rest = product;
         while !rest.is_empty() {
-            // As many sums at a time as stay in registers.
+            // The largest number of sums that fit into registers.
             let width = match rest.len() {
                 8.. => 8,
                 4.. => 4,
@@ -235,8 +237,8 @@ impl<'a, N: Number> View<'a, N> {
         Some(())
     }
 
-    /// Writes the matrix for index `index` times `column`, which it scales, to `product`; returns the power of two to
-    /// multiply the product by.
+    /// Writes the matrix for index `index` times `column` to `product`, after scaling `column` in place. Returns the
+    /// power of two by which to multiply the product.
     pub(super) fn multiply_column(
         &self,
         index: u64,
@@ -254,7 +256,7 @@ impl<'a, N: Number> View<'a, N> {
     }
 }
 
-/// Writes the products of `vector` with `WIDTH` columns to `part`: rows of them begin every `stride` numbers.
+/// Writes the products of `vector` with `WIDTH` columns to `part`. The rows of `columns` begin every `stride` numbers.
 fn sums_of<N: Number, const WIDTH: usize>(
     vector: &Vector<N>,
     columns: &[N::Stored],
@@ -274,7 +276,7 @@ fn sums_of<N: Number, const WIDTH: usize>(
     Some(())
 }
 
-/// Vectors whose products with some matrices are not scaled, by how large their largest number is.
+/// A range for the largest number of a vector, in which products with given matrices need no scaling.
 #[derive(Clone, Copy)]
 pub(super) struct Unscaled {
     least: f64,
@@ -282,15 +284,15 @@ pub(super) struct Unscaled {
 }
 
 impl Unscaled {
-    /// For matrices whose largest numbers have exponents between these `ends`, and sums of up to `terms` products: where
-    /// [`scale_of`] is 0 for each of them.
+    /// Returns the range for matrices whose largest numbers have exponents between these `ends`, and for sums of up to
+    /// `terms` products. [`scale_of`] returns 0 for every vector in the range.
     pub(super) fn of(ends: Option<(i32, i32)>, terms: u64) -> Self {
         let Some((low, high)) = ends else { return Self { least: 0.0, below: f64::INFINITY } };
         let most = MOST.saturating_sub(high).saturating_sub(bits_of(terms));
         Self { least: 1.0.scaled(LEAST.saturating_sub(low)), below: 1.0.scaled(most.saturating_add(1)) }
     }
 
-    /// Whether it has that vector. (On chips never: they need the flash more.)
+    /// Returns whether `vector` is in the range. Always false on targets with shorter pointers, to save flash.
     pub(super) fn has<N: Number>(self, vector: &Vector<N>) -> bool {
         if cfg!(not(target_pointer_width = "64")) {
             return false;
@@ -300,7 +302,7 @@ impl Unscaled {
     }
 }
 
-/// Part `index` of numbers that are divided into parts of `width`.
+/// Returns part `index` of `numbers`, which are divided into parts of `width`.
 fn slice_of<T>(numbers: &[T], index: usize, width: usize) -> Option<&[T]> {
     numbers.get(index.checked_mul(width)?..)?.get(..width)
 }
@@ -309,7 +311,8 @@ fn slice_of_mut<T>(numbers: &mut [T], index: usize, width: usize) -> Option<&mut
     numbers.get_mut(index.checked_mul(width)?..)?.get_mut(..width)
 }
 
-/// The exponent of the largest of some numbers; `None` if all are zero or one is infinite, which no scaling changes.
+/// Returns the exponent of the largest number. Returns `None` if all numbers are zero, or one is infinite: scaling
+/// changes neither.
 fn exponent_of<N: Number>(numbers: impl Iterator<Item = N>) -> Option<i32> {
     let largest = largest_of(numbers);
     if largest == 0.0 || largest == f64::INFINITY {
@@ -318,23 +321,23 @@ fn exponent_of<N: Number>(numbers: impl Iterator<Item = N>) -> Option<i32> {
     Some(libm::ilogb(largest))
 }
 
-/// The magnitude of the largest of some numbers, NaN left out.
+/// Returns the magnitude of the largest number, ignoring NaN.
 fn largest_of<N: Number>(numbers: impl Iterator<Item = N>) -> f64 {
     numbers.map(N::magnitude).fold(0.0, |a: f64, b| if b > a { b } else { a })
 }
 
-/// How many bits `n` takes.
+/// Returns the number of bits that `n` takes.
 fn bits_of(n: u64) -> i32 {
     i32::try_from(u64::BITS.saturating_sub(n.leading_zeros())).unwrap_or(64)
 }
 
-/// Below the largest exponent, 1023, by the margin for a complex product and the rounding.
+/// The largest exponent, 1023, less a margin for a complex product and rounding.
 const MOST: i32 = 1018;
-/// Above the smallest normal exponent, -1022, by the digits of a number.
+/// The smallest normal exponent, -1022, plus a margin for the digits of a number.
 const LEAST: i32 = -960;
 
-/// The power of two to divide numbers up to 2^`factor` by before summing `terms` products of them with numbers up to
-/// 2^`other`: 0 if the sum is far from both ends of the range of an `f64`.
+/// Returns the power of two by which to divide numbers up to 2^`factor` before summing `terms` products with numbers up
+/// to 2^`other`. Returns 0 if the sum is far from both ends of the range of an `f64`.
 fn scale_of(factor: Option<i32>, other: Option<i32>, terms: u64) -> i32 {
     let (Some(factor), Some(other)) = (factor, other) else { return 0 };
     let product = factor.saturating_add(other);
@@ -342,14 +345,14 @@ fn scale_of(factor: Option<i32>, other: Option<i32>, terms: u64) -> i32 {
     if most > MOST {
         most.saturating_sub(MOST)
     } else if product < LEAST {
-        // Until the product is about 1, if the factor itself stays in range.
+        // Scales until the product is about 1, if the factor itself stays in range.
         product.max(factor.saturating_sub(900)).min(0)
     } else {
         0
     }
 }
 
-/// `count` numbers at the front of scratch memory.
+/// Returns `count` numbers at the front of scratch memory.
 fn numbers_in<N: Number>(scratch: &mut [u8], count: u64) -> Option<&mut Vector<N>> {
     let (numbers, _) = <Vector<N>>::mut_from_prefix_with_elems(scratch, to_usize(count)?).ok()?;
     Some(numbers)
@@ -376,12 +379,12 @@ impl<'a> Train<'a> {
         self.tables.bonds.get(core).map(|bond| bond.get())
     }
 
-    /// How many numbers core `core` has.
+    /// Returns the number of numbers in core `core`.
     pub(super) fn size(&self, core: usize) -> Option<u64> {
         self.bond(core)?.checked_mul(self.length(core)?)?.checked_mul(self.bond(core.checked_add(1)?)?)
     }
 
-    /// Core `core`, which is preceded by `before` numbers of other cores.
+    /// Returns core `core`, which is preceded by `before` numbers of other cores.
     pub(super) fn view<N: Number>(&self, core: usize, before: u64) -> Option<View<'a, N>> {
         let numbers = <[N::Stored]>::ref_from_bytes(self.cores).ok()?;
         let size = self.size(core)?;
@@ -396,14 +399,14 @@ impl<'a> Train<'a> {
         })
     }
 
-    /// Returns how much scratch memory [`element`](Self::element) and [`sum`](Self::sum) need, in bytes: two vectors.
+    /// Returns the scratch memory that [`element`](Self::element) and [`sum`](Self::sum) need, in bytes: two vectors.
     #[must_use]
     pub fn element_scratch(&self) -> u64 {
         self.bytes(self.tables.largest_bond().saturating_mul(2))
     }
 
-    /// Computes an element: real and imaginary part. Takes as many multiplications as one matrix of each core has
-    /// numbers.
+    /// Computes an element and returns its real and imaginary part. The number of multiplications is the size of one
+    /// matrix of each core, added up.
     ///
     /// # Errors
     /// `WrongRank`, `NoSuchElement`, `OutOfScratch`.
@@ -417,15 +420,15 @@ impl<'a> Train<'a> {
         Ok(self.sum_over(Some(index), scratch)?.value())
     }
 
-    /// Computes the sum of all elements. Takes one multiplication for each number of the cores.
+    /// Computes the sum of all elements, with one multiplication per number of the cores.
     ///
     /// # Errors
-    /// `OutOfScratch`: see [`element_scratch`](Self::element_scratch).
+    /// `OutOfScratch`; see [`element_scratch`](Self::element_scratch).
     pub fn sum(&self, scratch: &mut [u8]) -> Result<Scaled> {
         self.sum_over(None, scratch)
     }
 
-    /// The element of that index, or the sum of all.
+    /// Computes the element at `index`, or the sum of all elements.
     fn sum_over(&self, index: Option<&[u64]>, scratch: &mut [u8]) -> Result<Scaled> {
         let is_enough = to_u64(scratch.len()) >= self.element_scratch();
         let sum = match self.tables.dtype {
@@ -459,8 +462,8 @@ impl<'a> Train<'a> {
         Some(Scaled { parts: vector.first()?.get().parts(), exponent })
     }
 
-    /// Returns how much scratch memory [`inner`](Self::inner) needs, in bytes; with the train itself as `other`, how
-    /// much [`norm`](Self::norm) needs.
+    /// Returns the scratch memory that [`inner`](Self::inner) needs, in bytes. With the train itself as `other`,
+    /// returns the memory that [`norm`](Self::norm) needs.
     #[must_use]
     pub fn inner_scratch(&self, other: &Train<'_>) -> u64 {
         let steps = self.tables.bonds.windows(2).zip(other.tables.bonds.windows(2));
@@ -473,8 +476,8 @@ impl<'a> Train<'a> {
     }
 
     /// Computes the inner product with another train of the same shape and dtype: the sum of all elements of this
-    /// one, conjugated, times those of the other. For each index of a core with bonds r and r', s and s' in the other,
-    /// takes r s s' + r r' s' multiplications.
+    /// train, conjugated, times those of the other. For each index of a core with bonds r and r', and s and s' in the
+    /// other train, takes r s s' + r r' s' multiplications.
     ///
     /// # Errors
     /// `WrongType`, `InvalidArgument` if the shapes differ, `OutOfScratch`.
@@ -496,11 +499,11 @@ impl<'a> Train<'a> {
     }
 
     /// Computes the norm: the square root of the sum of the squared magnitudes of all elements. If parts of the train
-    /// cancel, what remains below about 10^-8 of their norms is rounding error. Takes what [`inner`](Self::inner)
-    /// takes.
+    /// cancel, a result below about 10^-8 of their norms is rounding error. Takes as many multiplications as
+    /// [`inner`](Self::inner).
     ///
     /// # Errors
-    /// `OutOfScratch`: see [`inner_scratch`](Self::inner_scratch).
+    /// `OutOfScratch`; see [`inner_scratch`](Self::inner_scratch).
     pub fn norm(&self, scratch: &mut [u8]) -> Result<Scaled> {
         self.inner(self, scratch).map(Scaled::square_root)
     }
@@ -520,7 +523,7 @@ impl<'a> Train<'a> {
             let (half, rest) = rest.split_at_mut_checked(half)?;
             let product = rest.get_mut(..done)?;
             product.iter_mut().for_each(|x| x.set(N::ZERO));
-            // Both steps are scaled alike for all indices, since their products are summed.
+            // Both steps use the same scale for all indices, because their products are summed.
             let of = |numbers: &[N::Stored]| exponent_of(numbers.iter().map(|number| N::of(*number)));
             let (a, b) = (of(ours.numbers), of(theirs.numbers));
             let factor = exponent_of(so_far.iter().map(Unalign::get));

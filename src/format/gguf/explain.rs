@@ -1,7 +1,5 @@
-//! What is in the file where an error happened, read again for its message. Nothing here is trusted or checked:
-//! whatever cannot be read is left out.
-//!
-//! Depends on `super`. Linked only into programs that ask for the message of an error.
+//! Reads the file again at the position of an error, for its message. Nothing here is trusted or checked: what cannot
+//! be read is omitted. Linked only into programs that request error messages.
 #![forbid(unsafe_code)]
 
 use super::info::Info;
@@ -18,8 +16,8 @@ use crate::error::{Error, ErrorKind};
 use crate::format::Phrase;
 use crate::format::{Context, FileFormat};
 
-/// The length of a file that was cut off, as far as it says: the end of the tensors, or of what the last count that can be
-/// read counts, each item being as short as possible.
+/// Returns the length of a file before it was truncated, as far as the file states it: the end of the tensors, or the
+/// end of the items of the last readable count if each item is as short as possible.
 #[cfg(not(target_os = "none"))]
 fn needed(opening: &ParseContext<'_>, encoding: Encoding, error: &Error) -> Option<u64> {
     let (at, length) = (error.offset()?, opening.input.length());
@@ -49,7 +47,7 @@ fn needed(opening: &ParseContext<'_>, encoding: Encoding, error: &Error) -> Opti
     }
 }
 
-/// Returns the least size in bytes of each item whose count is at `at`: of an element of an array, or a byte of a string.
+/// Returns the smallest size in bytes of an item whose count is at `at`: an element of an array, or a byte of a string.
 #[cfg(not(target_os = "none"))]
 fn smallest(opening: &ParseContext<'_>, at: u64) -> Option<u64> {
     let (mut file, mut reader) = GgufFile::read_head(opening).ok()?;
@@ -58,7 +56,7 @@ fn smallest(opening: &ParseContext<'_>, at: u64) -> Option<u64> {
         reader.string().ok()?;
         let of_value = reader.kind().ok()?;
         let value_at = reader.position();
-        // Only the count of an array is behind the type of its elements.
+        // Only the count of an array follows the type of its elements.
         if value_at.checked_add(4) == Some(at) {
             return reader.kind().ok().map(size_of_kind).filter(|size| *size > 0);
         }
@@ -67,7 +65,7 @@ fn smallest(opening: &ParseContext<'_>, at: u64) -> Option<u64> {
     None
 }
 
-/// The key of the pair whose value an error is in.
+/// Returns the key of the pair whose value contains an error.
 #[cfg(not(target_os = "none"))]
 fn key_of_value<'a>(opening: &ParseContext<'a>, error: &Error) -> Option<Text<'a>> {
     let at = error.offset().filter(|_| error.item() == Item::Value)?;
@@ -81,7 +79,7 @@ fn key_of_value<'a>(opening: &ParseContext<'a>, error: &Error) -> Option<Text<'a
     core::str::from_utf8(key?).ok().map(Text::from)
 }
 
-/// Writes the number that a part of a model states, if another one was expected.
+/// Describes the number that a part of a model states, if a different number was expected.
 #[cfg(not(target_os = "none"))]
 fn of_parts(input: Input<'_>, error: &Error) -> Option<Phrase> {
     if error.kind() != ErrorKind::CountsDiffer {

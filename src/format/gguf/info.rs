@@ -1,6 +1,4 @@
 //! The info of a tensor: name, shape, type, offset.
-//!
-//! Depends on `codec::gguf`, `codec::blocks`, `bytes`, `vocab`, `shape`.
 #![forbid(unsafe_code)]
 
 use crate::bytes::num::{product, to_u64, to_usize};
@@ -14,20 +12,20 @@ use crate::error::origin::Item;
 use crate::types::DType;
 use crate::types::shape::{ElementCount, ReadDimension, Shape};
 
-/// The most dimensions of a tensor: our own limit. ggml reads 4, but models for videos are published with 5.
+/// The largest rank of a tensor. This limit is our own: ggml reads 4, but published video models have 5.
 const MAX_RANK: u32 = 8;
 
-/// The most dimensions that ggml reads (`GGML_MAX_DIMS`).
+/// The largest rank that ggml reads (`GGML_MAX_DIMS`).
 pub(super) const USUAL_RANK: u32 = 4;
 
 /// A type of ggml.
 #[derive(Clone, Copy)]
 struct Type {
-    /// How many bytes a block has; 0: the type is unknown or was removed.
+    /// The size of a block in bytes; 0 if the type is unknown or was removed.
     bytes: u16,
-    /// How many elements a block has, as a power of two.
+    /// The base-2 logarithm of the number of elements in a block.
     log2_elements: u8,
-    /// That of its elements, if they are not in quantized blocks.
+    /// The dtype of the elements, if they are not in quantized blocks.
     dtype: Option<DType>,
 }
 
@@ -35,7 +33,7 @@ impl Type {
     const UNKNOWN: Self = Self { bytes: 0, log2_elements: 0, dtype: None };
 }
 
-/// The types by their numbers. A table, since opening a file asks for both sizes of each tensor.
+/// The types by number. A table, because opening a file needs both sizes for each tensor.
 static TYPES: [Type; 43] = {
     let mut all = [Type::UNKNOWN; 43];
     let mut number = 0;
@@ -56,7 +54,7 @@ static TYPES: [Type; 43] = {
     all
 };
 
-/// The type of that number.
+/// Returns the type with number `number`.
 fn type_of(number: u32) -> &'static Type {
     to_usize(number.into()).and_then(|number| TYPES.get(number)).unwrap_or(&Type::UNKNOWN)
 }
@@ -65,19 +63,19 @@ fn type_of(number: u32) -> &'static Type {
 #[derive(Clone, Copy)]
 pub(super) struct Info<'a> {
     pub(super) name: &'a [u8],
-    /// The outermost dimension first: the reverse of how they are stored.
+    /// The shape, the outermost dimension first: the reverse of the stored order.
     pub(super) shape: Shape<'a>,
-    /// The number of its type, and the type.
+    /// The number of the type, and the type.
     pub(super) ggml_type: u32,
     found: &'static Type,
-    /// Where the tensor begins, relative to the data, and how many bytes it has: 0 if its type is unknown.
+    /// The offset of the tensor, relative to the data, and its size in bytes: 0 if the type is unknown.
     pub(super) offset: u64,
     pub(super) length: u64,
-    /// Where the offset is in the file.
+    /// The position of the offset in the file.
     pub(super) offset_at: u64,
 }
 
-/// What a tensor needs of an info. A chip takes all of it.
+/// The part of an info that a tensor needs. Only for hosts; microcontrollers use the whole info.
 #[cfg(target_pointer_width = "64")]
 #[derive(Clone, Copy)]
 pub(super) struct Checked<'a> {
@@ -88,26 +86,26 @@ pub(super) struct Checked<'a> {
 
 #[cfg(target_pointer_width = "64")]
 impl Checked<'_> {
-    /// The dtype of the elements, if they are not in quantized blocks.
+    /// Returns the dtype of the elements, if they are not in quantized blocks.
     #[inline]
     pub(super) fn dtype(&self) -> Option<DType> {
         type_of(self.ggml_type).dtype
     }
 
-    /// The type of the quantized blocks, if the elements are in such.
+    /// Returns the type of the quantized blocks, if the elements are in quantized blocks.
     #[inline]
     pub(super) fn block(&self) -> Option<BlockType> {
         BlockType::from_ggml(self.ggml_type)
     }
 }
 
-/// Why an info was not read.
+/// The reason why an info was not read.
 struct Stop {
     item: Item,
     kind: ErrorKind,
-    /// Where the fault is, from the start of the record.
+    /// The position of the fault, from the start of the record.
     at: usize,
-    /// How many bytes of the record are needed at least, if that is the reason.
+    /// The smallest number of bytes of the record that are needed, if too few are available.
     needed: Option<u64>,
 }
 
@@ -118,7 +116,7 @@ impl Stop {
 }
 
 impl<'a> Info<'a> {
-    /// Reads an info. It is the record that later faults belong to.
+    /// Reads an info, and makes it the record that later faults belong to.
     #[cfg_attr(target_pointer_width = "64", inline(always))]
     pub(super) fn read(reader: &mut Reader<'_, 'a>) -> ParseResult<Self> {
         let start = reader.position();
@@ -142,10 +140,10 @@ impl<'a> Info<'a> {
         }
     }
 
-    /// Reads the info at that position if all of it is in memory and well. Also returns where it ends.
+    /// Reads the info at `at` if it is valid and entirely in memory. Also returns the end of the info.
     ///
-    /// For hosts: it has been read before, so that it nearly always is, and what [`read`](Self::read) needs to say what is
-    /// wrong, or missing, takes half of its time.
+    /// Only for hosts. The info has been read before, so this nearly always succeeds. It takes half the time of
+    /// [`read`](Self::read), which can also report what is wrong or missing.
     #[cfg(target_pointer_width = "64")]
     #[inline(always)]
     pub(super) fn at(input: Input<'a>, encoding: Encoding, at: u32) -> Option<(Self, u64)> {
@@ -155,7 +153,8 @@ impl<'a> Info<'a> {
         Some((Self { offset_at: at.wrapping_add(info.offset_at), ..info }, end))
     }
 
-    /// Reads the info at that position, which has been checked, no further than a tensor needs. Also returns where it ends.
+    /// Reads the part that a tensor needs of the info at `at`, which has been checked. Also returns the end of the
+    /// info.
     #[cfg(target_pointer_width = "64")]
     #[inline(always)]
     pub(super) fn checked(input: Input<'a>, encoding: Encoding, at: u32) -> Option<(Checked<'a>, u64)> {
@@ -173,11 +172,11 @@ impl<'a> Info<'a> {
         Some((info, u64::from(at).wrapping_add(to_u64(window.len().wrapping_sub(rest.len())))))
     }
 
-    /// Reads the info at the start of the bytes, and returns what follows. Its positions are relative to that.
+    /// Reads the info at the start of `record`; also returns the bytes after it. Positions are relative to `record`.
     #[cfg_attr(target_pointer_width = "64", inline(always))]
     fn parse(record: &'a [u8], encoding: Encoding) -> Result<(Self, &'a [u8]), Stop> {
         let position = |rest: &[u8]| record.len().wrapping_sub(rest.len());
-        // `more` bytes are needed from `rest` on.
+        // `more` bytes are needed from the start of `rest`.
         let short = |item, kind, rest: &[u8], more: u64| Stop {
             item,
             kind,
@@ -214,7 +213,7 @@ impl<'a> Info<'a> {
             dimensions = after;
         }
         let shift = u32::from(found.log2_elements);
-        // Whole blocks: the innermost dimension is a multiple of them.
+        // The innermost dimension must be a whole number of blocks.
         if shift > 0 && innermost.unwrap_or(1).trailing_zeros() < shift {
             return Err(Stop::fault(Item::Shape, ErrorKind::PartialBlock, shape_at));
         }
@@ -227,24 +226,24 @@ impl<'a> Info<'a> {
         Ok((Self { name, shape, ggml_type, found, offset, length, offset_at }, after))
     }
 
-    /// Whether its type is known, and so how many bytes it has.
+    /// Returns whether the type, and therefore the size in bytes, is known.
     pub(super) const fn is_known(&self) -> bool {
         self.found.bytes > 0
     }
 
-    /// The dtype of the elements, if they are not in quantized blocks.
+    /// Returns the dtype of the elements, if they are not in quantized blocks.
     pub(super) const fn dtype(&self) -> Option<DType> {
         self.found.dtype
     }
 
-    /// What a tensor needs of it.
+    /// Returns the part that a tensor needs.
     #[cfg(target_pointer_width = "64")]
     #[inline]
     pub(super) const fn for_tensor(&self) -> Checked<'a> {
         Checked { name: self.name, shape: self.shape, ggml_type: self.ggml_type }
     }
 
-    /// The type of the quantized blocks, if the elements are in such.
+    /// Returns the type of the quantized blocks, if the elements are in quantized blocks.
     #[cfg(not(target_pointer_width = "64"))]
     pub(super) const fn block(&self) -> Option<BlockType> {
         BlockType::from_ggml(self.ggml_type)
@@ -260,7 +259,7 @@ fn read_dimension(encoding: Encoding) -> ReadDimension {
     }
 }
 
-/// Reads the last length of those left, which is that of the outermost dimension.
+/// Reads the last of the remaining lengths, which belongs to the outermost dimension.
 fn last_of_64_bits(lengths: &[u8]) -> Option<(u64, &[u8])> {
     let (rest, last) = lengths.split_last_chunk()?;
     Some((u64::from_le_bytes(*last), rest))
@@ -283,7 +282,8 @@ mod tests {
 
     use super::*;
 
-    /// What is read of an info that has been checked is what reading it in full gives. Returns whether it is one.
+    /// Checks that reading an info with the short paths agrees with reading it in full. Returns whether the info is
+    /// valid.
     fn agree(bytes: &[u8], encoding: Encoding) -> bool {
         let Ok((info, rest)) = Info::parse(&bytes[3..], encoding) else { return false };
         let end = (bytes.len() - rest.len()) as u64;

@@ -1,8 +1,5 @@
 //! GGUF, versions 1 to 3, little- and big-endian.
 //!
-//! Depends on `place`, `warning`, `error`, `bytes`, `vocab`, `shape`, `distinct`, `codec::gguf`, `codec::blocks`,
-//! `attributes`, and the contract of `format`.
-//!
 //! ```text
 //! 0    "GGUF", version u32, count of tensors, count of pairs
 //!      pairs         key, type, value: the attributes of the file                       (codec/gguf.rs)
@@ -10,8 +7,8 @@
 //!      data          at a multiple of the alignment; each tensor follows the one before, padded to it
 //! ```
 //!
-//! Nothing says how long pairs and infos are: they are walked over. The byte order has no flag: in a big-endian file the
-//! low half of the version is 0 when it is read as little-endian.
+//! The file does not state the lengths of pairs and infos, so both are walked over. No flag states the byte order. In a
+//! big-endian file, the low half of the version is 0 when read as little-endian.
 #![forbid(unsafe_code)]
 
 mod explain;
@@ -37,10 +34,10 @@ use crate::error::warning::{Warning, Warnings};
 use crate::error::{Error, ErrorKind, Result};
 use crate::types::{ByteOrder, Layout};
 
-/// Where the counts begin.
+/// The offset of the counts.
 const COUNTS: u64 = 8;
 
-/// The alignment of a file that states none, and the least that one may state.
+/// The alignment of a file that states none, and the smallest alignment that a file may state.
 const DEFAULT_ALIGNMENT: u32 = 32;
 const MIN_ALIGNMENT: u32 = 8;
 
@@ -59,7 +56,7 @@ pub struct GgufFile<'a> {
     alignment: u32,
     pairs: u32,
     tensors: u32,
-    /// Positions in the file: of the pairs, of the infos, and of the data.
+    /// The positions in the file of the pairs, the infos and the data.
     pairs_at: u32,
     infos_at: u32,
     data_at: u64,
@@ -80,13 +77,13 @@ impl<'a> GgufFile<'a> {
         self.alignment
     }
 
-    /// Returns where the data begins in the file: the offsets of tensors are stored relative to that.
+    /// Returns the position of the data in the file. The stored offsets of tensors are relative to the data.
     #[must_use]
     pub const fn data_offset(&self) -> u64 {
         self.data_at
     }
 
-    /// Returns what the file says of its tensors, in their order, as ggml sees them.
+    /// Returns the stored descriptions of the tensors, in file order, as ggml sees them.
     #[must_use]
     pub const fn infos(&self) -> Infos<'a> {
         Infos { file: *self, at: self.infos_at, left: self.tensors, error: None }
@@ -131,7 +128,7 @@ impl<'a> GgufFile<'a> {
         Ok((file, reader))
     }
 
-    /// Reads the counts, each of records of so many bytes at least.
+    /// Reads the counts, and checks them against the smallest possible sizes of pairs and infos.
     fn read_counts(&mut self, reader: &mut Reader<'_, 'a>) -> ParseResult<()> {
         let (pair, info) = if self.encoding.is_short { (10, 20) } else { (14, 24) };
         reader.item = Item::Tensors;
@@ -151,7 +148,7 @@ impl<'a> GgufFile<'a> {
         Ok(())
     }
 
-    /// The position of the reader, in a header that is not too large.
+    /// Returns the position of the reader; fails if the header is too large.
     #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
     fn position(reader: &Reader<'_, 'a>) -> ParseResult<u32> {
         match u32::try_from(reader.position()) {
@@ -178,7 +175,7 @@ impl<'a> GgufFile<'a> {
             let kind_at = reader.position();
             let kind = reader.kind()?;
             if key == b"general.alignment" {
-                // Not left to the comparison of all keys: where the data begins depends on it.
+                // Not left to the comparison of all keys, because the position of the data depends on it.
                 if core::mem::replace(&mut has_alignment, true) {
                     reader.item = Item::Key;
                     return reader.fail(ErrorKind::RepeatedKey, at);
@@ -197,17 +194,18 @@ impl<'a> GgufFile<'a> {
         Ok(())
     }
 
-    #[cfg_attr(target_pointer_width = "64", inline(never))] // as for the reader in it
+    #[cfg_attr(target_pointer_width = "64", inline(never))] // for the reader in this function
     fn read_infos(&mut self, reader: &mut Reader<'_, 'a>, seen: &mut Seen<'a>) -> ParseResult<()> {
         self.infos_at = Self::position(reader)?;
         seen.begin();
-        // One that nothing else refers to: a host can have it in registers.
+        // A separate reader that nothing else refers to: hosts can keep it in registers.
         #[cfg(target_pointer_width = "64")]
         let reader = &mut self.reader(reader.opening(), self.infos_at);
-        // Where the next tensor begins, relative to the data.
+        // The position of the next tensor, relative to the data.
         let mut next = 0_u64;
         let (mut last_at, mut last_end) = (reader.position(), 0_u64);
-        // Whether the length of the tensor before is unknown: then any aligned position from `next` on is the next one.
+        // True if the length of the previous tensor is unknown. Then the next tensor may be at any aligned position
+        // from `next`.
         let mut is_open = false;
         for index in 0..self.tensors {
             let at = u64::from(Self::position(reader)?);
@@ -245,7 +243,7 @@ impl<'a> GgufFile<'a> {
             return reader.fail(ErrorKind::OutOfFile, last_at);
         }
         self.has_trailing_bytes = !is_open && available.is_some_and(|available| available > next);
-        // Nothing but the magic makes such a file one of this format.
+        // Apart from the magic, nothing shows that such a file has this format.
         if self.has_trailing_bytes && self.tensors == 0 && self.pairs == 0 {
             reader.item = Item::Tensors;
             return reader.fail(ErrorKind::UnclaimedBytes, end);
@@ -253,7 +251,7 @@ impl<'a> GgufFile<'a> {
         Ok(())
     }
 
-    /// Reads the metadata of a file that was refused, for its message: the end of its data is not checked.
+    /// Reads the metadata of a rejected file, for its error message. The end of the data is not checked.
     #[cfg(not(target_os = "none"))]
     fn of_metadata(opening: &ParseContext<'a>) -> Option<Self> {
         let (mut file, mut reader) = Self::read_head(opening).ok()?;
@@ -264,7 +262,7 @@ impl<'a> GgufFile<'a> {
         Some(file).filter(|file| file.data_at > 0)
     }
 
-    /// The file with only that to compare which opening has left.
+    /// Returns a copy of the file that compares only what opening has not compared.
     fn left_by(&self, summary: &Summary) -> Self {
         Self {
             are_keys_distinct: !summary.warnings.contains(Warning::KeysUnchecked),
@@ -273,7 +271,7 @@ impl<'a> GgufFile<'a> {
         }
     }
 
-    /// Looks for equal keys and names, with the caller's memory or the little that is available on opening.
+    /// Looks for equal keys and names, with the caller's memory or the little memory that is available on opening.
     fn compare(&self, warnings: &mut Warnings, memory: &mut (impl Memory + ?Sized)) -> Result<()> {
         if !self.are_keys_distinct {
             self.compare_strings(false, warnings, memory)?;
@@ -284,7 +282,7 @@ impl<'a> GgufFile<'a> {
         Ok(())
     }
 
-    /// Looks for equal keys, or equal names of tensors.
+    /// Looks for equal keys, or for equal names of tensors.
     #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
     fn compare_strings(
         &self,
@@ -310,7 +308,7 @@ impl<'a> GgufFile<'a> {
         Strings { file: self, of_tensors: false, error: None }
     }
 
-    /// Reads the info at that position; also returns where it ends.
+    /// Reads the info at `at`; also returns the end of the info.
     #[cfg_attr(target_pointer_width = "64", inline(always))]
     fn info(&self, at: u32) -> Result<(Info<'a>, u64)> {
         #[cfg(target_pointer_width = "64")]
@@ -320,7 +318,7 @@ impl<'a> GgufFile<'a> {
         self.info_anywhere(at)
     }
 
-    /// Reads the tensor whose info is at that position, and which has that index. Returns where the info ends.
+    /// Reads the tensor whose info is at `at` and whose index is `index`. Returns the end of the info.
     #[cfg_attr(target_pointer_width = "64", inline(always))]
     fn read_tensor(&self, at: u32, index: u32, tensor: &mut TensorRecord<'a>) -> Result<u64> {
         let (info, end) = self.checked_info(at)?;
@@ -339,11 +337,11 @@ impl<'a> GgufFile<'a> {
         Ok(end)
     }
 
-    /// Reads what a tensor needs of the info at that position, which has been checked.
+    /// Reads the part that a tensor needs of the info at `at`, which has been checked.
     #[cfg(target_pointer_width = "64")]
     #[inline(always)]
     fn checked_info(&self, at: u32) -> Result<(Checked<'a>, u64)> {
-        // As above.
+        // The fast path, as in `info`.
         if let Some(info) = Info::checked(self.input, self.encoding, at) {
             return Ok(info);
         }
@@ -355,7 +353,7 @@ impl<'a> GgufFile<'a> {
         self.info(at)
     }
 
-    /// Reads the info at that position, or says what is wrong.
+    /// Reads the info at `at`, or returns the error in it.
     #[cfg_attr(target_pointer_width = "64", inline(never))]
     #[cfg_attr(not(target_pointer_width = "64"), inline(always))]
     fn info_anywhere(&self, at: u32) -> Result<(Info<'a>, u64)> {
@@ -371,14 +369,14 @@ impl<'a> GgufFile<'a> {
 pub struct TensorInfo<'a> {
     /// The name.
     pub name: &'a str,
-    /// The lengths of the dimensions, the innermost first: the reverse of [`Tensor::shape`](crate::Tensor::shape). Those
-    /// that the tensor does not have are 1.
+    /// The lengths of the dimensions, the innermost first: the reverse of [`Tensor::shape`](crate::Tensor::shape).
+    /// Lengths past the rank are 1.
     pub ne: [u64; 8],
-    /// How many dimensions it has.
+    /// The number of dimensions.
     pub rank: u32,
-    /// The number of its type in ggml, such as 12 for Q4_K.
+    /// The ggml number of the type, such as 12 for Q4_K.
     pub ggml_type: u32,
-    /// Where it begins, relative to the data.
+    /// The offset of the tensor, relative to the data.
     pub offset: u64,
 }
 
@@ -402,7 +400,7 @@ impl<'a> Infos<'a> {
         let (info, end) = self.file.info(self.at)?;
         self.at = u32::try_from(end).unwrap_or(u32::MAX);
         let mut ne = [1; 8];
-        // The outermost is the last.
+        // The outermost dimension is the last.
         let used = to_usize(info.shape.rank().into()).and_then(|rank| ne.get_mut(..rank)).unwrap_or_default();
         used.iter_mut().rev().zip(info.shape).for_each(|(to, from)| *to = from);
         let name = core::str::from_utf8(info.name).unwrap_or_default();
@@ -423,7 +421,7 @@ impl<'a> Iterator for Infos<'a> {
     }
 }
 
-/// The keys of the pairs, or the names of the tensors, by their position in the file.
+/// The keys of the pairs, or the names of the tensors, by position in the file.
 struct Strings<'r, 'a> {
     file: &'r GgufFile<'a>,
     of_tensors: bool,
@@ -444,7 +442,7 @@ impl<'a> Strings<'_, 'a> {
 
 impl<'a> Distinct for Strings<'_, 'a> {
     type Item = &'a [u8];
-    /// A position, and how many follow.
+    /// A position, and the number of strings from there on.
     type Place = (u32, u32);
     type Position = u32;
 
@@ -476,7 +474,7 @@ impl<'a> Distinct for Strings<'_, 'a> {
     }
 }
 
-/// The next multiple of the alignment, which is a power of two.
+/// Rounds `n` up to a multiple of `alignment`, which is a power of two.
 #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
 fn align_up(n: u64, alignment: u32) -> Option<u64> {
     let mask = u64::from(alignment).wrapping_sub(1);
@@ -586,7 +584,7 @@ impl<'a> FileFormat<'a> for GgufFile<'a> {
     }
 
     fn problem(&self, tensor: &TensorRecord<'a>) -> Option<Error> {
-        // The type is behind the name, after its length, and the dimensions, after their number: at most 1 GiB.
+        // The name, after its length, and the dimensions, after their number, precede the type: at most 1 GiB.
         let numbers = tensor.shape.rank().wrapping_add(1).wrapping_mul(if self.encoding.is_short { 4 } else { 8 });
         let name = u32::try_from(tensor.name.bytes().len()).unwrap_or(0);
         let distance = numbers.wrapping_add(name).wrapping_add(4);
@@ -601,7 +599,7 @@ impl<'a> FileFormat<'a> for GgufFile<'a> {
 
 #[cfg(test)]
 impl<'a> GgufFile<'a> {
-    /// The file as it is if its bytes have changed since it was opened.
+    /// Returns the file as if its bytes had changed since it was opened.
     pub(crate) const fn with_input(self, input: Input<'a>) -> Self {
         Self { input, ..self }
     }
@@ -613,7 +611,8 @@ mod tests {
 
     use super::*;
 
-    /// As may happen in a mapping. What can no longer be read is neither found distinct nor left out of a list.
+    /// The bytes of a memory-mapped file may change. Strings that become unreadable are an error; they are neither
+    /// treated as distinct nor omitted from a list.
     #[test]
     fn bytes_that_have_changed_are_an_error() {
         let mut bytes = b"GGUF\x03\0\0\0\x02\0\0\0\0\0\0\0\x02\0\0\0\0\0\0\0".to_vec();
@@ -639,7 +638,7 @@ mod tests {
         let mut infos = file.infos();
         assert!(infos.by_ref().map(|info| info.name).eq(["b"]));
         assert_eq!(infos.error().map(|error| error.kind()), Some(ErrorKind::Truncated));
-        // It has ended, whatever the bytes are then.
+        // The iterator stays ended, even if the bytes are valid again.
         infos.file.input = bytes[..].into();
         infos.left = 1;
         assert!(infos.next().is_none());

@@ -1,6 +1,5 @@
-//! Models in several files: what the parts state of each other, and their names.
-//!
-//! Depends on `super`. Each part is a complete file; the first one has the attributes of the model.
+//! Models in several files: the statements that parts make about each other, and the names of parts. Each part is a
+//! complete file; the first part has the attributes of the model.
 #![forbid(unsafe_code)]
 
 use core::fmt;
@@ -12,12 +11,12 @@ use crate::error::origin::{Format, Item};
 use crate::error::{Error, ErrorKind};
 use crate::format::FileFormat;
 
-/// The keys of what a part states.
+/// The keys of the statements.
 pub(super) const INDEX: &str = "split.no";
 pub(super) const COUNT: &str = "split.count";
 const TENSORS: &str = "split.tensors.count";
 
-/// What a part of a model states: its attributes `split.no`, `split.count` and `split.tensors.count`.
+/// The statements of a part: its attributes `split.no`, `split.count` and `split.tensors.count`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Split {
     /// The index of the part, counted from 0.
@@ -29,7 +28,7 @@ pub struct Split {
 }
 
 impl GgufFile<'_> {
-    /// Returns what the file states as a part of a model; `None` where it is a model by itself. Linear in the attributes.
+    /// Returns what the file states as a part of a model; `None` if it is a complete model. Linear in the attributes.
     #[must_use]
     pub fn split(&self) -> Option<Split> {
         let attributes = FileFormat::attributes(self);
@@ -38,7 +37,7 @@ impl GgufFile<'_> {
         (split.count > 1).then_some(split)
     }
 
-    /// Returns where the pair of that key is.
+    /// Returns the position of the pair with key `key`.
     pub(super) fn pair_at(&self, key: &str) -> u64 {
         let (mut pairs, mut place) = (self.keys(), (self.pairs_at, self.pairs));
         while let Some((found, at)) = pairs.next(&mut place) {
@@ -50,13 +49,12 @@ impl GgufFile<'_> {
     }
 }
 
-/// Checks that files are the parts of one model, all of them and in their order: their indices, their number, and the
-/// number of their tensors. A single file that is no part is a model, too. Whether a name appears in two parts is not
-/// checked. Linear in the attributes of all files.
+/// Checks that files are the parts of one model, complete and in order: their indices, their number, and the number of
+/// their tensors. A single file that is not a part is also a model. Does not check whether a name appears in two parts.
+/// Linear in the attributes of all files.
 ///
-/// # Errors
-/// The index of the file that is wrong, and the error: `CountsDiffer`, at the pair of the number that does, or `MissingKey`
-/// where it is no part of a model. `InvalidArgument` without any file.
+/// # Errors The index of the wrong file, and the error: `CountsDiffer`, at the pair with the wrong number, or
+/// `MissingKey` if the file is not a part of a model. `InvalidArgument` if there are no files.
 ///
 /// ```
 /// # let bytes: &[u8] = include_bytes!("../../../tests/fixtures/gguf/no_tensors.gguf");
@@ -96,7 +94,7 @@ pub fn check_parts<'a>(files: impl Iterator<Item = GgufFile<'a>> + Clone) -> Res
     }
 }
 
-/// The name of a part of a model, such as `model-00001-of-00003.gguf`, by the convention of llama.cpp. Printing it writes
+/// The name of a part of a model, such as `model-00001-of-00003.gguf`, by the convention of llama.cpp. `Display` writes
 /// the name.
 ///
 /// ```
@@ -109,7 +107,7 @@ pub fn check_parts<'a>(files: impl Iterator<Item = GgufFile<'a>> + Clone) -> Res
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PartName<'a> {
-    /// What precedes the numbers: `model`.
+    /// The text before the numbers: `model`.
     pub prefix: &'a str,
     /// The index of the part, counted from 0. (The name counts from 1.)
     pub index: u64,
@@ -118,7 +116,7 @@ pub struct PartName<'a> {
 }
 
 impl<'a> PartName<'a> {
-    /// Reads a name; `None` if it is not that of a part.
+    /// Parses the name of a part; `None` if `name` is not such a name.
     #[must_use]
     pub fn parse(name: &'a str) -> Option<Self> {
         let (rest, count) = split_number(name.strip_suffix(".gguf")?)?;
@@ -128,7 +126,7 @@ impl<'a> PartName<'a> {
     }
 }
 
-/// Splits off a hyphen and a number of five digits.
+/// Splits off a hyphen and a five-digit number.
 fn split_number(text: &str) -> Option<(&str, u64)> {
     let (rest, digits) = text.split_at_checked(text.len().checked_sub(5)?)?;
     let number = digits.bytes().try_fold(0_u64, |number, digit| {

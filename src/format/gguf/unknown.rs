@@ -1,15 +1,13 @@
-//! Types of ggml whose tensors cannot be read: removed ones, and those of forks.
-//!
-//! Depends on `bytes`.
+//! ggml types whose tensors cannot be read: removed types and types of forks.
 #![forbid(unsafe_code)]
 
 #[cfg(not(target_os = "none"))]
 use crate::bytes::num::to_usize;
 
-/// The types that were removed from ggml: number, name, and that in lower case. No number is used again.
+/// The types that were removed from ggml: number, name, and name in lower case. ggml does not reuse numbers.
 macro_rules! removed {
     ($($number:literal $name:literal $lower:literal;)*) => {
-        /// The name of the layout of a removed type.
+        /// Returns the layout name of a removed type.
         #[cfg(not(target_os = "none"))]
         const fn layout_name_of_removed(number: u32) -> Option<&'static str> {
             match number {
@@ -18,7 +16,7 @@ macro_rules! removed {
             }
         }
 
-        /// What the message of an error says about a removed type.
+        /// Returns what an error message says about a removed type.
         pub(super) const fn rule_of_removed(number: u32) -> Option<&'static str> {
             match number {
                 $($number => Some(concat!("type ", $number, " of ggml (", $name, ") was removed")),)*
@@ -39,23 +37,23 @@ removed! {
     38 "IQ4_NL_8_8" "iq4_nl_8_8";
 }
 
-/// The name of the layout of an unknown type: `gguf.139`, with the name of the type if it was removed. Numbers of more
-/// than nine bits are not spelled: `gguf.unknown`.
+/// Returns the layout name of an unknown type: `gguf.139`, or the name of the type if it was removed. Numbers of more
+/// than nine bits are not spelled out: `gguf.unknown`.
 #[cfg(not(target_os = "none"))]
 pub(super) fn layout_name(number: u32) -> &'static str {
     layout_name_of_removed(number).or_else(|| spelled(number)).unwrap_or("gguf.unknown")
 }
 
-/// Bare-metal programs spell no number: the names take 4 KiB of flash.
+/// Bare-metal programs spell out no numbers, because the names take 4 KiB of flash.
 #[cfg(target_os = "none")]
 pub(super) const fn layout_name(_number: u32) -> &'static str {
     "gguf.unknown"
 }
 
-/// `gguf.0` to `gguf.511`.
+/// Returns `gguf.0` to `gguf.511`.
 #[cfg(not(target_os = "none"))]
 fn spelled(number: u32) -> Option<&'static str> {
-    /// Eight bytes each, the shorter ones padded. (The number in the file is not text.)
+    /// The names, eight bytes each, padded with zeros. (The number in the file is not text.)
     static NAMES: [[u8; 8]; 512] = {
         #[allow(clippy::indexing_slicing, clippy::arithmetic_side_effects, clippy::integer_division)]
         #[allow(clippy::as_conversions)] // evaluated at compile time

@@ -1,8 +1,7 @@
 //! NPY, the arrays of NumPy, versions 1.0, 2.0 and 3.0.
 //!
-//! Depends on `place`, `warning`, `error`, `bytes`, `codec::npy`, and the contract of `format`. The file is a head,
-//! which `codec::npy` reads, and the items, one after the other. Writers pad the head so that the items are aligned
-//! to 64 bytes in the file; that is not required.
+//! The file is a head, which `codec::npy` reads, and the items, one after the other. Writers pad the head so that the
+//! items are aligned to 64 bytes in the file, but the format does not require this.
 #![forbid(unsafe_code)]
 
 use super::{ComponentRecord, Context, Cursor, FileFormat, Stated, Summary, TensorRecord};
@@ -17,7 +16,7 @@ use crate::error::warning::{Warning, Warnings};
 use crate::error::{Error, ErrorKind, Result};
 use crate::types::Order;
 
-/// An NPY file, which holds one array.
+/// An NPY file, which holds a single array.
 ///
 /// ```
 /// # let bytes: &[u8] = include_bytes!("../../../tests/fixtures/npy/struct_nested_4.npy");
@@ -29,7 +28,7 @@ use crate::types::Order;
 #[derive(Clone, Copy, Debug)]
 pub struct NpyFile<'a> {
     input: Input<'a>,
-    /// Everything before the items.
+    /// The bytes before the items.
     head: &'a [u8],
     warnings: u32,
 }
@@ -39,16 +38,14 @@ const fn error((kind, item, at): Fault) -> Error {
 }
 
 impl<'a> NpyFile<'a> {
-    /// Returns the type of the items as the file writes it, such as `'<f4'` or `[('x', '<i2'), ('y', '<f8', (2,))]`:
-    /// UTF-8 in version 3.0, Latin-1 before.
-    ///
-    /// Linear in the bytes of the header.
+    /// Returns the type of the items as the file spells it, such as `'<f4'` or `[('x', '<i2'), ('y', '<f8', (2,))]`:
+    /// UTF-8 in version 3.0, Latin-1 before. Linear in the bytes of the header.
     #[must_use]
     pub fn descr(&self) -> &'a [u8] {
         Header::read(self.head).map(|header| header.descr).unwrap_or_default() // empty if the file has changed since
     }
 
-    /// Reads the header. Also returns the extent of the items, and the warnings.
+    /// Reads the header. Also returns the extent of the items and the warnings.
     fn array(&self) -> Result<(Header<'a>, Extent, u32)> {
         let header = Header::read(self.head).map_err(error)?;
         let head = to_u64(self.head.len());
@@ -61,7 +58,7 @@ impl<'a> FileFormat<'a> for NpyFile<'a> {
     const FORMAT: Format = Format::Npy;
     const HAS_NAMES: bool = false;
 
-    /// Checks everything but the items.
+    /// Checks everything except the items.
     fn open(opening: &ParseContext<'a>) -> ParseResult<Self> {
         let (input, length) = (opening.input, opening.input.length());
         let start = opening.keep(Extent::new(0, length.min(npy::START)))?;
@@ -131,7 +128,7 @@ impl<'a> FileFormat<'a> for NpyFile<'a> {
 
     fn context(input: Input<'a>, error: &Error) -> Context<'a> {
         let start = input.get(Extent::new(0, input.length().min(npy::START))).unwrap_or_default();
-        // The version is followed by the length of the header.
+        // The length of the header follows the version.
         let (version, before) = match npy::version(start) {
             Some((_, name, before)) => (Some(Utf8::new(name)), to_u64(before)),
             None => (None, 10),

@@ -1,7 +1,8 @@
-//! What must differ in an archive: the names of arrays, the extents of all entries, the names of fields in a record.
+//! Uniqueness checks of an archive: the names of arrays, the extents of all entries, and the names of fields in a
+//! record.
 //!
-//! Depends on `super`, `distinct`, `codec::npy`, `warning`. Everything was checked when the archive was opened, and is not
-//! checked again, since each entry is read many times.
+//! Everything was validated when the archive was opened. It is not validated again, because each entry is read many
+//! times.
 #![forbid(unsafe_code)]
 
 use zerocopy::FromBytes;
@@ -14,7 +15,7 @@ use crate::duplicates::Distinct;
 use crate::error::warning::Warning;
 use crate::error::{Error, Result};
 
-/// The names of arrays, by the position of their entry plus 1.
+/// The names of arrays. Positions are those of their entries plus 1.
 pub(super) struct Names<'r, 'a>(pub(super) &'r NpzFile<'a>, pub(super) Option<Error>);
 
 impl<'a> Distinct for Names<'_, 'a> {
@@ -42,11 +43,11 @@ impl<'a> Distinct for Names<'_, 'a> {
     }
 }
 
-/// The extents of entries, by their position plus 1.
+/// The extents of entries. Positions are those of the entries plus 1.
 pub(super) struct Places<'r, 'a>(pub(super) &'r NpzFile<'a>, pub(super) Option<Error>);
 
 impl<'a> Places<'_, 'a> {
-    /// What has been checked when the file was opened is not checked again: each place is read many times.
+    /// Returns the extent of an entry, without repeating the checks of opening: each extent is read many times.
     fn place(&self, entry: &Entry<'a>) -> Extent {
         let local = self.0.input.get(Extent::new(entry.local_at, LOCAL));
         let about = local.and_then(|local| LocalHeader::ref_from_bytes(local).ok()).map(|local| &local.about);
@@ -81,7 +82,7 @@ impl Distinct for Places<'_, '_> {
 }
 
 impl<'a> NpzFile<'a> {
-    /// Compares the names of fields that opening has left, array by array.
+    /// Compares the field names that opening has not compared, array by array.
     pub(super) fn compare_fields(&self, scratch: &mut [u32]) -> Result<()> {
         let mut at = 0;
         while let Some((entry, array)) = self.next_array(at)? {
@@ -105,7 +106,7 @@ impl<'a> NpzFile<'a> {
         most
     }
 
-    /// The header of an array with a record whose names opening has left.
+    /// Returns the header of an array with a record whose field names opening has not compared.
     fn fields_left<'r>(&self, array: &'r Array<'a>) -> Option<&'r Header<'a>> {
         let Contents::Stored(header, _, warnings) = &array.contents else { return None };
         Some(header).filter(|_| warnings & Warning::NamesUnchecked.bit() != 0)
@@ -120,7 +121,8 @@ mod tests {
     use crate::format::npz::NpzFile;
     use crate::format::{FileFormat as _, Summary};
 
-    /// As may happen in a mapping. What can no longer be read is neither found distinct nor left out of a list.
+    /// The bytes of a memory-mapped file may change. Entries that become unreadable are an error; they are neither
+    /// treated as distinct nor omitted from a list.
     #[test]
     fn bytes_that_have_changed_are_an_error() {
         let bytes = include_bytes!("../../../tests/fixtures/npz/hm_aligned_64.npz");
@@ -141,6 +143,6 @@ mod tests {
         assert_eq!(entries.by_ref().count(), count - 1);
         assert_eq!(entries.error().map(|error| error.kind()), Some(ErrorKind::Truncated));
         entries.file.directory.bytes = whole;
-        assert!(entries.next().is_none()); // it has ended, whatever the bytes are then
+        assert!(entries.next().is_none()); // the iterator stays ended, even if the bytes are valid again
     }
 }

@@ -1,6 +1,4 @@
-//! Compressed entries: what their arrays are is in a header that has to be decoded first.
-//!
-//! Depends on `super`, `place`, `warning`, `error`, `bytes`, `vocab`, `decode`, `codec::npy`.
+//! Compressed entries. The header that describes the array must be decoded first.
 #![forbid(unsafe_code)]
 
 use super::{Array, Contents, Entry, NpzFile};
@@ -14,19 +12,20 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::format::{Described, TensorRecord};
 use crate::types::{Encoding, Order};
 
-/// The memory for the header of a compressed array that verifying has of its own: NumPy writes 128 bytes for a number.
+/// The size of the stack memory for the header of a compressed array that is verified. NumPy writes 128 bytes for a
+/// number.
 pub(super) const HEAD_ON_STACK: usize = 256;
-/// The longest header of version 1.0, with the twelve bytes before it.
+/// The length of the longest header of version 1.0, plus [`npy::START`].
 pub(super) const LONGEST_HEAD: u64 = 12 + 0xffff;
 
 impl<'a> NpzFile<'a> {
-    /// An error in what a compressed entry decodes to. It states the record as the tensor's entry, which no other error
-    /// of an archive does.
+    /// Returns an error in the decoded bytes of a compressed entry. The error states the record as the tensor's entry;
+    /// no other error of an archive does.
     fn error_inside(&self, kind: ErrorKind, item: Item, at: u32) -> Error {
         self.error(kind, item, at).after_entry(0)
     }
 
-    /// The entry of a tensor that has to be decoded before anything is known of its array, and the extent of its data.
+    /// Returns the entry of a tensor whose array is unknown until it is decoded, and the extent of the entry's data.
     pub(super) fn compressed(&self, tensor: &TensorRecord<'a>) -> Result<Option<(Entry<'a>, Extent)>> {
         let Some(entry) = self.entry(tensor.components)? else { return Ok(None) };
         let data = match self.array(&entry)? {
@@ -36,14 +35,14 @@ impl<'a> NpzFile<'a> {
         Ok(Some((entry, data)))
     }
 
-    /// Fills `dst` with the first bytes that an entry decodes to.
+    /// Fills `dst` with the first decoded bytes of an entry.
     fn decode_start(&self, entry: &Entry<'a>, data: Extent, decoder: &mut dyn Decoder, dst: &mut [u8]) -> Result<()> {
         let fail = |kind, item| self.error_inside(kind, item, entry.at);
         let encoding = match entry.encoding() {
             (Encoding::Other, _) => return Err(fail(ErrorKind::UnsupportedEncoding, Item::Encoding)),
             (encoding, _) => encoding,
         };
-        // Opening has kept the first bytes of each entry in memory, which may do.
+        // Opening has kept the first bytes of each entry in memory, which may suffice.
         let stored = self.input.available_from(data.offset);
         let wanted = to_usize(data.length).unwrap_or(usize::MAX);
         let stored = stored.get(..wanted).unwrap_or(stored);
@@ -60,7 +59,7 @@ impl<'a> NpzFile<'a> {
         }
     }
 
-    /// Returns the number of bytes before the items of the array that an entry decodes to.
+    /// Returns the number of bytes before the items of a compressed entry's array.
     pub(super) fn head_length(&self, entry: &Entry<'a>, data: Extent, decoder: &mut dyn Decoder) -> Result<u64> {
         let mut room = [0; 12]; // npy::START
         let length = to_usize(entry.size.min(npy::START)).unwrap_or(0);
@@ -69,7 +68,7 @@ impl<'a> NpzFile<'a> {
         npy::head_length(start, entry.size).map_err(|(kind, item, _)| self.error_inside(kind, item, entry.at))
     }
 
-    /// Decodes the header of a compressed array, and nothing behind it.
+    /// Decodes the header of a compressed array, and nothing after it.
     pub(super) fn described<'s>(
         &self,
         tensor: &TensorRecord<'a>,
@@ -96,8 +95,8 @@ impl<'a> NpzFile<'a> {
         }))
     }
 
-    /// Returns the warnings that only the header of a compressed array gives: bytes behind the items, an unstated byte order.
-    /// There are none if the header cannot be decoded here, or is longer than the memory.
+    /// Returns the warnings that only the header of a compressed array gives: bytes after the items, an unstated byte
+    /// order. Returns no warnings if the header cannot be decoded here, or is longer than the memory.
     pub(super) fn header_warnings(
         &self,
         tensor: &TensorRecord<'a>,

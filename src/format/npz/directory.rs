@@ -1,6 +1,4 @@
-//! Where the directory of an archive is: by the record at the end of the file, and that of zip64 before it.
-//!
-//! Depends on `place`, `error`, `bytes`, and `zip` beside it.
+//! Finds the directory of an archive from the end record, at the end of the file, and the zip64 record before it.
 #![forbid(unsafe_code)]
 
 use zerocopy::FromBytes;
@@ -14,25 +12,26 @@ use crate::error::origin::{Format, Item};
 
 const END_64: u64 = 56;
 const LOCATOR: u64 = 20;
-/// The numbers of bytes to search at the end of the file: for an archive that ends with the file, with a short comment and
-/// with the longest; then, from [`PADDED`] on, for an archive that padding follows (zeros, line ends, erased flash). More
-/// padding exceeds our own limit.
+/// The numbers of bytes to search at the end of the file. The first two are for an archive that ends with the file,
+/// with a short comment and with the longest comment. The others, from index [`PADDED`], are for an archive followed by
+/// padding (zeros, line ends, erased flash). More padding exceeds our own limit.
 const REACHES: [u32; 5] = [98, 0x1_0015, 1 << 17, 1 << 20, 1 << 24];
 const PADDED: usize = 2;
-/// Larger directories are refused: positions in them have 32 bits.
+/// The size of the largest accepted directory in bytes. Positions in a directory have 32 bits.
 const MAX_DIRECTORY: u64 = 1 << 30;
 
 /// The directory of an archive.
 pub(super) struct Directory<'a> {
     pub(super) region: Region<'a>,
-    /// The number of its entries, as the record at the end states it.
+    /// The number of entries, as the end record states it.
     pub(super) entries: u64,
     /// True if padding follows the archive.
     pub(super) is_padded: bool,
 }
 
-/// Finds the record at the end: the last one whose comment ends with the file. Nearly all files have no comment, so
-/// the last bytes alone are searched first. If there is none, padding may follow the archive. Returns whether it does.
+/// Finds the end record: the last record whose comment ends with the file. Nearly all files have no comment, so only
+/// the last bytes are searched first. If there is no such record, padding may follow the archive. Returns the position
+/// of the record, and whether padding follows.
 fn find_end(opening: &ParseContext<'_>) -> ParseResult<(u64, bool)> {
     for (i, reach) in REACHES.into_iter().enumerate() {
         let may_be_padded = i >= PADDED;
@@ -41,7 +40,8 @@ fn find_end(opening: &ParseContext<'_>) -> ParseResult<(u64, bool)> {
         if let Some(at) = last_record(start, tail, used) {
             return Ok((at, may_be_padded));
         }
-        // The record of a padded archive may be before these bytes only if most of them are padding. (A chip has them all.)
+        // The record of a padded archive may be before these bytes only if most of them are padding. Bare-metal
+        // programs omit this check to save flash.
         if cfg!(not(target_os = "none")) && may_be_padded && used > tail.len().wrapping_shr(1) {
             break;
         }
@@ -49,24 +49,25 @@ fn find_end(opening: &ParseContext<'_>) -> ParseResult<(u64, bool)> {
     Err(opening.fail((ErrorKind::Truncated, Format::Npz, Item::Footer), opening.input.length()))
 }
 
-/// The number of bytes before the padding at the end.
+/// Returns the number of bytes before the padding at the end.
 fn without_padding(tail: &[u8]) -> usize {
     let last = tail.iter().rposition(|byte| !matches!(byte, 0 | b'\n' | b'\r' | 0xff));
     last.map_or(0, |last| last.saturating_add(1))
 }
 
-/// The last bytes of the file, and where they begin.
+/// Returns the last bytes of the file, and their position.
 fn last_bytes<'a>(opening: &ParseContext<'a>, reach: u64) -> ParseResult<(u64, &'a [u8])> {
     let length = opening.input.length();
     let start = length.saturating_sub(reach);
     Ok((start, opening.keep(Extent::new(start, length.saturating_sub(start)))?))
 }
 
-/// The position in the file of the last record in `tail`, which begins at `start`, that ends at or after byte `used` of it.
+/// Returns the position in the file of the last end record in `tail` that ends at or after byte `used` of `tail`.
+/// `start` is the position of `tail`.
 fn last_record(start: u64, tail: &[u8], used: usize) -> Option<u64> {
     let (mut rest, mut found) = (tail, None);
     while let Ok((end, _)) = End::ref_from_prefix(rest) {
-        // How many bytes follow it.
+        // The number of bytes after the record.
         let after = rest.len().checked_sub(size_of::<End>().saturating_add(end.comment.get().into()));
         if end.signature == zip::END && after.is_some_and(|after| after <= tail.len().saturating_sub(used)) {
             found = Some(start.saturating_add(to_u64(tail.len().saturating_sub(rest.len()))));
@@ -76,9 +77,9 @@ fn last_record(start: u64, tail: &[u8], used: usize) -> Option<u64> {
     found
 }
 
-/// The numbers in the record at the end of an archive, or in that of zip64.
+/// The numbers in the end record of an archive, or in the zip64 record.
 pub(super) struct Stated {
-    /// The disk, the disk with the directory, the number of entries on the disk, the number of entries.
+    /// The disk, the disk with the directory, the number of entries on this disk, and the number of all entries.
     pub(super) numbers: [u64; 4],
     /// The offset and the length of the directory.
     place: [u64; 2],
@@ -88,8 +89,8 @@ pub(super) struct Stated {
     is_padded: bool,
 }
 
-/// Reads the record at the end and that of zip64.
-#[inline] // nearly all of `find`, and of it alone on chips
+/// Reads the end record and the zip64 record.
+#[inline] // nearly all of `find`, its only caller on bare metal
 pub(super) fn stated(opening: &ParseContext<'_>) -> ParseResult<Stated> {
     let stop = |kind, at| opening.fail((kind, Format::Npz, Item::Footer), at);
     let rule = (ErrorKind::Truncated, Format::Npz, Item::Footer);
@@ -108,7 +109,7 @@ pub(super) fn stated(opening: &ParseContext<'_>) -> ParseResult<Stated> {
                 return Err(stop(ErrorKind::OutOfPlace, locator_at));
             }
             let wide: &End64 = opening.read(at, rule)?;
-            // The size that it states excludes the 12 bytes up to and including the size.
+            // The stated size excludes the signature and the size itself: 12 bytes.
             if wide.signature != zip::END_64 || wide.size.get().checked_add(12) != available {
                 return Err(stop(ErrorKind::OutOfPlace, locator_at));
             }
@@ -127,7 +128,7 @@ pub(super) fn stated(opening: &ParseContext<'_>) -> ParseResult<Stated> {
     Ok(Stated { numbers, place, directory_end, end_at, is_padded })
 }
 
-/// Finds the directory from the record at the end and that of zip64.
+/// Finds the directory from the end record and the zip64 record.
 pub(super) fn find<'a>(opening: &ParseContext<'a>) -> ParseResult<Directory<'a>> {
     let stop = |kind, at| opening.fail((kind, Format::Npz, Item::Footer), at);
     let Stated { numbers, place, directory_end, end_at, is_padded } = stated(opening)?;

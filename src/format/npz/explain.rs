@@ -1,7 +1,5 @@
-//! What is in the file where an error happened, read again for its message. Nothing here is trusted or checked:
-//! whatever cannot be read is left out.
-//!
-//! Depends on `super`. Linked only into programs that ask for the message of an error.
+//! Reads the file again at the position of an error, for its message. Nothing here is trusted or checked: what cannot
+//! be read is omitted. Linked only into programs that request error messages.
 #![forbid(unsafe_code)]
 
 #[cfg(not(target_os = "none"))]
@@ -23,7 +21,7 @@ use crate::format::Context;
 #[cfg(not(target_os = "none"))]
 use crate::format::{Phrase, phrase};
 
-/// Says which counts differ.
+/// Describes the counts that differ.
 #[cfg(not(target_os = "none"))]
 fn counts(opening: &ParseContext<'_>, error: &Error) -> Option<Phrase> {
     let [disk, directory_disk, here, entries] = directory::stated(opening).ok()?.numbers;
@@ -54,7 +52,7 @@ fn counts(opening: &ParseContext<'_>, error: &Error) -> Option<Phrase> {
     }
 }
 
-/// Says that an archive is cut off, and how long it would be at least; or that other bytes follow it.
+/// Reports that an archive is truncated, with its minimum length, or that other bytes follow the archive.
 #[cfg(not(target_os = "none"))]
 fn truncated(context: &mut Context<'_>, input: Input<'_>) {
     let length = input.length();
@@ -70,7 +68,7 @@ fn truncated(context: &mut Context<'_>, input: Input<'_>) {
         return;
     }
     context.rule = Some("the archive has no directory, which is at its end");
-    // The entries, each with its record in the directory, and the record at the end.
+    // The minimum length: the entries, a directory record for each entry, and the end record.
     let (mut at, mut records) = (0_u64, 22_u64);
     while let Some(head) = input.get(Extent::new(at, 30)) {
         let Ok((local, _)) = zip::LocalHeader::ref_from_prefix(head) else { break };
@@ -82,7 +80,7 @@ fn truncated(context: &mut Context<'_>, input: Input<'_>) {
         let data_at = extra_at.saturating_add(about.extra.get().into());
         records = records.saturating_add(46).saturating_add(about.name.get().into());
         let extra = input.get(Extent::new(extra_at, about.extra.get().into()));
-        // Without the length of the data before it, nothing else is known.
+        // Without the length of the data, the position of the next entry is unknown.
         let wide = extra.and_then(|extra| zip::widened(about, 0, 0, extra, false));
         let wide = wide.filter(|_| about.flags.get() & 8 == 0);
         at = data_at.saturating_add(wide.as_ref().map_or(0, |wide| wide.stored));
@@ -94,14 +92,15 @@ fn truncated(context: &mut Context<'_>, input: Input<'_>) {
     if pytorch.windows(9).any(|bytes| bytes == b"/data.pkl") {
         context.hint = Some("its first entry is that of a PyTorch checkpoint, which is not supported");
     }
-    // Up to three bytes of the signature of the record at the end may be there.
+    // Up to three bytes of the end record's signature may be present.
     context.needed = Some(at.saturating_add(records).max(length.saturating_add(19)));
 }
 
-/// Returns the end of the archive: that of the last end record that directly follows a directory or a zip64 locator.
+/// Returns the end of the archive: of the last end record that directly follows a directory or a zip64 locator. If
+/// there is none, returns the end of the last end record if it is truncated.
 #[cfg(not(target_os = "none"))]
 fn end_of_archive(input: Input<'_>) -> Option<u64> {
-    let start = input.length().saturating_sub(0x1_0015); // the longest comment, and the record
+    let start = input.length().saturating_sub(0x1_0015); // the longest comment and the record
     let tail = input.get(Extent::new(start, input.length().saturating_sub(start)))?;
     let places = || tail.windows(4).enumerate().rev().filter(|(_, bytes)| *bytes == zip::END).map(|(place, _)| place);
     let end_of = |place: usize| {
@@ -158,7 +157,7 @@ pub(super) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {
     let (Some(at), Ok(directory)) = (error.offset(), directory::find(&opening)) else { return context };
     let directory = directory.region;
     let file = NpzFile::new(input, directory);
-    // An error inside a compressed entry states its record.
+    // An error inside a compressed entry states the record of the entry.
     let stated = error.entry().and_then(|entry| u32::try_from(entry.checked_sub(directory.start)?).ok());
     let mut position = stated.unwrap_or(0);
     while let Ok(Some(entry)) = file.entry(position) {
@@ -168,12 +167,12 @@ pub(super) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {
         let is_inside = error.entry() == Some(record);
         let (is_it, is_in_array) = match (error.kind(), error.item()) {
             _ if error.entry().is_some() => (is_inside, false),
-            // Of an array that is too short: where its data ends, and a record may begin.
+            // An array that is too short: the error points to the end of its data, where a record may begin.
             (ErrorKind::Truncated, Item::Header | Item::Data) => {
                 let ends = data.is_some_and(|data| data.end() == Some(at));
                 (ends, ends)
             }
-            // Of a record or a local header, which another record may point to as well.
+            // A record, or a local header, to which another record may also point.
             (ErrorKind::HeadersDiffer | ErrorKind::OutOfPlace, _) | (_, Item::Entry) => {
                 (at == record || data.is_none(), false)
             }
@@ -197,7 +196,7 @@ pub(super) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {
     context
 }
 
-/// Adds the rule that the header of a compressed array breaks. What it has there would have to be decoded.
+/// Adds the rule that the header of a compressed array breaks. The text of the header would have to be decoded.
 fn compressed(context: &mut Context<'_>, error: &Error) {
     let npy::Explained { rule, missing, .. } = npy::explain(&[], error.kind(), error.item(), 0);
     let rule = match (error.kind(), error.item()) {
@@ -212,7 +211,7 @@ fn compressed(context: &mut Context<'_>, error: &Error) {
 
 const IS_OVER: Option<&str> = Some("the array is longer than its entry");
 
-/// Adds what can be read of an array whose entry has that data.
+/// Adds what can be read of the array in an entry whose data is `data`.
 fn array<'a>(context: &mut Context<'a>, input: Input<'a>, error: &Error, data: Extent, at: u64) {
     let start = input.get(Extent::new(data.offset, data.length.min(npy::START))).unwrap_or_default();
     let head = npy::head_length(start, data.length).ok();

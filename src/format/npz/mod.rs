@@ -1,7 +1,5 @@
 //! NPZ, the archives of NumPy: ZIP files whose entries are arrays.
 //!
-//! Depends on `place`, `warning`, `error`, `bytes`, `distinct`, `codec::npy`, and the contract of `format`.
-//!
 //! ```text
 //! entries     local header, name, extra fields, data, and for some of them a data descriptor    (zip.rs)
 //! directory   a record for each entry
@@ -9,8 +7,9 @@
 //! end         the record of the directory's end: 22 bytes, and a comment
 //! ```
 //!
-//! The directory is authoritative; local headers, which some readers follow instead, must agree with it. Entries are
-//! either stored and read in place, or compressed: then only their decoded length is known.
+//! The directory is authoritative. Some readers follow the local headers instead, so these must agree with the
+//! directory. Entries are either stored and read in place, or compressed. Of a compressed entry, only the decoded
+//! length is known.
 #![forbid(unsafe_code)]
 
 mod compare;
@@ -41,22 +40,22 @@ use crate::types::{Encoding, Layout, Order};
 
 const LOCAL: u64 = 30;
 
-/// How many bytes are requested where an entry begins, at least and at most; in between, a sixteenth of the archive. They
-/// usually include the head of its array and, in an archive of small arrays, the entries after it, so that it is fetched
-/// in fewer pieces.
+/// The minimum and maximum number of bytes that are requested at the start of an entry; in between, a sixteenth of the
+/// archive. These bytes usually include the head of the array and, in an archive of small arrays, the following
+/// entries, so the archive is fetched in fewer pieces.
 const NEAR: u64 = 4096;
 const FAR: u64 = 1 << 16;
-/// How many bytes `deflate` makes of one byte at most; of none it makes a few.
+/// The largest number of bytes that `deflate` decodes from one byte. From no bytes, it decodes a few.
 const MAX_EXPANSION: u64 = 1032;
 
 const STORED: u16 = 0;
 const DEFLATED: u16 = 8;
 
-/// Flags of an entry: encrypted, patched, strongly encrypted, masked. If any is set, its bytes cannot be read.
+/// The flags of an encrypted, patched, strongly encrypted or masked entry, whose bytes cannot be read.
 const LOCKED: u16 = 1 << 0 | 1 << 5 | 1 << 6 | 1 << 13;
-/// The local header does not have the lengths: they follow the data.
+/// The local header lacks the lengths, which follow the data.
 const LENGTHS_FOLLOW: u16 = 1 << 3;
-/// The name is UTF-8; if it is not set, some readers take the name for code page 437, and find another one.
+/// The name is UTF-8. Without this flag, some readers decode the name as code page 437 and see a different name.
 const UTF8_NAME: u16 = 1 << 11;
 
 const fn fail(kind: ErrorKind, item: Item, at: u64) -> Error {
@@ -71,10 +70,10 @@ pub struct NpzFile<'a> {
     entries: u32,
     arrays: u32,
     warnings: u32,
-    /// The index of the first array that cannot be read; `u32::MAX` if there is none.
+    /// The index of the first array that cannot be read; `u32::MAX` if all can be read.
     first_unreadable: u32,
-    /// Whether the names, and the extents, of the entries are strictly ascending: then none are duplicates, or
-    /// overlap.
+    /// True if the names of the entries are strictly ascending, so there are no duplicates. `are_places_sorted`: true
+    /// if the extents are strictly ascending, so they do not overlap.
     are_names_sorted: bool,
     are_places_sorted: bool,
 }
@@ -82,16 +81,16 @@ pub struct NpzFile<'a> {
 /// An entry of an archive, array or not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ArchiveEntry<'a> {
-    /// Its name; that of an array usually ends in `.npy`. To be used as a label only: as a path it may lead out of
-    /// any directory.
+    /// The name of the entry; the name of an array usually ends in `.npy`. Use it only as a label: as a path, it may
+    /// lead out of any directory.
     pub name: &'a str,
-    /// The extent of its bytes as stored, which may be compressed.
+    /// The extent of the stored bytes, which may be compressed.
     pub extent: Extent,
-    /// How they are stored.
+    /// The encoding of the stored bytes.
     pub encoding: Encoding,
-    /// How many bytes they decode to.
+    /// The decoded length in bytes.
     pub decoded_length: u64,
-    /// CRC-32 of the decoded bytes.
+    /// The CRC-32 of the decoded bytes.
     pub crc32: u32,
 }
 
@@ -141,18 +140,18 @@ impl<'a> Iterator for ArchiveEntries<'a> {
 /// The record of an entry in the directory.
 #[derive(Clone, Copy)]
 struct Entry<'a> {
-    /// Positions in the directory: its own, and that of the next record.
+    /// The positions in the directory of this record and of the next record.
     at: u32,
     next: u32,
     name: &'a [u8],
     about: &'a About,
-    /// Bytes of the data as stored, and decoded.
+    /// The sizes of the data in bytes: as stored, and decoded.
     stored: u64,
     size: u64,
     local_at: u64,
 }
 
-/// An entry of the directory as it is there.
+/// A record of the directory, as it is in the file.
 struct Record<'a> {
     header: &'a DirectoryEntry,
     name: &'a [u8],
@@ -163,18 +162,18 @@ struct Record<'a> {
 /// An entry that is an array.
 struct Array<'a> {
     name: &'a [u8],
-    /// The entry's bytes as they are stored.
+    /// The extent of the entry's stored bytes.
     data: Extent,
     contents: Contents<'a>,
 }
 
-/// What is known of an array.
+/// The known facts about an array.
 enum Contents<'a> {
-    /// Nothing before it is decoded.
+    /// Nothing is known before the entry is decoded.
     Compressed,
     /// The header, the extent of the items, warnings.
     Stored(Header<'a>, Extent, u32),
-    /// It cannot be read, for that reason.
+    /// The array cannot be read, for this reason.
     Unreadable(Error),
 }
 
@@ -187,7 +186,7 @@ impl<'a> Entry<'a> {
         self.about.flags.get() & LOCKED != 0
     }
 
-    /// How its bytes are stored, and the name of that.
+    /// Returns the encoding of the entry's bytes, and the name of the encoding.
     fn encoding(&self) -> (Encoding, &'static str) {
         match self.about.method.get() {
             _ if self.is_locked() => (Encoding::Other, "encrypted"),
@@ -207,7 +206,7 @@ impl<'a> Entry<'a> {
 }
 
 impl<'a> NpzFile<'a> {
-    /// An archive of which only the directory is known so far.
+    /// Returns an archive of which only the directory is known so far.
     const fn new(input: Input<'a>, directory: Region<'a>) -> Self {
         Self {
             input,
@@ -221,17 +220,17 @@ impl<'a> NpzFile<'a> {
         }
     }
 
-    /// An error of the directory.
+    /// Returns an error at position `at` of the directory.
     fn error(&self, kind: ErrorKind, item: Item, at: u32) -> Error {
         fail(kind, item, self.directory.start.saturating_add(at.into()))
     }
 
-    /// Reads the record at that position of the directory; `None` at its end.
+    /// Reads the record at position `at` of the directory; `None` at the end of the directory.
     fn entry(&self, at: u32) -> Result<Option<Entry<'a>>> {
         self.entry_if(at, false)
     }
 
-    /// Reads the record; where it has been `checked`, in a time that is constant.
+    /// Reads a record like [`entry`](Self::entry). On hosts, a record that has been `checked` is read in constant time.
     fn entry_if(&self, at: u32, checked: bool) -> Result<Option<Entry<'a>>> {
         let Some(Record { header, name, extra, next }) = self.record(at)? else { return Ok(None) };
         let about = &header.about;
@@ -243,7 +242,7 @@ impl<'a> NpzFile<'a> {
         Ok(Some(Entry { at, next, name, about, stored: wide.stored, size: wide.size, local_at: wide.offset }))
     }
 
-    /// Reads an entry without a look at its extra fields.
+    /// Reads a record without looking at its extra fields.
     fn record(&self, at: u32) -> Result<Option<Record<'a>>> {
         let rest = to_usize(at.into()).and_then(|at| self.directory.bytes.get(at..)).unwrap_or_default();
         if rest.is_empty() {
@@ -263,7 +262,7 @@ impl<'a> NpzFile<'a> {
         Ok(Some(Record { header, name, extra, next }))
     }
 
-    /// Holds the name of an entry to UTF-8 without NUL, when the file is opened.
+    /// Checks that the name of an entry is UTF-8 without NUL. Called when the file is opened.
     fn check_name(&self, entry: &Entry<'_>) -> Result<()> {
         if Utf8::checked(entry.name).is_none() {
             return Err(self.error(ErrorKind::InvalidUtf8, Item::Name, entry.at));
@@ -274,7 +273,7 @@ impl<'a> NpzFile<'a> {
         Ok(())
     }
 
-    /// The bytes of `extent`, which is before the directory. If they are missing, more than these are requested.
+    /// Returns the bytes of `extent`, which is before the directory. If bytes are missing, requests more than `extent`.
     fn keep(&self, opening: &ParseContext<'a>, extent: Extent) -> ParseResult<&'a [u8]> {
         if opening.input.get(extent).is_none() {
             let available = self.directory.start.saturating_sub(extent.offset);
@@ -284,10 +283,10 @@ impl<'a> NpzFile<'a> {
         opening.keep(extent)
     }
 
-    /// The extent of the data of an entry, from its local header, which must agree with the directory.
+    /// Returns the extent of an entry's data, from its local header, which must agree with the directory.
     ///
-    /// `left` is how many bytes before the directory are not taken by any entry yet. Entries that do not overlap take no
-    /// more than there are, which bounds the work that all of them can cause.
+    /// `left` is the number of bytes before the directory that do not yet belong to an entry. Entries that do not
+    /// overlap need no more, so this bounds the work that all entries can cause.
     fn data(&self, opening: &ParseContext<'a>, entry: &Entry<'a>, left: &mut u64) -> ParseResult<Extent> {
         let Entry { local_at, about, .. } = *entry;
         let stop = |kind, item| opening.stop(self.error(kind, item, entry.at));
@@ -351,7 +350,8 @@ impl<'a> NpzFile<'a> {
         }
     }
 
-    /// The array in that entry, which has that data: told by its name or, if it is stored, by its first bytes.
+    /// Returns the array in an entry whose data is `data`. An array is recognized by the name of its entry or, if the
+    /// entry is stored, by its first bytes.
     fn array_in(
         &self,
         opening: &ParseContext<'a>,
@@ -377,14 +377,14 @@ impl<'a> NpzFile<'a> {
         Ok(Some(Array { name, data, contents }))
     }
 
-    /// The array in that entry; `None` if it is not an array.
+    /// Returns the array in an entry; `None` if the entry is not an array.
     fn array(&self, entry: &Entry<'a>) -> Result<Option<Array<'a>>> {
         let opening = ParseContext::of(self.input);
         let data = self.data(&opening, entry, &mut { u64::MAX });
         data.and_then(|data| self.array_in(&opening, entry, data)).map_err(|stop| opening.error(stop))
     }
 
-    /// The array at or after that position of the directory; `None` at the end.
+    /// Returns the array at or after position `at` of the directory; `None` at the end of the directory.
     #[cfg_attr(not(target_pointer_width = "64"), inline(always))] // as `next_tensor`
     fn next_array(&self, mut at: u32) -> Result<Option<(Entry<'a>, Array<'a>)>> {
         while let Some(entry) = self.entry(at)? {
@@ -402,14 +402,14 @@ impl<'a> NpzFile<'a> {
         ArchiveEntries { file: *self, at: 0, error: None }
     }
 
-    /// Whether an entry is an array, by its name where that is decisive.
+    /// Returns whether an entry is an array, from the name alone if that is decisive.
     fn is_array(&self, entry: &Entry<'a>) -> Result<bool> {
         let is_named = entry.name.ends_with(b".npy");
         Ok(is_named || entry.is_stored() && self.array(entry)?.is_some())
     }
 
-    /// The entry of an array at that position of the directory, or the next one; its contents are not read if its name
-    /// tells.
+    /// Returns the entry of the array at or after position `at` of the directory. Contents are not read if the name is
+    /// decisive.
     #[cfg_attr(not(target_pointer_width = "64"), inline(always))] // as `next_tensor`
     fn next_named(&self, mut at: u32) -> Result<Option<Entry<'a>>> {
         while let Some(entry) = self.entry(at)? {
@@ -421,7 +421,7 @@ impl<'a> NpzFile<'a> {
         Ok(None)
     }
 
-    /// The file with only that to compare which opening has left.
+    /// Returns a copy of the file that compares only what opening has not compared.
     fn left_by(&self, summary: &Summary) -> Self {
         Self {
             are_names_sorted: !summary.warnings.contains(Warning::NamesUnchecked),
@@ -430,8 +430,8 @@ impl<'a> NpzFile<'a> {
         }
     }
 
-    /// Looks for duplicate names and overlapping extents, with the caller's memory or the little that is available on
-    /// opening.
+    /// Looks for duplicate names and overlapping extents, with the caller's memory or the little memory that is
+    /// available on opening.
     fn compare(&self, warnings: &mut Warnings, memory: &mut (impl Memory + ?Sized)) -> Result<()> {
         if !self.are_names_sorted {
             let names = &mut Names(self, None);
@@ -458,7 +458,7 @@ impl<'a> NpzFile<'a> {
 
     /// Fills in the tensor record for the array of an entry.
     fn fill(&self, tensor: &mut TensorRecord<'a>, entry: &Entry<'a>, array: &Array<'a>) {
-        tensor.name = Utf8::checked(array.name).unwrap_or(Utf8::new("")); // was checked when the entry was read
+        tensor.name = Utf8::checked(array.name).unwrap_or(Utf8::new("")); // checked when the entry was read
         tensor.at = self.directory.start.saturating_add(entry.at.into());
         tensor.components = entry.at;
         match &array.contents {
@@ -477,7 +477,7 @@ impl<'a> NpzFile<'a> {
     }
 }
 
-/// Reads the array in an entry that begins with `head`, all that precedes the items.
+/// Reads the array in an entry that begins with `head`, the bytes before the items.
 fn stored<'a>(head: &'a [u8], data: Extent) -> core::result::Result<Contents<'a>, npy::Fault> {
     let header = Header::read(head)?;
     let before = to_u64(head.len());
@@ -485,7 +485,7 @@ fn stored<'a>(head: &'a [u8], data: Extent) -> core::result::Result<Contents<'a>
     Ok(Contents::Stored(header, Extent::new(data.offset.saturating_add(before), items), warnings))
 }
 
-/// The name of the array in an entry of that name.
+/// Returns the name of the array in an entry named `name`.
 fn array_name(name: &[u8]) -> &[u8] {
     name.strip_suffix(b".npy").unwrap_or(name)
 }
@@ -493,8 +493,8 @@ fn array_name(name: &[u8]) -> &[u8] {
 impl<'a> FileFormat<'a> for NpzFile<'a> {
     const FORMAT: Format = Format::Npz;
 
-    /// Checks everything but the items and the contents of compressed entries. An array whose header is invalid, or that
-    /// is longer than its entry, is counted as one that cannot be read.
+    /// Checks everything except the items and the contents of compressed entries. An array counts as unreadable if its
+    /// header is invalid, or if the array is longer than its entry.
     fn open(opening: &ParseContext<'a>) -> ParseResult<Self> {
         let Directory { region, entries, is_padded } = directory::find(opening)?;
         let input = opening.input;
@@ -527,7 +527,7 @@ impl<'a> FileFormat<'a> for NpzFile<'a> {
         if u64::from(file.entries) != entries {
             return Err(opening.stop(file.error(ErrorKind::CountsDiffer, Item::Manifest, 0)));
         }
-        // Without entries there is nothing before the directory: not even entries that it leaves out.
+        // Without entries, nothing may precede the directory, not even entries that the directory omits.
         if file.entries == 0 && file.directory.start > 0 {
             return Err(opening.stop(file.error(ErrorKind::ManifestSize, Item::Footer, 0)));
         }
@@ -551,7 +551,7 @@ impl<'a> FileFormat<'a> for NpzFile<'a> {
         None
     }
 
-    #[cfg_attr(not(target_pointer_width = "64"), inline(always))] // an index has it, too; others should not pay for that
+    #[cfg_attr(not(target_pointer_width = "64"), inline(always))] // an index calls it too; others must not pay for that
     fn next_tensor(&self, cursor: &mut Cursor, tensor: &mut TensorRecord<'a>) -> Result<bool> {
         let at = u32::try_from(cursor.at).unwrap_or(u32::MAX);
         let Some((entry, array)) = self.next_array(at)? else { return Ok(false) };
@@ -561,7 +561,7 @@ impl<'a> FileFormat<'a> for NpzFile<'a> {
         Ok(true)
     }
 
-    /// Skips entries of other names without reading their contents, as far as their names are decisive.
+    /// Skips entries with other names without reading their contents, if their names are decisive.
     fn find(&self, name: &[u8], tensor: &mut TensorRecord<'a>) -> Result<()> {
         let (mut at, mut index) = (0, 0_u32);
         while let Some(entry) = self.entry(at)? {
@@ -607,7 +607,7 @@ impl<'a> FileFormat<'a> for NpzFile<'a> {
         places.max(names).into()
     }
 
-    /// The `descr` of a stored entry. A compressed one has to be decoded first.
+    /// Returns the `descr` of a stored entry. A compressed entry must be decoded first.
     fn stated_type(&self, tensor: &TensorRecord<'a>) -> Option<Stated<'a>> {
         let entry = self.entry(tensor.components).ok()??;
         let array = self.array(&entry).ok()??;

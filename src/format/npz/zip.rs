@@ -1,6 +1,4 @@
-//! The records of a ZIP archive (APPNOTE 4.3), as they are in the file.
-//!
-//! Depends on `super`, `bytes`. All numbers are little-endian.
+//! The records of a ZIP archive (APPNOTE 4.3), as they are in the file. All numbers are little-endian.
 #![forbid(unsafe_code)]
 
 use zerocopy::little_endian::{U16, U32, U64};
@@ -12,14 +10,14 @@ pub(super) const END: [u8; 4] = *b"PK\x05\x06";
 pub(super) const END_64: [u8; 4] = *b"PK\x06\x06";
 pub(super) const LOCATOR: [u8; 4] = *b"PK\x06\x07";
 
-/// The value of a 16-bit or 32-bit field whose number is in a zip64 record.
+/// The value of a 16-bit or 32-bit field whose number is in a zip64 field or record.
 pub(super) const ALL_ONES_16: u16 = u16::MAX;
 pub(super) const ALL_ONES_32: u32 = u32::MAX;
 
-/// The number of the extra field with such numbers.
+/// The ID of the extra field that contains such numbers.
 const ZIP64: u16 = 1;
 
-/// Before the data of an entry; followed by its name and extra fields.
+/// The header before the data of an entry; its name and extra fields follow.
 #[derive(FromBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 pub(super) struct LocalHeader {
@@ -28,7 +26,7 @@ pub(super) struct LocalHeader {
     pub(super) about: About,
 }
 
-/// What the local header of an entry and its record in the directory have in common.
+/// The fields that an entry's local header and its record in the directory have in common.
 #[derive(FromBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 pub(super) struct About {
@@ -42,7 +40,7 @@ pub(super) struct About {
     pub(super) extra: U16,
 }
 
-/// The record of an entry in the directory; followed by its name, extra fields and comment.
+/// The record of an entry in the directory; its name, extra fields and comment follow.
 #[derive(FromBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 pub(super) struct DirectoryEntry {
@@ -56,7 +54,7 @@ pub(super) struct DirectoryEntry {
     pub(super) offset: U32,
 }
 
-/// At the end of the file; followed by a comment.
+/// The record at the end of the file; a comment follows.
 #[derive(FromBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 pub(super) struct End {
@@ -70,12 +68,12 @@ pub(super) struct End {
     pub(super) comment: U16,
 }
 
-/// Before the locator; followed by what later versions may add.
+/// The zip64 record before the locator; fields of later versions may follow.
 #[derive(FromBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 pub(super) struct End64 {
     pub(super) signature: [u8; 4],
-    /// The size of what follows this field.
+    /// The number of bytes after this field.
     pub(super) size: U64,
     versions: [u8; 4],
     pub(super) disk: U32,
@@ -86,7 +84,7 @@ pub(super) struct End64 {
     pub(super) directory: U64,
 }
 
-/// Directly before the record at the end.
+/// The locator of the zip64 record, directly before the end record.
 #[derive(FromBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 pub(super) struct Locator {
@@ -96,7 +94,8 @@ pub(super) struct Locator {
     pub(super) disks: U32,
 }
 
-/// The numbers of a record, taken from its zip64 field where its own are all ones, in the order of that field.
+/// The numbers of a record, in the order of the zip64 field. A number that is all ones in the record is taken from
+/// there.
 pub(super) struct Wide {
     pub(super) size: u64,
     pub(super) stored: u64,
@@ -104,11 +103,12 @@ pub(super) struct Wide {
     pub(super) disk: u32,
 }
 
-/// How many extra fields may precede that of zip64: our own limit. Writers put it first.
+/// The largest number of extra fields before the zip64 field. This limit is our own; writers put the zip64 field first.
 const MOST_BEFORE: u32 = 64;
 
-/// Reads those numbers that are all ones from `extra`; `None` if its fields do not fit, or the zip64 field is too short
-/// or behind too many others. What is `checked` has been read before: that takes no longer where there are more fields.
+/// Returns the numbers of a record, reading those that are all ones from `extra`. Returns `None` if the extra fields do
+/// not fit, or if the zip64 field is too short or follows too many others. Extra fields that were `checked` before are
+/// read only up to the zip64 field.
 pub(super) fn widened(about: &About, offset: u32, disk: u16, extra: &[u8], checked: bool) -> Option<Wide> {
     let mut field = zip64(extra, checked)?;
     let mut take = |narrow: u32| {
@@ -127,8 +127,9 @@ pub(super) fn widened(about: &About, offset: u32, disk: u16, extra: &[u8], check
     Some(Wide { size, stored, offset, disk })
 }
 
-/// The zip64 field among the extra fields, if there is one; `None` if a field is longer than the remaining bytes.
-/// Fewer bytes than the head of a field are padding.
+/// Finds the zip64 field among the extra fields, if there is one. Returns `None` if a field is longer than the
+/// remaining bytes, or if too many fields precede the zip64 field. Remaining bytes shorter than a field's head are
+/// padding.
 fn zip64(extra: &[u8], checked: bool) -> Option<Option<&[u8]>> {
     let (mut rest, mut found, mut before) = (extra, None, 0_u32);
     while let Ok(([id, length], after)) = <[U16; 2]>::ref_from_prefix(rest) {
@@ -139,7 +140,7 @@ fn zip64(extra: &[u8], checked: bool) -> Option<Option<&[u8]>> {
             }
             found = found.or(Some(field));
         }
-        // On a chip there are few entries, and little flash.
+        // Only on hosts: microcontrollers have few entries and little flash.
         if cfg!(target_pointer_width = "64") && checked && (found.is_some() || before > MOST_BEFORE) {
             break;
         }

@@ -1,6 +1,4 @@
-//! What must differ from tensor to tensor: the names, and the extents of the data.
-//!
-//! Depends on `super`, `bytes`, `codec::json`, `distinct`, `error`.
+//! Compares the names of tensors, which must be distinct, and the extents of their data, which must not overlap.
 #![forbid(unsafe_code)]
 
 use core::cmp::Ordering;
@@ -13,24 +11,25 @@ use crate::error::origin::Item;
 use crate::error::{Error, ErrorKind, NO_ENTRY, Result};
 use crate::format::Spelled;
 
-/// A name, or the place of data. (In one type, so that the code that compares them exists once.)
+/// A name, or the extent of data. (A single type, so that the code that compares them exists only once.)
 #[derive(Clone, Copy)]
 pub(super) enum Unique<'a> {
     Name(Spelled<'a>),
-    /// Of tensors that are not empty.
+    /// Only for tensors that are not empty.
     Data(Span<'a>),
 }
 
-/// An extent, relative to the start of the data. Its end is read only when it is needed: there may be white space before
-/// it, as much as the file has.
+/// An extent, relative to the start of the data. Its end is read only if it is needed: the white space before the end
+/// may be nearly as long as the file.
 #[derive(Clone, Copy)]
 pub(super) struct Span<'a> {
     text: &'a [u8],
     begin: u64,
-    /// 0 if it has not been read yet. Chips have a few tensors, and little stack.
+    /// The end of the extent; 0 if it has not been read yet. Chips read few tensors and have little stack, so they omit
+    /// it.
     #[cfg(target_pointer_width = "64")]
     end: u64,
-    /// That of the first of the two numbers in the text.
+    /// The position in the text of the first of the two offsets.
     position: u32,
 }
 
@@ -54,9 +53,9 @@ impl duplicates::Item for Unique<'_> {
     fn order(self, other: Self) -> Ordering {
         match (self, other) {
             (Self::Name(a), Self::Name(b)) => a.order(b),
-            // Those that begin at the same byte overlap, whichever is first: they are not empty.
+            // Extents that begin at the same byte overlap in either order, since they are not empty.
             (Self::Data(a), Self::Data(b)) => a.begin.cmp(&b.begin),
-            _ => Ordering::Equal, // they are never mixed
+            _ => Ordering::Equal, // names and extents are never mixed
         }
     }
 
@@ -71,22 +70,22 @@ impl duplicates::Item for Unique<'_> {
         }
     }
 
-    #[cfg_attr(not(target_pointer_width = "64"), inline(never))] // keeps its stack frame out of what compares
+    #[cfg_attr(not(target_pointer_width = "64"), inline(never))] // keeps this stack frame out of callers
     fn hash(self) -> u32 {
         match self {
             Self::Name(name) => name.hash(),
-            Self::Data(_) => 0, // as that of every extent
+            Self::Data(_) => 0, // the hash of every extent
         }
     }
 }
 
-/// The names of all tensors, by their positions, or the places of their data, by the positions of the first offsets.
+/// The names of all tensors, by their positions, or the extents of their data, by the positions of the first offsets.
 pub(super) struct Uniques<'r, 'a> {
     file: &'r SafetensorsFile<'a>,
-    /// The name or the offset.
+    /// The item that is compared: the name or the offset.
     item: Item,
     error: Option<Error>,
-    /// What was read last.
+    /// The entry that was read last.
     entry: Entry<'a>,
 }
 
@@ -95,7 +94,7 @@ impl<'r, 'a> Uniques<'r, 'a> {
         Self { file, item, error: None, entry: Entry::blank() }
     }
 
-    /// Reads the next one, and returns its position, and the end of the data.
+    /// Reads the next item. Returns its position, and the end of its data.
     fn read(&mut self, place: &mut u32) -> Result<Option<(u32, u64)>> {
         let entry = &mut self.entry;
         while self.file.next_entry(place, entry)? {
@@ -104,14 +103,14 @@ impl<'r, 'a> Uniques<'r, 'a> {
             }
             if entry.begin < entry.end {
                 let mut reader = self.file.reader(entry.offsets_at);
-                let _ = reader.begin(b'['); // it has been read before
+                let _ = reader.begin(b'['); // has been read before
                 return Ok(Some((reader.token_position(), entry.end)));
             }
         }
         Ok(None)
     }
 
-    /// Returns the item at a position; `end` is that of its data, or 0 if it has not been read.
+    /// Returns the item at `position`. `end` is the end of its data, or 0 if it has not been read.
     fn item(&self, position: u32, end: u64) -> Unique<'a> {
         let text = self.file.header.bytes;
         if self.item == Item::Name {
@@ -128,8 +127,8 @@ impl<'r, 'a> Uniques<'r, 'a> {
         })
     }
 
-    /// The error of what clashes with an earlier one, which was read last: a name at `position` or, in its entry, the list of
-    /// offsets.
+    /// The error for the item that was read last, which clashes with an earlier one. The error is at `position` for a
+    /// name, otherwise at the list of offsets in the entry.
     pub(super) fn clash(&self, kind: ErrorKind, position: u32) -> Error {
         let Entry { at, offsets_at, .. } = self.entry;
         let (at, distance) = match self.item {
@@ -175,7 +174,7 @@ mod tests {
     use crate::format::safetensors::{START, SafetensorsFile};
     use crate::format::{ComponentRecord, Cursor, FileFormat as _, Summary, TensorRecord};
 
-    /// A file of tensors with these places, and so many spaces before the end of each.
+    /// A file with tensors at these extents, and this many spaces before the end of each.
     fn file(places: &[(u64, u64, usize)]) -> Vec<u8> {
         let entry = |(i, (begin, end, spaces)): (usize, &(u64, u64, usize))| {
             let (length, space) = (end - begin, " ".repeat(*spaces));
@@ -189,7 +188,7 @@ mod tests {
         bytes
     }
 
-    /// Whether any of the places overlap, as a chip finds out.
+    /// Returns true if any of the extents overlap, using the search for chips.
     fn has_overlap(bytes: &[u8]) -> bool {
         let file = SafetensorsFile::open(&ParseContext::of(Input::from(bytes))).ok().unwrap();
         let mut uniques = Uniques::of(&file, Item::Offset);
@@ -221,7 +220,7 @@ mod tests {
         assert!(found.iter().all(|count| *count > 100), "{found:?}");
     }
 
-    /// As may happen in a mapping. What can no longer be read is no reason to find all of them distinct.
+    /// Bytes may change in a mapping. Items that can no longer be read must not count as distinct.
     #[test]
     fn bytes_that_have_changed_are_an_error() {
         let file = b"\x69\0\0\0\0\0\0\0{\"b\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[1,2]},\
@@ -230,15 +229,15 @@ mod tests {
         let mut summary = Summary::default();
         file.read(&mut summary).unwrap();
         assert!(!file.are_names_sorted && !file.are_places_sorted && summary.tensor_count == 2);
-        let (names, places) = (Warning::NamesUnchecked.bit(), Warning::PlacesUnchecked.bit()); // as if they were many
+        let (names, places) = (Warning::NamesUnchecked.bit(), Warning::PlacesUnchecked.bit()); // as if there were many
         assert!(file.check(&Summary::of_one(names | places), &mut [0; 2]).is_ok());
         let whole = file.header.bytes;
         let mut tensor = TensorRecord::blank();
         assert!(file.next_tensor(&mut { Cursor::START }, &mut tensor).unwrap());
-        file.header.bytes = &whole[..whole.len() / 2 - 3]; // in the offsets of the first
+        file.header.bytes = &whole[..whole.len() / 2 - 3]; // cut in the offsets of the first tensor
         let error = file.next_component(&tensor, &mut { Cursor::START }, &mut ComponentRecord::blank()).unwrap_err();
         assert_eq!((error.kind(), error.item()), (ErrorKind::UnexpectedType, Item::Offset));
-        file.header.bytes = &whole[..20]; // in its entry
+        file.header.bytes = &whole[..20]; // cut in the entry of the first tensor
         assert_eq!(file.tensor_at(START, 0, &mut TensorRecord::blank()).unwrap_err().kind(), ErrorKind::Malformed);
         for unchecked in [names | places, places] {
             file.header.bytes = &whole[..whole.len() - 3];

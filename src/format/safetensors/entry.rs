@@ -1,6 +1,4 @@
-//! An entry of the header: the rules for names, dtypes, shapes and offsets.
-//!
-//! Depends on `codec::json`, `bytes`, `vocab`, `shape`.
+//! An entry of the header, with the rules for names, dtypes, shapes and offsets.
 #![forbid(unsafe_code)]
 
 use core::mem;
@@ -18,25 +16,25 @@ use crate::format::TensorRecord;
 use crate::types::DType;
 use crate::types::shape::{Shape, decimal_dimension};
 
-/// The keys of an entry. Others are skipped.
+/// The keys of an entry. Unknown keys are skipped.
 pub(super) const FIELDS: Keywords = keywords![
     "dtype": Item::DType.code(),
     "shape": Item::Shape.code(),
     "data_offsets": Item::Offset.code(),
 ];
 
-/// Lists the dtypes by their names.
+/// Lists the dtypes by name.
 macro_rules! dtypes {
     ($($name:literal: $dtype:ident),* $(,)?) => {
         pub(super) const DTYPES: Keywords = keywords![$($name: DType::$dtype.short_code()),*];
 
-        /// What a host finds most of them by.
+        /// The form of the list that a host searches first.
         #[cfg(target_pointer_width = "64")]
         pub(super) const SHORT_DTYPES: &[ShortName] = &[$(ShortName::new($name.as_bytes(), DType::$dtype)),*];
     };
 }
 
-// All of the reference implementation 0.8, the most frequent first.
+// All dtypes of the reference implementation 0.8, the most frequent first.
 dtypes! {
     "F32": F32,
     "BF16": BF16,
@@ -71,19 +69,19 @@ pub(super) struct Entry<'a> {
     pub(super) position: u32,
     pub(super) dtype: Option<DType>,
     pub(super) shape: Shape<'a>,
-    /// The product of the shape; `None` beyond 64 bits.
+    /// The product of the shape; `None` if it exceeds 64 bits.
     pub(super) count: Option<u64>,
-    /// Where the data begins and ends, relative to the start of all data.
+    /// The start and the end of the data, relative to the start of all data.
     pub(super) begin: u64,
     pub(super) end: u64,
-    /// The positions of shape and offsets in the header; 0 where there is none.
+    /// The positions of the shape and the offsets in the header; 0 if absent.
     pub(super) shape_at: u32,
     pub(super) offsets_at: u32,
 }
 
 impl<'a> Entry<'a> {
-    /// Of no tensor.
-    #[cfg_attr(not(target_pointer_width = "64"), inline(never))] // a single copy: it is large
+    /// An entry that is not filled in.
+    #[cfg_attr(not(target_pointer_width = "64"), inline(never))] // a single copy: the entry is large
     pub(super) const fn blank() -> Self {
         Self {
             name: Text::new(&[], false),
@@ -99,43 +97,43 @@ impl<'a> Entry<'a> {
         }
     }
 
-    /// Whether it is not a tensor.
+    /// Returns true if the entry is the metadata.
     pub(super) fn is_metadata(&self) -> bool {
         self.name.means(METADATA)
     }
 
-    /// Where the data is, relative to the start of all data. (It ends after it begins, or the check says so.)
+    /// The extent of the data, relative to the start of all data. (A check rejects data that ends before it begins.)
     pub(super) const fn data(&self) -> Extent {
         Extent::new(self.begin, self.end.wrapping_sub(self.begin))
     }
 
-    /// How many bytes the shape and the dtype require; `None` beyond 64 bits.
+    /// The number of bytes that the shape and the dtype require; `None` if it exceeds 64 bits.
     pub(super) fn expected_length(&self) -> Option<u64> {
         self.dtype?.byte_length(self.count?)
     }
 
-    /// Whether the elements fill whole bytes.
+    /// Returns true if the elements fill whole bytes.
     pub(super) fn fills_bytes(&self) -> bool {
         self.dtype.zip(self.count).is_some_and(|(dtype, count)| dtype.fills_bytes(count))
     }
 
-    /// Reads the next member of the header of a file that has that many bytes of data; `false` after the last. The
-    /// metadata is left to be read.
+    /// Reads the next member of the header. Returns `false` after the last. `data_length` is the length of the data in
+    /// the file. The caller must read the value of the metadata.
     #[cfg_attr(target_pointer_width = "64", inline(always))]
     #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
     pub(super) fn next(&mut self, reader: &mut Reader<'a>, data_length: u64) -> Option<bool> {
-        // Faster by two thirds; a microcontroller needs the flash more.
+        // Saves two thirds of the time. A microcontroller needs the flash more.
         #[cfg(target_pointer_width = "64")]
         if let Some(rest) = self.next_usual(reader, data_length) {
             reader.skip_to(rest);
-            // As the general way leaves them, for a fault of what follows.
+            // The state that `next_any` leaves, for a fault in the text that follows.
             (reader.record, reader.item) = (self.at, Item::Tensor);
             return Some(true);
         }
         self.next_any(reader, data_length)
     }
 
-    /// Reads the next member in any spelling, or says what is wrong.
+    /// Reads the next member in any spelling, or reports its fault.
     #[cfg_attr(target_pointer_width = "64", inline(never))]
     #[cfg_attr(not(target_pointer_width = "64"), inline(always))]
     fn next_any(&mut self, reader: &mut Reader<'a>, data_length: u64) -> Option<bool> {
@@ -147,7 +145,7 @@ impl<'a> Entry<'a> {
         Some(true)
     }
 
-    /// Reads the member at [`at`](Self::at), where the reader is, in any spelling, or says what is wrong.
+    /// Reads the member at [`at`](Self::at), the reader's position, in any spelling, or reports its fault.
     #[cfg_attr(target_pointer_width = "64", inline(never))]
     #[cfg_attr(not(target_pointer_width = "64"), inline(always))]
     pub(super) fn member(&mut self, reader: &mut Reader<'a>, data_length: u64) -> Option<()> {
@@ -161,7 +159,7 @@ impl<'a> Entry<'a> {
         Some(())
     }
 
-    /// Fills in the record of the tensor, whose index is `index`.
+    /// Fills in the record of the tensor. `index` is the tensor's index in the file.
     #[inline]
     pub(super) fn fill(&self, tensor: &mut TensorRecord<'a>, index: u32) {
         tensor.set_name(self.name);
@@ -169,24 +167,24 @@ impl<'a> Entry<'a> {
         tensor.index = index;
         tensor.dtype = self.dtype;
         tensor.shape = self.shape;
-        // What `reread` begins at.
+        // The position at which `reread` begins.
         tensor.components = if cfg!(target_pointer_width = "64") { self.offsets_at } else { self.position };
     }
 
     /// Reads the object of an entry.
     #[cfg_attr(target_pointer_width = "64", inline)]
     pub(super) fn read(&mut self, reader: &mut Reader<'a>) -> Option<()> {
-        // As for `next`.
+        // Faster, as in `next`.
         #[cfg(target_pointer_width = "64")]
         if let Some(rest) = self.read_usual(reader, reader.rest()) {
             reader.skip_to(rest);
-            reader.item = Item::Tensor; // as `read_any` leaves it, for a fault of what follows
+            reader.item = Item::Tensor; // the state that `read_any` leaves, for later faults
             return Some(());
         }
         self.read_any(reader)
     }
 
-    /// Reads an object with keys in any order and any spelling, and with keys that are unknown.
+    /// Reads an object with known and unknown keys, in any order and any spelling.
     #[inline(never)]
     fn read_any(&mut self, reader: &mut Reader<'a>) -> Option<()> {
         reader.item = Item::Tensor;
@@ -227,7 +225,7 @@ impl<'a> Entry<'a> {
         fault(reader, ErrorKind::MissingKey, missing, self.position)
     }
 
-    /// Holds the tensor to the rules of a file that has that many bytes of data.
+    /// Checks the tensor by the rules for a file with `data_length` bytes of data.
     #[cfg_attr(target_pointer_width = "64", inline)]
     pub(super) fn check(&self, reader: &mut Reader<'a>, data_length: u64) -> Option<()> {
         let Some((kind, item)) = self.fault(data_length) else { return Some(()) };
@@ -235,7 +233,8 @@ impl<'a> Entry<'a> {
         fault(reader, kind, item, at)
     }
 
-    /// The rule that the tensor breaks in a file that has that many bytes of data, if there is one, and by what.
+    /// Returns the rule that the tensor breaks in a file with `data_length` bytes of data, if any, and the item that
+    /// breaks it.
     #[inline(always)]
     pub(super) fn fault(&self, data_length: u64) -> Option<(ErrorKind, Item)> {
         let expected = self.expected_length();
@@ -252,10 +251,10 @@ impl<'a> Entry<'a> {
         }
     }
 
-    /// Reads the tensor of that record again.
+    /// Reads the tensor of this record again.
     #[inline(always)]
     pub(super) fn reread(&mut self, reader: &mut Reader<'a>, tensor: &TensorRecord<'a>) -> Option<()> {
-        // The record has all but the offsets; for a chip, reading all of it is less code.
+        // The record has everything but the offsets. On a chip, reading the whole entry takes less code.
         #[cfg(target_pointer_width = "64")]
         {
             (self.dtype, self.count, self.offsets_at) =
@@ -297,10 +296,10 @@ fn read_shape<'a>(reader: &mut Reader<'a>) -> Option<Shape<'a>> {
     Some(Shape::new(lengths, rank, decimal_dimension))
 }
 
-/// Reads the offsets of a tensor: where its data begins and ends.
+/// Reads the offsets of a tensor: the start and the end of its data.
 #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
 pub(super) fn offsets(reader: &mut Reader<'_>) -> Option<(u64, u64)> {
-    // As for `Entry::next`.
+    // Faster, as in `Entry::next`.
     #[cfg(target_pointer_width = "64")]
     if let Some((offsets, rest)) = usual_offsets(reader.rest()) {
         reader.skip_to(rest);
@@ -315,8 +314,8 @@ pub(super) fn offsets(reader: &mut Reader<'_>) -> Option<(u64, u64)> {
     Some((begin, end))
 }
 
-/// Checks that the metadata is an object of texts; or `null`, as MLX writes it into files without metadata: then the
-/// result is true.
+/// Checks that the metadata is an object of strings. Returns true for `null`, which MLX writes into files without
+/// metadata.
 #[inline(never)]
 pub(super) fn check_metadata(reader: &mut Reader<'_>) -> Option<bool> {
     reader.item = Item::Attributes;
@@ -343,7 +342,8 @@ mod tests {
 
     use super::*;
 
-    /// Reads the entry at `position` both ways; whether it is one in the usual spelling, after which both are the same.
+    /// Reads the entry at `position` both ways. Returns true if it has the usual spelling, so that both results must
+    /// agree.
     fn read_both(text: &[u8], position: u32) -> bool {
         let (mut usual, mut any) = (Entry { position, ..Entry::blank() }, Entry { position, ..Entry::blank() });
         let Some(rest) = usual.read_usual(&Reader::new(text, 0), &text[position as usize..]) else { return false };
@@ -359,7 +359,7 @@ mod tests {
         true
     }
 
-    /// The headers of all fixtures that have one.
+    /// Collects the headers of all fixtures that have one.
     fn headers(folder: &Path, all: &mut Vec<Vec<u8>>) {
         for path in fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
             if path.is_dir() {
@@ -379,7 +379,7 @@ mod tests {
         headers(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/safetensors"), &mut all);
         let (mut usual, mut others) = (0, 0);
         for header in &all {
-            // Wherever an object may begin.
+            // Tries every position at which an object may begin.
             for (position, _) in header.iter().enumerate().filter(|(_, byte)| **byte == b'{') {
                 if read_both(header, u32::try_from(position).unwrap()) { usual += 1 } else { others += 1 }
             }
@@ -441,7 +441,7 @@ mod tests {
                     2 => drop(text.splice(at..(at + 1 + random(3)).min(text.len()), piece)),
                     3 => text.truncate(at.max(1)),
                     _ => {
-                        // Other digits.
+                        // Replaces a digit by another number.
                         let digits = text.iter().skip(at).position(u8::is_ascii_digit).map(|place| at + place);
                         let Some(digits) = digits else { continue };
                         let number = format!("{}", random(30));
@@ -454,7 +454,7 @@ mod tests {
         assert!(usual > 10_000 && others > 10_000, "{usual} {others}");
     }
 
-    /// Reads all members of a header, in the usual way where that can be or in the general one: each, and the fault.
+    /// Reads all members of a header, with the fast path if `usual`. Returns the members and the fault.
     fn members(text: &[u8], usual: bool) -> (Vec<String>, String) {
         let (mut reader, mut entry, mut all) = (Reader::new(text, 0), Entry::blank(), Vec::new());
         let _ = reader.begin(b'{');
@@ -477,7 +477,7 @@ mod tests {
         (all, format!("{end:?} {:?}", reader.fault()))
     }
 
-    /// The names of a header and where they are, found in the usual way where that can be or in the general one.
+    /// Returns the names in a header and their positions, found with the fast path if `usual`.
     fn names(text: &[u8], usual: bool) -> Vec<(String, u32)> {
         let (mut reader, mut all) = (Reader::new(text, 0), Vec::new());
         let _ = reader.begin(b'{');
@@ -498,7 +498,7 @@ mod tests {
         }
     }
 
-    /// Reads all tensors of a valid header, in the way of what has been checked where that can be or in the general one.
+    /// Reads all tensors of a valid header, with the fast path for checked entries if `usual`.
     fn tensors(text: &[u8], usual: bool) -> Vec<String> {
         let (mut reader, mut entry, mut all) = (Reader::new(text, 0), Entry::blank(), Vec::new());
         let _ = reader.begin(b'{');

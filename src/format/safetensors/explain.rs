@@ -1,7 +1,7 @@
-//! What is in the file where an error happened, read again for its message. Nothing here is trusted or checked:
-//! whatever cannot be read is left out.
+//! Reads the part of the file that an error message describes. The bytes are neither trusted nor checked: anything that
+//! cannot be read is omitted.
 //!
-//! Depends on `super`. Linked only into programs that ask for the message of an error.
+//! Linked only into programs that ask for the message of an error.
 #![forbid(unsafe_code)]
 
 use super::entry::{Entry, FIELDS};
@@ -18,7 +18,7 @@ use crate::error::{Error, ErrorKind};
 use crate::format::Context;
 use crate::types::DType;
 
-/// The end of the data that ends last, of the tensors up to one that cannot be read.
+/// The largest end of data among the tensors before the first one that cannot be read.
 #[cfg(not(target_os = "none"))]
 fn end_of_data(header: &[u8]) -> u64 {
     let (mut reader, mut entry, mut last) = (Reader::new(header, 0), Entry::blank(), 0);
@@ -34,11 +34,11 @@ fn end_of_data(header: &[u8]) -> u64 {
         }
         Some(())
     };
-    let _ = read(); // as far as it goes
+    let _ = read(); // up to the first fault
     last
 }
 
-/// The key of the metadata, which follows, whose value has that position.
+/// Returns the key in the metadata whose value is at `at`. The metadata is at the reader's position.
 #[cfg(not(target_os = "none"))]
 fn metadata_key<'a>(reader: &mut Reader<'a>, at: u32) -> Option<Text<'a>> {
     reader.begin(b'{')?;
@@ -51,7 +51,7 @@ fn metadata_key<'a>(reader: &mut Reader<'a>, at: u32) -> Option<Text<'a>> {
     None
 }
 
-/// Reads what the message of `error` may contain, which may also be an error of an index.
+/// Reads everything that the message of `error` may contain. The error may also be in an index.
 pub(super) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {
     let is_index = error.format() == Format::SafetensorsIndex;
     let mut context = Context {

@@ -1,14 +1,14 @@
-//! The index of a model in several files, `model.safetensors.index.json`: which tensor is in which file.
+//! The index of a model in several files, `model.safetensors.index.json`, which maps each tensor to its file.
 //!
-//! Depends on `codec::json`, `attributes`, `distinct`. It is JSON, and no tensor file itself:
+//! The index is JSON, not a tensor file:
 //!
 //! ```text
 //! {"metadata": {"total_size": 1234, ...}, "weight_map": {name of a tensor: name of its file, ...}}
 //! ```
 //!
-//! No text specifies it. What is read is what the common tools write. `total_size` is the sum of the tensors in some of
-//! them and that of the files in others, so nothing depends on it; values of the map that are not strings, as indices
-//! written by hand have, are left out.
+//! The index has no specification: this module reads what the common tools write. Some tools write the
+//! sum of the tensors as `total_size`, others the sum of the files, so nothing depends on it. Values of the map that
+//! are not strings, as found in indices written by hand, are ignored.
 #![forbid(unsafe_code)]
 
 use core::iter::FusedIterator;
@@ -28,7 +28,7 @@ use crate::error::warning::{Warning, Warnings};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::{Context, Spelled};
 
-/// The keys of an index. Others are skipped.
+/// The keys of an index. Unknown keys are skipped.
 pub(super) const FIELDS: Keywords = keywords![
     "weight_map": Item::Tensors.code(),
     "metadata": Item::Attributes.code(),
@@ -36,7 +36,7 @@ pub(super) const FIELDS: Keywords = keywords![
 
 /// The index of a model in several files.
 ///
-/// Nothing here opens a file: a program opens those that it needs, as any other, and finds the tensors in them.
+/// Does not open any file. A program opens the files that it needs in the usual way, and finds the tensors in them.
 ///
 /// ```
 /// use tenslice::safetensors::Index;
@@ -54,7 +54,7 @@ pub(super) const FIELDS: Keywords = keywords![
 #[derive(Clone, Copy, Debug)]
 pub struct Index<'a> {
     text: &'a [u8],
-    /// The positions of the two objects; that of the metadata is 0 if there is none.
+    /// The positions of the two objects. The position of the metadata is 0 if there is none.
     map: u32,
     metadata: u32,
     tensors: u32,
@@ -62,13 +62,13 @@ pub struct Index<'a> {
     is_sorted: bool,
 }
 
-/// A tensor, and the file that it is in.
+/// A tensor, and the file that contains it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IndexEntry<'a> {
     /// The name of the tensor.
     pub name: Text<'a>,
-    /// The path of the file from the folder of the index, such as `model-00001-of-00002.safetensors`; `/` separates
-    /// folders. It was checked not to lead out of the folder of the index.
+    /// The path of the file from the folder of the index, such as `model-00001-of-00002.safetensors`. `/` separates
+    /// folders. The path has been checked: it does not lead out of the folder of the index.
     pub file: Text<'a>,
 }
 
@@ -76,7 +76,7 @@ pub struct IndexEntry<'a> {
 #[derive(Clone, Copy, Debug)]
 pub struct IndexEntries<'a> {
     text: &'a [u8],
-    /// After the last entry that was read, or the start of the map.
+    /// The position after the last entry that was read, or the start of the map.
     position: u32,
     error: Option<Error>,
 }
@@ -85,16 +85,16 @@ pub struct IndexEntries<'a> {
 #[derive(Clone, Debug)]
 pub struct Files<'s, 'a> {
     text: &'a [u8],
-    /// Where the names are in the text.
+    /// The positions of the names in the text.
     positions: slice::Iter<'s, u32>,
 }
 
 impl<'a> Index<'a> {
-    /// Opens an index that is in memory. Checks all of it in one pass. Nothing is copied or allocated.
+    /// Opens an index that is in memory. Checks all of it in one pass. Copies and allocates nothing.
     ///
     /// # Errors
-    /// Where it is not well-formed, has no `weight_map`, has a name twice, or names a file that would not be in its folder
-    /// or below: an absolute path, a backslash, a drive, `..`.
+    /// Fails if the index is not well-formed, has no `weight_map`, has a name twice, or names a file that is not in its
+    /// folder or below: an absolute path, a backslash, a drive, `..`.
     pub fn open(text: &'a [u8]) -> Result<Self> {
         let mut index =
             Self { text, map: 0, metadata: 0, tensors: 0, warnings: Warnings::default(), is_sorted: true };
@@ -165,7 +165,7 @@ impl<'a> Index<'a> {
         Some(())
     }
 
-    /// Looks for equal names, with the caller's memory or the little that is available on opening.
+    /// Detects equal names. `memory` comes from the caller, or is the little that is available on opening.
     fn compare(&self, memory: &mut (impl Memory + ?Sized)) -> Result<Warnings> {
         let mut warnings = Warnings::default();
         if !self.is_sorted {
@@ -179,18 +179,18 @@ impl<'a> Index<'a> {
         Ok(warnings)
     }
 
-    /// Returns the warnings: [`NamesUnchecked`](Warning::NamesUnchecked) at most.
+    /// Returns the warnings: at most [`NamesUnchecked`](Warning::NamesUnchecked).
     #[must_use]
     pub const fn warnings(&self) -> Warnings {
         self.warnings
     }
 
-    /// Compares all names exactly, where [`open`](Self::open) could not without memory, and returns what remains of the
-    /// warnings. One element for each tensor in `scratch` is always enough. With fewer the names are read once for each
-    /// part that fits, at most eight times.
+    /// Compares all names exactly if [`open`](Self::open) could not, for lack of memory. Returns the warnings that
+    /// remain. One element of `scratch` for each tensor is always enough. With fewer elements, the names are read once
+    /// for each part that fits, at most eight times.
     ///
     /// # Errors
-    /// `RepeatedName`; `OutOfScratch` if there are more than eight times as many names as elements.
+    /// `RepeatedName` if two names are equal. `OutOfScratch` if there are more than eight names for each element.
     pub fn check(&self, scratch: &mut [u32]) -> Result<Warnings> {
         self.compare(scratch)
     }
@@ -201,7 +201,7 @@ impl<'a> Index<'a> {
         self.tensors.into()
     }
 
-    /// Returns the metadata, such as `total_size`. Empty if there is none.
+    /// Returns the metadata, such as `total_size`. The metadata is empty if the index has none.
     #[must_use]
     pub fn metadata(&self) -> Attributes<'a> {
         if self.metadata == 0 {
@@ -216,10 +216,10 @@ impl<'a> Index<'a> {
         IndexEntries { text: self.text, position: self.map.saturating_add(1), error: None }
     }
 
-    /// Returns the name of the file that has the tensor of that name. Linear.
+    /// Returns the name of the file that contains the tensor named `name`. Linear in the length of the index.
     ///
     /// # Errors
-    /// `NotFound`; another error where the bytes have changed since the index was opened.
+    /// `NotFound` if there is no such tensor. Another error if the bytes have changed since the index was opened.
     pub fn find(&self, name: &str) -> Result<Text<'a>> {
         self.find_bytes(name.as_bytes())
     }
@@ -234,11 +234,11 @@ impl<'a> Index<'a> {
 
     /// Returns the names of the files, each once, in alphabetical order.
     ///
-    /// `scratch` needs one element per tensor: see [`tensor_count`](Self::tensor_count). The cost is that of sorting as
-    /// many names.
+    /// `scratch` needs one element per tensor: see [`tensor_count`](Self::tensor_count). The cost is that of sorting
+    /// this many names.
     ///
     /// # Errors
-    /// `OutOfScratch`; another error where the bytes have changed since the index was opened.
+    /// `OutOfScratch` if `scratch` is too short. Another error if the bytes have changed since the index was opened.
     pub fn files<'s>(&self, scratch: &'s mut [u32]) -> Result<Files<'s, 'a>> {
         let (mut entries, mut count) = (self.entries(), 0_u64);
         while let Some((_, _, position)) = entries.read()? {
@@ -250,7 +250,7 @@ impl<'a> Index<'a> {
         duplicates::sort_by(positions, |a, b| {
             Spelled::at(self.text, a).order(Spelled::at(self.text, b)).then(a.cmp(&b)).is_lt()
         });
-        // The first of equal ones moves to the front.
+        // Moves the first of equal names to the front.
         let mut kept = 0_usize;
         let mut last = None;
         for from in 0..positions.len() {
@@ -267,13 +267,13 @@ impl<'a> Index<'a> {
         Ok(Files { text: self.text, positions: positions.get(..kept).unwrap_or_default().iter() })
     }
 
-    /// The name of a file at that position, if there is a string that may be one.
+    /// Returns the name of a file at `position`, if there is a string that is a valid file name.
     #[cfg(feature = "capi")]
     pub(crate) fn file_at(&self, position: u32) -> Option<Text<'a>> {
         Reader::new(self.text, position).string().filter(|file| is_below(*file))
     }
 
-    /// What is in an index where an error happened.
+    /// Describes the place in an index where an error occurred.
     pub(crate) fn context(input: Input<'a>, error: &Error) -> Context<'a> {
         explain::context(input, error)
     }
@@ -284,10 +284,10 @@ const fn error(kind: ErrorKind, item: Item, at: u32) -> Error {
     Error::at(kind, Format::SafetensorsIndex, item, at as u64)
 }
 
-/// Returns true for the path of a file in the folder of the index or below it, on any system: names between `/`, none of
-/// which is `..`, the last of which is a file's.
+/// Returns true for the path of a file in the folder of the index or below it, on any system. The path consists of
+/// names between `/`. No name is `..`, and the last one must be the name of a file.
 fn is_below(file: Text<'_>) -> bool {
-    // The name so far: how many characters, and whether all are dots.
+    // The current name: its number of characters, and true if all are dots.
     let (mut length, mut is_dots) = (0_u32, true);
     let mut is_first = true;
     for character in file.chars() {
@@ -301,19 +301,19 @@ fn is_below(file: Text<'_>) -> bool {
     length > 0 && !(is_dots && length <= 2)
 }
 
-/// The name of a file at that position.
+/// Returns the name of a file at `position`.
 fn file_at(text: &[u8], position: u32) -> Text<'_> {
     Reader::new(text, position).string().unwrap_or_default()
 }
 
-/// The names of tensors, which must differ in what they mean, by their position in the text.
+/// The names of tensors, by their positions in the text. The decoded names must be distinct.
 struct Keys<'a> {
     text: &'a [u8],
     error: Option<Error>,
 }
 
 impl<'a> Keys<'a> {
-    /// Reads the position of the next one. Keys whose value is no string are left out.
+    /// Reads the position of the next name. Skips keys whose value is not a string.
     fn read(reader: &mut Reader<'a>) -> Option<Option<u32>> {
         while reader.more(b'}')? {
             let at = reader.token_position();
@@ -328,7 +328,7 @@ impl<'a> Keys<'a> {
 
 impl<'a> Distinct for Keys<'a> {
     type Item = Spelled<'a>;
-    /// A position after the start of the map, or after a member.
+    /// The position after the start of the map, or after a member.
     type Place = u32;
     type Position = u32;
 
@@ -340,7 +340,7 @@ impl<'a> Distinct for Keys<'a> {
             None
         });
         if next.is_some() {
-            *place = reader.position(); // at the end, the place stays where it is
+            *place = reader.position(); // unchanged at the end
         }
         next.map(|at| (self.at(at), at))
     }
@@ -355,13 +355,13 @@ impl<'a> Distinct for Keys<'a> {
 }
 
 impl<'a> IndexEntries<'a> {
-    /// Returns why the iterator ended early: the bytes have changed since the index was opened.
+    /// Returns the error that ended the iterator early: the bytes have changed since the index was opened.
     #[must_use]
     pub const fn error(&self) -> Option<Error> {
         self.error
     }
 
-    /// Reads the next entry: the two names, and the position of the second.
+    /// Reads the next entry. Returns the two names, and the position of the second.
     fn read(&mut self) -> Result<Option<(Text<'a>, Text<'a>, u32)>> {
         let mut reader = Reader::new(self.text, self.position);
         let mut next = || {
@@ -381,7 +381,7 @@ impl<'a> IndexEntries<'a> {
         let next = next();
         let next = next.ok_or_else(|| reader.error(Format::SafetensorsIndex, 0))?;
         if next.is_some() {
-            self.position = reader.position(); // at the end, it stays where it is
+            self.position = reader.position(); // unchanged at the end
         }
         Ok(next)
     }
@@ -407,7 +407,7 @@ impl<'a> Iterator for Files<'_, 'a> {
 
     fn next(&mut self) -> Option<Text<'a>> {
         let file = self.positions.next().map(|position| file_at(self.text, *position))?;
-        is_below(file).then_some(file) // otherwise the bytes have changed since
+        is_below(file).then_some(file) // false only if the bytes have changed
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
@@ -422,7 +422,7 @@ impl FusedIterator for Files<'_, '_> {}
 mod tests {
     use super::*;
 
-    /// As may happen in a mapping.
+    /// The bytes may change in a mapping.
     #[test]
     fn bytes_that_have_changed_are_an_error() {
         let text = br#"{"weight_map": {"a": "b", "c": "d"}}"#;
@@ -431,7 +431,7 @@ mod tests {
         entries.text = &text[..30];
         assert_eq!((entries.next(), entries.error().map(|error| error.kind())), (None, Some(ErrorKind::Malformed)));
         entries.text = text;
-        assert_eq!(entries.next(), None); // it has ended, whatever the bytes are then
+        assert_eq!(entries.next(), None); // it has ended, even if the bytes are restored
         let mut keys = Keys { text, error: None };
         let mut place = 16;
         let mut next = || keys.next(&mut place).map(|(_, at)| at);

@@ -1,7 +1,4 @@
-//! safetensors.
-//!
-//! Depends on `place`, `warning`, `error`, `bytes`, `vocab`, `shape`, `distinct`, `codec::json`, `attributes`, and the
-//! contract of `format`.
+//! The safetensors format (`.safetensors`).
 //!
 //! ```text
 //! 0      length of the header, u64 little-endian
@@ -10,9 +7,9 @@
 //! 8 + N  data, to the end of the file: row-major, little-endian, every byte of it in one tensor
 //! ```
 //!
-//! The rules are those of the format's README, and where it leaves something open, those of the reference
-//! implementation, the crate `safetensors` 0.8. It is followed except where it reads one file in two ways: a name that
-//! appears twice, white space before the header, an entry that is a list, a dtype that is an object.
+//! The rules are those of the format's README. Anything left open there follows the reference implementation, the crate
+//! `safetensors` 0.8, except in cases where that crate reads one file in two ways: a name that appears twice, white
+//! space before the header, an entry that is a list, a dtype that is an object.
 #![forbid(unsafe_code)]
 
 mod compare;
@@ -39,16 +36,16 @@ use crate::error::origin::{Format, Item};
 use crate::error::warning::{Warning, Warnings};
 use crate::error::{Error, ErrorKind, Result};
 
-/// The bytes before the header: its length.
+/// The number of bytes before the header. They contain its length.
 const HEADER: u64 = 8;
 
 /// The longest header that the reference implementation reads (`MAX_HEADER_SIZE`).
 const MAX_HEADER: u64 = 100_000_000;
 
-/// The position in the header after the brace that it begins with.
+/// The position in the header after its opening brace.
 const START: u32 = 1;
 
-/// The name that is no tensor's.
+/// The key of the metadata. No tensor can have this name.
 const METADATA: &[u8] = b"__metadata__";
 
 /// A safetensors file.
@@ -59,19 +56,20 @@ pub struct SafetensorsFile<'a> {
     /// The position of the metadata in the header; 0 if there is none.
     metadata: u32,
     tensors: u32,
-    /// Whether the names are strictly ascending, and the data in the order of the entries: then neither is compared.
+    /// True if the names are strictly ascending, and if the data is in the order of the entries. Sorted items are not
+    /// compared.
     are_names_sorted: bool,
     are_places_sorted: bool,
 }
 
 impl<'a> SafetensorsFile<'a> {
-    /// Returns the extent of the JSON header in the file, with the spaces that pad it.
+    /// Returns the extent of the JSON header in the file, including the spaces that pad it.
     #[must_use]
     pub const fn header(&self) -> Extent {
         Extent::new(HEADER, to_u64(self.header.bytes.len()))
     }
 
-    /// Returns the extent of the data in the file: offsets of tensors are stored relative to its start.
+    /// Returns the extent of the data in the file. The stored offsets of tensors are relative to its start.
     #[must_use]
     #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
     pub fn data(&self) -> Extent {
@@ -87,9 +85,9 @@ impl<'a> SafetensorsFile<'a> {
         Error::at(kind, Format::Safetensors, item, HEADER.saturating_add(position.into()))
     }
 
-    /// Reads the header from its start. Returns where in the data the first byte is that no tensor has, as far as the
-    /// order of the entries tells (else 0), and how many bytes all tensors have.
-    #[inline(never)] // keeps its stack frame out of what compares
+    /// Reads the header from its start. Returns the offset in the data of the first byte that belongs to no tensor (0
+    /// if the data is not in the order of the entries), and the number of bytes of all tensors.
+    #[inline(never)] // keeps its stack frame separate from the comparison
     fn read_header(&mut self, reader: &mut Reader<'a>, is_null: &mut bool) -> Option<(u64, u64)> {
         let data = self.data();
         let (mut claimed, mut total, mut last_end) = (0_u64, 0_u64, 0);
@@ -124,7 +122,7 @@ impl<'a> SafetensorsFile<'a> {
         Some((if self.are_places_sorted { claimed } else { 0 }, total))
     }
 
-    /// Reads the tensor after `position` into `entry` and moves on; `false` after the last.
+    /// Reads the tensor after `position` into `entry` and moves on. Returns `false` after the last.
     fn next_entry(&self, position: &mut u32, entry: &mut Entry<'a>) -> Result<bool> {
         let mut reader = self.reader(*position);
         let mut next = || {
@@ -139,12 +137,12 @@ impl<'a> SafetensorsFile<'a> {
         let next = next();
         let is_one = next.ok_or_else(|| reader.error(Format::Safetensors, HEADER))?;
         if is_one {
-            *position = reader.position(); // at the end, it stays where it is
+            *position = reader.position(); // unchanged at the end
         }
         Ok(is_one)
     }
 
-    /// Reads the next tensor, however it is spelled.
+    /// Reads the next tensor in any spelling.
     #[cfg_attr(target_pointer_width = "64", inline(never))]
     #[cfg_attr(not(target_pointer_width = "64"), inline(always))]
     fn next_of_any(&self, mut position: u32, cursor: &mut Cursor, tensor: &mut TensorRecord<'a>) -> Result<bool> {
@@ -157,7 +155,7 @@ impl<'a> SafetensorsFile<'a> {
         Ok(true)
     }
 
-    /// Reads the next name, however that and its tensor are spelled.
+    /// Reads the next name, with it and its tensor in any spelling.
     #[cfg_attr(target_pointer_width = "64", inline(never))]
     #[cfg_attr(not(target_pointer_width = "64"), inline(always))]
     fn name_of_any(&self, position: u32, cursor: &mut Cursor) -> Result<Option<Named<'a>>> {
@@ -178,7 +176,7 @@ impl<'a> SafetensorsFile<'a> {
         Ok(next)
     }
 
-    /// Reads the tensor at that position, however it is spelled.
+    /// Reads the tensor at `position` in any spelling.
     #[cfg_attr(target_pointer_width = "64", inline(never))]
     #[cfg_attr(not(target_pointer_width = "64"), inline(always))]
     fn any_at(&self, position: u32, index: u32, tensor: &mut TensorRecord<'a>) -> Result<()> {
@@ -190,7 +188,7 @@ impl<'a> SafetensorsFile<'a> {
         Ok(())
     }
 
-    /// Reads the component of a tensor, however that is spelled.
+    /// Reads the component of a tensor in any spelling.
     #[cfg_attr(target_pointer_width = "64", inline(never))]
     #[cfg_attr(not(target_pointer_width = "64"), inline(always))]
     fn component_of_any(
@@ -210,7 +208,7 @@ impl<'a> SafetensorsFile<'a> {
         Ok(cursor.is_first())
     }
 
-    /// The file with only that to compare which opening has left.
+    /// A copy of the file that compares only the items that opening has not compared.
     fn left_by(&self, summary: &Summary) -> Self {
         Self {
             are_names_sorted: !summary.warnings.contains(Warning::NamesUnchecked),
@@ -219,7 +217,8 @@ impl<'a> SafetensorsFile<'a> {
         }
     }
 
-    /// Looks for equal names and overlapping data, with the caller's memory or the little that is available on opening.
+    /// Detects equal names and overlapping data. `memory` comes from the caller, or is the little that is available on
+    /// opening.
     fn compare(&self, warnings: &mut Warnings, memory: &mut (impl Memory + ?Sized)) -> Result<()> {
         if !self.are_names_sorted {
             self.compare_items(Item::Name, warnings, memory)?;
@@ -230,7 +229,7 @@ impl<'a> SafetensorsFile<'a> {
         Ok(())
     }
 
-    /// Looks for names that are equal, or offsets of data that overlaps.
+    /// Detects equal names, or offsets of overlapping data.
     #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
     fn compare_items(&self, item: Item, warnings: &mut Warnings, memory: &mut (impl Memory + ?Sized)) -> Result<()> {
         let uniques = &mut Uniques::of(self, item);
@@ -275,7 +274,7 @@ impl<'a> FileFormat<'a> for SafetensorsFile<'a> {
             summary.warnings.add(Warning::NullMetadata);
         }
         summary.tensor_count = self.tensors.into();
-        // Bytes that do not overlap and are as many as there are leave none out.
+        // If no bytes overlap and the totals are equal, every byte belongs to a tensor.
         let data = self.data();
         let kind = if total < data.length {
             ErrorKind::UnclaimedBytes

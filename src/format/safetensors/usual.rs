@@ -1,8 +1,7 @@
-//! Entries in the spelling of the reference implementation, which nearly all are in. A host reads them in a third of the
-//! time; a chip needs the flash more. What is spelled in another way is left to [`Entry::next`], as is what breaks a rule:
-//! the general way says which.
+//! Reads entries in the spelling of the reference implementation, which nearly all files use.
 //!
-//! Depends on `super::entry`, `codec::json`, `bytes`, `vocab`, `shape`.
+//! On a host, this takes a third of the time of the general parser. A chip needs the flash more. [`Entry::next`] leaves
+//! any other spelling to the general parser, which also reports the rule that an entry breaks.
 #![forbid(unsafe_code)]
 
 use super::entry::{DTYPES, Entry, SHORT_DTYPES};
@@ -15,18 +14,18 @@ use crate::format::TensorRecord;
 use crate::types::DType;
 use crate::types::shape::{ElementCount, Shape, decimal_dimension};
 
-/// Splits the name and the colon off the next member, and returns what follows: that of a tensor. Also returns where the
-/// name is.
+/// Splits the name and the colon off the next member, which must be a tensor. Returns the name, its position, and the
+/// text after the colon.
 #[inline(always)]
 fn next_name<'a>(reader: &Reader<'a>) -> Option<(&'a [u8], u32, &'a [u8])> {
-    // After another one, or after the brace that the header begins with.
+    // The member follows another one, or the opening brace of the header.
     let last = reader.rest_with_last();
     let rest = last.strip_prefix(b"},\"").or_else(|| last.strip_prefix(b"{\""))?;
     let at = reader.position_of(rest).wrapping_sub(1);
     name(rest).map(|(name, value)| (name, at, value))
 }
 
-/// Splits the name of a tensor, without the quotation mark before it, and the colon off the front.
+/// Splits the name of a tensor and the colon off the front of `text`, which begins after the opening quotation mark.
 #[inline(always)]
 fn name(text: &[u8]) -> Option<(&[u8], &[u8])> {
     let (name, rest) = string(text)?;
@@ -34,17 +33,17 @@ fn name(text: &[u8]) -> Option<(&[u8], &[u8])> {
     (name != METADATA).then_some((name, value))
 }
 
-/// A tensor that has been checked, as far as its offsets.
+/// A tensor that has been checked, up to its offsets.
 struct Checked<'a> {
     name: &'a [u8],
     dtype: DType,
     shape: Shape<'a>,
-    /// From the offsets on.
+    /// The text from the offsets on.
     offsets: &'a [u8],
 }
 
 impl<'a> Checked<'a> {
-    /// Reads the tensor whose name is that. It is not judged again: what is not a number was refused before.
+    /// Reads the tensor named `name`. Does not check the rules again: opening has rejected invalid numbers.
     #[inline(always)]
     fn read(name: &'a [u8], value: &'a [u8]) -> Option<Self> {
         let (dtype, rest) = dtype(value.strip_prefix(b"{\"dtype\":\"")?)?;
@@ -54,13 +53,13 @@ impl<'a> Checked<'a> {
         Some(Self { name, dtype, shape: Shape::new(lengths, rank, dimension), offsets })
     }
 
-    /// What follows it.
+    /// The text after the tensor.
     #[inline(always)]
     fn after(&self) -> Option<&'a [u8]> {
         after(self.offsets.strip_prefix(b"[")?, b']')?.strip_prefix(b"}")
     }
 
-    /// Fills in a blank record.
+    /// Fills in `tensor`, a blank record.
     #[inline(always)]
     fn store(&self, reader: &Reader<'a>, at: u32, tensor: &mut TensorRecord<'a>) {
         tensor.set_name(Text::new(self.name, false));
@@ -71,7 +70,8 @@ impl<'a> Checked<'a> {
     }
 }
 
-/// Reads the next member into `tensor`, a blank record, if that is a tensor, and moves past it. It has been checked.
+/// Reads the next member, which has been checked, into `tensor`, a blank record, and moves past the member. Returns
+/// `None` if it is not a tensor in this spelling.
 #[inline(always)]
 pub(super) fn read_next<'a>(reader: &mut Reader<'a>, tensor: &mut TensorRecord<'a>) -> Option<()> {
     let (name, at, value) = next_name(reader)?;
@@ -82,7 +82,8 @@ pub(super) fn read_next<'a>(reader: &mut Reader<'a>, tensor: &mut TensorRecord<'
     Some(())
 }
 
-/// Reads the member at the reader's position `at` into `tensor`, a blank record, if that is a tensor. It has been checked.
+/// Reads the member at the reader's position `at`, which has been checked, into `tensor`, a blank record. Returns
+/// `None` if it is not a tensor in this spelling.
 #[inline(always)]
 pub(super) fn read_alone<'a>(reader: &Reader<'a>, at: u32, tensor: &mut TensorRecord<'a>) -> Option<()> {
     let (name, value) = name(reader.rest().strip_prefix(b"\"")?)?;
@@ -90,7 +91,7 @@ pub(super) fn read_alone<'a>(reader: &Reader<'a>, at: u32, tensor: &mut TensorRe
     Some(())
 }
 
-/// Moves past the next member, which has been read before, and returns its name and where that is.
+/// Skips the next member, which has been read before. Returns its name and the position of the name.
 #[inline(always)]
 pub(super) fn pass_over<'a>(reader: &mut Reader<'a>) -> Option<(Text<'a>, u32)> {
     let (name, at, value) = next_name(reader)?;
@@ -101,13 +102,13 @@ pub(super) fn pass_over<'a>(reader: &mut Reader<'a>) -> Option<(Text<'a>, u32)> 
     Some((Text::new(name, false), at))
 }
 
-/// Moves past the lengths of a shape and the bracket after them, and counts them: by the commas, eight bytes at a time.
+/// Skips the lengths of a shape and the closing bracket. Counts the lengths by their commas, eight bytes at a time.
 #[inline(always)]
 fn skip_lengths(lengths: &[u8]) -> Option<(u32, &[u8])> {
     match lengths.first()? {
         b']' => return Some((0, lengths.get(1..)?)),
         b'0'..=b'9' => {}
-        _ => return None, // white space, perhaps in a list without lengths
+        _ => return None, // white space, perhaps in an empty list
     }
     let (mut rank, mut rest) = (1_u64, lengths);
     loop {
@@ -122,9 +123,9 @@ fn skip_lengths(lengths: &[u8]) -> Option<(u32, &[u8])> {
     }
 }
 
-/// Reads a length that has been checked, with anything but digits before it.
+/// Reads a length that has been checked. Skips the characters before its digits.
 fn dimension(lengths: &[u8]) -> Option<(u64, &[u8])> {
-    // After another one, or the first.
+    // The length follows another one, or is the first.
     let digits = lengths.strip_prefix(b",").unwrap_or(lengths);
     let (mut length, mut rest) = (0_u64, digits);
     while let [digit @ b'0'..=b'9', after @ ..] = rest {
@@ -135,7 +136,7 @@ fn dimension(lengths: &[u8]) -> Option<(u64, &[u8])> {
 }
 
 impl<'a> Entry<'a> {
-    /// Reads the next member of the header if that is a valid tensor, and returns what follows.
+    /// Reads the next member of the header if it is a valid tensor. Returns the text after the member.
     #[inline(always)]
     pub(super) fn next_usual(&mut self, reader: &Reader<'a>, data_length: u64) -> Option<&'a [u8]> {
         let (name, at, value) = next_name(reader)?;
@@ -157,7 +158,8 @@ impl<'a> Entry<'a> {
         self.fault(data_length).is_none().then_some(rest)
     }
 
-    /// Reads the object of an entry at the front of `text`, the end of what the reader reads, and returns what follows.
+    /// Reads the object of an entry at the front of `text`, a suffix of the reader's text. Returns the text after the
+    /// object.
     #[inline(always)]
     pub(super) fn read_usual(&mut self, reader: &Reader<'a>, text: &'a [u8]) -> Option<&'a [u8]> {
         let (dtype, rest) = dtype(text.strip_prefix(b"{\"dtype\":\"")?)?;
@@ -185,9 +187,10 @@ impl<'a> Entry<'a> {
     }
 }
 
-/// Where the data of a tensor is, which has been checked: by its offsets, where the reader is. `data` is that of the file.
+/// Returns the extent of a tensor's data, which has been checked, from the offsets at the reader's position. `data` is
+/// the extent of all data.
 ///
-/// That its length is right is compared again: C programs take it from the shape, and the bytes may have changed.
+/// Checks the length again: C programs compute it from the shape, and the bytes may have changed.
 #[inline(always)]
 pub(super) fn checked_extent(reader: &Reader<'_>, tensor: &TensorRecord<'_>, data: Extent) -> Option<Extent> {
     let ((begin, end), _) = offsets(reader.rest())?;
@@ -198,7 +201,7 @@ pub(super) fn checked_extent(reader: &Reader<'_>, tensor: &TensorRecord<'_>, dat
     Some(Extent::new(data.offset.saturating_add(begin), length))
 }
 
-/// How many elements lengths make, up to the bracket after them.
+/// The number of elements for the lengths before the closing bracket.
 #[inline(always)]
 fn elements(lengths: &[u8]) -> Option<u64> {
     let (mut count, mut rest) = (ElementCount::ONE, lengths);
@@ -210,7 +213,7 @@ fn elements(lengths: &[u8]) -> Option<u64> {
             _ => return None,
         }
     }
-    // Of a scalar, none; after a comma there is one.
+    // A scalar has no lengths. After a comma, a length must follow.
     if rest.len() == lengths.len() && rest.starts_with(b"]") { count.total() } else { None }
 }
 
@@ -222,18 +225,18 @@ pub(super) fn offsets(text: &[u8]) -> Option<((u64, u64), &[u8])> {
     Some(((begin, end), rest.strip_prefix(b"]")?))
 }
 
-/// The name of a dtype, as the number that its bytes are with the quotation mark after it.
+/// The name of a dtype and its closing quotation mark, as a little-endian number.
 pub(super) struct ShortName {
     word: u64,
-    /// How many bits of a word follow it.
+    /// The number of bits in a word that are not part of the name.
     others: u32,
-    /// How many bytes it has.
+    /// The length in bytes, with the quotation mark.
     length: usize,
     dtype: DType,
 }
 
 impl ShortName {
-    /// One that is longer, as no text is: it is left to others to find.
+    /// A name too long for a word gets a word that matches no text, so that [`long_dtype`] finds it.
     #[allow(clippy::arithmetic_side_effects, clippy::as_conversions)] // constants only: an overflow does not compile
     #[allow(clippy::cast_possible_truncation, clippy::cast_lossless)]
     pub(super) const fn new(name: &[u8], dtype: DType) -> Self {
@@ -250,7 +253,7 @@ impl ShortName {
     }
 }
 
-/// Splits the name of a dtype off the front, and the quotation mark after it.
+/// Splits the name of a dtype and its closing quotation mark off the front.
 #[inline(always)]
 fn dtype(text: &[u8]) -> Option<(DType, &[u8])> {
     let word = u64::from_le_bytes(*text.first_chunk()?);
@@ -277,18 +280,18 @@ mod tests {
     use crate::bytes::source::ParseContext;
     use crate::format::{ComponentRecord, Cursor, FileFormat as _, Summary};
 
-    /// Of a list that has changed since it was checked, no number.
+    /// A list that is no longer valid, because its bytes have changed, has no count.
     #[test]
     fn lengths_that_are_no_list_make_no_count() {
         for (lengths, count) in
             [("]", Some(1)), ("7]", Some(7)), ("2,3],", Some(6)), ("0,]", None), ("2,", None), ("", None)]
         {
-            // As many bytes as a word has follow in a file.
+            // In a file, at least one more word of bytes follows.
             assert_eq!(elements(&[lengths.as_bytes(), b"~~~~~~~~"].concat()), count, "{lengths}");
         }
     }
 
-    /// Bytes that no text has are no dtype whose name is too long for a word: the header may not have been held to UTF-8 yet.
+    /// Invalid UTF-8 does not match the word of a long dtype name. The header may not have been checked for UTF-8 yet.
     #[test]
     fn names_of_dtypes_are_texts() {
         assert!(dtype(b"F8_E4M3FNUZ\",").is_some_and(|(dtype, rest)| dtype.name() == "f8_e4m3fnuz" && rest == b","));
@@ -297,8 +300,8 @@ mod tests {
         }
     }
 
-    /// Of a file with that header, if it opens, every tensor is read here as in the general way, or not at all. Returns how
-    /// many tensors there are.
+    /// Checks that every tensor of a file with this header, if it opens, is read here as by the general parser, or not
+    /// at all. Returns the number of tensors.
     fn agree(header: &[u8], data_length: usize) -> usize {
         let mut bytes = (header.len() as u64).to_le_bytes().to_vec();
         bytes.extend(header);
@@ -357,7 +360,8 @@ mod tests {
         assert!(tensors > 3000, "{tensors}");
     }
 
-    /// As the reference implementation spells them: none is left to the general way, which takes three times as long.
+    /// Entries as the reference implementation writes them. None is left to the general parser, which takes three times
+    /// as long.
     #[test]
     fn the_usual_spelling_is_read_here() {
         let mut text = String::from("{");
@@ -390,7 +394,7 @@ mod tests {
                 let extent = checked_extent(&offsets, &tensor, Extent::new(100, 2000)).unwrap();
                 let bytes = tensor.dtype.unwrap().byte_length(tensor.shape.element_count().unwrap());
                 assert_eq!((extent.offset, Some(extent.length)), (1100, bytes));
-                // Data that ends where it does, or before; bytes that have changed.
+                // The data ends with the data section, or after it; then the dtype has changed.
                 let end = 1000 + extent.length;
                 assert_eq!(checked_extent(&offsets, &tensor, Extent::new(100, end)), Some(extent));
                 assert_eq!(checked_extent(&offsets, &tensor, Extent::new(100, end - 1)), None);

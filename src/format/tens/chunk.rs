@@ -1,7 +1,7 @@
-//! The chunks after the dimensions: walked once to find the data, and listed by the same walk.
+//! The chunks after the dimensions. The same walk finds the data and lists the chunks.
 //!
-//! Depends on `super`. Chunks are visited one by one, so that a file that is fetched in parts can be opened whatever
-//! their number; what has to be remembered between calls fits a few words.
+//! Chunks are visited one by one, so a file that is fetched in parts can be opened regardless of their number. The
+//! state between calls fits into a few words.
 #![forbid(unsafe_code)]
 
 use zerocopy::little_endian::U64;
@@ -30,18 +30,18 @@ pub(super) const SIZE_AT: u64 = 8;
 const SYMMETRY: [u8; 8] = *b"SYMMETRY";
 pub(super) const DENSE: [u8; 8] = *b"DENSDATA";
 
-/// Symmetry flag: the data is packed by this symmetry.
+/// Symmetry flag: this symmetry packs the data.
 const PK: u8 = 1;
 
-/// The flags and the length of the operation, after the head of a symmetry chunk.
+/// The size in bytes of a symmetry chunk before the operation: the head, the flags and the length of the operation.
 const SYMMETRY_HEAD: u64 = 18;
 
 /// A chunk of a TENS file.
 #[derive(Clone, Copy, Debug)]
 pub struct TensChunk<'a> {
-    /// Its kind: `SYMMETRY`, `DENSDATA`, or eight bytes unknown to this library.
+    /// The kind of the chunk: `SYMMETRY`, `DENSDATA`, or eight bytes unknown to this library.
     pub magic: [u8; 8],
-    /// Its extent in the file, including its head of 16 bytes.
+    /// The extent of the chunk in the file, including its head of 16 bytes.
     pub extent: Extent,
     symmetry: Option<Symmetry<'a>>,
 }
@@ -61,12 +61,12 @@ pub struct Symmetry<'a> {
     operation: &'a [u8],
     map: &'a [u8],
     dimensions: &'a [DimensionHeader],
-    /// Whether it cannot be told which index goes where, since dimensions share names.
+    /// True if the permutation is ambiguous because dimensions share names.
     is_unclear: bool,
 }
 
 impl<'a> Symmetry<'a> {
-    /// Returns whether elements that follow from others by this symmetry are left out of the data.
+    /// Returns whether the data omits elements that follow from others by this symmetry.
     #[must_use]
     pub const fn is_packed(&self) -> bool {
         self.flags & PK != 0
@@ -78,15 +78,15 @@ impl<'a> Symmetry<'a> {
         self.operation
     }
 
-    /// Returns the index names in their permuted order, one byte per dimension: `bacd` exchanges the first two.
+    /// Returns the index names in their permuted order, one byte per dimension; `bacd` exchanges the first two.
     #[must_use]
     pub const fn map(&self) -> &'a [u8] {
         self.map
     }
 
-    /// Returns the dimension whose index moves to position `place`; `None` past the last, and for every position if
-    /// dimensions share names, which makes it ambiguous. Searches the dimensions linearly, 256 at most: with more of
-    /// them, some share names.
+    /// Returns the dimension whose index moves to position `place`. Returns `None` if `place` is past the last
+    /// dimension, or if dimensions share names, which makes the permutation ambiguous. Searches the dimensions
+    /// linearly, 256 at most: among more dimensions, some share names.
     #[must_use]
     pub fn source_of(&self, place: u32) -> Option<u32> {
         if self.is_unclear {
@@ -101,7 +101,7 @@ impl<'a> Symmetry<'a> {
 #[derive(Clone, Debug)]
 pub struct TensChunks<'a> {
     file: TensFile<'a>,
-    /// Where the next one begins; `None` after the last.
+    /// The position of the next chunk; `None` after the last.
     at: Option<u64>,
     error: Option<Error>,
 }
@@ -148,9 +148,9 @@ impl<'a> Iterator for TensChunks<'a> {
     }
 }
 
-/// Whether a chunk of a known kind is where the data would be.
+/// Returns whether the data position holds a chunk of a known kind.
 pub(super) fn begins_with_known(file: &TensFile<'_>, opening: &ParseContext<'_>, volume: u64) -> ParseResult<bool> {
-    /// In the memory of the walk: there is none.
+    /// A flag in the memory of the walk: no known chunk.
     const NONE: u64 = 1 << 62;
     let mut walk = opening.walk();
     if walk.at == 0 {
@@ -165,21 +165,22 @@ pub(super) fn begins_with_known(file: &TensFile<'_>, opening: &ParseContext<'_>,
     Ok(state & NONE == 0)
 }
 
-/// The number of elements, if an earlier call got as far as the chunks, and so past every check before them.
+/// Returns the number of elements, if an earlier call has reached the chunks and has therefore passed all preceding
+/// checks.
 pub(super) fn known_volume(opening: &ParseContext<'_>) -> Option<u64> {
     let Walk { at, memory: [.., volume] } = opening.walk();
     if at == 0 { None } else { Some(volume) }
 }
 
-/// What a walk remembers, in the words that a source keeps for it.
+/// The state of a walk, in the words that a source keeps for it.
 #[derive(Clone, Copy)]
 struct Memory {
     warnings: u32,
-    /// How many symmetries pack the data.
+    /// The number of symmetries that pack the data.
     packed: u32,
-    /// The data, once it is found.
+    /// The length of the data, once it is found.
     data_length: Option<u64>,
-    /// How many padding bytes at the end of its chunk have not been checked yet.
+    /// The number of padding bytes at the end of the data chunk that have not been checked yet.
     padding: u8,
 }
 
@@ -208,7 +209,7 @@ impl Memory {
     }
 }
 
-/// Walks the chunks, with every check of them, and sets where the data of `file` is.
+/// Walks and checks the chunks, and sets the extent of the data of `file`.
 pub(super) fn find_data(file: &mut TensFile<'_>, opening: &ParseContext<'_>, volume: u64) -> ParseResult<()> {
     let mut walk = opening.walk();
     if walk.at == 0 {
@@ -238,7 +239,7 @@ pub(super) fn find_data(file: &mut TensFile<'_>, opening: &ParseContext<'_>, vol
     Ok(())
 }
 
-/// Steps over what is at `at`: a chunk, or the data. Returns the new position and what the walk remembers.
+/// Steps over the chunk or the data at `at`. Returns the new position and the new state of the walk.
 fn step(
     file: &TensFile<'_>,
     opening: &ParseContext<'_>,
@@ -256,8 +257,8 @@ fn step(
             return Err(stop(opening, ErrorKind::Truncated, Item::Pairs, length));
         }
         let start = opening.transient(Extent::new(at, INDEX))?;
-        // The pairs have no magic: their count is not ASCII text, as a magic is. (Eight printable bytes as a number
-        // would be more than 2^61 pairs.)
+        // The pairs have no magic. Unlike a magic, their count is not ASCII text: eight printable bytes as a number
+        // would be more than 2^61 pairs.
         if !start.iter().all(|byte| matches!(byte, 0x20..=0x7e)) {
             let data = pairs(file, opening, U64::read_from_bytes(start).unwrap_or_default().get(), at, volume)?;
             return found(file, data, data.end().unwrap_or(length), memory);
@@ -274,21 +275,21 @@ fn step(
     let data_at = at.saturating_add(HEAD);
     let data = match memory.packed {
         0 => Extent::new(data_at, volume.saturating_mul(file.dtype.whole_size())),
-        // The specification leaves open how the elements are packed: all of the chunk may be elements.
+        // The specification does not say how the elements are packed, so the whole chunk may be elements.
         1 => {
             memory.warn(Warning::OpaqueOrder);
             Extent::new(data_at, chunk.extent.length.saturating_sub(HEAD))
         }
-        // "only index-value storage is supported"
+        // The specification: "only index-value storage is supported".
         _ => return Err(stop(opening, ErrorKind::UnexpectedData, Item::Data, at)),
     };
-    // A chunk that is too long has its warning already.
+    // A chunk that is too long already has its warning.
     let padding = data.end().and_then(|data_end| u8::try_from(end.checked_sub(data_end)?).ok());
     memory.padding = padding.filter(|padding| *padding < 8).unwrap_or(0);
     found(file, data, end, memory)
 }
 
-/// Records the data that has been found; what contains it ends at `end`.
+/// Records the data that has been found, in a chunk or block that ends at `end`.
 fn found(file: &TensFile<'_>, data: Extent, end: u64, mut memory: Memory) -> ParseResult<(u64, Memory)> {
     if end < file.input.length() {
         memory.warn(Warning::TrailingBytes);
@@ -297,7 +298,7 @@ fn found(file: &TensFile<'_>, data: Extent, end: u64, mut memory: Memory) -> Par
     Ok((data.offset, memory))
 }
 
-/// The extent of `count` pairs, whose count is at `at` (section "Index-value storage").
+/// Returns the extent of `count` pairs. Their count is at `at` (section "Index-value storage").
 fn pairs(file: &TensFile<'_>, opening: &ParseContext<'_>, count: u64, at: u64, volume: u64) -> ParseResult<Extent> {
     if count > volume {
         return Err(stop(opening, ErrorKind::TooManyPairs, Item::Pairs, at));
@@ -308,12 +309,12 @@ fn pairs(file: &TensFile<'_>, opening: &ParseContext<'_>, count: u64, at: u64, v
     extent.ok_or_else(|| stop(opening, ErrorKind::OutOfFile, Item::Pairs, at))
 }
 
-/// `n` rounded up to a multiple of 8; `None` if that exceeds 64 bits.
+/// Returns `n` rounded up to a multiple of 8; `None` if the result exceeds 64 bits.
 fn align8(n: u64) -> Option<u64> {
     n.checked_add(7).map(|n| n & !7)
 }
 
-/// Reads the chunk at `at`, and checks its size and, for a symmetry, its contents.
+/// Reads the chunk at `at`. Checks its size and, for a symmetry, its contents.
 fn read<'a>(
     file: &TensFile<'a>,
     opening: &ParseContext<'a>,
@@ -345,7 +346,7 @@ fn read<'a>(
         return Err(refused(ErrorKind::OutOfFile));
     }
     if size & 7 != 0 {
-        // The specification has "multiples of 4" in one sentence, of 8 in three.
+        // The specification says "multiples of 4" in one sentence, and multiples of 8 in three.
         if size & 3 != 0 {
             return Err(refused(ErrorKind::ChunkSize));
         }
@@ -357,8 +358,8 @@ fn read<'a>(
     Ok(chunk)
 }
 
-/// Compares the size of a data chunk with what shape and dtype require: rounded up to 8 or, with a warning,
-/// unrounded, larger, or without the padding at the end of the file. Packed data may have any size.
+/// Compares the size of a data chunk with the size that shape and dtype require, rounded up to 8. With a warning, the
+/// size may also be unrounded, larger, or lack the padding at the end of the file. Packed data may have any size.
 fn check_dense(file: &TensFile<'_>, size: u64, rest: u64, memory: &mut Memory) -> Result<(), ErrorKind> {
     if memory.packed > 0 {
         return if size > rest { Err(ErrorKind::OutOfFile) } else { Ok(()) };
@@ -381,7 +382,7 @@ fn check_dense(file: &TensFile<'_>, size: u64, rest: u64, memory: &mut Memory) -
     Ok(())
 }
 
-/// Reads a symmetry (section "Symmetry chunk") and checks it.
+/// Reads and checks a symmetry (section "Symmetry chunk").
 fn symmetry<'a>(
     file: &TensFile<'a>,
     opening: &ParseContext<'a>,
@@ -390,7 +391,7 @@ fn symmetry<'a>(
 ) -> ParseResult<Symmetry<'a>> {
     let dimensions = file.headers().as_slice();
     let order = to_u64(dimensions.len());
-    // Its size with the longest operation, and its padding.
+    // The size of a symmetry chunk with the longest operation and its padding.
     let longest = SYMMETRY_HEAD.saturating_add(u64::from(u8::MAX)).saturating_add(order).saturating_add(7);
     let bytes = opening.transient(Extent::new(extent.offset, extent.length.min(longest)))?;
     let too_short = || stop(opening, ErrorKind::ChunkSize, Item::Symmetry, extent.offset.saturating_add(SIZE_AT));
@@ -418,12 +419,11 @@ fn symmetry<'a>(
     Ok(symmetry)
 }
 
-/// Checks the map of a symmetry; returns whether it cannot be told which index goes where, since dimensions share
-/// names. Visits the dimensions at most 17 times and the map at most 9 times, whatever the names.
+/// Checks the map of a symmetry. Returns whether the permutation is ambiguous because dimensions share names. Visits
+/// the dimensions at most 17 times and the map at most 9 times, for any names.
 ///
-/// # Errors
-/// `UnknownIndexName` for a name that no dimension has; `NotPermutation` where a name occurs more or less often than
-/// dimensions have it, or where indices of different lengths would change places.
+/// # Errors `UnknownIndexName` for a name that no dimension has; `NotPermutation` if a name occurs more or less often
+/// than dimensions have it, or if indices of different lengths would change places.
 fn is_unclear<'d>(
     dimensions: impl Iterator<Item = &'d DimensionHeader> + Clone,
     mut map: impl Iterator<Item = &'d u8> + Clone,
@@ -437,7 +437,7 @@ fn is_unclear<'d>(
     let mut is_permutation = true;
     // One word of the set at a time: counters for all 256 names would take a kilobyte of stack.
     for (word, _) in known.0.iter().enumerate().filter(|(_, names)| **names != 0) {
-        // For a shared name the number of dimensions that have it, for any other the length of its dimension.
+        // For a shared name, the number of dimensions that have it; for any other name, the length of its dimension.
         let mut numbers = [0_u32; 32];
         for dimension in dimensions.clone() {
             if let Some(number) = number_of(&mut numbers, word, dimension.name) {
@@ -459,11 +459,11 @@ fn is_unclear<'d>(
     if !map.all(|name| known.contains(*name)) {
         return Err(ErrorKind::UnknownIndexName);
     }
-    // The map has one name per dimension: if none occurs too often, none is missing.
+    // The map has one name per dimension: if no name occurs too often, none is missing.
     if is_permutation { Ok(!shared.is_empty()) } else { Err(ErrorKind::NotPermutation) }
 }
 
-/// The counter of a name, if the name is in that word of a set.
+/// Returns the counter of a name, if the name is in word `word` of a set.
 fn number_of(numbers: &mut [u32; 32], word: usize, name: u8) -> Option<&mut u32> {
     if Names::place(name).0 == word { numbers.get_mut(usize::from(name & 31)) } else { None }
 }
@@ -473,7 +473,7 @@ fn number_of(numbers: &mut [u32; 32], word: usize, name: u8) -> Option<&mut u32>
 struct Names([u32; 8]);
 
 impl Names {
-    /// The word that a name is in, and its bit there.
+    /// Returns the word that contains a name, and the name's bit in that word.
     fn place(name: u8) -> (usize, u32) {
         (usize::from(name.wrapping_shr(5)), 1_u32.wrapping_shl(u32::from(name & 31)))
     }
@@ -487,7 +487,7 @@ impl Names {
         self.0.get(word).is_some_and(|word| word & bit != 0)
     }
 
-    /// Adds a name; `false` if it is there already.
+    /// Adds a name; returns `false` if the set already contains it.
     fn insert(&mut self, name: u8) -> bool {
         let (word, bit) = Self::place(name);
         let is_new = !self.contains(name);
@@ -505,7 +505,7 @@ mod tests {
 
     use super::*;
 
-    /// How many dimensions and names of the map are visited if `is_unclear` has to visit all of them.
+    /// Returns the number of visits to dimensions and map names if `is_unclear` has to visit all of them.
     fn steps(names: &[u8]) -> u32 {
         let length = 1.into();
         let headers = names.iter().map(|name| DimensionHeader { length, name: *name, flags: 0, reserved: 0.into() });
@@ -517,7 +517,7 @@ mod tests {
         steps.get()
     }
 
-    /// Ten dimensions per name: all names are shared, or only the first is.
+    /// Ten dimensions per name. Either all names are shared, or only the first.
     #[test]
     fn symmetries_of_many_names_take_no_step_more() {
         for is_all_shared in [true, false] {

@@ -1,7 +1,5 @@
-//! What is in the file where an error happened, read again for its message. Nothing here is trusted or checked:
-//! whatever cannot be read is left out.
-//!
-//! Depends on `super`. Linked only into programs that ask for the message of an error.
+//! Reads the file again at the position of an error, for its message. Nothing here is trusted or checked: what cannot
+//! be read is omitted. Linked only into programs that request error messages.
 #![forbid(unsafe_code)]
 
 use zerocopy::FromBytes;
@@ -74,7 +72,7 @@ pub(super) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {
     context
 }
 
-/// The length of a file that was cut off, as far as its header and the record at the end say.
+/// Returns the length of a file before it was truncated, as far as the header and the record at the end state it.
 #[cfg(not(target_os = "none"))]
 fn needed(input: Input<'_>, header: &Header, error: &Error, context: &Context<'_>) -> Option<u64> {
     let (length, chunk) = (input.length(), super::chunk::HEAD);
@@ -84,8 +82,8 @@ fn needed(input: Input<'_>, header: &Header, error: &Error, context: &Context<'_
     }
     let types = Types::of(&ParseContext::of(input), header).ok()?;
     let data = |dtype: DType| context.shape?.element_count()?.checked_mul(dtype.whole_size());
-    // Before 1.0 the data may be without a chunk, and the width that of a whole complex number, if the data is as long as
-    // that takes.
+    // Before 1.0, the data may be without a chunk, and the stated width may be that of a whole complex number, if the
+    // length of the data agrees.
     let raw = || {
         let ends = [types.halved, types.element].map(|dtype| start.checked_add(data(dtype?)?));
         ends.into_iter().flatten().filter(|end| *end > length).min()
@@ -101,7 +99,7 @@ fn needed(input: Input<'_>, header: &Header, error: &Error, context: &Context<'_
         }
         (ErrorKind::Truncated, Item::Data) | (ErrorKind::NumberType, _) => raw(),
         (ErrorKind::MissingData | ErrorKind::Truncated, _) => {
-            // Where the chunk with the data begins, or could begin.
+            // The position where the chunk with the data begins, or could begin.
             let rest = Extent::new(start, length.saturating_sub(start).min(8));
             let is_data = input.get(rest).is_some_and(|rest| super::chunk::DENSE.starts_with(rest));
             if is_data && header.flags.get() & super::IX == 0 {

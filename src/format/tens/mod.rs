@@ -1,8 +1,5 @@
 //! TENS, the binary tensor format of cc4s, versions 0x00010000 and 0x00009000.
 //!
-//! Depends on `place`, `warning`, `error`, `bytes`, `vocab`, `shape`, `sparse`, `element`, and the contract of
-//! `format`.
-//!
 //! ```text
 //! 0       header, 32 bytes: "TENS", version, number type, bytes per number, numbers per element, order N,
 //!         flags, 0
@@ -11,8 +8,8 @@
 //!         0x00009000: the elements, as cc4s and sisi4s write them
 //! ```
 //!
-//! All integers of headers are little-endian. The specification leaves much open, and the programs that write the
-//! older version do not follow the published one; how each such case is read is noted in the code that reads it.
+//! All integers of headers are little-endian. The specification leaves much open, and the programs that write the older
+//! version do not follow the published one. Comments at the code say how each such case is read.
 #![forbid(unsafe_code)]
 
 mod chunk;
@@ -72,20 +69,20 @@ const NUMBERS_PER_ELEMENT_AT: u64 = 16;
 const ORDER_AT: u64 = 20;
 const FLAGS_AT: u64 = 24;
 
-/// The published version, with chunks.
+/// The published version, which has chunks.
 const VERSION_1_0: u32 = 0x0001_0000;
-/// The version that all known programs write, without chunks.
+/// The version that all known programs write, which has no chunks.
 const VERSION_0_9: u32 = 0x0000_9000;
 
-/// Tensor flag: the data is stored as pairs of index and value.
+/// Tensor flag: the data is stored as index-value pairs.
 const IX: u32 = 1;
-/// Dimension flag: the dimension is sparse. For information only.
+/// Dimension flag: the dimension is sparse. Informational only.
 const SP: u8 = 1;
 
-/// Larger headers are refused: our own limit, 2^27 dimensions.
+/// The size of the largest accepted dimension table in bytes: 2^27 dimensions. This limit is our own.
 const MAX_DIMENSIONS: u64 = 1 << 30;
 
-/// What precedes the value of a pair: its global index, always little-endian.
+/// The size in bytes of the global index before the value of a pair. The index is always little-endian.
 const INDEX: u64 = 8;
 
 const fn fail(kind: ErrorKind, item: Item, at: u64) -> Error {
@@ -97,13 +94,13 @@ fn stop(opening: &ParseContext<'_>, kind: ErrorKind, item: Item, at: u64) -> Int
     opening.fail((kind, Format::Tens, item), at)
 }
 
-/// The dtypes that the header allows for.
+/// The dtypes that the header permits.
 #[derive(Clone, Copy)]
 struct Types {
-    /// The dtype of an element; `None` if there is no number of that width.
+    /// The dtype of an element; `None` if no number has that width.
     element: Option<DType>,
     order: ByteOrder,
-    /// The dtype of a complex element if the header states the width of the whole element as that of a number.
+    /// The dtype of a complex element if the header states the width of the whole element as the width of a number.
     halved: Option<DType>,
 }
 
@@ -131,8 +128,8 @@ impl Types {
     }
 }
 
-/// The smallest dtype of each number type, and whether it is big-endian. The specification's sentence on capitals
-/// mentions integers only; all real files are little-endian.
+/// The smallest dtype of each number type, and a bit for big-endian. The specification's sentence on capitals mentions
+/// only integers; all real files are little-endian.
 const NUMBER_TYPES: Keywords = keywords![
     "uint": DType::U8.short_code(),
     "UINT": DType::U8.short_code() | BIG,
@@ -143,7 +140,7 @@ const NUMBER_TYPES: Keywords = keywords![
 const FLOAT: u8 = DType::F32.short_code();
 const BIG: u8 = 0x80;
 
-/// A TENS file: the one tensor that it holds, and what is specific to this format.
+/// A TENS file: a single tensor, and the details that are specific to this format.
 ///
 /// ```
 /// # let bytes: &[u8] = include_bytes!("../../../tests/fixtures/tens/good/sym_1_anti.tens");
@@ -175,7 +172,7 @@ pub struct TensFile<'a> {
 
 /// Checks the headers of the dimensions; returns the number of elements.
 fn check_dimensions(file: &mut TensFile<'_>, opening: &ParseContext<'_>) -> ParseResult<u64> {
-    // Programs leave these bytes uninitialized; the specification of 1.0 has them 0.
+    // Programs leave these bytes uninitialized. The specification of 1.0 requires zeros.
     let is_clean = |d: &DimensionHeader| d.flags & !SP == 0 && d.reserved.get() == 0;
     if file.version == VERSION_1_0 && !file.headers().all(is_clean) {
         file.warn(Warning::ReservedBytes);
@@ -183,14 +180,14 @@ fn check_dimensions(file: &mut TensFile<'_>, opening: &ParseContext<'_>) -> Pars
     file.shape().element_count().ok_or_else(|| stop(opening, ErrorKind::ShapeOverflow, Item::Shape, HEADER))
 }
 
-/// Takes everything after the dimensions as the elements, as cc4s and sisi4s write them, if it has the length of the
-/// elements or if no chunk begins there. `false` if one does.
+/// Accepts everything after the dimensions as the elements, as cc4s and sisi4s write them, if it has the length of the
+/// elements or if no chunk begins there. Returns `false` if a chunk begins there.
 fn raw(file: &mut TensFile<'_>, opening: &ParseContext<'_>, types: Types, volume: u64) -> ParseResult<bool> {
     let rest = file.data.length;
     let bytes = |dtype: DType| volume.checked_mul(dtype.whole_size());
     let stated = types.element.and_then(bytes);
     if stated != Some(rest) {
-        // Since 2018 they state the full width of a complex number as the width of each of its two numbers.
+        // Since 2018, these programs state the full width of a complex number as the width of each of its two numbers.
         if let Some(halved) = types.halved.filter(|halved| bytes(*halved) == Some(rest)) {
             file.dtype = halved;
             file.warn(Warning::LegacyComplexWidth);
@@ -217,12 +214,12 @@ fn raw(file: &mut TensFile<'_>, opening: &ParseContext<'_>, types: Types, volume
 /// A dimension of a TENS file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Dimension {
-    /// Its length: how many values its index takes.
+    /// The length of the dimension: the number of values of its index.
     pub length: u32,
-    /// The name of its index: one byte, `b'a'` and so on in most files, but any byte is allowed.
+    /// The name of the index: one byte. Most files use `b'a'` and so on, but any byte is allowed.
     pub name: u8,
-    /// Whether the file marks it as sparse: for information only. Never set for files of the older version, which
-    /// leave that byte uninitialized.
+    /// True if the file marks the dimension as sparse. Informational only. Never set for files of the older version,
+    /// which leave the byte uninitialized.
     pub is_sparse: bool,
 }
 
@@ -231,7 +228,7 @@ impl<'a> TensFile<'a> {
         self.warnings |= warning.bit();
     }
 
-    /// The headers of the dimensions.
+    /// Returns the headers of the dimensions.
     fn headers(&self) -> core::slice::Iter<'a, DimensionHeader> {
         let bytes = self.head.get(32..).unwrap_or_default();
         <[DimensionHeader]>::ref_from_bytes(bytes).unwrap_or_default().iter()
@@ -241,13 +238,13 @@ impl<'a> TensFile<'a> {
         u32::try_from(self.headers().len()).unwrap_or(u32::MAX)
     }
 
-    /// Returns the version as the header has it: 0x00010000 or 0x00009000.
+    /// Returns the version as stored in the header: 0x00010000 or 0x00009000.
     #[must_use]
     pub const fn version_number(&self) -> u32 {
         self.version
     }
 
-    /// Returns the dimensions, fastest first: the index of the first one changes from element to element.
+    /// Returns the dimensions, fastest first: the first index changes from element to element.
     #[must_use]
     pub fn dimensions(&self) -> impl ExactSizeIterator<Item = Dimension> + use<'a> {
         let has_flags = self.version == VERSION_1_0;
@@ -258,8 +255,8 @@ impl<'a> TensFile<'a> {
         })
     }
 
-    /// Returns the variable chunks and the data chunk, in file order; none if the data directly follows the
-    /// dimensions. For a file opened over a source, the chunks have to be in memory: add them before it is opened.
+    /// Returns the variable chunks and the data chunk, in file order. There are none if the data directly follows the
+    /// dimensions. For a file opened over a source, the chunks must be in memory: add them before opening.
     #[must_use]
     pub fn chunks(&self) -> TensChunks<'a> {
         TensChunks::new(self)
@@ -279,15 +276,15 @@ impl<'a> TensFile<'a> {
             if *i >= length {
                 return Err(Error::new(ErrorKind::NoSuchElement));
             }
-            // No overflow: the number of elements was computed when the file was opened.
+            // This cannot overflow: the number of elements was computed when the file was opened.
             place = place.saturating_add(i.saturating_mul(stride));
             stride = stride.saturating_mul(length);
         }
         Ok(place)
     }
 
-    /// Returns the bytes of an element; `None` if the file stores pairs and none of them is for it, so that it is 0.
-    /// With pairs, each call reads all of them: [`pairs`](Self::pairs) checks them once for many lookups.
+    /// Returns the bytes of an element; `None` if the file stores pairs and none has this index, so the element is 0.
+    /// With pairs, each call reads all of them; [`pairs`](Self::pairs) checks them once for many lookups.
     ///
     /// # Errors
     /// `WrongRank`, `NoSuchElement`, `NotInMemory`; `UnsupportedLayout` for packed elements; `IndexOutOfRange` if the
@@ -296,7 +293,7 @@ impl<'a> TensFile<'a> {
         let place = self.global_index(index)?;
         match self.layout {
             Layout::Dense => {
-                // Inside the data: no overflow.
+                // This cannot overflow: the element is inside the data.
                 let offset = self.data.offset.saturating_add(place.saturating_mul(self.dtype.whole_size()));
                 self.get(Extent::new(offset, self.dtype.whole_size())).map(Some)
             }
@@ -305,10 +302,11 @@ impl<'a> TensFile<'a> {
         }
     }
 
-    /// Returns an element as a number, or as an array if it has several: see [`element_bytes`](Self::element_bytes).
+    /// Returns an element as a number, or as an array if it has several numbers; see
+    /// [`element_bytes`](Self::element_bytes).
     ///
     /// # Errors
-    /// Those of [`element_bytes`](Self::element_bytes), `WrongType`.
+    /// The errors of [`element_bytes`](Self::element_bytes), `WrongType`.
     pub fn element<T: Element>(&self, index: &[u64]) -> Result<Option<T>> {
         if !T::reads(self.dtype) {
             return Err(fail(ErrorKind::WrongType, Item::DType, NUMBER_TYPE_AT));
@@ -316,7 +314,7 @@ impl<'a> TensFile<'a> {
         Ok(self.element_bytes(index)?.and_then(|bytes| T::from_bytes(bytes, self.byte_order)))
     }
 
-    /// Returns the pairs of index and value, checked in one pass.
+    /// Returns the index-value pairs, checked in one pass.
     ///
     /// # Errors
     /// `UnsupportedLayout` if the file stores no pairs; `IndexOutOfRange`, `NotInMemory`.
@@ -324,10 +322,11 @@ impl<'a> TensFile<'a> {
         self.pairs_in(self.get(self.data)?)
     }
 
-    /// Like [`pairs`](Self::pairs), over bytes that the caller read from the extent of the component `pairs`.
+    /// Does the same as [`pairs`](Self::pairs) with bytes that the caller has read from the extent of the component
+    /// `pairs`.
     ///
     /// # Errors
-    /// Those of [`pairs`](Self::pairs), `WrongLength`.
+    /// The errors of [`pairs`](Self::pairs), `WrongLength`.
     pub fn pairs_in<'b>(&self, bytes: &'b [u8]) -> Result<Sparse<'b>>
     where
         'a: 'b,
@@ -348,7 +347,7 @@ impl<'a> TensFile<'a> {
         self.input.get(extent).ok_or(fail(ErrorKind::NotInMemory, Item::Data, extent.offset))
     }
 
-    /// The size of a pair in bytes.
+    /// Returns the size of a pair in bytes.
     fn pair_size(&self) -> u64 {
         INDEX.saturating_add(self.dtype.whole_size())
     }
@@ -359,7 +358,7 @@ impl<'a> TensFile<'a> {
         Shape::new(self.head.get(32..).unwrap_or_default(), self.dimension_count(), read_dimension)
     }
 
-    /// An error of the tensor as a whole, which points to its data.
+    /// Returns an error of the tensor as a whole, which points to its data.
     fn error(&self, kind: ErrorKind) -> Error {
         fail(kind, Item::Tensor, self.data.offset)
     }
@@ -375,7 +374,7 @@ impl<'a> FileFormat<'a> for TensFile<'a> {
     const HAS_NAMES: bool = false;
     const HAS_SPARSE: bool = true;
 
-    /// Checks everything but indices and values.
+    /// Checks everything except indices and values.
     fn open(opening: &ParseContext<'a>) -> ParseResult<Self> {
         let input = opening.input;
         let length = input.length();
@@ -446,7 +445,7 @@ impl<'a> FileFormat<'a> for TensFile<'a> {
     fn next_tensor(&self, cursor: &mut Cursor, tensor: &mut TensorRecord<'a>) -> Result<bool> {
         tensor.dtype = Some(self.dtype);
         tensor.shape = self.shape();
-        // Dense elements are stored by ascending global index; pairs are materialized row-major, as all computed
+        // Dense elements are stored by ascending global index. Pairs are materialized row-major, as all computed
         // layouts are.
         tensor.order = if self.layout == Layout::IndexValue { Order::RowMajor } else { Order::ColumnMajor };
         tensor.set_layout(self.layout);
@@ -463,7 +462,7 @@ impl<'a> FileFormat<'a> for TensFile<'a> {
     ) -> Result<bool> {
         let (role, dtype) = match self.layout {
             Layout::Dense => ("data", Some(self.dtype)),
-            Layout::IndexValue => ("pairs", None), // indices and values are numbers of two dtypes
+            Layout::IndexValue => ("pairs", None), // indices and values have two different dtypes
             _ => ("packed", Some(self.dtype)),
         };
         part.role = Utf8::new(role);

@@ -1,6 +1,4 @@
-//! What must differ: the names of tensors, and the roles of the components of a tensor.
-//!
-//! Depends on `super`, `codec::cbor`, `distinct`, `error`, `warning`.
+//! Compares the names of the tensors, and the roles of the components of a tensor, which must be distinct.
 #![forbid(unsafe_code)]
 
 use super::{Key, Manifest, ZtensorFile};
@@ -42,7 +40,7 @@ impl<'a> Distinct for Keys<'_, 'a> {
 }
 
 impl<'a> ZtensorFile<'a> {
-    /// Compares all names, and the roles of the tensors of which opening has left that.
+    /// Compares all names, and the roles of those tensors whose roles were not compared on opening.
     pub(super) fn compare(&self, summary: &Summary, scratch: &mut [u32]) -> Result<Warnings> {
         let warnings = summary.warnings;
         let mut checked = warnings.without(Warning::NamesUnchecked).without(Warning::RolesUnchecked);
@@ -66,12 +64,12 @@ impl<'a> ZtensorFile<'a> {
         self.manifest.check(&reader).map(|()| checked)
     }
 
-    /// How many words [`compare`](Self::compare) uses at most.
+    /// The most words that [`compare`](Self::compare) uses.
     pub(super) fn compared(&self, summary: &Summary) -> u64 {
         let names = if summary.warnings.contains(Warning::NamesUnchecked) { summary.tensor_count } else { 0 };
         let mut most = names;
         if summary.warnings.contains(Warning::RolesUnchecked) {
-            // Bytes that have changed are for `check` to report.
+            // `check` reports bytes that have changed.
             let _ = self.each_unchecked(|reader, Key { mut left, .. }| {
                 let mut count = 0_u64;
                 while self.manifest.more_parts(reader, &mut left) {
@@ -85,7 +83,7 @@ impl<'a> ZtensorFile<'a> {
         most
     }
 
-    /// Passes each tensor of which opening has not compared the roles to `visit`: a reader in it, at the first role.
+    /// Calls `visit` for each tensor whose roles were not compared on opening, with a reader in it and the first role.
     #[inline(never)]
     fn each_unchecked(&self, mut visit: impl FnMut(&mut Reader<'a>, Key) -> Result<()>) -> Result<()> {
         let (mut cursor, mut tensor) = (Cursor::START, TensorRecord::blank());

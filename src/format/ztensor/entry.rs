@@ -1,7 +1,7 @@
 //! The entry of a tensor and the record of a component, in every version.
 //!
-//! Depends on `super`, `codec::cbor`. The code that reads them also checks them: each rule is here or in `layout`,
-//! once. The reader keeps the first fault, so that nothing here returns early; the caller checks for it.
+//! The code that reads them also checks them: each rule is stated once, here or in `layout`. The reader keeps the first
+//! fault, so nothing here returns early. The caller checks for the fault.
 #![forbid(unsafe_code)]
 
 use super::layout::{self, Measures, Volume};
@@ -15,13 +15,13 @@ use crate::error::warning::Warning;
 use crate::format::{ComponentRecord, TensorRecord};
 use crate::types::{ByteOrder, Encoding};
 
-/// Reads the entry at the reader's position, with every check of a tensor. In a map of tensors the name precedes the
-/// record, in a list it is inside it.
+/// Reads the entry at the reader's position and checks the tensor completely. In a map of tensors, the name precedes
+/// the record. In a list, the record contains the name.
 #[inline(never)] // one frame at a time: stack is scarce
 pub(super) fn entry<'a>(manifest: &Manifest<'a>, tensor: &mut TensorRecord<'a>, reader: &mut Reader<'a>) {
     let is_list = manifest.is_list();
     let at = reader.position();
-    tensor.at = manifest.region.start.wrapping_add(at.into()); // as an offset in the file
+    tensor.at = manifest.region.start.wrapping_add(at.into()); // offset in the file
     tensor.is_packed = is_list;
     reader.entry = at;
     let mut volume = Volume::default();
@@ -50,25 +50,25 @@ pub(super) fn entry<'a>(manifest: &Manifest<'a>, tensor: &mut TensorRecord<'a>, 
                 let left = reader.map();
                 components(manifest, tensor, reader, left, &mut parts);
             }
-            _ => reader.skip(), // a key of the component, in a list
+            _ => reader.skip(), // in a list, a key of the component
         }
     }
     if is_list {
-        reader.go_to(at); // the entry is the component, too: the reader is at its end again then
+        reader.go_to(at); // the entry is also the component: the reader ends at the same position again
         components(manifest, tensor, reader, Left::ONE, &mut parts);
     } else if manifest.generation == Generation::V1_0 {
         parts.set_types(reader, tensor.dtype);
     } else {
         tensor.dtype = parts.dtype(tensor.layout);
     }
-    // Strictly ascending roles, as real programs write them, are distinct.
+    // Real programs write roles in strictly ascending order, so that duplicates are impossible.
     if parts.are_unsorted {
         compare_roles(manifest, tensor, reader, parts.count);
     }
     layout::check(reader, tensor, &volume, &parts);
 }
 
-/// Reads the components of a tensor: those of a map, or the only one of an entry in a list.
+/// Reads the components of a tensor: those in a map, or the only one if the entry is in a list.
 #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
 fn components<'a>(
     manifest: &Manifest<'a>,
@@ -93,7 +93,7 @@ fn components<'a>(
     }
 }
 
-/// Looks for a duplicate role, in another pass over the components.
+/// Checks for a duplicate role in another pass over the components.
 #[inline(never)] // real programs write roles in order, and should not pay for this stack frame
 fn compare_roles<'a>(manifest: &Manifest<'a>, tensor: &mut TensorRecord<'a>, reader: &mut Reader<'a>, count: u32) {
     if count > duplicates::MAX_COMPARED {
@@ -104,20 +104,21 @@ fn compare_roles<'a>(manifest: &Manifest<'a>, tensor: &mut TensorRecord<'a>, rea
     reader.go_to(tensor.components);
     let left = reader.map();
     let first = Key { at: reader.position(), left };
-    // Where the bytes have changed, the reader holds the fault.
+    // If the bytes have changed, the reader keeps the fault.
     if let Ok(Some((_, at))) = duplicates::clash_on_stack(&mut Keys { manifest, reader }, first) {
         reader.fail_in(Item::Role, ErrorKind::RepeatedKey, at);
     }
     reader.go_to(after);
 }
 
-/// Reads the component at the reader's position into `part`: in a map its role and its record, in a list the entry.
+/// Reads the component at the reader's position into `part`: from its role and its record in a map, or from the entry
+/// in a list.
 ///
 /// In 1.0 the dtype belongs to the tensor and may follow the components: see [`layout::Role::dtype`].
 #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
 pub(super) fn component<'a>(manifest: &Manifest<'a>, reader: &mut Reader<'a>, part: &mut ComponentRecord<'a>) {
     let at = reader.position();
-    part.reset(manifest.region.start.wrapping_add(u64::from(at)), at.saturating_sub(reader.entry)); // in the file
+    part.reset(manifest.region.start.wrapping_add(u64::from(at)), at.saturating_sub(reader.entry)); // file offset
     let is_list = manifest.is_list();
     if is_list {
         reader.item = Item::Tensor;
@@ -141,7 +142,7 @@ pub(super) fn component<'a>(manifest: &Manifest<'a>, reader: &mut Reader<'a>, pa
             Item::Encoding => layout::encoding(reader, part),
             Item::Digest => layout::digest(reader, part),
             Item::ByteOrder => part.order = layout::byte_order(reader),
-            _ => reader.skip(), // a key of the tensor, in a list
+            _ => reader.skip(), // in a list, a key of the tensor
         }
     }
     if part.encoding != Encoding::Raw {
@@ -154,7 +155,7 @@ pub(super) fn component<'a>(manifest: &Manifest<'a>, reader: &mut Reader<'a>, pa
     }
 }
 
-/// The keys of the record of a tensor.
+/// The keys of a tensor's record.
 pub(super) fn tensor_fields(generation: Generation) -> &'static Fields {
     match generation {
         Generation::V0_1 => v0::ENTRY,
@@ -163,7 +164,7 @@ pub(super) fn tensor_fields(generation: Generation) -> &'static Fields {
     }
 }
 
-/// The keys of the record of a component; in a list that is also the record of its tensor.
+/// The keys of a component's record. In a list, it is also the tensor's record.
 pub(super) fn component_fields(generation: Generation) -> &'static Fields {
     match generation {
         Generation::V0_1 => v0::ENTRY,
@@ -180,7 +181,7 @@ mod tests {
     use crate::bytes::source::ParseContext;
     use crate::format::{Cursor, FileFormat, Summary};
 
-    /// What has been read before is no longer what it was, as may happen in a mapping that has changed.
+    /// The data differs from when it was checked, as may happen in a mapping that has changed.
     #[test]
     fn a_fault_is_that_of_what_should_be_there() {
         let fault = |generation, read: fn(&Manifest<'static>, &mut Reader<'static>)| {
@@ -199,7 +200,6 @@ mod tests {
         assert_eq!(fault(Generation::V1_2, name), wrong(Item::Name));
     }
 
-    /// A component of which something is missing is none.
     #[test]
     fn a_component_that_is_cut_is_an_error() {
         let bytes = include_bytes!("../../../tests/fixtures/v0.1/sparse_real_layouts.zt");

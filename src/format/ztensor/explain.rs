@@ -1,7 +1,7 @@
-//! What is in the file where an error happened, read again for its message. Nothing here is trusted or checked:
-//! whatever cannot be read is left out.
+//! Reads the part of the file that an error message describes. The bytes are neither trusted nor checked: anything that
+//! cannot be read is omitted.
 //!
-//! Depends on `super`. Linked only into programs that ask for the message of an error.
+//! Linked only into programs that ask for the message of an error.
 #![forbid(unsafe_code)]
 
 #[cfg(not(target_os = "none"))]
@@ -17,7 +17,7 @@ use crate::error::{Error, ErrorKind};
 use crate::format::{Context, TensorRecord};
 use crate::types::Layout;
 
-/// Reads what the message of `error` may contain.
+/// Reads everything that the message of `error` may contain.
 pub(super) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {
     let mut context = Context {
         rule: match error.kind() {
@@ -33,7 +33,7 @@ pub(super) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {
     context
 }
 
-/// Reads what stands in the file, up to what cannot be read.
+/// Reads the file up to the first part that cannot be read.
 #[inline(never)]
 fn fill<'a>(context: &mut Context<'a>, input: Input<'a>, error: &Error) -> Option<()> {
     let at = error.offset()?;
@@ -57,7 +57,7 @@ fn fill<'a>(context: &mut Context<'a>, input: Input<'a>, error: &Error) -> Optio
             v1::root_fields(generation)
         }
     };
-    // An error of a tensor as a whole points to the start of its entry.
+    // An error about a whole tensor points to the start of its entry.
     let is_of_all = error.item() == Item::Tensor;
     if let Some(start) = error.entry().and_then(position).or(is_of_all.then_some(at)) {
         fields = entry::tensor_fields(manifest.generation);
@@ -81,7 +81,7 @@ fn fill<'a>(context: &mut Context<'a>, input: Input<'a>, error: &Error) -> Optio
 
 const CUT: &str = "was the file cut off, or something appended?";
 
-/// Says that a file may be cut off whose last bytes are not what a complete file ends with.
+/// Reports that a file may be truncated if its last bytes are not those of a complete file.
 #[cfg(not(target_os = "none"))]
 fn truncated(context: &mut Context<'_>, input: Input<'_>, error: &Error) {
     if error.kind() == ErrorKind::Truncated {
@@ -99,12 +99,12 @@ fn truncated(context: &mut Context<'_>, input: Input<'_>, error: &Error) {
             (" bytes): the file is truncated, or something was appended to it", None),
         ]);
     } else if matches!(error.kind().code(), 200..300) && context.tensor.is_none() && context.needed.is_none() {
-        // Any bytes may be taken for a manifest then.
+        // Arbitrary bytes may have been parsed as the manifest.
         context.hint = context.hint.or(Some(CUT));
     }
 }
 
-/// Reads the entry of a tensor, and that of its component that contains position `at`.
+/// Reads the entry of a tensor, and the record of its component that contains position `at`.
 fn tensor<'a>(manifest: Manifest<'a>, context: &mut Context<'a>, start: u32, at: u32, fields: &'static Fields) {
     let mut reader = manifest.reader(start);
     let mut layout = Layout::Dense;
@@ -128,7 +128,7 @@ fn tensor<'a>(manifest: Manifest<'a>, context: &mut Context<'a>, start: u32, at:
     });
 }
 
-/// Reads a field of a component, which the entry of a tensor has itself where components have none.
+/// Reads a field of a component's record. A tensor's entry in a list has the same fields.
 #[inline(never)]
 fn part<'a>(reader: &mut Reader<'a>, item: Item, context: &mut Context<'a>) {
     match item {
@@ -142,7 +142,7 @@ fn part<'a>(reader: &mut Reader<'a>, item: Item, context: &mut Context<'a>) {
 }
 
 /// Calls `f` for each field of the record at the reader's position, as far as it can be read.
-#[inline(never)] // one function for all
+#[inline(never)] // a single copy of the code
 fn each_field<'a>(reader: &mut Reader<'a>, fields: &'static Fields, f: &mut dyn FnMut(&mut Reader<'a>, Item)) {
     let mut record = reader.record(fields);
     while let Some(item) = reader.field(&mut record) {
@@ -151,7 +151,7 @@ fn each_field<'a>(reader: &mut Reader<'a>, fields: &'static Fields, f: &mut dyn 
     }
 }
 
-/// Whether one of the components at the reader's position has that role.
+/// Returns true if one of the components at the reader's position has this role.
 fn has_role(reader: &mut Reader<'_>, role: Utf8<'_>) -> bool {
     let mut left = reader.map();
     while reader.more_pairs(&mut left) {
@@ -163,21 +163,21 @@ fn has_role(reader: &mut Reader<'_>, role: Utf8<'_>) -> bool {
     false
 }
 
-/// Reads a string, if there is one.
+/// Reads a string; `None` if there is no valid one.
 #[inline(never)]
 fn text<'a>(reader: &mut Reader<'a>) -> Option<Utf8<'a>> {
     let text = reader.text();
     reader.check().ok().map(|()| text)
 }
 
-/// Reads a number, if there is one.
+/// Reads a number; `None` if there is no valid one.
 #[inline(never)]
 fn number(reader: &mut Reader<'_>) -> Option<u64> {
     let number = reader.unsigned();
     reader.check().ok().map(|()| number)
 }
 
-/// Reads the version, and whether the tensors are under the key of another version.
+/// Reads the version. If the tensors are missing, checks if they are under the key of another version.
 fn root<'a>(manifest: Manifest<'a>, context: &mut Context<'a>, error: &Error) {
     each_field(&mut manifest.reader(0), v1::root_fields(manifest.generation), &mut |reader, item| {
         if item == Item::Version {
@@ -200,7 +200,7 @@ fn root<'a>(manifest: Manifest<'a>, context: &mut Context<'a>, error: &Error) {
     });
 }
 
-/// Reads the component that contains position `at`, of those at the reader's position.
+/// Reads the component that contains position `at` from the map at the reader's position.
 fn components<'a>(generation: Generation, reader: &mut Reader<'a>, at: u32, context: &mut Context<'a>) {
     let mut left = reader.map();
     while reader.more_pairs(&mut left) {

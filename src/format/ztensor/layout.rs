@@ -1,7 +1,5 @@
-//! What all versions of zTensor share: the names of dtypes and encodings, where blobs may be, and what each layout
-//! requires of its components.
-//!
-//! Depends on `super`, `codec::cbor`. Each rule is here once, for both checking and reading.
+//! Rules shared by all versions of zTensor: the names of dtypes and encodings, where blobs may be, and what each layout
+//! requires of its components. Each rule is stated once, for both checking and reading.
 #![forbid(unsafe_code)]
 
 use super::{ALIGNMENT, Generation, HEADER, Manifest, is_packed_sparse};
@@ -20,18 +18,18 @@ use crate::format::{ComponentRecord, TensorRecord};
 use crate::types::shape::Shape;
 use crate::types::{ByteOrder, DType, Encoding, Layout};
 
-/// Declares a list of names with a dtype each.
+/// Declares a list that maps names to dtypes.
 macro_rules! dtypes {
     ($($name:literal: $dtype:ident),* $(,)?) => { keywords![$($name: DType::$dtype.short_code()),*] };
 }
 
-/// The dtype of that name in such a list.
+/// Returns the dtype with this name in the list `known`.
 #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
 pub(super) fn dtype_of(known: Keywords, name: Utf8<'_>) -> Option<DType> {
     DType::from_keyword(known.number_of(name.bytes()))
 }
 
-/// 0.1 "Supported Data Types", 1.0 section 4.2.
+/// The dtype names of 0.1 ("Supported Data Types") and 1.0 (section 4.2).
 pub(super) const LONG_DTYPES: Keywords = dtypes! {
     "float32": F32,
     "float16": F16,
@@ -48,7 +46,7 @@ pub(super) const LONG_DTYPES: Keywords = dtypes! {
     "bool": BOOL,
 };
 
-/// 1.1 and 1.2. The last four are in the specification of 1.1 only, and no program writes them.
+/// The dtype names of 1.1 and 1.2. Only the specification of 1.1 has the last four, and no program writes them.
 macro_rules! short_dtypes {
     ($use:ident) => {
         $use! {
@@ -77,7 +75,7 @@ pub(super) use short_dtypes;
 
 pub(super) const SHORT_DTYPES: Keywords = short_dtypes!(dtypes);
 
-/// 1.2: the logical types.
+/// The logical types of 1.2.
 const LOGICAL_TYPES: Keywords = dtypes! {
     "f8_e4m3fn": F8_E4M3FN,
     "f8_e5m2": F8_E5M2,
@@ -87,7 +85,7 @@ const LOGICAL_TYPES: Keywords = dtypes! {
     "complex128": C128,
 };
 
-/// 1.2: the dtype that a logical type is stored as.
+/// The dtype that a logical type of 1.2 is stored as.
 fn storage_of(logical: DType) -> DType {
     match logical {
         DType::C64 => DType::F32,
@@ -96,7 +94,7 @@ fn storage_of(logical: DType) -> DType {
     }
 }
 
-/// Reads a dtype: one of `known`, and nothing else.
+/// Reads a dtype. Rejects names that are not in `known`.
 pub(super) fn dtype(reader: &mut Reader<'_>, known: Keywords) -> Option<DType> {
     let at = reader.position();
     let found = dtype_of(known, reader.text());
@@ -106,11 +104,12 @@ pub(super) fn dtype(reader: &mut Reader<'_>, known: Keywords) -> Option<DType> {
     found
 }
 
-/// Sets the logical type of `part`, which may repeat the dtype. An unknown one leaves the storage dtype and adds a warning.
+/// Sets the logical type of `part`, which may repeat the dtype. An unknown type adds a warning and leaves the storage
+/// dtype.
 pub(super) fn logical_type(reader: &mut Reader<'_>, part: &mut ComponentRecord<'_>, name: Utf8<'_>, at: u32) {
     match dtype_of(LOGICAL_TYPES, name) {
         Some(logical) if part.storage == Some(storage_of(logical)) => part.dtype = Some(logical),
-        // It repeats the dtype.
+        // The logical type repeats the dtype.
         Some(logical) if part.storage == Some(logical) => {}
         None if part.storage == dtype_of(SHORT_DTYPES, name) => {}
         Some(_) => reader.fail_in(Item::LogicalType, ErrorKind::TypeMismatch, at),
@@ -118,10 +117,10 @@ pub(super) fn logical_type(reader: &mut Reader<'_>, part: &mut ComponentRecord<'
     }
 }
 
-/// The layout of that name (1.0 section 5; 1.1 added the last one). For 0.1, the names that its writers really emit;
-/// the `sparse` of its specification keeps its indices in attributes.
+/// The layout named `name` (1.0 section 5; 1.1 added the last one). For 0.1, only the names that its writers really
+/// emit: the `sparse` of its specification keeps its indices in attributes.
 pub(super) fn of_name(generation: Generation, name: Utf8<'_>) -> Layout {
-    // Bits of a name's number, beside the code of the layout: the versions that have it.
+    // The versions that have a name are bits of its number, next to the code of the layout.
     const V0_1: u8 = 0x10;
     const V1_0: u8 = 0x20;
     const V1_2: u8 = 0x40;
@@ -140,7 +139,7 @@ pub(super) fn of_name(generation: Generation, name: Utf8<'_>) -> Layout {
         Generation::V1_2 => V1_2,
     };
     let code = if number & version == 0 { Layout::Other.code() } else { number & 0x0f };
-    Layout::from_code(code).unwrap_or(Layout::Other) // also for a name that is not in the list
+    Layout::from_code(code).unwrap_or(Layout::Other) // unknown names also end here
 }
 
 /// Reads the byte order of 0.1.
@@ -154,7 +153,7 @@ pub(super) fn byte_order(reader: &mut Reader<'_>) -> ByteOrder {
     found.unwrap_or(ByteOrder::Little)
 }
 
-/// Reads an encoding. An unknown one is reported as such, and its bytes are never taken for raw.
+/// Reads an encoding. An unknown encoding is reported as unknown, and its bytes are never treated as raw.
 pub(super) fn encoding<'a>(reader: &mut Reader<'a>, part: &mut ComponentRecord<'a>) {
     part.encoding_name = reader.text();
     let encodings = keywords!["raw": Encoding::Raw.code(), "zstd": Encoding::Zstd.code()];
@@ -162,7 +161,7 @@ pub(super) fn encoding<'a>(reader: &mut Reader<'a>, part: &mut ComponentRecord<'
     part.encoding = found.unwrap_or(Encoding::Other);
 }
 
-/// Reads a digest: kept as spelled; the data is compared with it on verification.
+/// Reads a digest and keeps it as spelled. Verification compares it with the data.
 pub(super) fn digest<'a>(reader: &mut Reader<'a>, part: &mut ComponentRecord<'a>) {
     let digest = reader.text();
     if !codec::digest::is_of_known_kind(digest.bytes()) {
@@ -171,8 +170,8 @@ pub(super) fn digest<'a>(reader: &mut Reader<'a>, part: &mut ComponentRecord<'a>
     part.digest = Some(digest);
 }
 
-/// What is wrong with where a blob is (1.0 section 7.1): it has to be inside the file, after the header, before the
-/// manifest. An empty blob only has to be inside the file.
+/// Returns the error in the position of a blob, if any (1.0 section 7.1). A blob must be inside the file, after the
+/// header and before the manifest. An empty blob only has to be inside the file.
 #[inline]
 pub(super) fn misplacement(manifest: &Manifest<'_>, extent: Extent) -> Option<ErrorKind> {
     if !extent.is_within(manifest.file_length()) {
@@ -186,12 +185,12 @@ pub(super) fn misplacement(manifest: &Manifest<'_>, extent: Extent) -> Option<Er
     }
 }
 
-/// Whether a blob begins where it should.
+/// Returns true if a blob begins at a multiple of the alignment.
 pub(super) const fn is_aligned(extent: Extent) -> bool {
     extent.offset & ALIGNMENT.wrapping_sub(1) == 0
 }
 
-/// Checks where the blob of the component at `at` is, and how long it is if it is stored raw.
+/// Checks the position of a blob, and its length if it is stored raw. `at` is the position of its component.
 pub(super) fn place(manifest: &Manifest<'_>, reader: &mut Reader<'_>, part: &mut ComponentRecord<'_>, at: u32) {
     let extent = part.extent;
     if let Some(kind) = misplacement(manifest, extent) {
@@ -237,7 +236,7 @@ impl Default for Volume {
     }
 }
 
-/// Reads the shape of `tensor`, and the properties of it that layouts depend on.
+/// Reads the shape of `tensor`, and the properties of the shape that layouts depend on.
 pub(super) fn shape<'a>(reader: &mut Reader<'a>, tensor: &mut TensorRecord<'a>, volume: &mut Volume) {
     volume.at = reader.position();
     let mut left = reader.array();
@@ -257,20 +256,20 @@ pub(super) fn shape<'a>(reader: &mut Reader<'a>, tensor: &mut TensorRecord<'a>, 
 /// The properties of a component that layouts depend on. All zero if there is no such component.
 #[derive(Clone, Copy)]
 pub(super) struct Measure {
-    /// Its position in the manifest, never 0 if it is present.
+    /// The component's position in the manifest; never 0 if the component is present.
     at: u32,
     dtype: Option<DType>,
     length: Length,
-    /// The decoded length in bytes, where it is known.
+    /// The decoded length in bytes, if it is known.
     bytes: u64,
 }
 
-/// What is known of the decoded length of a component.
+/// States if the decoded length of a component is known.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Length {
     Unknown,
     Known,
-    /// The logical type is unknown, and so is the length it requires.
+    /// The logical type is unknown, so the length that it requires is unknown, too.
     Opaque,
 }
 
@@ -281,7 +280,7 @@ impl Measure {
         reader.fail_in(Item::Length, kind, self.at);
     }
 
-    /// How many elements there are: `None` if the length or the dtype is unknown.
+    /// The number of elements; `None` if the length or the dtype is unknown.
     fn elements(&self, reader: &mut Reader<'_>) -> Option<u64> {
         let dtype = self.dtype.filter(|_| self.length == Length::Known)?;
         if !dtype.is_whole(self.bytes) {
@@ -317,7 +316,7 @@ const ROLE_NAMES: Keywords = keywords!["data": 0, "values": 1, "indices": 2, "in
 
 impl Role {
     pub(super) fn of_name(name: Utf8<'_>) -> Option<Self> {
-        // Takes less code than a lookup in `ROLES`.
+        // Needs less code than a lookup in `ROLES`.
         match ROLE_NAMES.number_of(name.bytes()) {
             0 => Some(Self::Data),
             1 => Some(Self::Values),
@@ -328,7 +327,7 @@ impl Role {
         }
     }
 
-    /// 1.0: the dtype of its elements (sections 4.2, 5.1 to 5.3) in a tensor of that dtype.
+    /// The dtype in 1.0 of a component with this role (sections 4.2, 5.1 to 5.3) if its tensor has dtype `tensor`.
     pub(super) fn dtype(self, tensor: Option<DType>) -> Option<DType> {
         match self {
             Self::Data | Self::Values => tensor,
@@ -340,9 +339,9 @@ impl Role {
 /// The components whose roles a layout requires.
 pub(super) struct Measures {
     of_role: [Measure; ROLES.len()],
-    /// Whether a role does not sort after the one before it: then there may be duplicates.
+    /// True if a role does not sort after the previous one, so that duplicates are possible.
     pub(super) are_unsorted: bool,
-    /// How many components there are, of any role, and the dtype of the last.
+    /// The number of components of any role, and the dtype of the last one.
     pub(super) count: u32,
     last: Option<DType>,
 }
@@ -352,7 +351,7 @@ impl Measures {
     pub(super) const NONE: Self =
         Self { of_role: [Measure::NONE; ROLES.len()], are_unsorted: false, count: 0, last: None };
 
-    /// Adds the measure of `part`, which is at `at`.
+    /// Adds the measure of `part`, whose position is `at`.
     #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
     pub(super) fn add(&mut self, reader: &mut Reader<'_>, part: &ComponentRecord<'_>, at: u32) {
         let length = match part.decoded_length {
@@ -366,7 +365,8 @@ impl Measures {
         self.last = measure.dtype;
         let place = ROLE_NAMES.number_of(part.role.bytes());
         if let Some(place) = self.of_role.get_mut(usize::from(place)) {
-            // Not left to the comparison of all roles: the first is the one that is read.
+            // Not deferred to the comparison of all roles: readers use the first of equal roles, but `place` keeps the
+            // last.
             if place.at != 0 {
                 reader.fail_in(Item::Role, ErrorKind::RepeatedKey, at);
             }
@@ -374,7 +374,7 @@ impl Measures {
         }
     }
 
-    /// 1.0: sets the dtype of each component, which follows from its role.
+    /// Sets the dtype of each component from its role, as 1.0 requires.
     pub(super) fn set_types(&mut self, reader: &mut Reader<'_>, tensor: Option<DType>) {
         for (part, role) in self.of_role.iter_mut().zip(&ROLES) {
             part.dtype = role.dtype(tensor);
@@ -382,7 +382,8 @@ impl Measures {
         }
     }
 
-    /// The dtype of a tensor of that layout: that of `data` or `values`, else that of the only component.
+    /// The dtype of a tensor with this layout: that of `values` if sparse, else of `data`, `values` or the only
+    /// component.
     pub(super) fn dtype(&self, layout: Layout) -> Option<DType> {
         let [data, values, ..] = &self.of_role;
         let only = if self.count == 1 { self.last } else { None };
@@ -405,13 +406,13 @@ fn required_bits(layout: Layout) -> u32 {
         Layout::Dense => 0b00001,
         Layout::SparseCsr => 0b01110,
         Layout::SparseCoo => 0b10010,
-        // Of a quantized group, real files fulfil no requirement but whole elements, which have been checked already.
+        // Real quantized groups meet only one requirement: whole elements, which have already been checked.
         _ => 0,
     }
 }
 
 /// Checks that the components of `tensor` are what its layout requires (1.0 sections 5.1 to 5.3).
-#[inline(never)] // keeps its stack frame apart from the one that reads components
+#[inline(never)] // separate from the stack frame that reads components
 pub(super) fn check(reader: &mut Reader<'_>, tensor: &mut TensorRecord<'_>, volume: &Volume, parts: &Measures) {
     let is_packed = is_packed_sparse(tensor);
     let required = if is_packed { 0 } else { required_bits(tensor.layout) };

@@ -1,7 +1,5 @@
 //! zTensor 0.1, 1.0, 1.1, 1.2 (`.zt`).
 //!
-//! Depends on `place`, `warning`, `error`, `bytes`, `vocab`, `shape`, `codec::cbor`, and the contract of `format`.
-//!
 //! ```text
 //! 0     magic, 8 bytes: ZTEN0001 (0.1), ZTEN1000 (1.0, 1.1, 1.2)
 //! 64    blobs, each at a multiple of 64
@@ -12,8 +10,8 @@
 //! -16   size of the manifest, then the magic again                        (1.1, 1.2)
 //! ```
 //!
-//! The specification of 1.0 has no magic at the end, and no valid size can look like one. A 1.1 or 1.2 file that lost
-//! its last 8 bytes has a 1.0 footer, but keeps its tensors under another key, and is refused.
+//! The specification of 1.0 has no magic at the end, and no valid manifest size can be mistaken for one. A 1.1 or 1.2
+//! file that lost its last 8 bytes has the footer of 1.0, but its tensors are under another key, so it is rejected.
 #![forbid(unsafe_code)]
 
 mod compare;
@@ -47,17 +45,17 @@ use crate::types::Layout;
 const MAGIC_0: [u8; 8] = *b"ZTEN0001";
 const MAGIC_1: [u8; 8] = *b"ZTEN1000";
 
-/// Length of the magic at the start; no blob may begin before its end.
+/// The length of the magic at the start. No blob may begin before its end.
 const HEADER: u64 = 8;
 
-/// The alignment of blobs, and where the first one begins (0.1 "Notes", 1.0 section 2).
+/// The alignment of blobs, and the offset of the first one (0.1 "Notes", 1.0 section 2).
 const ALIGNMENT: u64 = 64;
 
-/// The specifications of 1.1 and 1.2 require larger manifests to be refused; for the other versions it is our own
-/// limit.
+/// The longest manifest. The specifications of 1.1 and 1.2 reject larger ones. For the other versions, this limit is
+/// our own.
 const MAX_MANIFEST: u64 = 1 << 30;
 
-/// The last 16 bytes of a file. In 0.1 and 1.0 the size is where later versions have the magic.
+/// The last 16 bytes of a file. In 0.1 and 1.0, the size is where later versions have the magic.
 #[derive(FromBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 struct Tail {
@@ -65,7 +63,7 @@ struct Tail {
     magic: [u8; 8],
 }
 
-/// The version, as far as the container tells. 1.1 and 1.2 share a container; fields that are new in 1.2 are read
+/// The version, as far as the container reveals it. 1.1 and 1.2 share a container. Fields that are new in 1.2 are read
 /// wherever they occur, since programs append to older files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Generation {
@@ -77,7 +75,7 @@ pub enum Generation {
     V1_2,
 }
 
-/// The manifest: its bytes, and the container that it is from.
+/// The manifest: its bytes, and the container it comes from.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Manifest<'a> {
     region: Region<'a>,
@@ -85,7 +83,7 @@ pub(crate) struct Manifest<'a> {
 }
 
 impl<'a> Manifest<'a> {
-    /// Finds the manifest by the magics and the size (0.1 "Index Reading", 1.0 section 6 steps 1 to 3).
+    /// Locates the manifest by the magics and the size (0.1 "Index Reading", 1.0 section 6 steps 1 to 3).
     fn locate(opening: &ParseContext<'a>) -> ParseResult<Self> {
         let fail = |kind, at| Err(opening.fail((kind, Format::Ztensor, Item::Footer), at));
         let length = opening.input.length();
@@ -101,7 +99,7 @@ impl<'a> Manifest<'a> {
         };
         let size = u64::from_le_bytes(*size);
         let footer_at = length.saturating_sub(footer);
-        // The specification of 1.0 has `<`; its own empty files need `<=` (section 6 step 2).
+        // The specification of 1.0 has `<`, but its own empty files need `<=` (section 6 step 2).
         let start = footer_at.checked_sub(size).filter(|&start| start >= HEADER);
         let Some(start) = start.filter(|_| size > 0) else { return fail(ErrorKind::ManifestSize, footer_at) };
         if size > MAX_MANIFEST {
@@ -111,8 +109,7 @@ impl<'a> Manifest<'a> {
         Ok(Self { region: Region { bytes, start }, generation })
     }
 
-    /// Length of the file: the manifest is directly before the footer, so that the sum is the length it was located
-    /// with.
+    /// The length of the file: the end of the footer, which directly follows the manifest.
     const fn file_length(&self) -> u64 {
         let footer = match self.generation {
             Generation::V0_1 | Generation::V1_0 => 8,
@@ -125,7 +122,7 @@ impl<'a> Manifest<'a> {
         Reader::new(self.region.bytes, position)
     }
 
-    /// Whether the manifest is a list of entries with one component each, rather than a map.
+    /// True if the manifest is a list of entries with one component each, rather than a map.
     const fn is_list(&self) -> bool {
         matches!(self.generation, Generation::V0_1)
     }
@@ -139,7 +136,7 @@ impl<'a> Manifest<'a> {
         self.check_found(reader, true)
     }
 
-    /// Like [`check`](Self::check), and fails with `NotFound` unless `is_found`.
+    /// Does the same as [`check`](Self::check), and fails with `NotFound` unless `is_found`.
     #[inline(never)]
     fn check_found(&self, reader: &Reader<'_>, is_found: bool) -> Result<()> {
         match reader.found_fault() {
@@ -149,22 +146,22 @@ impl<'a> Manifest<'a> {
         }
     }
 
-    /// Reads the name of the entry at the reader's position and skips the rest of it. Also returns the position of
-    /// the name.
+    /// Reads the name of the entry at the reader's position and skips the rest of the entry. Returns the name and its
+    /// position.
     fn name(&self, reader: &mut Reader<'a>) -> (&'a [u8], u32) {
         match self.generation {
             Generation::V0_1 => v0::name(reader),
             Generation::V1_0 | Generation::V1_2 => {
                 let at = reader.position();
                 reader.item = Item::Name;
-                let name = reader.text_bytes(); // UTF-8, which was checked when the file was opened
+                let name = reader.text_bytes(); // valid UTF-8: checked when the file was opened
                 reader.skip_record();
                 (name, at)
             }
         }
     }
 
-    /// Like [`name`](Self::name), faster: what is skipped has been read before, and is not looked at again.
+    /// A faster [`name`](Self::name) for an entry that has been read before: skips the rest without checking it again.
     #[inline]
     fn name_of_checked(&self, reader: &mut Reader<'a>) -> (&'a [u8], u32) {
         #[cfg(target_pointer_width = "64")]
@@ -181,14 +178,14 @@ impl<'a> Manifest<'a> {
         self.name(reader)
     }
 
-    /// Whether another entry follows.
+    /// Returns true if another entry follows.
     fn more(&self, reader: &mut Reader<'a>, left: &mut Left) -> bool {
         reader.item = Item::Tensors;
         reader.entry = NO_ENTRY;
         self.more_parts(reader, left)
     }
 
-    /// Whether another component follows: in a list, an entry is one component.
+    /// Returns true if another component follows. In a list, an entry is one component.
     fn more_parts(&self, reader: &mut Reader<'a>, left: &mut Left) -> bool {
         if self.is_list() { reader.more(left) } else { reader.more_pairs(left) }
     }
@@ -201,7 +198,7 @@ impl<'a> Manifest<'a> {
     }
 }
 
-/// A key of a map: its position, and how many items of the map remain. In a list, the entry that has the name.
+/// The position of a key in a map, and the number of items left in the map. In a list, the position of an entry.
 #[derive(Clone, Copy)]
 struct Key {
     at: u32,
@@ -209,13 +206,13 @@ struct Key {
 }
 
 impl Key {
-    /// The key at which an iteration in progress is.
+    /// The key at which `cursor` continues an iteration.
     fn at(cursor: &Cursor) -> Self {
         Self { at: position(cursor.at), left: Left::from_bits(cursor.left) }
     }
 
-    /// The key after this one, which `read` reads from its position and of which it returns the position after it; `None`
-    /// where there is no key or it cannot be read so.
+    /// The next key. `read` reads the item at this key and returns the position after it. Returns `None` if no item is
+    /// left or `read` fails.
     #[cfg(target_pointer_width = "64")]
     #[inline]
     fn passed(self, read: impl FnOnce(u32) -> Option<u32>) -> Option<Self> {
@@ -223,9 +220,9 @@ impl Key {
         Some(Self { at: read(self.at)?, left })
     }
 
-    /// Stores it as the position to continue an iteration from.
+    /// Stores this key as the position at which an iteration continues.
     fn store(self, cursor: &mut Cursor) {
-        let index = cursor.index.wrapping_add(1); // each takes at least one byte of the manifest
+        let index = cursor.index.wrapping_add(1); // each item takes at least one byte of the manifest
         *cursor = Cursor { at: self.at.into(), left: self.left.bits(), index };
     }
 }
@@ -235,22 +232,22 @@ impl Key {
 pub struct ZtensorFile<'a> {
     input: Input<'a>,
     manifest: Manifest<'a>,
-    /// Positions in the manifest: of the version in a map, of the first entry, of the attributes (0 if there are
+    /// Positions in the manifest: of the version in a map, of the first entry, and of the attributes (0 if there are
     /// none).
     version: u32,
     entries: u32,
     attributes: u32,
-    /// How many items the container of the entries has.
+    /// The number of items in the container of the entries.
     left: Left,
-    /// Whether the names are strictly ascending: then there are no duplicates, and a search may end early.
+    /// True if the names are strictly ascending. Then there are no duplicates, and a search may end early.
     is_sorted: bool,
-    /// Whether every entry is plain.
+    /// True if every entry is plain, as `plain` defines it.
     #[cfg(target_pointer_width = "64")]
     is_plain: bool,
 }
 
 impl ZtensorFile<'_> {
-    /// Returns the version, as far as the container tells.
+    /// Returns the version, as far as the container reveals it.
     #[must_use]
     pub const fn generation(&self) -> Generation {
         self.manifest.generation
@@ -281,18 +278,18 @@ impl<'a> ZtensorFile<'a> {
             summary.warnings.add(Warning::NamesUnchecked);
         } else {
             let start = self.first_name();
-            // Where the bytes have changed, the reader holds the fault.
+            // If the bytes have changed, the reader keeps the fault.
             let repeated = duplicates::clash_of_hashed(&mut Keys { manifest: &self.manifest, reader }, start);
             self.judge_names(repeated, reader, &mut summary.warnings);
         }
     }
 
-    /// The position of the first tensor name.
+    /// The key of the first tensor name.
     const fn first_name(&self) -> Key {
         Key { at: self.entries, left: self.left }
     }
 
-    /// Checks the entries of a list that has `left` of them; moves `reader` from the first to past the last.
+    /// Checks the entries, of which `left` remain. Moves `reader` from the first to the end of the last.
     fn check_entries(&mut self, reader: &mut Reader<'a>, summary: &mut Summary, mut left: Left) {
         self.entries = reader.position();
         self.left = left;
@@ -321,7 +318,7 @@ impl<'a> ZtensorFile<'a> {
         summary.tensor_count = index.into();
     }
 
-    /// Reads the next tensor, whatever its entry is like.
+    /// Reads the next tensor, plain or not.
     #[cfg_attr(target_pointer_width = "64", inline(never))]
     fn next_of_any(&self, key: Key, cursor: &mut Cursor, tensor: &mut TensorRecord<'a>) -> Result<bool> {
         let Key { at, mut left } = key;
@@ -335,7 +332,7 @@ impl<'a> ZtensorFile<'a> {
         Ok(is_there)
     }
 
-    /// Reads the next component, whatever it is like.
+    /// Reads the next component, plain or not.
     #[cfg_attr(target_pointer_width = "64", inline(never))]
     fn next_of_any_component(
         &self,
@@ -359,7 +356,7 @@ impl<'a> ZtensorFile<'a> {
         Ok(is_there)
     }
 
-    /// Reads the next name, whatever its entry is like.
+    /// Reads the next name, with its entry plain or not.
     #[cfg_attr(target_pointer_width = "64", inline(never))]
     fn name_of_any(&self, key: Key, cursor: &mut Cursor) -> Result<Option<Named<'a>>> {
         let Key { at, mut left } = key;
@@ -372,7 +369,7 @@ impl<'a> ZtensorFile<'a> {
         Ok(is_there.then_some(Named { name: Text::new(name, false), name_at, tensor_at }))
     }
 
-    /// Reads the entry at that position if it is plain. Returns the position after it.
+    /// Reads the entry at `position` if it is plain. Returns the position after it.
     #[cfg(target_pointer_width = "64")]
     #[inline]
     fn read_plain(&self, tensor: &mut TensorRecord<'a>, position: u32) -> Option<u32> {
@@ -388,7 +385,7 @@ impl<'a> ZtensorFile<'a> {
         read(&self.manifest, tensor, part)
     }
 
-    /// Reads the entry at the reader's position, which has been checked. Where the reader is then is not stated.
+    /// Reads the entry at the reader's position, which has been checked. Leaves the reader at an unspecified position.
     #[cfg_attr(target_pointer_width = "64", inline)]
     fn read_entry(&self, tensor: &mut TensorRecord<'a>, reader: &mut Reader<'a>) {
         #[cfg(target_pointer_width = "64")]
@@ -398,7 +395,7 @@ impl<'a> ZtensorFile<'a> {
         entry::entry(&self.manifest, tensor, reader);
     }
 
-    /// 1.x: a duplicate name is an error. 0.1: its writers allow it, so it is a warning.
+    /// Reports a duplicate name: an error in 1.x, a warning in 0.1, whose writers allow duplicates.
     fn judge_names(&self, repeated: Clash, reader: &mut Reader<'_>, warnings: &mut Warnings) {
         match repeated {
             Some((index, _)) if self.manifest.is_list() => warnings.add_tensor(Warning::RepeatedName.bit(), index),
@@ -407,7 +404,7 @@ impl<'a> ZtensorFile<'a> {
         }
     }
 
-    /// A reader at that position of the manifest, whose errors refer to `tensor`.
+    /// A reader at position `at` of the manifest, whose errors refer to `tensor`.
     fn reader_in(&self, tensor: &TensorRecord<'_>, at: u32) -> Reader<'a> {
         let mut reader = self.manifest.reader(at);
         reader.entry = position(tensor.at.wrapping_sub(self.manifest.region.start));
@@ -415,7 +412,7 @@ impl<'a> ZtensorFile<'a> {
     }
 }
 
-/// A position in the manifest, which has no more than 1 GiB.
+/// Converts a position in the manifest, which is at most 1 GiB long.
 fn position(at: u64) -> u32 {
     u32::try_from(at).unwrap_or(u32::MAX)
 }
@@ -453,7 +450,7 @@ impl<'a> FileFormat<'a> for ZtensorFile<'a> {
 
     fn version(&self) -> Option<&'a str> {
         match self.manifest.generation {
-            Generation::V0_1 => Some("0.1"), // as the magic states
+            Generation::V0_1 => Some("0.1"), // stated by the magic
             _ => Some(self.manifest.reader(self.version).text().as_str()),
         }
     }
@@ -475,7 +472,7 @@ impl<'a> FileFormat<'a> for ZtensorFile<'a> {
         self.next_of_any(key, cursor, tensor)
     }
 
-    /// Linear in the bytes of the manifest up to the tensor.
+    /// The cost is linear in the bytes of the manifest up to the tensor.
     fn find(&self, name: &[u8], tensor: &mut TensorRecord<'a>) -> Result<()> {
         let mut reader = self.manifest.reader(self.entries);
         let mut left = self.left;
@@ -517,7 +514,7 @@ impl<'a> FileFormat<'a> for ZtensorFile<'a> {
             tensor.index = index;
             return Ok(());
         }
-        // Where an iteration is before it, with no need to know how many follow.
+        // The cursor of an iteration just before this tensor. The exact number of items left does not matter.
         let mut cursor = Cursor { at: position.into(), left: 2, index };
         if self.next_tensor(&mut cursor, tensor)? { Ok(()) } else { Err(Error::new(ErrorKind::NotFound)) }
     }
@@ -561,22 +558,22 @@ impl<'a> FileFormat<'a> for ZtensorFile<'a> {
     }
 }
 
-/// Whether it is a sparse tensor whose only component has both indices and values, which `Sparse` checks.
+/// Returns true for a sparse tensor whose only component has both indices and values. `Sparse` checks them.
 fn is_packed_sparse(tensor: &TensorRecord<'_>) -> bool {
     tensor.is_packed && matches!(tensor.layout, Layout::SparseCsr | Layout::SparseCoo)
 }
 
-/// Sets what a component inherits from its tensor: the dtype of its elements (1.0), and its decoded length if only
-/// the shape determines it.
+/// Sets what a component inherits from its tensor: the dtype of the elements (1.0), and the decoded length if only the
+/// shape determines it.
 fn complete(generation: Generation, tensor: &TensorRecord<'_>, part: &mut ComponentRecord<'_>) {
     let role = Role::of_name(part.role);
     if generation == Generation::V1_0 {
         part.dtype = role.and_then(|role| role.dtype(tensor.dtype));
         part.storage = part.dtype;
     } else if tensor.layout == Layout::Dense && role == Some(Role::Data) {
-        part.dtype = tensor.dtype; // `None` if its size is not that of the storage dtype
+        part.dtype = tensor.dtype; // `None` if its size differs from that of the storage dtype
     } else if is_packed_sparse(tensor) {
-        part.dtype = None; // indices and values are numbers of two dtypes
+        part.dtype = None; // indices and values have different dtypes
     }
     let is_opaque = part.warnings & Warning::UnknownLogicalType.tensor_bit() != 0;
     if let (Some(dtype), None, false) = (part.dtype, part.decoded_length, is_opaque) {
@@ -627,7 +624,7 @@ mod tests {
             let mut names = 0;
             let end = loop {
                 match file.next_name(&mut cursor) {
-                    Ok(Some(_)) if names == count => break Some(ErrorKind::RepeatedName), // without an end
+                    Ok(Some(_)) if names == count => break Some(ErrorKind::RepeatedName), // the listing does not end
                     Ok(Some(_)) => names += 1,
                     Ok(None) => break None,
                     Err(error) => break Some(error.kind()),

@@ -1,7 +1,8 @@
-//! A dense tensor of zTensor 1.2 as real programs write it: keys in the order below, a single component, of raw bytes.
+//! Dense tensors of zTensor 1.2 as real programs write them: keys in the order below, and a single component of raw
+//! bytes.
 //!
-//! Depends on `super`, `codec::cbor_expected`. For hosts: chips have no flash for a second way. Only what has no fault and gives no
-//! warning is read here; all else is `None` and left to `entry`, which tells what it is. The rules are those of `layout`.
+//! Only for hosts: chips have no flash to spare for a second parser. It reads only entries without a fault or a
+//! warning. For any other entry it returns `None`, and `entry` finds the reason. The rules are those of `layout`.
 //!
 //! ```text
 //! name: {
@@ -30,7 +31,8 @@ use crate::format::{ComponentRecord, TensorRecord};
 use crate::types::shape::Shape;
 use crate::types::{DType, Layout};
 
-/// What is between the name and the number of lengths, the lengths and the component, the component and its dtype.
+/// The bytes between the name and the rank, between the lengths and the component, and between the component and its
+/// dtype.
 const SHAPE: u64 = key_word(b"\xa3\x65shape");
 const COMPONENTS: &[u8; 24] = b"\x66format\x65dense\x6acomponents";
 const DATA: &[u8; 13] = b"\xa1\x64data\xa3\x65dtype";
@@ -39,7 +41,7 @@ const OFFSET: u64 = key_word(b"\x66offset");
 const LENGTH: u64 = key_word(b"\x66length");
 const DIGEST: u64 = key_word(b"\x66digest");
 
-/// Declares a list of dtypes by the words that their names are; and the size of an element.
+/// Declares a list of dtypes: the name as a word, the dtype, and the size of an element.
 macro_rules! words {
     ($($name:literal: $dtype:ident),* $(,)?) => {
         [$((text_word($name), DType::$dtype, DType::$dtype.whole_size())),*]
@@ -47,18 +49,18 @@ macro_rules! words {
 }
 static DTYPES: [(u64, DType, u64); 17] = short_dtypes!(words);
 
-/// An entry of that form, as far as the map of its components.
+/// An entry of this form, up to the map of its components.
 struct Entry<'a> {
     name: &'a [u8],
-    /// The lengths and what follows, how many there are, and their product.
+    /// The lengths and the bytes after them, the rank, and the product of the lengths.
     lengths: &'a [u8],
     rank: u32,
     elements: Option<u64>,
-    /// From the map of the components on.
+    /// The map of the components and the bytes after it.
     components: Rest<'a>,
 }
 
-/// The map of its components, as far as the dtype.
+/// The map of the components, up to the dtype.
 struct Start<'a> {
     dtype: DType,
     /// The size of an element.
@@ -67,16 +69,16 @@ struct Start<'a> {
     rest: Rest<'a>,
 }
 
-/// What follows the dtype.
+/// The rest of the component after its dtype.
 struct Data<'a> {
     extent: Extent,
     digest: Option<&'a [u8]>,
-    /// What follows the entry.
+    /// The bytes after the entry.
     rest: Rest<'a>,
 }
 
 impl<'a> Entry<'a> {
-    /// Reads the entry at that position of the manifest.
+    /// Reads the entry at `position` in the manifest.
     #[inline(always)]
     fn at(manifest: &Manifest<'a>, position: u32) -> Option<Self> {
         let mut rest = Rest::of(manifest.region.bytes, position)?;
@@ -93,11 +95,11 @@ impl<'a> Entry<'a> {
         (rest.chunk()? == COMPONENTS).then_some(Self { name, lengths, rank, elements, components: rest })
     }
 
-    /// Fills in a blank record.
+    /// Fills in `tensor`, a blank record.
     #[inline(always)]
     fn store(&self, manifest: &Manifest<'a>, position: u32, start: &Start<'a>, tensor: &mut TensorRecord<'a>) {
         tensor.dtype = Some(start.dtype);
-        tensor.at = manifest.region.start.wrapping_add(position.into()); // as an offset in the file
+        tensor.at = manifest.region.start.wrapping_add(position.into()); // offset in the file
         tensor.name = Utf8::known(self.name);
         tensor.shape = Shape::new(self.lengths, self.rank, layout::read_dimension);
         tensor.components = self.components.position_in(manifest.region.bytes);
@@ -105,7 +107,7 @@ impl<'a> Entry<'a> {
 }
 
 impl<'a> Start<'a> {
-    /// Moves past it, of whichever dtype.
+    /// Skips the start of the component without decoding its dtype.
     #[inline(always)]
     fn pass_over(mut rest: Rest<'a>) -> Option<Self> {
         let start = rest.chunk()?;
@@ -146,7 +148,7 @@ impl<'a> Data<'a> {
         Some(Self { extent, digest, rest })
     }
 
-    /// Whether it breaks no rule and calls for no warning.
+    /// Returns true if the data breaks no rule and causes no warning.
     #[inline(always)]
     fn is_sound(&self, manifest: &Manifest<'a>) -> bool {
         layout::misplacement(manifest, self.extent).is_none()
@@ -154,14 +156,14 @@ impl<'a> Data<'a> {
             && self.digest.is_none_or(digest::is_of_known_kind)
     }
 
-    /// Whether its length is that of `entry`, too.
+    /// Returns true if the data is sound and its length is the one that `entry` requires.
     #[inline(always)]
     fn is_sound_in(&self, manifest: &Manifest<'a>, entry: &Entry<'a>, start: &Start<'a>) -> bool {
         self.is_sound(manifest) && product(entry.elements, start.size) == Some(self.extent.length)
     }
 }
 
-/// Checks the entry at that position. Returns its name and the position after it.
+/// Checks the entry at `position`. Returns its name and the position after it.
 #[inline(always)]
 pub(super) fn check<'a>(manifest: &Manifest<'a>, position: u32) -> Option<(&'a [u8], u32)> {
     if manifest.generation != Generation::V1_2 {
@@ -177,7 +179,7 @@ pub(super) fn check<'a>(manifest: &Manifest<'a>, position: u32) -> Option<(&'a [
     Some((entry.name, data.rest.position_in(manifest.region.bytes)))
 }
 
-/// The name of the entry at that position, which has been checked, and the position after the entry.
+/// The name of the entry at `position`, which has been checked, and the position after the entry.
 #[inline(always)]
 pub(super) fn pass_over<'a>(manifest: &Manifest<'a>, position: u32) -> Option<(&'a [u8], u32)> {
     if manifest.generation != Generation::V1_2 {
@@ -188,9 +190,10 @@ pub(super) fn pass_over<'a>(manifest: &Manifest<'a>, position: u32) -> Option<(&
     Some((entry.name, data.rest.position_in(manifest.region.bytes)))
 }
 
-/// Reads the entry at that position into `tensor`, a blank record. Returns the position after it.
+/// Reads the entry at `position` into `tensor`, a blank record. Returns the position after it.
 ///
-/// It has been checked, perhaps as another kind of entry; with `IS_PLAIN`, by [`check`], and is not judged again.
+/// The entry has been checked, perhaps as one that is not plain. With `IS_PLAIN`, [`check`] has accepted it, and the
+/// rules are not checked again.
 #[inline(never)]
 pub(super) fn read<'a, const IS_PLAIN: bool>(
     manifest: &Manifest<'a>,
@@ -210,7 +213,7 @@ pub(super) fn read<'a, const IS_PLAIN: bool>(
     Some(data.rest.position_in(manifest.region.bytes))
 }
 
-/// Reads an entry that [`check`] has checked, no further than a tensor needs.
+/// Reads an entry that [`check`] has accepted, only as far as a tensor needs.
 #[inline(never)]
 pub(super) fn read_alone<'a>(manifest: &Manifest<'a>, tensor: &mut TensorRecord<'a>, position: u32) -> Option<()> {
     let entry = Entry::at(manifest, position)?;
@@ -219,7 +222,7 @@ pub(super) fn read_alone<'a>(manifest: &Manifest<'a>, tensor: &mut TensorRecord<
     Some(())
 }
 
-/// Reads the only component of `tensor` into `part`. Returns the position after it. For `IS_PLAIN` see [`read`].
+/// Reads the only component of `tensor` into `part`. Returns the position after it. [`read`] explains `IS_PLAIN`.
 #[inline(never)]
 pub(super) fn read_data<'a, const IS_PLAIN: bool>(
     manifest: &Manifest<'a>,
@@ -234,7 +237,7 @@ pub(super) fn read_data<'a, const IS_PLAIN: bool>(
     if !IS_PLAIN && !data.is_sound(manifest) {
         return None;
     }
-    // The role is after the head of the map.
+    // The role follows the head of the map.
     let at = manifest.region.start.wrapping_add(tensor.components.wrapping_add(1).into());
     part.reset(at, u32::try_from(at.saturating_sub(tensor.at)).unwrap_or(u32::MAX));
     part.dtype = tensor.dtype;
@@ -254,7 +257,8 @@ mod tests {
     use super::*;
     use crate::bytes::extent::Region;
 
-    /// What all three functions read is what `entry` reads, without a fault or a warning. Returns whether they read it.
+    /// Checks that all three functions read the same as `entry`, without a fault or a warning. Returns true if they
+    /// read the entry.
     fn agree(bytes: &[u8]) -> bool {
         let manifest = Manifest { region: Region { bytes, start: 4096 }, generation: Generation::V1_2 };
         let mut reader = manifest.reader(0);
@@ -263,7 +267,7 @@ mod tests {
         let mut tensor = TensorRecord::blank();
         let after = read::<false>(&manifest, &mut tensor, 0);
         let Some((name, end)) = check(&manifest, 0) else {
-            // Only of the encoding of texts a read is sure.
+            // `read` does not check the encoding of texts, so it may accept an entry with this fault.
             assert!(after.is_none() || reader.found_fault().is_some());
             if reader.found_fault().is_none() {
                 agree_if_read(&manifest, &expected, reader.position());
@@ -283,7 +287,7 @@ mod tests {
         reader.entry = 0;
         reader.map();
         let (mut part, mut expected) = (ComponentRecord::blank(), ComponentRecord::blank());
-        expected.warnings = 0xff; // is reset
+        expected.warnings = 0xff; // must be reset
         entry::component(&manifest, &mut reader, &mut expected);
         for read in [read_data::<false>, read_data::<true>] {
             part.digest = None;
@@ -293,8 +297,8 @@ mod tests {
         true
     }
 
-    /// Compares what is read of an entry that `check` refuses and that `entry` has read as `expected`, up to `after`, if
-    /// anything is.
+    /// Compares the result with `expected` for an entry that `check` rejects and `entry` has read up to `after`. The
+    /// entry may not be read at all.
     fn agree_if_read<'a>(manifest: &Manifest<'a>, expected: &TensorRecord<'a>, after: u32) {
         assert!(pass_over(manifest, 0).is_none_or(|passed| passed == (expected.name.bytes(), after)));
         let mut reader = manifest.reader(expected.components);

@@ -1,6 +1,5 @@
-//! zTensor 0.1: the manifest is a list of entries, one map for each tensor ("Tensor Metadata").
-//!
-//! Depends on `super`, `codec::cbor`. Real writers emit every entry as a map of indefinite length.
+//! zTensor 0.1: the manifest is a list of entries, one map for each tensor ("Tensor Metadata"). Real writers emit every
+//! entry as a map of indefinite length.
 #![forbid(unsafe_code)]
 
 use super::ZtensorFile;
@@ -9,8 +8,8 @@ use crate::codec::cbor::{Fields, Reader, fields};
 use crate::error::origin::Item;
 use crate::format::Summary;
 
-/// The keys of an entry. The specification lists `layout` as required, but also gives "dense" as its default: absent
-/// means dense. Unknown keys are attributes of the tensor.
+/// The keys of an entry. The specification lists `layout` as required, but also gives "dense" as its default: a missing
+/// key means dense. Unknown keys are attributes of the tensor.
 pub(super) const ENTRY: &Fields = &fields!({
     "name": Name,
     "offset": Offset,
@@ -24,14 +23,14 @@ pub(super) const ENTRY: &Fields = &fields!({
     "checksum": Digest,
 });
 
-/// Reads the root.
+/// Reads the root of the manifest.
 pub(super) fn root<'a>(file: &mut ZtensorFile<'a>, reader: &mut Reader<'a>, summary: &mut Summary) {
     reader.item = Item::Manifest;
     let left = reader.array();
     file.check_entries(reader, summary, left);
 }
 
-/// Returns the name of the entry at the reader's position, and the position of the name; skips the rest of the entry.
+/// Returns the name of the entry at the reader's position, and the position of the name. Skips the rest of the entry.
 pub(super) fn name<'a>(reader: &mut Reader<'a>) -> (&'a [u8], u32) {
     let mut name: (&[u8], u32) = (&[], 0);
     let mut record = reader.record(ENTRY);

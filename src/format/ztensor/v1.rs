@@ -1,8 +1,8 @@
-//! zTensor 1.0, 1.1 and 1.2: the manifest is a map, with the tensors by name (1.0 section 4).
+//! zTensor 1.0, 1.1 and 1.2: the manifest is a map that contains the tensors by name (1.0 section 4).
 //!
-//! Depends on `super`, `codec::cbor`. 1.1 renamed `tensors` to `objects`, renamed the dtypes, and moved the dtype to
-//! the component; 1.2 added `type` and `uncompressed_length`. Those two are read wherever they are present, since 1.2
-//! programs append to 1.1 files without changing the version.
+//! 1.1 renamed `tensors` to `objects`, renamed the dtypes, and moved the dtype to the component. 1.2 added `type` and
+//! `uncompressed_length`. These two are read wherever they are present, since 1.2 programs append to 1.1 files without
+//! changing the version.
 #![forbid(unsafe_code)]
 
 use super::{Generation, ZtensorFile};
@@ -13,17 +13,18 @@ use crate::error::origin::Item;
 use crate::error::warning::{Warning, Warnings};
 use crate::format::Summary;
 
-/// Section 4.1. Every real 1.0 file has `generator` and `attributes`; the specification does not require them.
+/// The root (section 4.1). Every real 1.0 file has `generator` and `attributes`; the specification does not require
+/// them.
 const ROOT_1_0: &Fields = &fields!({ "version": Version, "tensors": Tensors } optional { "attributes": Attributes });
 const ROOT_1_2: &Fields = &fields!({ "version": Version, "objects": Tensors } optional { "attributes": Attributes });
 
-/// Section 4.2.
+/// The record of a tensor (section 4.2).
 pub(super) const TENSOR_1_0: &Fields =
     &fields!({ "dtype": DType, "shape": Shape, "format": Layout, "components": Components } optional {});
 pub(super) const TENSOR_1_2: &Fields =
     &fields!({ "shape": Shape, "format": Layout, "components": Components } optional { "attributes": Attributes });
 
-/// Section 4.3.
+/// The record of a component (section 4.3).
 pub(super) const COMPONENT_1_0: &Fields =
     &fields!({ "offset": Offset, "length": Length } optional { "encoding": Encoding, "digest": Digest });
 pub(super) const COMPONENT_1_2: &Fields = &fields!({
@@ -41,12 +42,12 @@ pub(super) fn root_fields(generation: Generation) -> &'static Fields {
     if generation == Generation::V1_0 { ROOT_1_0 } else { ROOT_1_2 }
 }
 
-/// The newest known minor version of each container; a newer one adds a warning.
+/// The newest known minor version of each container. A newer one adds a warning.
 fn newest_minor(generation: Generation) -> u32 {
     if generation == Generation::V1_0 { 0 } else { 2 }
 }
 
-/// Reads the root.
+/// Reads the root of the manifest.
 pub(super) fn root<'a>(file: &mut ZtensorFile<'a>, reader: &mut Reader<'a>, summary: &mut Summary) {
     reader.item = Item::Manifest;
     let mut record = reader.record(root_fields(file.manifest.generation));
@@ -62,7 +63,7 @@ pub(super) fn root<'a>(file: &mut ZtensorFile<'a>, reader: &mut Reader<'a>, summ
     }
 }
 
-/// Reads the version (section 6.1): another major version is refused, a newer minor version adds a warning.
+/// Reads the version (section 6.1). Rejects another major version. A newer minor version adds a warning.
 fn version<'a>(file: &mut ZtensorFile<'a>, reader: &mut Reader<'a>, warnings: &mut Warnings) {
     let at = reader.position();
     file.version = at;
@@ -80,8 +81,8 @@ fn version<'a>(file: &mut ZtensorFile<'a>, reader: &mut Reader<'a>, warnings: &m
     }
 }
 
-/// Parses a number of decimal digits up to a dot or the end; anything else is `None`. Saturates. Sets `rest` to what
-/// follows the dot.
+/// Parses a decimal number up to a dot or the end; returns `None` for anything else. Saturates. Sets `rest` to the
+/// bytes after the dot.
 #[inline(never)]
 fn number(rest: &mut Option<&[u8]>) -> Option<u32> {
     let mut number = None;
@@ -101,7 +102,7 @@ fn number(rest: &mut Option<&[u8]>) -> Option<u32> {
     number
 }
 
-/// Skips the attributes, a map, and returns their position.
+/// Skips the map of attributes and returns its position.
 pub(super) fn attributes(reader: &mut Reader<'_>) -> u32 {
     let at = reader.position();
     let left = reader.map();

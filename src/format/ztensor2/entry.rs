@@ -1,6 +1,4 @@
-//! The entry of a tensor and the record of a component.
-//!
-//! Depends on `super`, `codec::cbor_strict`. The code that reads them also checks them.
+//! The entry of a tensor and the record of a component. The code that reads them also checks them.
 #![forbid(unsafe_code)]
 
 use super::layout::{self, Measures, Volume};
@@ -18,7 +16,7 @@ use crate::error::warning::Warning;
 use crate::format::{ComponentRecord, Contents, TensorRecord};
 use crate::types::Encoding;
 
-/// Section 3.3.
+/// The record of a tensor (section 3.3).
 pub(super) const OBJECT: &Fields = &fields!({
     "parts": Components,
     "shape": Shape,
@@ -26,7 +24,7 @@ pub(super) const OBJECT: &Fields = &fields!({
     "attributes": Attributes,
 } required Components Shape Layout);
 
-/// Section 3.4.
+/// The record of a component (section 3.4).
 pub(super) const PART: &Fields = &fields!({
     "blob": Offset,
     "type": LogicalType,
@@ -37,11 +35,11 @@ pub(super) const PART: &Fields = &fields!({
     "decoded_length": DecodedLength,
 } required Offset DType);
 
-/// How deep the records are in the manifest.
+/// The nesting depth of the records in the manifest.
 const OBJECT_DEPTH: usize = 2;
 pub(super) const PART_DEPTH: usize = 4;
 
-/// Reads the name of `item`, a key that comes after `last`, and holds it to the rules for names (section 3.5).
+/// Reads the name of `item`: a key that must come after `last` and follow the rules for names (section 3.5).
 #[cfg_attr(target_pointer_width = "64", inline)]
 #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
 pub(super) fn name<'a>(reader: &mut Reader<'a>, item: Item, last: &mut &'a [u8]) -> Option<Utf8<'a>> {
@@ -54,14 +52,15 @@ pub(super) fn name<'a>(reader: &mut Reader<'a>, item: Item, last: &mut &'a [u8])
     } else if least == 0 {
         ErrorKind::InvalidName
     } else if any < 0x80 || is_utf8(name) {
-        return Some(Utf8::known(name)); // nearly all are ASCII
+        return Some(Utf8::known(name)); // nearly all names are ASCII
     } else {
         ErrorKind::InvalidUtf8
     };
     reader.stop_at(kind, at)
 }
 
-/// Reads the attributes, a map at that depth. What is inside the values is held to the rules of CBOR alone.
+/// Reads the attributes, a map at nesting depth `depth`. The contents of the values only have to follow the rules for
+/// CBOR.
 #[inline(never)]
 pub(super) fn attributes(reader: &mut Reader<'_>, depth: usize) -> Option<()> {
     let (mut left, mut last) = (reader.map()?, &[][..]);
@@ -74,8 +73,8 @@ pub(super) fn attributes(reader: &mut Reader<'_>, depth: usize) -> Option<()> {
     Some(())
 }
 
-/// Reads the record of a tensor, with every check of it; in `pass`, which goes over all of them, also with those that
-/// depend on others.
+/// Reads the record of a tensor and checks it completely. In a `pass` over all tensors, also makes the checks that
+/// depend on other tensors.
 #[inline]
 pub(super) fn object<'a>(
     manifest: &Manifest<'a>,
@@ -133,7 +132,7 @@ fn components<'a>(
     Some(())
 }
 
-/// Reads a component into `part`: its role, which comes after `last`, and its record.
+/// Reads a component into `part`: its role, which must come after `last`, and its record.
 #[cfg_attr(target_pointer_width = "64", inline)]
 #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
 pub(super) fn component<'a>(
@@ -149,7 +148,7 @@ pub(super) fn component<'a>(
     let record_at = reader.position();
     let mut record = Record::default();
     reader.record(&mut record, PART)?;
-    // Where the blob and the logical type are; 0 where there is none.
+    // The positions of the blob and of the logical type; 0 if absent.
     let (mut blob_at, mut logical_at) = (0, 0);
     loop {
         let item = reader.field(&mut record, PART_DEPTH)?;
@@ -174,7 +173,7 @@ pub(super) fn component<'a>(
             _ => break,
         }
     }
-    // Section 3.4: one of the two is nothing without the other.
+    // The encoding and the decoded length require each other (section 3.4).
     let missing = match (part.encoding, part.decoded_length) {
         (Encoding::Raw, None) => {
             part.decoded_length = Some(part.extent.length);
@@ -196,8 +195,8 @@ pub(super) fn component<'a>(
     place(manifest, reader, part, blob_at)
 }
 
-/// Holds the bytes of a component, whose extent is at `at` of the manifest, to be where those of blobs may be (sections
-/// 2.4 and 3.6). How long the file is that a shard is in, only the table of shards tells.
+/// Checks that the bytes of a component are where blobs may be (sections 2.4 and 3.6). `at` is the position of the
+/// extent in the manifest. The end of a shard is not checked: its size is only in the table of shards.
 fn place(manifest: &Manifest<'_>, reader: &mut Reader<'_>, part: &ComponentRecord<'_>, at: u32) -> Option<()> {
     let extent = part.extent;
     let kind = if !is_aligned(extent.offset) {
@@ -212,7 +211,7 @@ fn place(manifest: &Manifest<'_>, reader: &mut Reader<'_>, part: &ComponentRecor
     reader.stop_in(Item::Offset, kind, at)
 }
 
-/// What is wrong with the place of such bytes in this file, but for their alignment.
+/// Returns the error in the position of a blob in this file, if any. Ignores the alignment.
 #[inline(always)]
 pub(super) fn misplacement(manifest: &Manifest<'_>, extent: Extent) -> Option<ErrorKind> {
     let own = Extent::new(manifest.region.start, to_u64(manifest.region.bytes.len()));
@@ -240,18 +239,18 @@ pub(super) fn blob(reader: &mut Reader<'_>) -> Option<Extent> {
 /// The digests that can be verified.
 const DIGESTS: Keywords = keywords!["xxh3": 0, "sha256": 1];
 
-/// Reads a digest (section 3.4): the name of an algorithm, a colon, and hexadecimal digits in lower case. Adds to
-/// `warnings` where it cannot be verified.
+/// Reads a digest (section 3.4): the name of an algorithm, a colon, and lower-case hexadecimal digits. Adds a warning
+/// to `warnings` if the algorithm is unknown.
 #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
 pub(super) fn digest<'a>(reader: &mut Reader<'a>, warnings: &mut u8) -> Option<Utf8<'a>> {
     let at = reader.position();
     let digest = reader.text_bytes()?;
     let is_end = |byte: &u8| !matches!(byte, b'0'..=b'9' | b'a'..=b'z');
-    // As nearly all are; a microcontroller needs the flash more.
+    // Nearly all digests use this algorithm. A microcontroller needs the flash more than the speed.
     let is_usual = cfg!(target_pointer_width = "64") && digest.starts_with(b"xxh3:");
     let end = if is_usual { 4 } else { digest.iter().position(is_end).unwrap_or(digest.len()) };
     if let Some((algorithm @ [_, ..], [b':', digits @ ..])) = digest.split_at_checked(end) {
-        // Not one by one: the digits are many.
+        // Faster than stopping at the first invalid one of many digits.
         let are_digits = digits.iter().fold(true, |all, digit| all & matches!(digit, b'0'..=b'9' | b'a'..=b'f'));
         if are_digits && !digits.is_empty() {
             let mut known = DIGESTS;

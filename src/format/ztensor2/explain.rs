@@ -1,7 +1,7 @@
-//! What is in the file where an error happened, read again for its message. Nothing here is trusted or checked:
-//! whatever cannot be read is left out.
+//! Reads the part of the file that an error message describes. The bytes are neither trusted nor checked: anything that
+//! cannot be read is omitted.
 //!
-//! Depends on `super`. Linked only into programs that ask for the message of an error.
+//! Linked only into programs that ask for the message of an error.
 #![forbid(unsafe_code)]
 
 use super::entry::{OBJECT, PART};
@@ -19,13 +19,13 @@ use crate::format::{Context, TensorRecord};
 use crate::format::{Phrase, phrase};
 use crate::types::{DType, Layout};
 
-/// What a file without a footer is.
+/// The message for a file without a footer.
 #[cfg(not(target_os = "none"))]
 const CUT: Phrase = phrase(
     "the file does not end with a footer, as a complete file does: it is truncated, or something was appended to it",
 );
 
-/// Reads what the message of `error` may contain.
+/// Reads everything that the message of `error` may contain.
 pub(super) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {
     let mut context = Context { rule: rule(error), ..Context::default() };
     #[cfg(not(target_os = "none"))]
@@ -73,7 +73,7 @@ pub(super) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {
     context
 }
 
-/// The rule in terms of the format, where that is more specific than the wording for all formats.
+/// The rule in terms of the format, if that is more specific than the wording for all formats.
 fn rule(error: &Error) -> Option<&'static str> {
     Some(match (error.kind(), error.item()) {
         (ErrorKind::Malformed, _) => "this is not well-formed CBOR",
@@ -97,7 +97,8 @@ fn rule(error: &Error) -> Option<&'static str> {
     })
 }
 
-/// Calls `f` for each field of the record at the reader's position, a map at that depth, as far as it can be read.
+/// Calls `f` for each field of the record at the reader's position, as far as it can be read. `depth` is the nesting
+/// depth of the record.
 fn each_field<'a>(
     reader: &mut Reader<'a>,
     fields: &'static Fields,
@@ -115,12 +116,12 @@ fn each_field<'a>(
     }
 }
 
-/// Reads the entry of a tensor at `entry`, and that of its component that contains position `at`.
+/// Reads the entry of a tensor at `entry`, and the record of its component that contains position `at`.
 fn object<'a>(manifest: &'a [u8], context: &mut Context<'a>, error: &Error, entry: u32, at: u32) -> Option<()> {
     let reader_at = |at: u32| Reader::new(manifest, at);
     let mut reader = reader_at(entry);
     let name = reader.text()?;
-    // Of an error of the name the text is that already.
+    // If the error is in the name, `text` already contains it.
     if entry != at || error.item() == Item::Tensor {
         context.tensor = Some(name.into());
     }

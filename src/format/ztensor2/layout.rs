@@ -1,6 +1,5 @@
-//! What the names of dtypes, encodings and layouts mean, and what each layout requires of its components.
-//!
-//! Depends on `super`, `codec::cbor_strict`. Each rule is here once, for both checking and reading.
+//! The meaning of the names of dtypes, encodings and layouts, and the components that each layout requires. Each rule
+//! is stated once, for both checking and reading.
 #![forbid(unsafe_code)]
 
 use crate::bytes::keywords::{Keywords, keywords};
@@ -18,12 +17,12 @@ use crate::types::{DType, Encoding, Layout};
 /// The highest rank (section 3.3).
 const MAX_RANK: u32 = 64;
 
-/// Declares a list of dtypes by name.
+/// Declares a list that maps names to dtypes.
 macro_rules! dtypes {
     ($($name:literal: $dtype:ident),* $(,)?) => { keywords![$($name: DType::$dtype.short_code()),*] };
 }
 
-/// Section 4.1: the types that are stored, the most frequent first.
+/// The stored dtypes (section 4.1), the most frequent first.
 macro_rules! storage_dtypes {
     ($use:ident) => {
         $use! {
@@ -47,7 +46,7 @@ pub(super) use storage_dtypes;
 
 const DTYPES: Keywords = storage_dtypes!(dtypes);
 
-/// Appendix A: the logical types.
+/// The logical types (appendix A).
 const LOGICAL_TYPES: Keywords = dtypes! {
     "bool": BOOL,
     "f8_e4m3fn": F8_E4M3FN,
@@ -69,20 +68,20 @@ fn storage_of(logical: DType) -> DType {
     }
 }
 
-/// The dtype of that name among those that are stored.
+/// The stored dtype named `name`.
 #[inline]
 pub(super) fn storage_dtype(name: &[u8]) -> Option<DType> {
     let mut names = DTYPES;
     DType::from_keyword(names.take_until(name)?)
 }
 
-/// The dtype that the logical type of that name is.
+/// The dtype of the logical type named `name`.
 pub(super) fn logical_dtype(name: &[u8]) -> Option<DType> {
     let mut names = LOGICAL_TYPES;
     DType::from_keyword(names.take_until(name)?)
 }
 
-/// Reads a dtype: one of those that are stored, and nothing else.
+/// Reads a dtype. Rejects names that are not those of stored dtypes.
 #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
 pub(super) fn dtype(reader: &mut Reader<'_>) -> Option<DType> {
     let at = reader.position();
@@ -90,8 +89,8 @@ pub(super) fn dtype(reader: &mut Reader<'_>) -> Option<DType> {
     storage_dtype(name).or_else(|| reader.stop_at(ErrorKind::UnknownDType, at))
 }
 
-/// Holds the logical type of `part`, which is at `at`, to be one of what it is stored as. What an unknown one means is not
-/// guessed.
+/// Checks that the logical type of `part`, at position `at`, fits the storage dtype. An unknown type adds a warning;
+/// its meaning is not guessed.
 pub(super) fn check_logical_type(reader: &mut Reader<'_>, part: &mut ComponentRecord<'_>, at: u32) -> Option<()> {
     match part.dtype {
         None => part.warnings |= Warning::UnknownLogicalType.tensor_bit(),
@@ -104,7 +103,7 @@ pub(super) fn check_logical_type(reader: &mut Reader<'_>, part: &mut ComponentRe
     Some(())
 }
 
-/// The encoding of that name.
+/// The encoding named `name`.
 pub(super) fn encoding(name: &[u8]) -> Encoding {
     if name == Encoding::ZstdSeekable.text().as_bytes() { Encoding::ZstdSeekable } else { Encoding::Other }
 }
@@ -117,7 +116,7 @@ const LAYOUTS: Keywords = keywords![
     "zt.mx/1": Layout::Microscaling.code(),
 ];
 
-/// The layout of that name (section 5).
+/// The layout named `name` (section 5).
 pub(super) fn of_name(name: &[u8]) -> Layout {
     if name.starts_with(b"gguf.") && name.ends_with(b"/1") {
         return Layout::Blocks;
@@ -130,7 +129,7 @@ pub(super) fn of_name(name: &[u8]) -> Layout {
 #[derive(Default)]
 pub(super) struct Volume {
     at: u32,
-    /// The length of the first dimension, and the product of all.
+    /// The length of the first dimension, and the product of all lengths.
     rows: u64,
     elements: u64,
 }
@@ -148,7 +147,7 @@ pub(super) fn read_dimension(bytes: &[u8]) -> Option<(u64, &[u8])> {
     Some((length, reader.rest()))
 }
 
-/// Reads the shape of `tensor`. The product of the lengths, from left to right, has at most 64 bits, whatever the layout
+/// Reads the shape of `tensor`. In every layout, the product of the lengths, from left to right, has at most 64 bits
 /// (section 3.3).
 #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
 pub(super) fn shape<'a>(reader: &mut Reader<'a>, tensor: &mut TensorRecord<'a>) -> Option<Volume> {
@@ -173,9 +172,9 @@ pub(super) fn shape<'a>(reader: &mut Reader<'a>, tensor: &mut TensorRecord<'a>) 
 /// The properties of a component that layouts depend on. All zero if there is no such component.
 #[derive(Clone, Copy)]
 struct Measure {
-    /// Its position in the manifest, never 0 if it is present.
+    /// The component's position in the manifest; never 0 if the component is present.
     at: u32,
-    /// `None` where the logical type is unknown.
+    /// The dtype; `None` if the logical type is unknown.
     dtype: Option<DType>,
     /// The decoded length in bytes.
     length: u64,
@@ -188,7 +187,7 @@ impl Measure {
         reader.stop_in(Item::Length, kind, self.at)
     }
 
-    /// Holds it to have as many elements, if their size is known.
+    /// Checks that the component has `count` elements, if their size is known.
     #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
     fn hold_to(&self, reader: &mut Reader<'_>, count: Option<u64>, kind: ErrorKind) -> Option<()> {
         let Some(dtype) = self.dtype else { return Some(()) };
@@ -197,10 +196,10 @@ impl Measure {
     }
 }
 
-/// The roles that layouts require, as places in [`Measures`].
+/// The roles that layouts require, as indices into [`Measures::of_role`].
 const ROLES: Keywords = keywords!["data": 0, "values": 1, "indices": 2, "indptr": 3, "coords": 4];
 
-/// The components whose roles a layout requires, how many there are of any role, and the dtype of the last.
+/// The components whose roles a layout requires, the number of components of any role, and the dtype of the last one.
 pub(super) struct Measures {
     of_role: [Measure; 5],
     count: u32,
@@ -210,7 +209,7 @@ pub(super) struct Measures {
 impl Measures {
     pub(super) const NONE: Self = Self { of_role: [Measure::NONE; 5], count: 0, last_dtype: None };
 
-    /// Adds a component, which is at `at`.
+    /// Adds a component whose position is `at`.
     #[inline]
     pub(super) fn add(&mut self, part: &ComponentRecord<'_>, at: u32) {
         let (dtype, length) = (part.dtype, part.decoded_length.unwrap_or(0));
@@ -219,12 +218,12 @@ impl Measures {
         let mut roles = ROLES;
         let place = roles.take_until(part.role.bytes()).and_then(|place| self.of_role.get_mut(usize::from(place)));
         if let Some(place) = place {
-            *place = Measure { at, dtype, length }; // not a copy, which is a call on a chip
+            *place = Measure { at, dtype, length }; // a copy would be a call on a chip
         }
     }
 }
 
-/// Checks that the components of `tensor` are what its layout requires: section 5.1, and the profiles of the sparse
+/// Checks that `tensor` has the components that its layout requires: section 5.1, and the profiles of the sparse
 /// layouts. Any other layout may have components of any role and length.
 #[inline]
 pub(super) fn check(
@@ -255,7 +254,7 @@ pub(super) fn check(
     }
 }
 
-/// Stops because components are missing, or too many.
+/// Stops with an error: components are missing, or there are too many.
 #[cold]
 #[inline(never)]
 fn stop_parts(reader: &mut Reader<'_>, tensor: &TensorRecord<'_>, parts: &Measures) -> Option<()> {
@@ -270,8 +269,8 @@ fn stop_parts(reader: &mut Reader<'_>, tensor: &TensorRecord<'_>, parts: &Measur
     reader.stop_in(Item::Components, kind, tensor.components)
 }
 
-/// Checks the components of a sparse tensor: `zt.sparse_csr/1` as the reference implementation does, and
-/// `zt.sparse_coo/1`, of which that checks nothing, as far as it is needed to read it.
+/// Checks the components of a sparse tensor. `zt.sparse_csr/1` is checked as in the reference implementation. That
+/// implementation does not check `zt.sparse_coo/1`, so only what reading requires is checked.
 #[inline(never)]
 fn check_sparse(
     reader: &mut Reader<'_>,
@@ -285,7 +284,8 @@ fn check_sparse(
     if !is_coo && tensor.shape.rank() != 2 {
         return reader.stop_in(Item::Shape, ErrorKind::RankMismatch, volume.at);
     }
-    // What tells how many elements there are, and what must have as many places for them, or one more than rows.
+    // `counted` determines the number of elements. `places` must have a coordinate for each element and dimension
+    // (COO), or one element more than there are rows (CSR).
     let (counted, places, index) = if is_coo { (values, coords, coords) } else { (indices, indptr, indices) };
     if values.at == 0 || counted.at == 0 || places.at == 0 || !is_coo && parts.count != 3 {
         return stop_parts(reader, tensor, parts);
@@ -302,7 +302,7 @@ fn check_sparse(
     }
     let count = Some(counted.length.wrapping_shr(dtype.log2_size()));
     if is_coo {
-        // One coordinate for each dimension.
+        // One coordinate for each element and dimension.
         return places.hold_to(reader, product(count, tensor.shape.rank().into()), ErrorKind::CountMismatch);
     }
     let pointers = volume.rows.checked_add(1);
@@ -313,7 +313,7 @@ fn check_sparse(
     values.hold_to(reader, count, ErrorKind::SizeMismatch)
 }
 
-/// Sets what of a component depends on its tensor: whether half of its last byte is unused.
+/// Sets the property of a component that depends on its tensor: an unused half of its last byte.
 pub(super) fn complete(tensor: &TensorRecord<'_>, part: &mut ComponentRecord<'_>) {
     let is_packed = tensor.layout == Layout::Dense && part.dtype == Some(DType::F4_E2M1);
     if is_packed && tensor.shape.element_count().is_some_and(|count| count & 1 != 0) {

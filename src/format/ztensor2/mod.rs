@@ -1,8 +1,5 @@
 //! zTensor 2 (`.zt`).
 //!
-//! Depends on `place`, `warning`, `error`, `bytes`, `vocab`, `shape`, `distinct`, `codec::{cbor_strict, xxh3}`,
-//! `attributes`, and the contract of `format`.
-//!
 //! ```text
 //! 0     magic, 8 bytes: 89 5A 54 32 0D 0A 1A 0A
 //! 4096  blobs, each at a multiple of 4096; one of them is the manifest, deterministic CBOR:
@@ -13,7 +10,7 @@
 //! ```
 //!
 //! The rules are those of Draft 4 of the specification, as far as the reference implementation, the crate `ztensor`
-//! 2.1, holds files to them. A file without a manifest is a shard: blobs that other files refer to.
+//! 2.1, enforces them. A file without a manifest is a shard: it contains blobs that other files refer to.
 #![forbid(unsafe_code)]
 
 mod entry;
@@ -59,10 +56,10 @@ const MAX_MANIFEST: u64 = 1 << 30;
 /// The longest name of a tensor, role of a component, or key of an attribute (section 3.5).
 const MAX_NAME: usize = 1024;
 
-/// The length of the footer: no blob reaches into it.
+/// The length of the footer. No blob extends into it.
 const FOOTER: u64 = 40;
 
-/// The length of the smallest file: the magic and the footer.
+/// The length of the shortest file: the magic and the footer.
 const SMALLEST: u64 = 48;
 
 /// The end of a file (section 2.3).
@@ -85,20 +82,20 @@ const ROOT: &Fields = &fields!({ "shards": Shards, "objects": Tensors, "attribut
 pub struct Ztensor2File<'a> {
     input: Input<'a>,
     manifest: Manifest<'a>,
-    /// Positions in the manifest: of the table of shards, of the attributes; 0 where there are none.
+    /// Positions in the manifest: of the table of shards and of the attributes; 0 if absent.
     shards: u32,
     attributes: u32,
     /// The names of the tensors.
     objects: Keys,
-    /// Whether all are as in `plain`.
+    /// True if all tensors are plain, as `plain` defines it.
     #[cfg(target_pointer_width = "64")]
     is_plain: bool,
 }
 
-/// The manifest: its bytes, and where it and the data of the file end.
+/// The manifest, and the end of the data in the file.
 #[derive(Clone, Copy, Debug)]
 struct Manifest<'a> {
-    /// Empty where there is none.
+    /// Empty if there is no manifest.
     region: Region<'a>,
     data_end: u64,
 }
@@ -108,7 +105,7 @@ impl<'a> Manifest<'a> {
         Reader::new(self.region.bytes, position)
     }
 
-    /// A reader in the entry of `tensor`, for errors.
+    /// A reader at `position` whose errors refer to `tensor`.
     fn reader_in(&self, tensor: &TensorRecord<'_>, position: u32) -> Reader<'a> {
         let mut reader = self.reader(position);
         reader.entry = u32::try_from(tensor.at.wrapping_sub(self.region.start)).unwrap_or(NO_ENTRY);
@@ -120,13 +117,13 @@ impl<'a> Manifest<'a> {
         reader.error(Format::Ztensor2, self.region.start)
     }
 
-    /// What has been found; an error where it could not be read.
+    /// Returns the result in `found`, or the reader's error if there is none.
     #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
     fn outcome(&self, reader: &Reader<'_>, found: Option<bool>) -> Result<bool> {
         found.ok_or_else(|| self.error(reader))
     }
 
-    /// The offset in the file of a position in the manifest.
+    /// Converts a position in the manifest to an offset in the file.
     fn offset(&self, position: u32) -> u64 {
         self.region.start.wrapping_add(position.into())
     }
@@ -139,7 +136,7 @@ impl<'a> Manifest<'a> {
     }
 }
 
-/// The keys of a map that are left: the position of the next one, and how many there are.
+/// The keys left in a map: the position of the next one, and their number.
 #[derive(Clone, Copy, Debug)]
 struct Keys {
     at: u32,
@@ -149,7 +146,7 @@ struct Keys {
 impl Keys {
     const NONE: Self = Self { at: 0, left: 0 };
 
-    /// Those of the map at the reader's position.
+    /// Reads the head of the map at the reader's position.
     fn read(reader: &mut Reader<'_>) -> Option<Self> {
         let left = reader.map()?;
         Some(Self { at: reader.position(), left })
@@ -157,13 +154,13 @@ impl Keys {
 }
 
 impl<'a> Ztensor2File<'a> {
-    /// Returns the extent of the manifest in the file; empty where there is none.
+    /// Returns the extent of the manifest in the file. The extent is empty if there is no manifest.
     #[must_use]
     pub const fn manifest(&self) -> Extent {
         Extent::new(self.manifest.region.start, to_u64(self.manifest.region.bytes.len()))
     }
 
-    /// Returns whether the file has no manifest: it has only bytes for other files, which list it as a shard.
+    /// Returns true if the file has no manifest: it only contains bytes for other files, which list it as a shard.
     #[must_use]
     pub const fn is_shard(&self) -> bool {
         self.manifest.region.bytes.is_empty()
@@ -175,14 +172,14 @@ impl<'a> Ztensor2File<'a> {
         Shards::new(self.table())
     }
 
-    /// Holds `bytes` to be all of the file that the shard of that name is, by its size and its digest, so that
-    /// [`Component::with_shard`](crate::Component::with_shard) can take them for every component in it. Linear in the
-    /// bytes. Returns whether the digest was compared: not if it is of an unknown kind, or is SHA-256
-    /// and that is not built in.
+    /// Checks that `bytes` is the complete shard named `name`, by its size and its digest. Then
+    /// [`Component::with_shard`](crate::Component::with_shard) can use `bytes` for every component in the shard. Linear
+    /// in the bytes. Returns true if the digest was compared. It is not compared if its algorithm is unknown, or is
+    /// SHA-256 and not built in.
     ///
     /// # Errors
-    /// `NotFound` where the file lists no such shard. `WrongLength`, `DigestMismatch`: it is another file.
-    /// `InvalidDigest` where the digest is misspelled.
+    /// `NotFound` if the file lists no such shard. `WrongLength` or `DigestMismatch` if `bytes` is another file.
+    /// `InvalidDigest` if the digest is misspelled.
     pub fn check_shard(&self, name: &str, bytes: &[u8]) -> Result<bool> {
         self.check_shard_bytes(name.as_bytes(), bytes)
     }
@@ -198,9 +195,9 @@ impl<'a> Ztensor2File<'a> {
         Table { region: self.manifest.region, position: self.shards }
     }
 
-    /// Reads the manifest from its start; adds what is to be known of it to `summary`, and the places of components to
-    /// `seen`. `memory` is the caller's; there is none on opening.
-    #[inline(never)] // keeps its stack frame out of what compares
+    /// Reads the manifest from its start. Adds its warnings and the tensor count to `summary`, and the positions of
+    /// components to `seen`. `memory` belongs to the caller; it is `None` on opening.
+    #[inline(never)] // keeps its stack frame separate from the comparison
     fn read_manifest(
         &mut self,
         reader: &mut Reader<'a>,
@@ -242,13 +239,13 @@ impl<'a> Ztensor2File<'a> {
                 _ => break,
             }
         }
-        reader.item = Item::Manifest; // not that of a key which nobody knows
+        reader.item = Item::Manifest; // not the item of an unknown key
         let at = reader.position();
         if reader.rest().is_empty() { Some(()) } else { reader.stop_at(ErrorKind::TrailingBytes, at) }
     }
 
-    /// Reads all tensors, with a little memory for the positions of shards.
-    #[inline(never)] // keeps it off the stack for files without shards
+    /// Reads all tensors. Provides a little memory for the positions of shards.
+    #[inline(never)] // keeps the memory off the stack for files without shards
     fn read_objects_in_shards(
         &self,
         reader: &mut Reader<'a>,
@@ -258,7 +255,7 @@ impl<'a> Ztensor2File<'a> {
         self.read_objects(reader, summary, seen, &mut [0; shards::SLOTS], true)
     }
 
-    /// Reads all tensors, with every check of each.
+    /// Reads all tensors and checks each completely.
     #[inline(never)]
     fn read_objects(
         &self,
@@ -298,7 +295,7 @@ impl<'a> Ztensor2File<'a> {
         Some(())
     }
 
-    /// Reads the entry of a tensor, whose name comes after `last`.
+    /// Reads the entry of a tensor, whose name must come after `last`.
     #[inline]
     fn read_object(
         &self,
@@ -314,7 +311,7 @@ impl<'a> Ztensor2File<'a> {
         entry::object(&self.manifest, reader, tensor, pass)
     }
 
-    /// Reads the next tensor, whatever its entry is like.
+    /// Reads the next tensor, plain or not.
     #[cfg_attr(target_pointer_width = "64", inline(never))]
     fn next_of_any(&self, key: Keys, cursor: &mut Cursor, tensor: &mut TensorRecord<'a>) -> Result<bool> {
         let mut reader = self.manifest.reader(key.at);
@@ -325,7 +322,7 @@ impl<'a> Ztensor2File<'a> {
         self.manifest.outcome(&reader, read.map(|()| true))
     }
 
-    /// Reads the next component, whatever it is like.
+    /// Reads the next component, plain or not.
     #[cfg_attr(target_pointer_width = "64", inline(never))]
     fn next_of_any_component(
         &self,
@@ -348,14 +345,14 @@ impl<'a> Ztensor2File<'a> {
         self.manifest.outcome(&reader, found)
     }
 
-    /// Looks for components whose bytes overlap among those that have been seen on opening.
+    /// Detects overlaps between the components that were seen on opening.
     #[cfg(target_pointer_width = "64")]
     #[inline(never)] // keeps its memory off the stack while the manifest is read
     fn compare_seen(&self, _: &mut Reader<'a>, warnings: &mut Warnings, seen: &mut Seen<'a>) -> Result<()> {
         if seen.are_apart() {
             return Ok(());
         }
-        // Of those that are remembered some do overlap.
+        // If all extents are remembered, some overlap, and the comparison finds the error.
         if !seen.are_remembered() && seen.count > MAX_COMPARED {
             warnings.add(Warning::PlacesUnchecked);
             return Ok(());
@@ -363,8 +360,7 @@ impl<'a> Ztensor2File<'a> {
         self.compare(&mut [0; WORDS])
     }
 
-    /// Looks for components whose bytes overlap among those that have been seen on opening: all are read again for each
-    /// block of them.
+    /// Detects overlaps between the components that were seen on opening. Reads all of them again for each block.
     #[cfg(not(target_pointer_width = "64"))]
     fn compare_seen(&self, reader: &mut Reader<'a>, warnings: &mut Warnings, seen: &mut Seen<'a>) -> Result<()> {
         let mut is_next = !seen.are_apart();
@@ -373,7 +369,7 @@ impl<'a> Ztensor2File<'a> {
             is_next = false;
         }
         let mut summary = Summary::default();
-        summary.warnings.add(Warning::PlacesUnchecked); // shards have been looked up, as far as they are
+        summary.warnings.add(Warning::PlacesUnchecked); // shards have already been looked up
         while is_next {
             if seen.has_overlap() {
                 return Err(self.manifest.error(reader));
@@ -381,17 +377,17 @@ impl<'a> Ztensor2File<'a> {
             is_next = seen.begin_next_block();
             *reader = self.manifest.reader(self.objects.at);
             if is_next && self.read_objects(reader, &mut summary, seen, &mut [], true).is_none() {
-                return Err(self.manifest.error(reader)); // its bytes have changed
+                return Err(self.manifest.error(reader)); // the bytes have changed
             }
         }
         Ok(())
     }
 
-    /// Looks for components whose bytes overlap.
+    /// Detects overlaps between components.
     fn compare(&self, memory: &mut [u32]) -> Result<()> {
         let mut places = Places::of(self);
         let start = places.start();
-        // What clashes has been read again, for its index.
+        // `clash` has read the overlapping component last, to find its index.
         duplicates::clash(&mut places, start, memory)?.map_or(Ok(()), |_| Err(places.overlap()))
     }
 }
@@ -400,7 +396,7 @@ impl<'a> FileFormat<'a> for Ztensor2File<'a> {
     const FORMAT: Format = Format::Ztensor2;
     const HAS_SPARSE: bool = true;
 
-    /// Finds the manifest by the footer (section 8).
+    /// Locates the manifest by the footer (section 8).
     fn open(opening: &ParseContext<'a>) -> ParseResult<Self> {
         let (input, length) = (opening.input, opening.input.length());
         let fail = |kind, item, at| Err(opening.fail((kind, Format::Ztensor2, item), at));
@@ -485,7 +481,7 @@ impl<'a> FileFormat<'a> for Ztensor2File<'a> {
         self.next_of_any(Keys { at, left }, cursor, tensor)
     }
 
-    /// Linear in the bytes of the manifest up to the tensor: the names are in order, the shorter first.
+    /// The cost is linear in the bytes of the manifest up to the tensor. The names are sorted, shorter ones first.
     fn find(&self, name: &[u8], tensor: &mut TensorRecord<'a>) -> Result<()> {
         let Keys { at, mut left } = self.objects;
         let mut reader = self.manifest.reader(at);
@@ -497,7 +493,7 @@ impl<'a> FileFormat<'a> for Ztensor2File<'a> {
                 match plain::pass_over(&self.manifest, at) {
                     Some((found, after)) if key_order(found, name) == Ordering::Less => {
                         reader.go_to(after);
-                        tensor.index = tensor.index.wrapping_add(1); // as below
+                        tensor.index = tensor.index.wrapping_add(1); // see below
                         continue;
                     }
                     Some((found, _)) if found == name && plain::read(&self.manifest, tensor, at).is_some() => {
@@ -546,7 +542,7 @@ impl<'a> FileFormat<'a> for Ztensor2File<'a> {
         if self.is_plain && plain::read_alone(&self.manifest, tensor, position).is_some() {
             return Ok(());
         }
-        // Where an iteration is before it, with no need to know how many follow.
+        // The cursor of an iteration just before this tensor. The exact number of tensors left does not matter.
         let mut cursor = Cursor { at: position.into(), left: 2, index };
         if self.next_tensor(&mut cursor, tensor)? { Ok(()) } else { Err(Error::new(ErrorKind::NotFound)) }
     }
@@ -559,7 +555,7 @@ impl<'a> FileFormat<'a> for Ztensor2File<'a> {
         Name::Plain(self.manifest.reader(position).text().map_or(&[], Utf8::bytes))
     }
 
-    /// Compares all extents, exactly, and looks up all shards.
+    /// Compares all extents exactly, and looks up all shards.
     fn check(&self, summary: &Summary, scratch: &mut [u32]) -> Result<Warnings> {
         let checked = summary.warnings.without(Warning::PlacesUnchecked);
         if !summary.warnings.contains(Warning::PlacesUnchecked) {
@@ -617,17 +613,17 @@ impl<'a> FileFormat<'a> for Ztensor2File<'a> {
     }
 }
 
-/// Whether a blob may begin at that offset of the file.
+/// Returns true if a blob may begin at this offset of the file.
 const fn is_aligned(offset: u64) -> bool {
     offset != 0 && offset & ALIGNMENT.wrapping_sub(1) == 0
 }
 
-/// Moves an iteration to the key at that position, with which so many are left.
+/// Moves an iteration to the key at `position`, with `left` keys left.
 fn move_on(cursor: &mut Cursor, position: u32, left: u32) {
     *cursor = Cursor { at: position.into(), left, index: cursor.index.saturating_add(1) };
 }
 
-/// The key at which an iteration in progress is.
+/// The keys at which `cursor` continues an iteration.
 fn keys(cursor: &Cursor) -> Keys {
     Keys { at: u32::try_from(cursor.at).unwrap_or(u32::MAX), left: cursor.left }
 }

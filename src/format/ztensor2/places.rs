@@ -1,6 +1,5 @@
-//! Where the bytes of all components are: the same or apart (section 2.4), and inside the shards that they are in.
-//!
-//! Depends on `super`, `codec::cbor_strict`, `distinct`.
+//! Checks the positions of all components: their bytes must be identical or disjoint (section 2.4), and inside their
+//! shards.
 #![forbid(unsafe_code)]
 
 use core::cmp::Ordering;
@@ -20,10 +19,10 @@ use crate::error::origin::{Format, Item};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::ComponentRecord;
 
-/// Where the bytes of a component are; not of one without bytes.
+/// The position of a component's bytes. A component without bytes has none.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct Blob<'a> {
-    /// The name of the shard; empty in the file itself.
+    /// The name of the shard; empty for bytes in the file itself.
     shard: &'a [u8],
     extent: Extent,
 }
@@ -33,13 +32,13 @@ impl<'a> Blob<'a> {
         Self { shard: part.shard.map_or(&[], Utf8::bytes), extent: part.extent }
     }
 
-    /// Whether both are in the same file. (Comparing the no bytes at no address of two empty names takes 100 ns where the
-    /// C library does it by AVX-512.)
+    /// Returns true if both are in the same file. (memcmp on two empty names takes 100 ns if the C library uses
+    /// AVX-512.)
     fn is_beside(self, other: Self) -> bool {
         self.shard.is_empty() && other.shard.is_empty() || self.shard == other.shard
     }
 
-    /// Whether it comes after `last`, and is apart from it or the same.
+    /// Returns true if this blob sorts after `last`, and is identical to it or disjoint from it.
     fn follows(self, last: Self) -> bool {
         if !self.is_beside(last) {
             return is_before(last.shard, self.shard);
@@ -53,41 +52,42 @@ impl duplicates::Item for Blob<'_> {
         self.shard.cmp(other.shard).then_with(|| self.extent.order(other.extent))
     }
 
-    /// Those that are the same do not.
+    /// Identical blobs do not clash.
     #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
     fn clashes_with(self, other: Self) -> bool {
         self.extent != other.extent && self.extent.clashes_with(other.extent) && self.is_beside(other)
     }
 
     fn hash(self) -> u32 {
-        0 // as that of every extent
+        0 // the hash of every extent
     }
 }
 
-/// How many extents in the file itself are remembered on opening: sorting them is faster by far than reading them again,
-/// as [`Places`] does.
+/// The number of extents in the file itself that are remembered on opening. Sorting them is far faster than reading
+/// them again, as [`Places`] does.
 #[cfg(target_pointer_width = "64")]
 const EXTENTS: usize = 2048;
 
-/// How many words it takes on opening to compare the places of as many components as are compared then.
+/// The number of words for comparing components on opening: two for each of up to 1024 components.
 #[cfg(target_pointer_width = "64")]
 pub(super) const WORDS: usize = 2 * 1024;
 
-/// An extent in one word: its offset in units of the alignment, above its length. In their order, by offset.
+/// An extent in one word: its offset in units of the alignment, above its length. Sorts by offset.
 #[cfg(target_pointer_width = "64")]
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Packed(u64);
 
 #[cfg(target_pointer_width = "64")]
 impl Packed {
-    /// Nothing where the extent has 4 GiB or more, or lies behind 16 TiB. Its offset is aligned.
+    /// Returns `None` if the extent has 4 GiB or more, or begins at 16 TiB or more. Its offset must be aligned.
     fn of(extent: Extent) -> Option<Self> {
         let unit = u32::try_from(quotient(extent.offset, ALIGNMENT)).ok()?;
         let length = u32::try_from(extent.length).ok()?;
         Some(Self(u64::from(unit).wrapping_shl(32) | u64::from(length)))
     }
 
-    /// Whether it is the same as the next one in order, or apart from it. Neither is empty.
+    /// Returns true if this extent is identical to `next` or disjoint from it. `next` follows in sorted order; neither
+    /// is empty.
     fn is_apart_from(self, next: Self) -> bool {
         let [unit, next_unit] = [self, next].map(|packed| packed.0.wrapping_shr(32));
         let length = self.0 & u64::from(u32::MAX);
@@ -95,18 +95,18 @@ impl Packed {
     }
 }
 
-/// How many places are remembered on chips, which lack the memory: all others are compared with those in one pass, then
-/// the manifest is read again for the next.
+/// The number of components remembered on chips, which lack memory for more. One pass compares all others with these,
+/// then the manifest is read again for the next block.
 #[cfg(not(target_pointer_width = "64"))]
 const BLOCK: u32 = 8;
 #[cfg(not(target_pointer_width = "64"))]
 #[allow(clippy::as_conversions)] // widens
 const BLOCK_SIZE: usize = BLOCK as usize;
 
-/// Whether extents are the same or apart. Puts them in order, by merging neighbouring runs that are: the names in a file
-/// are in another order than their bytes, but those of one length are mostly not.
+/// Returns true if all extents are identical or disjoint. Sorts them by merging neighbouring sorted runs. The order of
+/// the names in a file differs from that of their bytes, but mostly agrees among names of equal length.
 #[cfg(target_pointer_width = "64")]
-#[inline(never)] // keeps its memory off the stack for those in order
+#[inline(never)] // keeps its memory off the stack if the extents are sorted
 fn are_apart(extents: &mut [Packed]) -> bool {
     let mut spare = heapless::Vec::<Packed, EXTENTS>::new();
     if spare.extend_from_slice(extents).is_err() {
@@ -137,7 +137,7 @@ fn are_apart(extents: &mut [Packed]) -> bool {
     from.windows(2).all(|two| if let [a, b] = two { a.is_apart_from(*b) } else { true })
 }
 
-/// Splits off the extents at the front that are in order.
+/// Splits off the sorted run at the front.
 #[cfg(target_pointer_width = "64")]
 fn split_run(extents: &[Packed]) -> (&[Packed], &[Packed]) {
     let falls = |two: &[Packed]| if let [a, b] = two { a > b } else { false };
@@ -145,29 +145,29 @@ fn split_run(extents: &[Packed]) -> (&[Packed], &[Packed]) {
     extents.split_at_checked(length).unwrap_or((extents, &[]))
 }
 
-/// What is known of the places of the components read so far.
+/// The positions of the components read so far, as far as they are remembered.
 pub(super) struct Seen<'a> {
     last: Blob<'a>,
-    /// How many have bytes, and whether their order shows that they are the same or apart.
+    /// The number of components with bytes, and true if their order shows that all are identical or disjoint.
     pub(super) count: u32,
     are_sorted: bool,
-    /// Whether all tensors are as in `plain`.
+    /// True if all tensors are plain, as `plain` defines it.
     #[cfg(target_pointer_width = "64")]
     pub(super) are_plain: bool,
-    /// The extents of them all; too few if some are in shards or too long, or there are too many.
+    /// The extents of all components. Incomplete if some are in shards or too long, or if there are too many.
     #[cfg(target_pointer_width = "64")]
     extents: heapless::Vec<Packed, EXTENTS>,
     #[cfg(not(target_pointer_width = "64"))]
     block: Block<'a>,
 }
 
-/// Some of the components, one after the other, which all later ones are compared with.
+/// Consecutive components, with which all later ones are compared.
 #[cfg(not(target_pointer_width = "64"))]
 struct Block<'a> {
     places: heapless::Vec<Blob<'a>, BLOCK_SIZE>,
-    /// How many come before them.
+    /// The number of components before the block.
     before: u32,
-    /// Whether a later one has been found that overlaps one of them.
+    /// True if a later component overlaps one in the block.
     has_overlap: bool,
 }
 
@@ -186,7 +186,7 @@ impl<'a> Seen<'a> {
         }
     }
 
-    /// Whether it is known that the bytes of all components are the same or apart.
+    /// Returns true if the bytes of all components are known to be identical or disjoint.
     pub(super) fn are_apart(&mut self) -> bool {
         #[cfg(target_pointer_width = "64")]
         if !self.are_sorted && self.are_remembered() {
@@ -195,13 +195,13 @@ impl<'a> Seen<'a> {
         self.are_sorted
     }
 
-    /// Whether the extents of all components are remembered: then it is known whether any overlap.
+    /// Returns true if the extents of all components are remembered, so that any overlap can be detected.
     #[cfg(target_pointer_width = "64")]
     pub(super) fn are_remembered(&self) -> bool {
         to_u64(self.extents.len()) == u64::from(self.count)
     }
 
-    /// Adds the place of a component, and returns whether it is the first one found that overlaps one in the block.
+    /// Adds the position of a component. Returns true if this is the first one found to overlap one in the block.
     #[inline]
     fn add(&mut self, blob: Blob<'a>) -> bool {
         if blob.extent.length == 0 {
@@ -214,29 +214,29 @@ impl<'a> Seen<'a> {
             let _ = self.extents.push(extent);
         }
         let index = self.count;
-        self.count = self.count.saturating_add(1); // each takes at least one byte of the manifest
+        self.count = self.count.saturating_add(1); // a component takes at least one byte of the manifest
         #[cfg(not(target_pointer_width = "64"))]
         if index >= self.block.before {
-            // As long as they are in order, they are apart.
+            // While the components are sorted, none overlap.
             let overlaps = |other: &Blob<'a>| other.clashes_with(blob);
             if !self.block.has_overlap && !self.are_sorted && self.block.places.iter().any(overlaps) {
                 self.block.has_overlap = true;
                 return true;
             }
-            let _ = self.block.places.push(blob); // of those after the block none
+            let _ = self.block.places.push(blob); // has no effect after the block
         }
         #[cfg(target_pointer_width = "64")]
         let _ = index;
         false
     }
 
-    /// Whether one has been found that overlaps another.
+    /// Returns true if an overlap has been found.
     #[cfg(not(target_pointer_width = "64"))]
     pub(super) const fn has_overlap(&self) -> bool {
         self.block.has_overlap
     }
 
-    /// Begins the next block, for another pass over all components, if there is one.
+    /// Begins the next block, for another pass over all components. Returns false if no block is left.
     #[cfg(not(target_pointer_width = "64"))]
     pub(super) fn begin_next_block(&mut self) -> bool {
         let before = self.block.before.saturating_add(BLOCK);
@@ -251,30 +251,30 @@ impl<'a> Seen<'a> {
 /// One pass over all components.
 pub(super) struct Pass<'s, 'a> {
     shards: Index<'s, 'a>,
-    /// Whether the shards are looked up.
+    /// True if the shards of components are looked up.
     pub(super) are_shards_found: bool,
     pub(super) seen: &'s mut Seen<'a>,
 }
 
 impl<'s, 'a> Pass<'s, 'a> {
-    /// Begins; `slots` are memory for the positions of shards.
+    /// Begins a pass. `slots` is memory for the positions of shards.
     pub(super) fn new(table: Table<'a>, slots: &'s mut [u32], seen: &'s mut Seen<'a>) -> Self {
         Self { shards: Index::new(table, slots), are_shards_found: false, seen }
     }
 
-    /// Whether the shards are few enough to be looked up on opening.
+    /// Returns true if the shards are few enough to be looked up on opening.
     pub(super) fn are_shards_few(&self) -> bool {
         self.shards.is_fine()
     }
 
-    /// Adds a component, which is at `at`.
+    /// Adds a component whose position is `at`.
     #[inline]
     pub(super) fn add(&mut self, reader: &mut Reader<'a>, part: &ComponentRecord<'a>, at: u32) -> Option<()> {
         if let (Some(name), true) = (part.shard, self.are_shards_found) {
             self.find_shard(reader, name, part, at)?;
         }
         if self.seen.add(Blob::of(part)) {
-            // Kept by the reader unless there is another fault.
+            // The reader keeps this error unless it finds another fault.
             let _ = reader.stop_in::<()>(Item::Offset, ErrorKind::Overlap, at);
         }
         Some(())
@@ -287,7 +287,7 @@ impl<'s, 'a> Pass<'s, 'a> {
         self.seen.add(Blob { shard: &[], extent });
     }
 
-    /// Holds a component to be inside the shard that it is in.
+    /// Checks that a component is inside its shard.
     #[inline(never)]
     fn find_shard(
         &mut self,
@@ -310,16 +310,16 @@ impl<'s, 'a> Pass<'s, 'a> {
 pub(super) struct Places<'r, 'a> {
     file: &'r Ztensor2File<'a>,
     error: Option<Error>,
-    /// Where in the manifest the component is that was read last, and the entry of its tensor.
+    /// The positions in the manifest of the component that was read last, and of the entry of its tensor.
     last: u32,
     entry: u32,
 }
 
-/// Where the blob of a component is in the manifest, and the name of its shard; 0 for that if it has none. Not where its
-/// record is: other keys in that may be long, and a place is read as often as it is compared.
+/// The positions in the manifest of a component's blob and of its shard's name (0 if there is none). The position of
+/// the record would cost more: its other keys may be long, and each comparison reads the component.
 pub(super) type Position = [u32; 2];
 
-/// The next tensor, and the next component of the one before it.
+/// The next tensor, and the next component of the previous tensor.
 #[derive(Clone, Copy)]
 pub(super) struct Place {
     objects: Keys,
@@ -335,7 +335,7 @@ impl<'r, 'a> Places<'r, 'a> {
         Place { objects: self.file.objects, parts: Keys::NONE }
     }
 
-    /// The error of the component that was read last: it overlaps another.
+    /// The error for the component that was read last: it overlaps another.
     pub(super) fn overlap(&self) -> Error {
         let at = self.file.manifest.offset(self.last);
         let error = Error::at(ErrorKind::Overlap, Format::Ztensor2, Item::Offset, at);
@@ -360,7 +360,8 @@ impl<'r, 'a> Places<'r, 'a> {
         Some((self.at([blob, shard]), [blob, shard]))
     }
 
-    /// Reads the component at `place`, whose position it also returns; `None` after the last.
+    /// Reads the component at `place` and returns its position as well. Returns `Some(None)` after the last, `None` on
+    /// a fault.
     fn read(&mut self, reader: &mut Reader<'a>, place: &mut Place) -> Option<Option<(Blob<'a>, Position)>> {
         loop {
             while let Some(left) = place.parts.left.checked_sub(1) {
@@ -410,8 +411,8 @@ impl<'a> Distinct for Places<'_, 'a> {
 
     fn at(&self, [blob, shard]: Position) -> Blob<'a> {
         let read = |at: u32| self.file.manifest.reader(at);
-        let extent = entry::blob(&mut read(blob)).unwrap_or(Extent::new(0, 0)); // it has been read before
-        Blob { shard: read(shard).text_bytes().unwrap_or_default(), extent } // at 0 is a map
+        let extent = entry::blob(&mut read(blob)).unwrap_or(Extent::new(0, 0)); // has been read before
+        Blob { shard: read(shard).text_bytes().unwrap_or_default(), extent } // position 0 is a map
     }
 
     fn check(&self) -> Result<()> {

@@ -1,9 +1,9 @@
-//! A dense tensor of zTensor 2 as real programs write it: a single component of raw bytes of a stored dtype, in this file,
-//! and no attributes. The order of the keys leaves no choice.
+//! Dense tensors of zTensor 2 as real programs write them: a single component of raw bytes of a stored dtype, in this
+//! file, and no attributes. The format fixes the order of the keys.
 //!
-//! Depends on `super`, `codec::cbor_expected`. For hosts: chips have no flash for a second way. Only what has no fault and
-//! gives no warning is read here; all else is `None` and left to `entry`, which tells what it is. The rules are those of
-//! `entry` and `layout`.
+//! Only for hosts: chips have no flash to spare for a second parser. It reads only entries without a fault or a
+//! warning. For any other entry it returns `None`, and `entry` finds the reason. The rules are those of `entry` and
+//! `layout`.
 //!
 //! ```text
 //! name: {
@@ -19,9 +19,9 @@
 //! }
 //! ```
 //!
-//! Opening refuses an entry of this form that breaks a rule, so reading does not check the rules again. A warning does not
-//! keep a file from opening: whatever calls for one must not have this form. Of such there is only the kind of the digest,
-//! which therefore belongs to the form.
+//! Opening rejects an entry of this form that breaks a rule, so reading does not check the rules again. A warning does
+//! not keep a file from opening, so no entry that causes a warning may have this form. The only such warning is about
+//! the kind of the digest, which is therefore part of the form.
 #![forbid(unsafe_code)]
 
 use core::cmp::Ordering;
@@ -37,19 +37,20 @@ use crate::format::{ComponentRecord, Contents, TensorRecord};
 use crate::types::DType;
 use crate::types::shape::Shape;
 
-/// What is between the name and the components, those and the extent, the extent and the dtype, and so on.
+/// The bytes between the name and the components, between their head and the extent, between the extent and the dtype,
+/// and so on.
 const PARTS: &[u8; 7] = b"\xa3\x65parts";
 const DATA: &[u8; 13] = b"\xa1\x64data\xa2\x64blob\x82";
 const DATA_WITH_DIGEST: &[u8; 13] = b"\xa1\x64data\xa3\x64blob\x82";
 const DTYPE: &[u8; 6] = b"\x65dtype";
 const DIGEST: u64 = key_word(b"\x66digest");
-/// The head of a digest, and how it begins.
+/// The head of a digest, and the start of its text.
 const DIGEST_HEAD: u8 = 0x75;
 const XXH3: &[u8; 5] = b"xxh3:";
 const SHAPE: &[u8; 6] = b"\x65shape";
 const LAYOUT: &[u8; 13] = b"\x66layout\x65dense";
 
-/// Declares a list of dtypes by the words that their names are; and the size of an element.
+/// Declares a list of dtypes: the name as a word, the dtype, and the size of an element.
 macro_rules! words {
     ($($name:literal: $dtype:ident),* $(,)?) => {
         [$((text_word($name), DType::$dtype, DType::$dtype.whole_size())),*]
@@ -64,22 +65,22 @@ struct Data<'a> {
     /// The size of an element.
     size: u64,
     digest: Option<&'a [u8; 21]>,
-    /// Whether its numbers are encoded in as few bytes as can be.
+    /// True if all numbers have their shortest encoding.
     is_shortest: bool,
     rest: Rest<'a>,
 }
 
-/// An entry of that form.
+/// An entry of this form.
 struct Entry<'a> {
     name: &'a [u8],
-    /// From the map of the components on.
+    /// The map of the components and the bytes after it.
     components: Rest<'a>,
     data: Data<'a>,
-    /// The lengths and what follows, how many there are, and their product.
+    /// The lengths and the bytes after them, the rank, and the product of the lengths.
     lengths: &'a [u8],
     rank: u32,
     elements: Option<u64>,
-    /// Whether its numbers are encoded in as few bytes as can be.
+    /// True if all numbers have their shortest encoding.
     is_shortest: bool,
     rest: Rest<'a>,
 }
@@ -88,7 +89,7 @@ struct Entry<'a> {
 pub(super) struct Checked<'a> {
     pub(super) name: &'a [u8],
     pub(super) extent: Extent,
-    /// The position after it.
+    /// The position after the entry.
     pub(super) after: u32,
 }
 
@@ -127,7 +128,7 @@ impl<'a> Data<'a> {
 }
 
 impl<'a> Entry<'a> {
-    /// Reads the entry at that position of the manifest.
+    /// Reads the entry at `position` in the manifest.
     #[inline(always)]
     fn at(manifest: &Manifest<'a>, position: u32) -> Option<Self> {
         let mut rest = Rest::of(manifest.region.bytes, position)?;
@@ -160,7 +161,7 @@ impl<'a> Entry<'a> {
     }
 }
 
-/// A number, and whether it is encoded in as few bytes as can be.
+/// Reads a number. The flag is true if the number has its shortest encoding.
 #[inline(always)]
 fn number(rest: &mut Rest<'_>) -> Option<(u64, bool)> {
     let head = rest.byte()?;
@@ -168,17 +169,18 @@ fn number(rest: &mut Rest<'_>) -> Option<(u64, bool)> {
     Some((number, is_shortest(head, number)))
 }
 
-/// Whether a name breaks no rule.
+/// Returns true if `name` follows the rules for names.
 #[inline(always)]
 fn is_name(name: &[u8]) -> bool {
     !name.is_empty() && name.len() <= MAX_NAME && (is_ascii_without_nul(name) || !name.contains(&0) && is_utf8(name))
 }
 
-/// Whether all bytes are from 1 to 0x7f: eight at a time.
+/// Returns true if all bytes are from 1 to 0x7f. Tests eight bytes at a time.
 #[inline(always)]
 fn is_ascii_without_nul(bytes: &[u8]) -> bool {
     const HIGH: u64 = 0x8080_8080_8080_8080;
-    // The highest bit of each is one where it is none in the byte, but is in the sum; what is carried comes from others.
+    // The high bit of a byte is set in the result if it is clear in the byte and set in the sum: the byte is from 1 to
+    // 0x7f. Only bytes above 0x80 carry into the next one, and they fail the test themselves.
     let bits = |word: u64| word.wrapping_add(!HIGH) & !word;
     let mut all = HIGH;
     let mut rest = bytes;
@@ -187,20 +189,20 @@ fn is_ascii_without_nul(bytes: &[u8]) -> bool {
         rest = after;
     }
     match bytes.last_chunk() {
-        Some(word) => all &= bits(u64::from_le_bytes(*word)), // some of its bytes for the second time
+        Some(word) => all &= bits(u64::from_le_bytes(*word)), // tests some bytes twice
         None => return rest.iter().all(|byte| matches!(byte, 1..=0x7f)),
     }
     all == HIGH
 }
 
-/// Whether a digest of the kind [`XXH3`] has only digits after that.
+/// Returns true if a digest that begins with [`XXH3`] has only hexadecimal digits after it.
 #[inline(always)]
 fn is_digest(text: &[u8; 21]) -> bool {
     let digits = text.get(XXH3.len()..).unwrap_or_default();
     digits.iter().fold(true, |all, digit| all & matches!(digit, b'0'..=b'9' | b'a'..=b'f'))
 }
 
-/// Checks the entry at that position, whose name comes after `last`, empty before the first.
+/// Checks the entry at `position`, whose name must come after `last`. For the first entry, `last` is empty.
 #[inline(always)]
 pub(super) fn check<'a>(manifest: &Manifest<'a>, position: u32, last: &[u8]) -> Option<Checked<'a>> {
     let entry = Entry::at(manifest, position)?;
@@ -216,20 +218,20 @@ pub(super) fn check<'a>(manifest: &Manifest<'a>, position: u32, last: &[u8]) -> 
     is_sound.then_some(Checked { name, extent: data.extent, after })
 }
 
-/// The name of the entry at that position, whatever that is like.
+/// The name of the entry at `position`, plain or not.
 #[inline(always)]
 pub(super) fn name<'a>(manifest: &Manifest<'a>, position: u32) -> Option<&'a [u8]> {
     Some(Rest::of(manifest.region.bytes, position)?.text_and_is_shortest()?.0)
 }
 
-/// The name of the entry at that position, which has been checked, and the position after the entry.
+/// The name of the entry at `position`, which has been checked, and the position after the entry.
 #[inline(always)]
 pub(super) fn pass_over<'a>(manifest: &Manifest<'a>, position: u32) -> Option<(&'a [u8], u32)> {
     let entry = Entry::at(manifest, position)?;
     Some((entry.name, entry.rest.position_in(manifest.region.bytes)))
 }
 
-/// Reads the entry at that position, which has been checked, into `tensor`, a blank record. Returns the position after it.
+/// Reads the entry at `position`, which has been checked, into `tensor`, a blank record. Returns the position after it.
 #[inline(never)]
 pub(super) fn read<'a>(manifest: &Manifest<'a>, tensor: &mut TensorRecord<'a>, position: u32) -> Option<u32> {
     let entry = Entry::at(manifest, position)?;
@@ -241,7 +243,7 @@ pub(super) fn read<'a>(manifest: &Manifest<'a>, tensor: &mut TensorRecord<'a>, p
     Some(entry.rest.position_in(manifest.region.bytes))
 }
 
-/// Reads an entry that [`check`] has checked, no further than a tensor needs.
+/// Reads an entry that [`check`] has accepted, only as far as a tensor needs.
 #[inline(never)]
 pub(super) fn read_alone<'a>(manifest: &Manifest<'a>, tensor: &mut TensorRecord<'a>, position: u32) -> Option<()> {
     let mut rest = Rest::of(manifest.region.bytes, position)?;
@@ -268,7 +270,7 @@ pub(super) fn read_data<'a>(
     part: &mut ComponentRecord<'a>,
 ) -> Option<u32> {
     let data = Data::read(Rest::of(manifest.region.bytes, tensor.components)?)?;
-    // The role is after the head of the map.
+    // The role follows the head of the map.
     let at = manifest.offset(tensor.components.wrapping_add(1));
     part.reset(at, u32::try_from(at.saturating_sub(tensor.at)).unwrap_or(u32::MAX));
     part.dtype = Some(data.dtype);
@@ -291,8 +293,9 @@ mod tests {
     use crate::codec::cbor_strict::Reader;
     use crate::error::origin::Item;
 
-    /// What is read here is what `entry` reads, without a fault or a warning. Returns whether it is. An entry that `check`
-    /// refuses and `entry` accepts, perhaps with a warning, is either read as `entry` reads it or not at all.
+    /// Checks that this module reads the same as `entry`, without a fault or a warning. Returns true if it reads the
+    /// entry. An entry that `check` rejects and `entry` accepts, perhaps with a warning, must be read the same or not
+    /// at all.
     fn agree(bytes: &[u8], last: &[u8]) -> bool {
         let manifest = Manifest { region: Region { bytes, start: 1 << 20 }, data_end: (1 << 20) + 8192 };
         let mut reader = manifest.reader(0);
@@ -318,7 +321,7 @@ mod tests {
         let mut reader = manifest.reader(tensor.components);
         reader.entry = 0;
         let (mut part, mut expected) = (ComponentRecord::blank(), ComponentRecord::blank());
-        (part.warnings, expected.warnings) = (0xff, 0xff); // are reset
+        (part.warnings, expected.warnings) = (0xff, 0xff); // must be reset
         assert_eq!(reader.map(), Some(1));
         entry::component(&manifest, &mut reader, &mut &[][..], &mut expected).unwrap();
         assert_eq!(read_data(&manifest, &tensor, &mut part), Some(reader.position()));
@@ -327,7 +330,7 @@ mod tests {
         true
     }
 
-    /// Compares what is read of an entry that `entry` has read as `expected`, up to `after`, if anything is.
+    /// Compares the result with `expected`, which `entry` has read up to `after`. The entry may not be read at all.
     fn agree_if_read<'a>(manifest: &Manifest<'a>, expected: &TensorRecord<'a>, after: u32) {
         assert!(pass_over(manifest, 0).is_none_or(|passed| passed == (expected.name.bytes(), after)));
         let mut tensor = TensorRecord::blank();
@@ -345,7 +348,7 @@ mod tests {
         }
     }
 
-    /// Reads an entry in the general way.
+    /// Reads an entry with the general parser.
     fn read_any<'a>(
         manifest: &Manifest<'a>,
         reader: &mut Reader<'a>,
@@ -381,7 +384,7 @@ mod tests {
                 assert!(!agree(&entry[..length], b""));
             }
             for last in [&b""[..], b"a", b"b", b"bb", b"layers.12.attention.weight "] {
-                // All bytes, or some of the name.
+                // Every byte, or the first ten, which include the name.
                 for at in 0..if last.is_empty() { entry.len() } else { 10 } {
                     for byte in 0..=0xff {
                         let mut entry = entry.clone();

@@ -1,6 +1,4 @@
 //! The table of shards: the other files that components may be in (section 7).
-//!
-//! Depends on `super`, `codec::cbor_strict`.
 #![forbid(unsafe_code)]
 
 use core::iter::FusedIterator;
@@ -15,39 +13,40 @@ use crate::codec::digest::{self, Spelled};
 use crate::error::origin::{Format, Item};
 use crate::error::{Error, ErrorKind, Result};
 
-/// Section 7.1.
+/// The record of a shard (section 7.1).
 pub(super) const SHARD: &Fields = &fields!({ "size": Length, "digest": Digest } required Length Digest);
 
-/// How deep the record of a shard is in the manifest.
+/// The nesting depth of a shard's record in the manifest.
 const DEPTH: usize = 2;
 
 /// The longest name of a shard.
 const MAX_NAME: usize = 64;
 
-/// How many bytes the table of shards that are looked up on opening may have on chips, where nothing is remembered: as few as
-/// can be passed over for each component.
+/// The length in bytes up to which a table is searched on opening on chips. Chips remember no positions, so they search
+/// the table for each component.
 pub(super) const MAX_PASSED: usize = 1 << 12;
 
-/// How many positions are remembered on opening, two of each shard: more shards are looked up with the caller's memory.
+/// The number of positions remembered on opening, two for each shard. To look up more shards, the caller must provide
+/// memory.
 pub(super) const SLOTS: usize = 2048;
 
-/// Whether the positions of shards are remembered.
+/// True if the positions of shards are remembered.
 pub(super) const IS_INDEXED: bool = cfg!(target_pointer_width = "64");
 
-/// A file that has bytes of components, as the file that refers to it lists it.
+/// A file that contains bytes of components, as listed by the file that refers to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Shard<'a> {
-    /// A name without path: letters, digits, `.`, `_` and `-`, and no dot at its start. What file that is the program
-    /// decides.
+    /// A name without a path: letters, digits, `.`, `_` and `-`, and no dot at its start. The program decides which
+    /// file has this name.
     pub name: &'a str,
-    /// The length of that file in bytes.
+    /// The length of the shard in bytes.
     pub size: u64,
-    /// The digest of all bytes of that file, such as `xxh3:` or `sha256:` and hexadecimal digits.
+    /// The digest of all bytes of the shard: `xxh3:` or `sha256:`, for example, and hexadecimal digits.
     pub digest: &'a str,
 }
 
-/// What is read of a shard.
+/// The record of a shard.
 #[derive(Clone, Copy)]
 pub(super) struct Record<'a> {
     pub(super) name: Utf8<'a>,
@@ -55,15 +54,15 @@ pub(super) struct Record<'a> {
     digest: Utf8<'a>,
 }
 
-/// The table, in the manifest.
+/// The table of shards in the manifest.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Table<'a> {
     pub(super) region: Region<'a>,
-    /// 0 if there is none.
+    /// The position of the table; 0 if there is none.
     pub(super) position: u32,
 }
 
-/// Reads the name of a shard: a key that comes after `last`, or the name that a component states.
+/// Reads the name of a shard: a key that must come after `last`, or the name in the record of a component.
 pub(super) fn name<'a>(reader: &mut Reader<'a>, last: Option<&mut &'a [u8]>) -> Option<Utf8<'a>> {
     let at = reader.position();
     reader.item = Item::Shard;
@@ -82,7 +81,7 @@ pub(super) fn name<'a>(reader: &mut Reader<'a>, last: Option<&mut &'a [u8]>) -> 
     reader.stop_at(kind, at)
 }
 
-/// Reads the entry of a shard, whose name comes after `last`.
+/// Reads the entry of a shard, whose name must come after `last`.
 fn shard<'a>(reader: &mut Reader<'a>, last: &mut &'a [u8]) -> Option<Record<'a>> {
     let name = name(reader, Some(last))?;
     let (mut size, mut text) = (0, Utf8::new(""));
@@ -110,11 +109,12 @@ fn size_at(manifest: &[u8], entry: u32) -> Option<u32> {
     reader.text_bytes()?;
     let mut record = cbor_strict::Record::default();
     reader.record(&mut record, SHARD)?;
-    (reader.field(&mut record, DEPTH)? == Item::Length).then(|| reader.position()) // the first of the two
+    (reader.field(&mut record, DEPTH)? == Item::Length).then(|| reader.position()) // the first of two keys
 }
 
-/// Holds `bytes` to be all of the file that `shard` describes; `at` is the offset of what is said about it. Whether its
-/// digest has been compared, which it is not if it is of an unknown kind, or is SHA-256 and that is not built in.
+/// Checks that `bytes` is the complete file that `shard` describes. `at` is the offset of the shard's entry, for
+/// errors. Returns true if the digest was compared. It is not compared if its algorithm is unknown, or is SHA-256 and
+/// not built in.
 pub(super) fn check(shard: &Record<'_>, bytes: &[u8], at: u64) -> Result<bool> {
     let fail = |kind| Err(Error::at(kind, Format::Ztensor2, Item::Shard, at));
     if to_u64(bytes.len()) != shard.size {
@@ -130,14 +130,14 @@ pub(super) fn check(shard: &Record<'_>, bytes: &[u8], at: u64) -> Result<bool> {
 }
 
 impl<'a> Table<'a> {
-    /// Finds the shard of that name, and its position; linear in the bytes of the table up to it.
+    /// Finds the shard named `name`, and its position. Linear in the bytes of the table up to this shard.
     pub(super) fn find(&self, name: &[u8]) -> Option<(Record<'a>, u32)> {
         let at = self.position_of(name)?;
         let mut reader = Reader::new(self.region.bytes, at);
         Some((shard(&mut reader, &mut &[][..])?, at))
     }
 
-    /// Finds the position of the shard of that name.
+    /// Finds the position of the shard named `name`.
     fn position_of(&self, name: &[u8]) -> Option<u32> {
         let Keys { at, mut left } = self.keys();
         let mut reader = Reader::new(self.region.bytes, at);
@@ -152,7 +152,8 @@ impl<'a> Table<'a> {
         None
     }
 
-    /// How many words it takes to remember all shards: two positions of each. None on chips, which have no flash for that.
+    /// The number of words needed to remember all shards: two positions each. 0 on chips, which have no flash to spare
+    /// for this.
     pub(super) fn length(&self) -> u64 {
         if IS_INDEXED { u64::from(self.keys().left).saturating_mul(2) } else { 0 }
     }
@@ -167,7 +168,7 @@ impl<'a> Table<'a> {
         Some(())
     }
 
-    /// The entries.
+    /// The keys of the table.
     fn keys(&self) -> Keys {
         let mut reader = Reader::new(self.region.bytes, self.position);
         let keys = if self.position == 0 { None } else { Keys::read(&mut reader) };
@@ -175,17 +176,18 @@ impl<'a> Table<'a> {
     }
 }
 
-/// The shards by name, all of which are remembered. They are in order.
+/// An index of the shards by name. All shards are remembered, in sorted order.
 pub(super) struct Index<'s, 'a> {
     table: Table<'a>,
-    /// Where the names are, and the sizes: other keys of a record may be long.
+    /// The positions of the names and of the sizes. A size has its own position, since other keys of a record may be
+    /// long.
     names: &'s [u32],
     sizes: &'s [u32],
     last: Option<(Utf8<'a>, u64)>,
 }
 
 impl<'s, 'a> Index<'s, 'a> {
-    /// Fills `slots` with positions, if there are as many as [`Table::length`].
+    /// Fills `slots` with positions if there are at least [`Table::length`] slots.
     pub(super) fn new(table: Table<'a>, slots: &'s mut [u32]) -> Self {
         let mut index = Self { table, names: &[], sizes: &[], last: None };
         if IS_INDEXED && table.length() <= to_u64(slots.len()) {
@@ -198,12 +200,12 @@ impl<'s, 'a> Index<'s, 'a> {
         index
     }
 
-    /// Whether finding one costs little.
+    /// Returns true if a lookup costs little.
     pub(super) fn is_fine(&self) -> bool {
         !IS_INDEXED || self.table.length() == to_u64(self.names.len()).saturating_mul(2)
     }
 
-    /// Returns the size of the file that is the shard of that name; `None` where there is none.
+    /// Returns the size of the shard named `name`; `None` if there is no such shard.
     pub(super) fn size(&mut self, name: Utf8<'a>) -> Option<u64> {
         if !IS_INDEXED {
             return self.table.find(name.bytes()).map(|(record, _)| record.size);
@@ -224,7 +226,7 @@ impl<'s, 'a> Index<'s, 'a> {
     }
 }
 
-/// Remembers where the names are from `at` on, and where the sizes are.
+/// Stores the positions of the names, which start at `at`, and of the sizes.
 fn fill(bytes: &[u8], at: u32, names: &mut [u32], sizes: &mut [u32]) {
     let mut reader = Reader::new(bytes, at);
     for (name, size) in names.iter_mut().zip(sizes) {
@@ -236,8 +238,8 @@ fn fill(bytes: &[u8], at: u32, names: &mut [u32], sizes: &mut [u32]) {
 
 /// The shards that a file lists. See [`Ztensor2File::shards`](super::Ztensor2File::shards).
 ///
-/// They were checked when the file was opened. Should the bytes have changed since, the iterator ends early and
-/// [`error`](Self::error) returns why.
+/// The shards were checked when the file was opened. If the bytes have changed since then, the iterator ends early and
+/// [`error`](Self::error) returns the reason.
 #[derive(Clone, Copy, Debug)]
 pub struct Shards<'a> {
     table: Table<'a>,
@@ -252,7 +254,7 @@ impl<'a> Shards<'a> {
         Self { table, at, left, error: None }
     }
 
-    /// Returns why the iterator ended early: the bytes have changed since the file was opened.
+    /// Returns the error that ended the iterator early: the bytes have changed since the file was opened.
     #[must_use]
     pub const fn error(&self) -> Option<Error> {
         self.error
@@ -287,16 +289,16 @@ mod tests {
 
     use super::*;
 
-    /// With memory for all shards every one is found, and no other: also not what follows the table.
+    /// With memory for all shards, every shard is found, and nothing else: the entry after the table is not.
     #[test]
     #[cfg(target_pointer_width = "64")]
     fn shards_are_found_with_memory_for_all() {
         for lengths in [&[][..], &[0; 1], &[0; 7], &[0, 0, 0, 200, 0, 0, 0, 90, 0, 0, 0, 0, 0], &[0, 299, 0]] {
-            // Those of the shards, by turns with others.
+            // The names of the shards, alternating with names that are not in the table.
             let names: Vec<String> = (0..2 * lengths.len()).map(|i| std::format!("{i:02}")).collect();
             let mut bytes = std::vec![0, 0xa0 | lengths.len() as u8];
             for (i, length) in lengths.iter().enumerate() {
-                // A key that nobody knows, whose value has so many bytes.
+                // An unknown key, whose value has `length` bytes.
                 let head = match *length {
                     0 => &[0x40][..],
                     length @ ..256 => &[0x58, length as u8],
@@ -327,7 +329,7 @@ mod tests {
         }
     }
 
-    /// A table that is cut, as may happen in a mapping that has changed.
+    /// A truncated table, as may happen in a mapping that has changed.
     #[test]
     fn listing_says_why_it_ends_early() {
         let bytes = b"\0\xa2\x61a\xa2dsize\x18\x30fdigestgxxh3:00\x61b\xa2dsize\x18\x31fdigestgxxh3:01";

@@ -1,9 +1,9 @@
-//! Reading on in a manifest that is cut, as may happen in a mapping that has changed, and to its end.
+//! Tests iterations in a truncated manifest, as may occur in a mapping that has changed, and to the end of a manifest.
 #![forbid(unsafe_code)]
 
 use super::*;
 
-/// A file with that manifest, a map of so many tensors after a byte.
+/// A file with this manifest: one byte, then a map of `tensors` tensors.
 fn file(manifest: &[u8], tensors: u32) -> Ztensor2File<'_> {
     Ztensor2File {
         input: Input::from(manifest),
@@ -32,7 +32,7 @@ fn comparing_extents_says_what_cannot_be_read() {
     assert_eq!((error.item(), error.offset()), (Item::Layout, Some(end - 6)));
 }
 
-/// What fails is still the next one.
+/// An item that cannot be read stays the next one.
 #[test]
 fn iterations_advance_on_success() {
     let (file, mut cursor) = (file(&TENSORS[..TENSORS.len() - 2], 2), Cursor::START);

@@ -1,6 +1,4 @@
-//! A component: a named run of bytes, one of those that make up a tensor.
-//!
-//! Depends on `place`, `error`, `bytes`, `vocab`, `element`, `sparse`, `codec`, `decode`, `format`.
+//! A component: a named run of bytes; a tensor consists of one or more components.
 #![forbid(unsafe_code)]
 
 mod range;
@@ -24,20 +22,20 @@ use crate::format::ComponentRecord;
 use crate::types::element::{Element, Elements, typed};
 use crate::types::{ByteOrder, DType, Encoding};
 
-/// A component of a tensor: its role, its place in the file, and how to read it.
+/// A component of a tensor: its role, its place in the file, and methods to read it.
 ///
-/// A value of at most 184 bytes that borrows the file's bytes; copying it is cheap.
+/// A value of at most 184 bytes that borrows the file's bytes. Copying a `Component` is cheap.
 #[derive(Clone, Copy, Debug)]
 pub struct Component<'a> {
     record: ComponentRecord<'a>,
     input: Input<'a>,
     format: Format,
-    /// Whether the input holds only the bytes of this component, rather than the file.
+    /// True if the input holds only the bytes of this component, not the file.
     is_bound: bool,
 }
 
 impl<'a> Component<'a> {
-    /// Creates a blank component, to be read into.
+    /// Creates a blank component to read into.
     pub(crate) fn blank(input: Input<'a>, format: Format) -> Self {
         Self { record: ComponentRecord::blank(), input, format, is_bound: false }
     }
@@ -46,7 +44,7 @@ impl<'a> Component<'a> {
         &mut self.record
     }
 
-    /// Returns its role in the tensor, in the format's own terms: `data`, `values`, `indices`, …
+    /// Returns the role of the component in the tensor, in the format's own terms: `data`, `values`, `indices`, …
     #[must_use]
     pub fn role(&self) -> &'a str {
         self.record.role().as_str()
@@ -57,33 +55,33 @@ impl<'a> Component<'a> {
         self.record.role()
     }
 
-    /// Returns the dtype of its elements; `None` where the format does not specify one.
+    /// Returns the dtype of the elements; `None` if the format does not specify a dtype.
     #[must_use]
     pub const fn dtype(&self) -> Option<DType> {
         self.record.dtype
     }
 
-    /// Returns the dtype that its elements are stored as: differs from [`dtype`](Self::dtype) where the file states a
+    /// Returns the dtype in which the elements are stored. It differs from [`dtype`](Self::dtype) if the file states a
     /// logical type, such as `f8_e4m3fn` over `u8`.
     #[must_use]
     pub const fn storage_dtype(&self) -> Option<DType> {
         self.record.storage
     }
 
-    /// Returns the byte order of its elements.
+    /// Returns the byte order of the elements.
     #[must_use]
     pub const fn byte_order(&self) -> ByteOrder {
         self.record.order
     }
 
-    /// Returns where its bytes are stored in the file, for a caller who reads them from elsewhere. Checked to be
-    /// inside the file.
+    /// Returns the place of the stored bytes in the file, for a caller that reads them elsewhere. The range was checked
+    /// to be inside the file.
     #[must_use]
     pub const fn extent(&self) -> Extent {
         self.record.extent
     }
 
-    /// Returns how its bytes are encoded.
+    /// Returns the encoding of the stored bytes.
     #[must_use]
     pub const fn encoding(&self) -> Encoding {
         self.record.encoding
@@ -100,13 +98,13 @@ impl<'a> Component<'a> {
         self.record.encoding_name
     }
 
-    /// Returns its decoded length in bytes; `None` where the file does not state it.
+    /// Returns the decoded length in bytes; `None` if the file does not state it.
     #[must_use]
     pub const fn decoded_length(&self) -> Option<u64> {
         self.record.decoded_length
     }
 
-    /// Returns its digest as the file spells it, such as `crc32c:0x1A2B3C4D`, without verifying it.
+    /// Returns the digest as the file spells it, such as `crc32c:0x1A2B3C4D`, without verifying it.
     #[must_use]
     pub const fn digest(&self) -> Option<&'a str> {
         match self.record.digest {
@@ -120,8 +118,8 @@ impl<'a> Component<'a> {
         self.record.digest
     }
 
-    /// Returns the name of the file that its bytes are in, where that is another one: a shard. Such a component has a
-    /// place ([`extent`](Self::extent)) in that file, and is read after [`with_shard`](Self::with_shard) or
+    /// Returns the name of the shard that contains the bytes, if they are in another file. [`extent`](Self::extent) is
+    /// then a place in the shard, and the component can be read after [`with_shard`](Self::with_shard) or
     /// [`with_bytes`](Self::with_bytes). Only zTensor 2 has shards.
     #[must_use]
     pub const fn shard(&self) -> Option<&'a str> {
@@ -138,12 +136,13 @@ impl<'a> Component<'a> {
         None
     }
 
-    /// Returns its bytes as stored, possibly encoded.
+    /// Returns the bytes as stored, possibly encoded.
     ///
     /// # Errors
-    /// `InShard` where they are in another file. `NotInMemory` where the file was opened from a source none of whose segments has them all: read
-    /// [`extent`](Self::extent) and use [`with_bytes`](Self::with_bytes). (For chunked arrays, add them to the source
-    /// instead.)
+    /// - `InShard` if the bytes are in another file.
+    /// - `NotInMemory` if the file was opened from a source and no segment contains all of the bytes: read
+    ///   [`extent`](Self::extent) and use [`with_bytes`](Self::with_bytes). (For chunked arrays, add the bytes to the
+    ///   source instead.)
     pub fn stored(&self) -> Result<&'a [u8]> {
         if !self.is_bound && self.shard_text().is_some() {
             return Err(self.error(ErrorKind::InShard, Item::Component));
@@ -153,10 +152,10 @@ impl<'a> Component<'a> {
         bytes.ok_or_else(|| self.error(ErrorKind::NotInMemory, Item::Component))
     }
 
-    /// Returns its bytes, without a copy: the elements in stored order, in the byte order of the file.
+    /// Returns the bytes without a copy: the elements in stored order, in the byte order of the file.
     ///
     /// # Errors
-    /// `Encoded` where they have to be decoded first, `UnsupportedEncoding` where no decoder for them exists here,
+    /// `Encoded` if the bytes must be decoded first, `UnsupportedEncoding` if the library does not know the encoding,
     /// `InShard`, `NotInMemory`.
     #[inline(never)]
     pub fn bytes(&self) -> Result<&'a [u8]> {
@@ -169,14 +168,15 @@ impl<'a> Component<'a> {
         }
     }
 
-    /// Returns its elements as a slice, without a copy.
+    /// Returns the elements as a slice, without a copy.
     ///
     /// # Errors
-    /// Those of [`bytes`](Self::bytes), then `WrongType`, `ForeignEndian`, `PartialElement`, and `Misaligned` where
-    /// the bytes are not at a multiple of `T`'s alignment in memory: [`elements`](Self::elements) reads those, too.
+    /// The errors of [`bytes`](Self::bytes), then `WrongType`, `ForeignEndian`, `PartialElement`, and `Misaligned` if
+    /// the address of the bytes is not a multiple of `T`'s alignment. [`elements`](Self::elements) reads misaligned
+    /// bytes, too.
     ///
     /// ```
-    /// # let bytes: &[u8] = include_bytes!("../tests/fixtures/v1.2/dense_all_dtypes.zt");
+    /// # let bytes: &[u8] = include_bytes!("../../../tests/fixtures/v1.2/dense_all_dtypes.zt");
     /// let file = tenslice::File::open(bytes)?;
     /// let component = file.find("t.float64")?.data()?;
     /// match component.as_slice::<f64>() {
@@ -191,7 +191,7 @@ impl<'a> Component<'a> {
         typed(bytes).map_err(|kind| self.error(kind, Item::Component))
     }
 
-    /// Returns its bytes if they are in this machine's byte order and at a multiple of `alignment` in memory.
+    /// Returns the bytes if they are in this machine's byte order and their address is a multiple of `alignment`.
     pub(crate) fn aligned_bytes(&self, alignment: usize) -> Result<&'a [u8]> {
         let bytes = self.bytes()?;
         let is_single = self.record.dtype.is_some_and(|dtype| dtype.lane_size() == 1);
@@ -207,34 +207,35 @@ impl<'a> Component<'a> {
         Err(self.error(kind, item))
     }
 
-    /// Returns an iterator over its elements, whatever their alignment and byte order.
+    /// Returns an iterator over the elements, whatever their alignment and byte order.
     ///
     /// # Errors
-    /// Those of [`bytes`](Self::bytes), then `WrongType`.
+    /// The errors of [`bytes`](Self::bytes), then `WrongType`.
     pub fn elements<T: Element>(&self) -> Result<Elements<'a, T>> {
         Ok(Elements::new(self.bytes_of::<T>()?, self.record.order))
     }
 
-    /// Decodes its elements into `dst`, in stored order and in this machine's byte order, and returns the part of
-    /// `dst` written.
+    /// Decodes the elements into `dst`, in stored order and in this machine's byte order, and returns the part of `dst`
+    /// written.
     ///
-    /// `dst` must have at least [`decoded_length`](Self::decoded_length) bytes; where the file does not state that
-    /// length, try with some size, and with more after `TooSmall`. Linear in the stored bytes and in those written,
-    /// which are never more than `dst` has.
+    /// `dst` must have at least [`decoded_length`](Self::decoded_length) bytes. If the file does not state that length,
+    /// try some size, and a larger one after `TooSmall`. Linear in the stored bytes and in the written bytes, which
+    /// never exceed `dst`.
     ///
     /// # Errors
-    /// `TooSmall`: nothing was written if the length is known. `UnsupportedEncoding`, `InShard`, `NotInMemory`; `Encoded`
-    /// for chunked arrays, which [`Tensor::read_into`](crate::Tensor::read_into) decodes. `CorruptStream`,
-    /// `InvalidSeekTable`, `InvalidFrame`, `DecodedLength`, `ChecksumMismatch`, `PartialElement`: the contents of `dst`
-    /// are unspecified then.
+    /// - `TooSmall`. If the length is known, nothing was written.
+    /// - `UnsupportedEncoding`, `InShard`, `NotInMemory`.
+    /// - `Encoded` for chunked arrays, which [`Tensor::read_into`](crate::Tensor::read_into) decodes.
+    /// - `CorruptStream`, `InvalidSeekTable`, `InvalidFrame`, `DecodedLength`, `ChecksumMismatch`, `PartialElement`,
+    ///   after which the contents of `dst` are unspecified.
     pub fn read_into<'r>(&self, dst: &'r mut [u8]) -> Result<&'r mut [u8]> {
         self.read_into_with(&mut BuiltIn::default(), dst)
     }
 
-    /// Like [`read_into`](Self::read_into), with a caller-supplied decoder.
+    /// Decodes the elements as [`read_into`](Self::read_into) does, with a decoder that the caller provides.
     ///
     /// # Errors
-    /// Those of [`read_into`](Self::read_into).
+    /// The errors of [`read_into`](Self::read_into).
     pub fn read_into_with<'r>(&self, decoder: &mut dyn Decoder, dst: &'r mut [u8]) -> Result<&'r mut [u8]> {
         let fail = |kind| self.error(kind, Item::Component);
         let stored = self.decodable()?;
@@ -280,7 +281,7 @@ impl<'a> Component<'a> {
         Ok(decoded)
     }
 
-    /// Returns its stored bytes, if [`read_into`](Self::read_into) decodes such.
+    /// Returns the stored bytes, if [`read_into`](Self::read_into) can decode their encoding.
     fn decodable(&self) -> Result<&'a [u8]> {
         match self.record.encoding {
             Encoding::Other => Err(self.error(ErrorKind::UnsupportedEncoding, Item::Encoding)),
@@ -292,7 +293,7 @@ impl<'a> Component<'a> {
     /// Returns this component over `bytes`, which the caller read from [`extent`](Self::extent).
     ///
     /// # Errors
-    /// `WrongLength` where `bytes` have another length.
+    /// `WrongLength` if `bytes` has another length.
     pub fn with_bytes<'b>(&self, bytes: &'b [u8]) -> Result<Component<'b>>
     where
         'a: 'b,
@@ -303,12 +304,12 @@ impl<'a> Component<'a> {
         Ok(Component { record: self.record, input: bytes.into(), format: self.format, is_bound: true })
     }
 
-    /// Returns this component over the bytes of the [shard](Self::shard) that it is in, of all that file. Constant cost:
-    /// nothing compares the shard with what the file says about it. The view of the format does, in zTensor 2
-    /// `check_shard`: once, before components are bound.
+    /// Returns this component over its bytes in `shard`, the complete file named by [`shard`](Self::shard). Constant
+    /// cost: the shard is not compared with its description in the file. The format's own view compares it, in zTensor
+    /// 2 `check_shard`: call that once before binding components.
     ///
     /// # Errors
-    /// `NotInShard`; `OutOfFile` where the shard is too short.
+    /// `NotInShard`. `OutOfFile` if the shard is too short.
     pub fn with_shard<'b>(&self, shard: &'b [u8]) -> Result<Component<'b>>
     where
         'a: 'b,
@@ -321,13 +322,13 @@ impl<'a> Component<'a> {
         Ok(Component { record: self.record, input: bytes.into(), format: self.format, is_bound: true })
     }
 
-    /// Returns its elements as a column of numbers; where they are stored encoded, they are decoded to the front of
+    /// Returns the elements as a column of numbers. If they are stored encoded, they are decoded to the front of
     /// `scratch`, which is then shortened to the remainder.
     pub(crate) fn column<'s>(&self, decoder: &mut dyn Decoder, scratch: &mut &'s mut [u8]) -> Result<Column<'s>>
     where
         'a: 's,
     {
-        // A blob that also holds indices has no dtype of its own, but its values have.
+        // A blob that also holds indices has no dtype of its own, but its values have a dtype.
         let dtype = self.record.dtype.or(self.record.storage);
         let Some(dtype) = dtype else { return Err(self.error(ErrorKind::WrongType, Item::DType)) };
         let is_native = self.record.encoding != Encoding::Raw && self.record.dtype.is_some();
@@ -335,8 +336,8 @@ impl<'a> Component<'a> {
         Ok(Column::new(self.decoded(decoder, scratch)?, dtype, order))
     }
 
-    /// Returns its bytes; where they are stored encoded, they are decoded to the front of `scratch`, in this machine's byte
-    /// order, and `scratch` is shortened to the remainder.
+    /// Returns the bytes. If they are stored encoded, they are decoded to the front of `scratch`, in this machine's
+    /// byte order, and `scratch` is shortened to the remainder.
     pub(crate) fn decoded<'s>(&self, decoder: &mut dyn Decoder, scratch: &mut &'s mut [u8]) -> Result<&'s [u8]>
     where
         'a: 's,
@@ -366,7 +367,7 @@ impl<'a> Component<'a> {
         self.whole_bytes()
     }
 
-    /// Returns its bytes, if they are a whole number of elements.
+    /// Returns the bytes if they are a whole number of elements.
     fn whole_bytes(&self) -> Result<&'a [u8]> {
         let bytes = self.bytes()?;
         if self.is_whole(bytes) { Ok(bytes) } else { Err(self.error(ErrorKind::PartialElement, Item::Length)) }
@@ -376,7 +377,7 @@ impl<'a> Component<'a> {
         self.record.dtype.is_none_or(|dtype| dtype.is_whole(to_u64(bytes.len())))
     }
 
-    /// Creates an error of this component, at its record.
+    /// Creates an error of this component, at the position of its record.
     #[cold]
     #[inline(never)]
     pub(crate) fn error(&self, kind: ErrorKind, item: Item) -> Error {

@@ -1,6 +1,4 @@
-//! Ranges of the bytes of a component, and what can be done with it.
-//!
-//! Depends on `error`, `bytes`, `vocab`, `codec`, `decode`.
+//! Reading byte ranges of a component, and the operations that a component supports.
 #![forbid(unsafe_code)]
 
 use super::Component;
@@ -15,22 +13,22 @@ use crate::error::origin::Item;
 use crate::error::{ErrorKind, Result};
 use crate::types::Encoding;
 
-/// What can be done with a component here and now, with what this build has: a flag for each operation, which is true
-/// where the operation gets as far as reading the component's bytes. They may still turn out to be damaged.
+/// The operations that a component supports in this build. A flag is true if the operation gets as far as reading the
+/// component's bytes, which may still turn out to be damaged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Caps {
-    /// [`Component::bytes`] returns its bytes in place.
+    /// [`Component::bytes`] returns the bytes in place.
     pub bytes: bool,
-    /// [`Component::read_range_into`] reads a range without decoding what is before it.
+    /// [`Component::read_range_into`] reads a range without decoding the bytes before it.
     pub range: bool,
-    /// [`Component::read_into`] decodes it, or copies it.
+    /// [`Component::read_into`] decodes or copies the component.
     pub decode: bool,
-    /// [`Component::verify_with`] compares it with a digest, rather than report that there is none.
+    /// [`Component::verify_with`] compares the component with a digest, and does not report that there is no digest.
     pub verify: bool,
 }
 
 impl Caps {
-    /// Returns the flags as they are in C, pinned: 1, 2, 4 and 8, in the order of the fields.
+    /// Returns the flags as the C ABI encodes them: 1, 2, 4 and 8, in the order of the fields.
     #[must_use]
     pub fn bits(self) -> u32 {
         let flags = [self.verify, self.decode, self.range, self.bytes];
@@ -39,11 +37,11 @@ impl Caps {
 }
 
 impl<'a> Component<'a> {
-    /// Returns what can be done with it: by the predicates of the operations themselves. Constant cost; a caller's decoder
-    /// may decode more than what is built in.
+    /// Returns the operations that the component supports, using the operations' own checks. Constant cost. A caller's
+    /// decoder may decode more than the built-in decoders.
     ///
     /// ```
-    /// # let bytes: &[u8] = include_bytes!("../../tests/fixtures/v1.2/dense_all_dtypes.zt");
+    /// # let bytes: &[u8] = include_bytes!("../../../tests/fixtures/v1.2/dense_all_dtypes.zt");
     /// let file = tenslice::File::open(bytes)?;
     /// let caps = file.find("t.float64")?.data()?.caps();
     /// assert!(caps.bytes && caps.range && caps.decode);
@@ -64,21 +62,28 @@ impl<'a> Component<'a> {
         }
     }
 
-    /// Reads a range of what [`read_into`](Self::read_into) writes: as many bytes as `dst` has, from byte `offset` on. Raw
-    /// bytes are copied; of `zt.zstd-seekable/1` only the frames are decoded that have a share in the range, those that
-    /// are wanted in part into `scratch`, which has [`range_scratch_length`](Self::range_scratch_length) bytes.
+    /// Reads a range of the output of [`read_into`](Self::read_into): `dst.len()` bytes from byte `offset` on. Raw
+    /// bytes are copied. In `zt.zstd-seekable/1` only the frames that overlap the range are decoded; frames that
+    /// overlap it in part are decoded into `scratch`, which has [`range_scratch_length`](Self::range_scratch_length)
+    /// bytes.
     ///
-    /// The cost is linear in `dst`, in the frames that are decoded (at most 16 MiB more than `dst`), and in the table of
-    /// all frames, 8 or 12 bytes each.
+    /// The cost is linear in `dst`, in the frames that are decoded (at most 16 MiB more than `dst`), and in the table
+    /// of all frames, 8 or 12 bytes each.
     ///
     /// # Errors
-    /// `NoSuchElement` where there are not as many bytes; `PartialElement` where the range begins or ends within a number:
-    /// numbers are converted to this machine's byte order. `Encoded` where the encoding has no ranges,
-    /// `UnsupportedEncoding`, `InShard`, `NotInMemory`, `OutOfScratch`. `dst` is as it was then. `InvalidSeekTable`,
-    /// `InvalidFrame`, `DecodedLength`, `CorruptStream`, `ChecksumMismatch`: the contents of `dst` are unspecified.
+    /// `dst` is unchanged after these errors:
+    ///
+    /// - `NoSuchElement` if the range extends past the end.
+    /// - `PartialElement` if the range begins or ends within a number: numbers are converted to this machine's byte
+    ///   order.
+    /// - `Encoded` if the encoding has no ranges.
+    /// - `UnsupportedEncoding`, `InShard`, `NotInMemory`, `OutOfScratch`.
+    ///
+    /// After `InvalidSeekTable`, `InvalidFrame`, `DecodedLength`, `CorruptStream` and `ChecksumMismatch` the contents
+    /// of `dst` are unspecified.
     ///
     /// ```
-    /// # let bytes: &[u8] = include_bytes!("../../tests/fixtures/v1.2/dense_all_dtypes.zt");
+    /// # let bytes: &[u8] = include_bytes!("../../../tests/fixtures/v1.2/dense_all_dtypes.zt");
     /// let file = tenslice::File::open(bytes)?;
     /// let data = file.find("t.int32")?.data()?;
     /// let mut two = [0; 8];
@@ -90,11 +95,11 @@ impl<'a> Component<'a> {
         self.read_range_into_with(&mut BuiltIn::default(), offset, dst, scratch)
     }
 
-    /// Like [`read_range_into`](Self::read_range_into), with a caller-supplied decoder, which is asked for
-    /// [`Encoding::Zstd`], a frame at a time, and should check the frame's checksum.
+    /// Reads a range as [`read_range_into`](Self::read_range_into) does, with a decoder that the caller provides. The
+    /// decoder is called with [`Encoding::Zstd`] for one frame at a time, and should check the frame's checksum.
     ///
     /// # Errors
-    /// Those of [`read_range_into`](Self::read_range_into).
+    /// The errors of [`read_range_into`](Self::read_range_into).
     pub fn read_range_into_with(
         &self,
         decoder: &mut dyn Decoder,
@@ -126,9 +131,9 @@ impl<'a> Component<'a> {
         Ok(())
     }
 
-    /// Returns how much scratch memory [`read_range_into`](Self::read_range_into) needs at most, in bytes: none for raw
-    /// bytes, else that of the largest frame, at most 16 MiB. `None` where no range can be read: another encoding, bytes
-    /// that are not in memory, an invalid table of frames. Linear in that table.
+    /// Returns the scratch memory that [`read_range_into`](Self::read_range_into) needs at most, in bytes: 0 for raw
+    /// bytes, otherwise the decoded size of the largest frame, at most 16 MiB. `None` if no range can be read: another
+    /// encoding, bytes that are not in memory, or an invalid table of frames. Linear in the size of the table.
     #[must_use]
     pub fn range_scratch_length(&self) -> Option<u64> {
         let stored = self.ranged().ok()?;
@@ -142,7 +147,7 @@ impl<'a> Component<'a> {
         }
     }
 
-    /// Returns its stored bytes, if ranges of what they decode to can be read.
+    /// Returns the stored bytes, if their encoding allows reading ranges.
     fn ranged(&self) -> Result<&'a [u8]> {
         match self.record.encoding {
             Encoding::Raw => self.stored(),
@@ -153,7 +158,7 @@ impl<'a> Component<'a> {
         }
     }
 
-    /// Decodes all frames into `dst`, and returns how many bytes that are.
+    /// Decodes all frames into `dst`, and returns the number of decoded bytes.
     #[cfg(feature = "ztensor2")]
     pub(super) fn read_frames(&self, decoder: &mut dyn Decoder, stored: &[u8], dst: &mut [u8]) -> Result<usize> {
         let frames = self.frames(stored)?;
@@ -163,13 +168,13 @@ impl<'a> Component<'a> {
         Ok(dst.len())
     }
 
-    /// Returns the frames of its stored bytes.
+    /// Returns the frames of the stored bytes.
     #[cfg(feature = "ztensor2")]
     pub(super) fn frames<'s>(&self, stored: &'s [u8]) -> Result<Seekable<'s>> {
         Seekable::open(stored, self.record.decoded_length).map_err(|kind| self.frame_error(kind))
     }
 
-    /// An error of its frames.
+    /// Creates an error in the frames of this component.
     #[cfg(feature = "ztensor2")]
     #[cold]
     pub(super) fn frame_error(&self, kind: ErrorKind) -> Error {

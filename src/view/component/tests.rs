@@ -1,6 +1,5 @@
-//! Components in frames, in shards, and with digests of decoded bytes: made up, as no other format has them.
-//!
-//! Depends on what it tests.
+//! Components in frames, in shards, and with digests of decoded bytes. They are synthetic, since no other format has
+//! them.
 #![forbid(unsafe_code)]
 
 use std::string::String;
@@ -19,7 +18,7 @@ use crate::error::origin::{Format, Item};
 use crate::format::Contents;
 use crate::types::{ByteOrder, DType, Encoding};
 
-/// A component that is all of `file`.
+/// Returns a component that covers all of `file`.
 fn component<'a>(file: &'a [u8], encoding: Encoding, decoded_length: usize, digest: &'a str) -> Component<'a> {
     let mut component = Component::blank(file.into(), Format::Ztensor2);
     let record = component.record_mut();
@@ -40,7 +39,7 @@ fn sha256(bytes: &[u8]) -> String {
     digest.iter().fold("sha256:".to_string(), |text, byte| format!("{text}{byte:02x}"))
 }
 
-/// A decoder that decodes nothing.
+/// A decoder that supports no encoding.
 struct Nothing;
 
 impl Decoder for Nothing {
@@ -142,18 +141,18 @@ fn digests_of_decoded_bytes() {
         assert_eq!(decoder.bytes, 4000);
         assert_eq!(encoded.verify_with(&mut decoder, &mut [0; 699]).unwrap_err().kind(), ErrorKind::OutOfScratch);
         assert_eq!(encoded.verify_with(&mut Nothing, &mut [0; 700]).unwrap_err().item(), Item::Encoding);
-        // Of other bytes, in either way.
+        // The digest of other bytes, raw and encoded.
         let (other, other_stream) = (content(4001).split_off(1), stream(&content(4001)[1..], 700));
         let wrong = component(&other, Encoding::Raw, 4000, &digest).verify().unwrap_err();
         assert_eq!((wrong.kind(), wrong.item()), (ErrorKind::DigestMismatch, Item::Digest));
         let wrong = component(&other_stream, Encoding::ZstdSeekable, 4000, &digest);
         let wrong = wrong.verify_with(&mut decoder, &mut [0; 700]).unwrap_err();
         assert_eq!((wrong.kind(), wrong.item()), (ErrorKind::DigestMismatch, Item::Digest));
-        // The stored bytes are not what was digested.
+        // A digest of the stored bytes instead of the decoded bytes.
         let stored = if digest.starts_with('x') { xxh3(&seekable) } else { sha256(&seekable) };
         let wrong = component(&seekable, Encoding::ZstdSeekable, 4000, &stored);
         assert_eq!(wrong.verify_with(&mut decoder, &mut [0; 700]).unwrap_err().kind(), ErrorKind::DigestMismatch);
-        // In upper case, and of a kind that nobody knows.
+        // In upper case, and of an unknown kind.
         let (kind, digits) = digest.split_once(':').unwrap();
         let upper = format!("{kind}:{}", digits.to_ascii_uppercase());
         assert_eq!(
@@ -223,7 +222,7 @@ fn shards() {
     assert!(component.with_shard(&other).is_err());
 }
 
-/// What can be done is what works.
+/// Each capability is true exactly if the operation works.
 #[test]
 fn caps_are_what_works() {
     let numbers = content(4000);
@@ -261,8 +260,7 @@ fn caps_are_what_works() {
     assert_eq!(seen[5], Caps { bytes: false, range: has_zstd, decode: has_zstd, verify: has_zstd });
 }
 
-/// Numbers of a column are what the file means, in either byte order, whether they were converted when they were decoded or
-/// are converted when they are read.
+/// The numbers of a column are correct in either byte order, whether they are converted when decoded or when read.
 #[test]
 fn columns_in_either_byte_order() {
     let numbers: Vec<u32> = (0..1000_u32).map(|i| i.wrapping_mul(0x0102_0305)).collect();
@@ -285,7 +283,7 @@ fn columns_in_either_byte_order() {
     }
 }
 
-/// What does not fill whole elements is refused, in place and decoded.
+/// Bytes that do not fill whole elements are rejected, in place and decoded.
 #[test]
 fn parts_of_elements() {
     let bytes = content(4001);

@@ -1,6 +1,4 @@
-//! Verifying a component against its digest: of its stored bytes or, in zTensor 2, of the decoded ones.
-//!
-//! Depends on `error`, `bytes`, `vocab`, `codec`, `decode`, `format`.
+//! Verification of a component against its digest, which covers the stored bytes or, in zTensor 2, the decoded bytes.
 #![forbid(unsafe_code)]
 
 use super::Component;
@@ -26,39 +24,39 @@ pub enum Verification {
     UnknownDigest,
 }
 
-/// What there is to verify.
+/// The check that verification has to do.
 enum Check<'a> {
-    /// Bytes as they are.
+    /// A digest of the stored bytes.
     Stored(Digest, &'a [u8]),
-    /// What these bytes decode to, where they are encoded; and the outcome if all is as it should be.
+    /// A digest and the valid contents of the decoded bytes, the stored bytes, and the outcome if all checks pass.
     #[cfg(feature = "ztensor2")]
     Decoded(Option<Digest>, Contents, &'a [u8], Verification),
     Nothing(Verification),
 }
 
 impl<'a> Component<'a> {
-    /// Verifies its bytes against its digest. That of zTensor 2 is one of the decoded bytes, for which
-    /// [`verify_with`](Self::verify_with) takes memory. The CRC-32 of compressed NPZ entries is checked by
+    /// Verifies the bytes against the digest. A digest of zTensor 2 covers the decoded bytes; to decode them,
+    /// [`verify_with`](Self::verify_with) takes scratch memory. The CRC-32 of compressed NPZ entries is checked by
     /// [`read_into`](Self::read_into) instead.
     ///
-    /// Linear in the bytes that the digest is of: [`extent`](Self::extent) has their length, or, where they are decoded
-    /// first, [`decoded_length`](Self::decoded_length).
+    /// Linear in the bytes that the digest covers: the length of [`extent`](Self::extent), or
+    /// [`decoded_length`](Self::decoded_length) if they are decoded first.
     ///
     /// # Errors
-    /// `DigestMismatch` where they do not match, `InvalidDigest` where the digest is misspelled, `NotBuiltIn` where it is of
-    /// a kind whose feature is off (`crc32`, `crc32c`, `sha256`), `InShard`, `NotInMemory`, `OutOfScratch` where decoding
-    /// takes memory.
+    /// - `DigestMismatch` if the bytes do not match, `InvalidDigest` if the digest is misspelled.
+    /// - `NotBuiltIn` if the feature for the digest is off (`crc32`, `crc32c`, `sha256`).
+    /// - `InShard`, `NotInMemory`, and `OutOfScratch` if decoding needs memory.
     pub fn verify(&self) -> Result<Verification> {
         self.verify_with(&mut BuiltIn::default(), &mut [])
     }
 
-    /// Verifies its bytes as [`verify`](Self::verify) does; where the digest is one of decoded bytes, they are decoded by
-    /// `decoder`, a frame at a time, into `scratch`, which has
-    /// [`verify_scratch_length`](Self::verify_scratch_length) bytes. Of zTensor 2, the values of booleans and the unused
-    /// half of an odd number of 4-bit elements are checked, too.
+    /// Verifies the bytes as [`verify`](Self::verify) does. If the digest covers decoded bytes, `decoder` decodes them,
+    /// one frame at a time, into `scratch`, which has [`verify_scratch_length`](Self::verify_scratch_length) bytes. In
+    /// zTensor 2 this also checks the values of booleans, and the unused half byte after an odd number of 4-bit
+    /// elements.
     ///
     /// # Errors
-    /// Those of [`verify`](Self::verify), `InvalidElement`, and those of [`read_into`](Self::read_into).
+    /// The errors of [`verify`](Self::verify), `InvalidElement`, and the errors of [`read_into`](Self::read_into).
     pub fn verify_with(&self, decoder: &mut dyn Decoder, scratch: &mut [u8]) -> Result<Verification> {
         let _ = (&decoder, &scratch); // unused without zTensor 2
         match self.verifiable()? {
@@ -72,9 +70,10 @@ impl<'a> Component<'a> {
         }
     }
 
-    /// Returns how much memory [`verify_with`](Self::verify_with) needs, in bytes: none for what is stored as it was
-    /// digested, else that of the largest frame, at most 16 MiB. `None` where it cannot be verified: its bytes are not in
-    /// memory, the table of frames is invalid, or a digest of that kind is not built in. Linear in that table.
+    /// Returns the memory that [`verify_with`](Self::verify_with) needs, in bytes: 0 if the digest covers the bytes as
+    /// stored, otherwise the decoded size of the largest frame, at most 16 MiB. `None` if the component cannot be
+    /// verified: its bytes are not in memory, the table of frames is invalid, or the kind of digest is not built in.
+    /// Linear in the size of the table.
     #[must_use]
     pub fn verify_scratch_length(&self) -> Option<u64> {
         match self.verifiable().ok()? {
@@ -86,7 +85,7 @@ impl<'a> Component<'a> {
         }
     }
 
-    /// Whether there is a digest that is checked.
+    /// True if there is a digest that [`verify_with`](Self::verify_with) checks.
     pub(super) fn is_verified(&self) -> bool {
         match self.verifiable() {
             Ok(Check::Stored(..)) => true,
@@ -98,7 +97,7 @@ impl<'a> Component<'a> {
         }
     }
 
-    /// Returns what there is to verify.
+    /// Returns the check that verification has to do.
     fn verifiable(&self) -> Result<Check<'a>> {
         #[cfg(feature = "npz")]
         if let (Some((sum, extent)), Encoding::Raw, false) = (self.record.crc32, self.record.encoding, self.is_bound)
@@ -136,12 +135,12 @@ impl<'a> Component<'a> {
         }
     }
 
-    /// Returns the digest, if its kind is built in.
+    /// Returns the digest if its kind is built in.
     fn built_in(&self, digest: Digest) -> Result<Digest> {
         if digest.is_built_in() { Ok(digest) } else { Err(self.error(ErrorKind::NotBuiltIn, Item::Digest)) }
     }
 
-    /// Verifies what `stored` decodes to, frame by frame, and then that its elements are valid.
+    /// Verifies the bytes that `stored` decodes to, frame by frame, and then that their elements are valid.
     #[cfg(feature = "ztensor2")]
     fn verify_decoded(
         &self,

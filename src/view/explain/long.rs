@@ -1,6 +1,7 @@
-//! What messages say beyond the rule: sentences with several numbers, what is missing of a truncated file, advice.
+//! The parts of a message besides the rule: sentences with several numbers, the missing bytes of a truncated file,
+//! advice.
 //!
-//! Depends on `super`, `place`, `error`, `bytes`, `format`. Programs for chips do without: `short.rs` takes its place.
+//! Programs for chips use `short.rs` instead, which omits these parts.
 #![forbid(unsafe_code)]
 
 use super::{Out, bytes, colon, is_out_of_file, number, quoted};
@@ -19,7 +20,7 @@ pub(super) fn attribute(out: &mut impl Out, context: &Context<'_>) {
     }
 }
 
-/// Writes what takes the place of the rule; `false` if nothing does.
+/// Writes the sentence that replaces the rule; returns `false` if there is none.
 pub(super) fn phrase(out: &mut impl Out, context: &Context<'_>) -> bool {
     for (text, of_it) in context.phrase.iter().flatten() {
         match of_it {
@@ -30,19 +31,19 @@ pub(super) fn phrase(out: &mut impl Out, context: &Context<'_>) -> bool {
     context.phrase.is_some()
 }
 
-/// The length that a truncated file should have at least, if that is known. A greater one would be a wrong number in the
-/// file, rather than the length of a file.
+/// Returns the minimum length of the complete file if the file is truncated and that length is known. A number above
+/// 2^50 is ignored: it is more likely a wrong number in the file than a length.
 pub(super) fn needed(error: &Error, context: &Context<'_>) -> Option<u64> {
     const LONGEST: u64 = 1 << 50;
     let of_truncated = context.number.filter(|_| error.kind() == ErrorKind::Truncated);
     context.needed.or(of_truncated).filter(|needed| *needed <= LONGEST)
 }
 
-/// Writes how long a truncated file should be, and how much is missing.
+/// Writes the minimum length of a truncated file, and the number of missing bytes.
 pub(super) fn truncation(out: &mut impl Out, error: &Error, context: &Context<'_>, file_length: Option<u64>) {
     let (Some(needed), Some(length)) = (needed(error, context), file_length) else { return };
     if let Some(missing @ 1..) = needed.checked_sub(length) {
-        // A count may be wrong instead. So may be a place, but hardly one that is right for all that is before it.
+        // A count may be wrong instead. A place may be wrong, too, but hardly if everything before it is correct.
         let is_counted = error.kind() == ErrorKind::CountTooLarge;
         out.text(if is_counted {
             "; unless the count is wrong, the file is truncated: it "
@@ -59,7 +60,7 @@ pub(super) fn truncation(out: &mut impl Out, error: &Error, context: &Context<'_
     }
 }
 
-/// Advice to the caller that does not depend on the format.
+/// Returns advice to the caller that does not depend on the format.
 pub(super) fn advice(error: &Error, context: &Context<'_>) -> Option<&'static str> {
     let encoding = context.encoding.map(|encoding| encoding.as_str());
     match (error.kind(), error.item()) {
@@ -84,7 +85,7 @@ pub(super) fn advice(error: &Error, context: &Context<'_>) -> Option<&'static st
     }
 }
 
-/// Writes the address of bytes that are not aligned, if the error is about that.
+/// Writes the address of misaligned bytes, if the error is about alignment.
 pub(super) fn address(out: &mut impl Out, input: Input<'_>, error: &Error) {
     if error.kind() != ErrorKind::Misaligned {
         return;
@@ -92,7 +93,7 @@ pub(super) fn address(out: &mut impl Out, input: Input<'_>, error: &Error) {
     let Some((offset, size)) = format::elements_at(input, error) else { return };
     let Some(bytes) = input.get(Extent::new(offset, 1)) else { return };
     let address = bytes.as_ptr().addr();
-    // If these are aligned, the caller has read them to another place.
+    // If the bytes are aligned here, the caller has read them to another place.
     if address & size.wrapping_sub(1) != 0 {
         out.text(": they begin at address 0x");
         hexadecimal(out, to_u64(address));

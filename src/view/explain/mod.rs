@@ -1,7 +1,7 @@
 //! The message of an error: one line from the error alone, or the full message with names and numbers.
 //!
-//! Depends on `place`, `error`, `bytes`, `format`. It is above the formats, so that firmware that never prints
-//! contains none of it. Written without `core::fmt`'s numbers and escapes, which cost more than the rest.
+//! This module is above the formats, so that firmware that never prints contains none of it. It does not use the number
+//! formatting and escaping of `core::fmt`, which cost more flash than the rest.
 #![forbid(unsafe_code)]
 
 #[cfg_attr(target_os = "none", path = "short.rs")]
@@ -30,7 +30,7 @@ impl Error {
     /// Nothing is allocated; the bytes are read while the message is printed.
     ///
     /// ```
-    /// # let mut bytes = include_bytes!("../tests/fixtures/v1.2/dense_all_dtypes.zt").to_vec();
+    /// # let mut bytes = include_bytes!("../../../tests/fixtures/v1.2/dense_all_dtypes.zt").to_vec();
     /// bytes.truncate(1000);
     /// let error = tenslice::File::open(&bytes).unwrap_err();
     /// println!("{}", error.explain(&bytes[..]));
@@ -52,17 +52,17 @@ impl fmt::Display for Explanation<'_> {
     }
 }
 
-/// Where a message goes. Nothing is returned, which would be asked for after every piece: where no more can be taken,
-/// what follows is left out.
+/// The destination of a message. Writing returns no result, which would have to be checked after every piece: once the
+/// destination is full, the rest of the message is dropped.
 pub(crate) trait Out {
-    /// Writes a piece.
+    /// Writes a piece of text.
     fn text(&mut self, text: &str);
 
     /// Writes a character of one byte.
     fn ascii(&mut self, byte: u8);
 }
 
-/// A formatter, until it has failed.
+/// A formatter, and its first error: nothing is written after an error.
 pub(crate) struct Formatted<'f, 'g> {
     f: &'f mut fmt::Formatter<'g>,
     result: fmt::Result,
@@ -138,7 +138,7 @@ fn write(out: &mut impl Out, error: &Error, context: &Context<'_>, file_length: 
     }
 }
 
-/// Writes the rule that is broken, with what is known of it.
+/// Writes the violated rule, with the details that are known.
 #[inline] // called once
 fn rule(out: &mut impl Out, error: &Error, context: &Context<'_>, file_length: Option<u64>) {
     let (kind, detail) = (error.kind(), error.kind().shown().detail());
@@ -191,7 +191,7 @@ fn rule(out: &mut impl Out, error: &Error, context: &Context<'_>, file_length: O
             (None, Some(found)) => number(out, ": ", found),
             (None, None) => {}
         },
-        // It is said below, in the same way for all formats.
+        // Written by `long::truncation`, in the same way for all formats.
         Detail::FileSize if long::needed(error, context).is_some() => {}
         Detail::FileSize => {
             if let (Some(size), Some(file_length)) = (context.number, file_length) {
@@ -207,7 +207,7 @@ fn is_out_of_file(error: &Error) -> bool {
     error.kind() == ErrorKind::OutOfFile && error.item() != Item::Shard
 }
 
-/// Writes what comes `before`, then a number of bytes.
+/// Writes the text `before`, then a number of bytes.
 fn bytes(out: &mut impl Out, before: &str, count: u64) {
     number(out, before, count);
     out.text(if count == 1 { " byte" } else { " bytes" });
@@ -258,7 +258,7 @@ pub(crate) fn kind_text(out: &mut impl Out, kind: ErrorKind) {
     packed::kind(out, kind);
 }
 
-/// Writes what comes `before`, then a string of the file in quotation marks.
+/// Writes the text `before`, then a string of the file in quotation marks.
 #[inline(never)]
 pub(crate) fn quoted(out: &mut impl Out, before: &str, text: Text<'_>) {
     out.text(before);
@@ -267,13 +267,13 @@ pub(crate) fn quoted(out: &mut impl Out, before: &str, text: Text<'_>) {
     out.text("\"");
 }
 
-/// Writes a string of the file as it is. Only control characters are escaped, so that no file can forge a line or send
+/// Writes a string of the file unchanged, except that control characters are escaped: no file can forge a line or send
 /// codes to a terminal.
 #[inline(never)]
 pub(crate) fn plain(out: &mut impl Out, text: Text<'_>) {
     for character in text.chars() {
         match character {
-            // Besides the C0 and C1 codes, those that change the direction of a line.
+            // Besides the C0 and C1 codes, the characters that change the direction of a line.
             '\0'..='\x1f'
             | '\x7f'..='\u{9f}'
             | '\u{61c}'
@@ -296,7 +296,7 @@ pub(crate) fn plain(out: &mut impl Out, text: Text<'_>) {
     }
 }
 
-/// Writes what comes `before`, then a number in decimal digits.
+/// Writes the text `before`, then a number in decimal digits.
 #[inline(never)]
 pub(crate) fn number(out: &mut impl Out, before: &str, number: u64) {
     out.text(before);

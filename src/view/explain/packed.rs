@@ -1,40 +1,40 @@
-//! The texts of kinds, items and formats in half their bytes, for the flash of chips: the two bytes that follow each other
-//! most often become one, again and again. The compiler does it, so that each text stands in the sources once, in full.
-//!
-//! Depends on `place`, `error`.
+//! The texts of kinds, items and formats, packed to half their bytes for the flash of chips: the most frequent pair of
+//! adjacent bytes becomes one byte, repeatedly. The compiler packs the texts, so the sources contain each text once, in
+//! full.
 #![forbid(unsafe_code)]
 
 use super::Out;
 use crate::error::ErrorKind;
 use crate::error::origin::{Format, Item};
 
-/// What is packed: NUL-terminated texts, one list after the other.
+/// The texts to pack: lists of NUL-terminated texts, one after the other.
 const LISTS: [&str; 3] = [ErrorKind::TEXTS, Item::TEXTS, Format::TEXTS];
 const LENGTH: usize = LISTS[0].len().saturating_add(LISTS[1].len()).saturating_add(LISTS[2].len());
 
-/// The first byte that is no character: it stands for the first of the pairs, and so on.
+/// The first byte that is not a character: it stands for the first pair, the next byte for the second pair, and so on.
 const FIRST_PAIR: u8 = 0x80;
 const MOST_PAIRS: usize = 0x80;
 
-/// How many bytes may be left to write of one: more than pairs are in pairs, which the tests see.
+/// The maximum number of bytes that are pending while a byte is expanded. Pairs are nested less deeply, as the tests
+/// check.
 const DEEPEST: usize = 16;
 
-/// A pair takes two bytes itself.
+/// The minimum number of uses of a pair, which itself takes two bytes.
 const LEAST_USES: usize = 4;
 
-/// What the compiler works on, at every build: so a pair is looked for only where its first byte is, and counted only where
-/// something changes.
+/// The state of packing, which the compiler computes in every build. To save time, pairs are searched only at the
+/// occurrences of their first byte, and counted only where something changes.
 struct Packed {
-    /// A byte that is the second of a pair no longer counts: what follows another is in `next`.
+    /// The texts. The second byte of a replaced pair is no longer used: `next` links the bytes that are.
     texts: [u8; LENGTH],
     length: usize,
     next: [usize; LENGTH],
     before: [usize; LENGTH],
-    /// Where each byte is first and last, and from each place where it is again.
+    /// The first and the last position of each byte, and for each position the next position of the same byte.
     first: [usize; 256],
     last: [usize; 256],
     again: [usize; LENGTH],
-    /// How often the pairs occur within texts, and which ones ever occurred often enough.
+    /// The number of uses of each pair within texts, and the pairs that have ever been used [`LEAST_USES`] times.
     uses: [[usize; 256]; 256],
     usual: [[u8; 2]; LENGTH],
     usual_count: usize,
@@ -43,12 +43,12 @@ struct Packed {
 }
 
 const PACKED: Packed = Packed::of_lists();
-#[allow(clippy::unwrap_used)] // seen by the compiler
+#[allow(clippy::unwrap_used)] // evaluated by the compiler
 static TEXTS: [u8; PACKED.length] = *PACKED.texts.first_chunk().unwrap();
-#[allow(clippy::unwrap_used)] // seen by the compiler
+#[allow(clippy::unwrap_used)] // evaluated by the compiler
 static PAIRS: [[u8; 2]; PACKED.count] = *PACKED.pairs.first_chunk().unwrap();
 
-#[allow(clippy::indexing_slicing, clippy::arithmetic_side_effects, clippy::as_conversions)] // seen by the compiler
+#[allow(clippy::indexing_slicing, clippy::arithmetic_side_effects, clippy::as_conversions)] // evaluated by the compiler
 impl Packed {
     const fn of_lists() -> Self {
         let mut packed = Self {
@@ -96,7 +96,7 @@ impl Packed {
         self.length += 1;
     }
 
-    /// Makes it the byte there, the last of its kind so far.
+    /// Stores `byte` at `at`, which becomes the last position of that byte.
     const fn put(&mut self, at: usize, byte: u8) {
         self.texts[at] = byte;
         self.again[at] = LENGTH;
@@ -109,7 +109,7 @@ impl Packed {
         self.last[byte as usize] = at;
     }
 
-    /// Counts a pair, unless a text ends in it.
+    /// Counts a pair, unless it spans the end of a text.
     const fn add(&mut self, first: u8, second: u8) {
         if first != 0 && second != 0 {
             let uses = &mut self.uses[first as usize][second as usize];
@@ -141,7 +141,7 @@ impl Packed {
         pair
     }
 
-    /// Makes each such pair one byte.
+    /// Replaces every occurrence of the pair with one byte.
     const fn replace(&mut self, [first, second]: [u8; 2]) {
         let byte = FIRST_PAIR + self.count as u8;
         let mut at = self.first[first as usize];
@@ -171,7 +171,7 @@ impl Packed {
         self.count += 1;
     }
 
-    /// Moves the bytes that count to the front.
+    /// Moves the bytes that are still used to the front.
     const fn close_up(&mut self) {
         let (mut from, mut to) = (0, 0);
         while from < LENGTH {
@@ -202,7 +202,7 @@ pub(super) fn format(out: &mut impl Out, format: Format) {
 fn write(out: &mut impl Out, which: usize) {
     let packed = TEXTS.split(|byte| *byte == 0).nth(which);
     for byte in packed.unwrap_or_default() {
-        // What is left to write, the last first. Of a pair, each may be one again.
+        // The bytes that are pending, the last to be written first. Both bytes of a pair may be pairs themselves.
         let mut left = [*byte; DEEPEST];
         let mut count = 1_usize;
         while let Some(place) = count.checked_sub(1).and_then(|last| left.get_mut(last..)) {

@@ -1,6 +1,4 @@
-//! Programs for chips do without what `long.rs` says.
-//!
-//! Depends on `super`, `error`, `bytes`, `format`.
+//! Empty replacements for `long.rs`, for chips.
 #![forbid(unsafe_code)]
 
 use super::Out;

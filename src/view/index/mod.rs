@@ -1,30 +1,28 @@
 //! An index of the names of a file, in the caller's memory.
 //!
-//! Depends on `error`, `bytes`, `distinct`, `format`, `tensor`.
-//!
-//! The memory has three words for each of N tensors. Nearly always they are used so:
+//! The memory has three words for each of N tensors. It nearly always has this layout:
 //!
 //! ```text
-//! N     where each tensor is in the metadata, in the order of the file
-//! 2 N   slots: 0, or the number of a tensor, counted from 1, and in the bits that are left a part of its name's hash
+//! N     the position of each tensor in the metadata, in the order of the file
+//! 2 N   slots: 0, or the number of a tensor, counted from 1, with a part of the hash of its name in the other bits
 //! ```
 //!
-//! A name is in the slot that its hash chooses, or in one of the next few. Names may be made to choose the same slots:
-//! where one finds none within [`MAX_STEPS`], or too many on the way have the same part of the hash, all are hashed once
-//! more, with a seed that depends on all of them and on the address of the memory: on a host, whoever makes a file cannot
-//! know that. Where that is no better, the numbers are sorted by name instead, in time of the order of N log N, and looked
-//! up by bisection:
+//! A name is in the slot that its hash selects, or in one of the next few slots. Names may be crafted to select the
+//! same slots. If a name finds no slot within [`MAX_STEPS`], or passes too many slots with the same part of the hash,
+//! all names are hashed again with a seed that depends on all names and on the address of the memory. On a host, the
+//! author of a file cannot know that address. If that fails, too, the numbers are sorted by name in about N log N
+//! comparisons, and looked up by bisection:
 //!
 //! ```text
-//! N     where each tensor is
-//! N     where each name is
+//! N     the position of each tensor
+//! N     the position of each name
 //! N     the numbers of the tensors, counted from 0, in the order of their names
 //! ```
 //!
-//! So it is as well where a name does not stand at the start of its tensor (zTensor 0.1): there it may take long to read it
-//! from where the tensor is.
+//! This second layout is also used if a name is not stored at the start of its tensor (zTensor 0.1): finding the name
+//! from the position of the tensor may take long.
 //!
-//! A file with a single tensor, or with none, takes no memory: the index itself has the hash of the name.
+//! A file with at most one tensor needs no memory: the index itself contains the hash of the name.
 #![forbid(unsafe_code)]
 
 use core::num::NonZeroU32;
@@ -37,15 +35,15 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::format::{AnyFile, Cursor, FileFormat, Named, Summary, TensorRecord, dispatch};
 use crate::view::tensor::Tensor;
 
-/// How many slots a name may be in.
+/// The maximum number of slots that are tried for a name.
 const MAX_STEPS: usize = 128;
 
-/// How many names with the same part of their hashes a name may meet on the way to its slot.
+/// The maximum number of slots with the same hash tag that a name may pass on the way to its own slot.
 const MAX_MET: u32 = 4;
 
-/// Which tensor has which name. See [`File::index`](crate::File::index).
+/// A name-to-tensor index. See [`File::index`](crate::File::index).
 ///
-/// Holds the memory that it was made in, and the file; copy it freely, share it between threads.
+/// Borrows the memory that holds the index, and the file. An `Index` can be copied freely and shared between threads.
 #[derive(Clone, Copy, Debug)]
 pub struct Index<'m, 'a> {
     file: AnyFile<'a>,
@@ -54,54 +52,55 @@ pub struct Index<'m, 'a> {
     order: Order,
 }
 
-/// How the names are found.
+/// The way in which names are found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Order {
-    /// By their hashes with that seed.
+    /// In slots, by their hashes with this seed.
     Slots(u64),
     Sorted,
-    /// The only name, by its hash; `at` is where its tensor is.
+    /// The only name, by its hash; `at` is the position of its tensor.
     One {
         hash: u64,
         at: u32,
     },
 }
 
-/// How many words an index of `count` tensors takes; `None` beyond what can be addressed.
+/// Returns the number of words that an index of `count` tensors takes; `None` if the words could not be addressed.
 pub(crate) fn length(count: u64) -> Option<usize> {
     if count < 2 { Some(0) } else { count.checked_mul(3).and_then(to_usize) }
 }
 
 impl<'m, 'a> Index<'m, 'a> {
-    /// Makes an index of a file that has these warnings and `count` tensors.
+    /// Builds an index of a file that has the warnings `warnings` and `count` tensors.
     pub(crate) fn new(file: AnyFile<'a>, warnings: Warnings, count: u64, words: &'m mut [u32]) -> Result<Self> {
         let words = length(count).and_then(|length| words.get_mut(..length));
         let words = words.ok_or(Error::new(ErrorKind::OutOfScratch))?;
-        // What the names of a file could not be made to collide with.
+        // The author of a file cannot know the address, and so cannot craft names that collide with this salt.
         let salt = to_u64(words.as_ptr().addr());
-        // What else opening has left is not compared.
+        // Only names are compared here, not the other items that opening left unchecked.
         let warnings = warnings.only(Warning::NamesUnchecked);
         let summary = Summary { warnings, tensor_count: count };
         let order = dispatch!(&file, file => fill(file, &summary, words, salt))?;
         Ok(Self { file, words, order })
     }
 
-    /// Returns the first tensor with that name: the one that [`File::find`](crate::File::find) does, in time that hardly
-    /// depends on how many there are.
+    /// Returns the first tensor named `name`, as [`File::find`](crate::File::find) does, in time that hardly depends on
+    /// the number of tensors.
     ///
     /// # Errors
-    /// `NotFound`, also where the bytes have changed since the index was made and another name is where this one was;
-    /// another error where the tensor itself has changed.
+    /// `NotFound` if no tensor has that name, or if the bytes have changed since the index was built and the tensor now
+    /// has another name. Another error if the tensor itself has changed.
     #[cfg_attr(target_pointer_width = "64", inline(always))]
     pub fn find(&self, name: &str) -> Result<Tensor<'a>> {
         self.find_bytes(name.as_bytes())
     }
 
-    /// Like [`find`](Self::find), for a name that need not be UTF-8.
+    /// Finds a tensor as [`find`](Self::find) does, by a name that need not be UTF-8.
     #[cfg_attr(target_pointer_width = "64", inline(always))]
     pub(crate) fn find_bytes(&self, name: &[u8]) -> Result<Tensor<'a>> {
         let Some(candidate) = self.candidate(name) else { return Err(Error::new(ErrorKind::NotFound)) };
-        // Where all this is inlined on a host, a tensor is not copied. It is large: none is made for a name that is nowhere.
+        // Inlined on a host, this avoids a copy of the tensor, which is large. A name without a candidate needs no
+        // record.
         let mut record = TensorRecord::blank();
         match self.read(candidate, name, &mut record) {
             Ok(true) => return Ok(Tensor::new(self.file, record)),
@@ -111,14 +110,14 @@ impl<'m, 'a> Index<'m, 'a> {
         self.find_among_others(name)
     }
 
-    /// Reads a candidate into `record`, a blank one; `false` where it has another name.
+    /// Reads a candidate into `record`, which must be blank; returns `false` if the candidate has another name.
     #[cfg_attr(target_pointer_width = "64", inline(always))]
-    #[cfg_attr(not(target_pointer_width = "64"), inline(never))] // a single copy of all formats
+    #[cfg_attr(not(target_pointer_width = "64"), inline(never))] // a single copy for all formats
     fn read(&self, candidate: Candidate, name: &[u8], record: &mut TensorRecord<'a>) -> Result<bool> {
         dispatch!(&self.file, file => read(file, candidate, name, record))
     }
 
-    /// Where the tensor of that name is, if there is one.
+    /// Returns a tensor that may have the name `name`, if there is one.
     #[cfg_attr(target_pointer_width = "64", inline(never))]
     fn candidate(&self, name: &[u8]) -> Option<Candidate> {
         match self.order {
@@ -142,8 +141,8 @@ impl<'m, 'a> Index<'m, 'a> {
         dispatch!(&self.file, file => find_sorted(file, self.words, name))
     }
 
-    /// Looks further, where the first tensor whose name has the same part of its hash has another name. No tensor is read
-    /// twice: this costs no more than looking at all of them.
+    /// Continues the search after a first candidate that has the same hash tag but another name. No tensor is read
+    /// twice.
     #[cold]
     #[inline(never)]
     fn find_among_others(&self, name: &[u8]) -> Result<Tensor<'a>> {
@@ -158,7 +157,7 @@ impl<'m, 'a> Index<'m, 'a> {
     }
 }
 
-/// Where a tensor may be: its position, and its number, counted from 1.
+/// A tensor that may have the name: its position, and its number, counted from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Candidate {
     position: u32,
@@ -166,13 +165,14 @@ struct Candidate {
 }
 
 impl Candidate {
-    /// The only tensor of a file, at that position, if its name may be `name`: no other name is read to know that it is not.
+    /// Returns the only tensor of a file, at `position`, if the hashes match. The name in the file is not read to
+    /// reject another name.
     #[inline(never)]
     fn only(hash: u64, position: u32, name: &[u8]) -> Option<Self> {
         (self::hash(0, name) == hash).then_some(Self { position, number: NonZeroU32::MIN })
     }
 
-    /// The tensor with that number among those at these positions.
+    /// Returns the tensor numbered `number`, which is at one of `positions`.
     #[inline]
     fn of(number: u32, positions: &[u32]) -> Option<Self> {
         let position = positions.get(to_usize(number.into())?.checked_sub(1)?)?;
@@ -180,7 +180,7 @@ impl Candidate {
     }
 }
 
-/// Fills the words with an index of the file. The seed of the second hash depends on the salt, too.
+/// Fills the words with an index of the file. The seed of the second hash also depends on the salt.
 fn fill<'a, F: FileFormat<'a>>(file: &F, summary: &Summary, words: &mut [u32], salt: u64) -> Result<Order> {
     let mut seed = 0;
     if words.is_empty() {
@@ -197,17 +197,17 @@ fn fill<'a, F: FileFormat<'a>>(file: &F, summary: &Summary, words: &mut [u32], s
         Filled::Crowded | Filled::Apart => fill_sorted(file, words)?,
     };
     if is_repeated {
-        // Only the format can tell whether it forbids that, and where the fault is.
+        // Only the format knows whether repeated names are forbidden, and where the error is.
         file.check(summary, words)?;
         fill_sorted(file, words)?;
     }
     Ok(Order::Sorted)
 }
 
-/// How the name of a file with a single tensor is found, or none in a file without tensors.
+/// Returns the order for a file with a single tensor, or without tensors.
 fn order_of_few<'a, F: FileFormat<'a>>(file: &F, count: u64) -> Result<Order> {
     if count == 0 {
-        return Ok(Order::Sorted); // among no words
+        return Ok(Order::Sorted); // no words to search
     }
     let (name, at) = if F::HAS_NAMES {
         let named = next_name(file, &mut { Cursor::START })?;
@@ -218,7 +218,7 @@ fn order_of_few<'a, F: FileFormat<'a>>(file: &F, count: u64) -> Result<Order> {
     Ok(Order::One { hash: hash_of(0, name), at })
 }
 
-/// A seed that depends on the salt and on all names.
+/// Returns a seed that depends on the salt and on all names.
 #[inline(never)]
 fn seed_of<'a, F: FileFormat<'a>>(file: &F, salt: u64, count: usize) -> Result<u64> {
     let (mut seed, mut cursor) = (salt, Cursor::START);
@@ -228,8 +228,8 @@ fn seed_of<'a, F: FileFormat<'a>>(file: &F, salt: u64, count: usize) -> Result<u
     Ok(seed)
 }
 
-/// Reads a candidate into `tensor`, a blank record; `false` where it has another name. The name is read as a part of the
-/// tensor, so that it is compared once.
+/// Reads a candidate into `tensor`, a blank record; returns `false` if the candidate has another name. The name is read
+/// as a part of the tensor, so that it is compared once.
 #[inline]
 fn read<'a, F: FileFormat<'a>>(
     file: &F,
@@ -241,33 +241,33 @@ fn read<'a, F: FileFormat<'a>>(
     Ok(tensor.name().means(name))
 }
 
-/// How many tensors are in an index of these words.
+/// Returns the number of tensors in an index of these words.
 fn third(words: &[u32]) -> usize {
     words.len().checked_div(3).unwrap_or(0)
 }
 
-/// How the names got into the slots.
+/// The outcome of putting the names into slots.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Filled {
     All,
-    /// One of them is there twice.
+    /// A name is repeated.
     Repeated,
-    /// One of them found no slot.
+    /// A name found no slot.
     Crowded,
-    /// They may not be in slots: they stand apart from their tensors.
+    /// Slots cannot be used: names are stored apart from their tensors.
     Apart,
 }
 
-/// Where a name goes, among so many slots: the first slot that it may be in, and what is in it besides the number.
+/// The place of a name among the slots: the first slot that it may be in, and the tag stored there besides the number.
 #[derive(Clone, Copy)]
 struct Place {
     slot: usize,
     tag: u32,
 }
 
-/// How many bits of a slot are the number of a tensor.
+/// Returns the number of bits of a slot that hold the number of a tensor.
 fn number_bits(slots: &[u32]) -> u32 {
-    // Half as many tensors as slots, counted from 1.
+    // There are half as many tensors as slots, counted from 1.
     usize::BITS.wrapping_sub(slots.len().wrapping_shr(1).leading_zeros())
 }
 
@@ -286,7 +286,7 @@ fn fill_slots<'a, F: FileFormat<'a>>(file: &F, words: &mut [u32], seed: u64) -> 
     let bits = number_bits(slots);
     let mut cursor = Cursor::START;
     for number in 0..positions.len() {
-        // Inline on a host: what it returns is large.
+        // Inlined on a host: the returned value is large.
         let named = file.next_name(&mut cursor)?;
         let Named { name, name_at, tensor_at } = named.ok_or(Error::new(ErrorKind::Malformed))?;
         if name_at != tensor_at {
@@ -319,23 +319,23 @@ fn fill_slots<'a, F: FileFormat<'a>>(file: &F, words: &mut [u32], seed: u64) -> 
     Ok(Filled::All)
 }
 
-/// Reads the next name of a file that had another one when it was opened.
+/// Reads the next name; an error if the file has fewer names than when it was opened.
 #[inline(never)]
 fn next_name<'a, F: FileFormat<'a>>(file: &F, cursor: &mut Cursor) -> Result<Named<'a>> {
     file.next_name(cursor)?.ok_or(Error::new(ErrorKind::Malformed))
 }
 
-/// The number in a slot, counted from 1; 0 in an empty one.
+/// Returns the number in a slot, counted from 1; 0 for an empty slot.
 const fn number(slot: u32, bits: u32) -> u32 {
     slot & !u32::MAX.wrapping_shl(bits)
 }
 
-/// The slots that a name may be in, as far as they are not empty: an iterator over those with the same part of the hash.
+/// An iterator over the slots that a name may be in, up to the first empty slot. Returns only slots with the same tag.
 #[derive(Clone, Copy)]
 struct Slots<'m> {
     positions: &'m [u32],
     slots: &'m [u32],
-    /// The next one, and how many there are from it on.
+    /// The next slot, and the number of slots left from there on.
     slot: usize,
     left: usize,
     tag: u32,
@@ -350,29 +350,29 @@ impl<'m> Slots<'m> {
         Self { positions, slots, slot, left: MAX_STEPS, tag, bits: number_bits(slots) }
     }
 
-    /// The first one.
+    /// Returns the first slot with the same tag.
     #[cfg(not(target_pointer_width = "64"))]
     fn first(hash: u64, words: &[u32]) -> Option<Candidate> {
         Slots::of(hash, words).next()
     }
 
-    /// The first one.
+    /// Returns the first slot with the same tag.
     #[cfg(target_pointer_width = "64")]
     #[inline(always)]
     fn first(hash: u64, words: &'m [u32]) -> Option<Candidate> {
-        // Four slots at a time: in which of them a name is, or whether it is in none, cannot be foreseen, and a processor
-        // that guesses it wrongly waits for memory instead of going on.
+        // Compares four slots at a time: a branch per slot would often be mispredicted, and the processor would wait
+        // for memory.
         let all = Self::of(hash, words);
         if let Some(four) = all.four() {
             let (tag, others) = all.tag_and_others();
-            // All at once, in a vector.
+            // All four comparisons in a vector.
             let is_any = |[a, b, c, d]: [bool; 4]| a | b | c | d;
             let (has_it, has_empty) =
                 (is_any(four.map(|slot| (slot ^ tag) & others == 0)), is_any(four.map(|slot| slot == 0)));
             if !has_it & has_empty {
                 return None;
             }
-            // Most are in the first.
+            // Most names are in their first slot.
             let [slot, ..] = four;
             if has_it && (slot ^ tag) & others == 0 && *slot != 0 {
                 return Candidate::of(slot & !others, all.positions);
@@ -381,14 +381,14 @@ impl<'m> Slots<'m> {
         first_from(words, all.slot, all.tag, all.bits)
     }
 
-    /// The next four slots, if as many follow.
+    /// Returns the next four slots, if there are four before the end.
     #[cfg(target_pointer_width = "64")]
     #[inline(always)]
     fn four(&self) -> Option<&'m [u32; 4]> {
         self.slots.get(self.slot..)?.first_chunk()
     }
 
-    /// What is in a slot besides the number, and the bits of it.
+    /// The hash tag stored in a slot, and its mask.
     #[cfg(target_pointer_width = "64")]
     #[inline(always)]
     const fn tag_and_others(&self) -> (u32, u32) {
@@ -396,7 +396,7 @@ impl<'m> Slots<'m> {
     }
 }
 
-/// The first one from a slot on.
+/// Returns the first slot with the tag `tag` from `slot` on.
 #[cfg(target_pointer_width = "64")]
 #[inline(never)] // few arguments, so that the caller need not save registers
 fn first_from(words: &[u32], slot: usize, tag: u32, bits: u32) -> Option<Candidate> {
@@ -433,7 +433,7 @@ impl Iterator for Slots<'_> {
     }
 }
 
-/// Sorts the numbers of all tensors by name; whether a name is there twice.
+/// Sorts the numbers of all tensors by name; returns whether a name is repeated.
 fn fill_sorted<'a, F: FileFormat<'a>>(file: &F, words: &mut [u32]) -> Result<bool> {
     let count = third(words);
     let (positions, others) = words.split_at_mut_checked(count).unwrap_or_default();
@@ -451,7 +451,7 @@ fn fill_sorted<'a, F: FileFormat<'a>>(file: &F, words: &mut [u32]) -> Result<boo
     Ok(order.windows(2).any(is_repeated))
 }
 
-/// Looks a name up among those sorted.
+/// Looks up a name among the sorted names.
 #[inline(never)]
 fn find_sorted<'a, F: FileFormat<'a>>(file: &F, words: &[u32], name: &[u8]) -> Option<Candidate> {
     let (positions, others) = words.split_at_checked(third(words))?;
@@ -469,12 +469,12 @@ fn find_sorted<'a, F: FileFormat<'a>>(file: &F, words: &[u32], name: &[u8]) -> O
 const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
 const LAST_FACTOR: u64 = 0xd6e8_feb8_6659_fd93;
 
-/// A hash of what a name means: of its bytes of UTF-8.
+/// Returns the hash of the decoded name, in UTF-8.
 fn hash_of(seed: u64, name: Text<'_>) -> u64 {
     if name.is_escaped() { escaped_hash(seed, name) } else { hash(seed, name.raw()) }
 }
 
-/// The hash of bytes.
+/// Returns the hash of bytes.
 #[inline]
 fn hash(seed: u64, bytes: &[u8]) -> u64 {
     match bytes.last_chunk() {
@@ -483,16 +483,16 @@ fn hash(seed: u64, bytes: &[u8]) -> u64 {
     }
 }
 
-/// The hash of bytes, sixteen at a time; `last` are the last of them.
+/// Returns the hash of bytes, sixteen at a time; `last` are the last sixteen bytes.
 #[inline]
 fn long_hash(seed: u64, bytes: &[u8], last: &[u8; 16]) -> u64 {
     let (mut hash, mut rest) = (Hash::new(seed), bytes);
-    // Not the last sixteen, so that how often this is done depends less on the length.
+    // Excludes the last sixteen bytes, so that the number of rounds depends less on the length.
     while let Some((block, after)) = rest.split_first_chunk().filter(|(_, after)| !after.is_empty()) {
         hash.add(u128::from_le_bytes(*block));
         rest = after;
     }
-    hash.add(u128::from_le_bytes(*last)); // some of its bytes for the second time
+    hash.add(u128::from_le_bytes(*last)); // may repeat some bytes
     hash.finish(to_u64(bytes.len()))
 }
 
@@ -503,24 +503,24 @@ fn short_hash(seed: u64, bytes: &[u8]) -> u64 {
     hash.finish(to_u64(bytes.len()))
 }
 
-/// Less than sixteen bytes as the last of a number that has as many.
+/// Returns fewer than sixteen bytes as the highest bytes of a 16-byte number.
 fn short(bytes: &[u8]) -> u128 {
     let (Some(first), Some(last)) = (bytes.first_chunk(), bytes.last_chunk()) else {
         return bytes.iter().fold(0, |before, byte| last_sixteen(before, *byte));
     };
-    // From eight on: the last eight, and the first as far as they are none of those.
+    // For eight bytes or more: the last eight bytes, and the first bytes that are not among the last eight.
     let others = u32::try_from(bytes.len()).map_or(0, |length| 128_u32.wrapping_sub(length.wrapping_shl(3)));
     let low = u64::from_le_bytes(*first).checked_shl(others).unwrap_or(0);
     u128::from(u64::from_le_bytes(*last)).wrapping_shl(64) | u128::from(low)
 }
 
-/// The bytes of a number without the lowest, and one more, which is the highest then.
+/// Drops the lowest byte of a 16-byte number and appends `byte` as the highest byte.
 #[inline]
 fn last_sixteen(before: u128, byte: u8) -> u128 {
     before.wrapping_shr(8) | u128::from(byte).wrapping_shl(120)
 }
 
-/// The hash of a name that has escapes, character by character.
+/// Returns the hash of a name that has escapes, character by character.
 #[inline(never)]
 fn escaped_hash(seed: u64, name: Text<'_>) -> u64 {
     let (mut hash, mut last, mut length) = (Hash::new(seed), 0_u128, 0_u64);
@@ -537,7 +537,8 @@ fn escaped_hash(seed: u64, name: Text<'_>) -> u64 {
     hash.finish(length)
 }
 
-/// Two hashes, of every other word each: a processor works on both at a time. Both begin with a seed.
+/// Two hashes, one of the even words and one of the odd words: a processor computes both in parallel. Both start from
+/// the seed.
 struct Hash(u64, u64);
 
 impl Hash {
@@ -555,7 +556,7 @@ impl Hash {
 
     #[inline]
     const fn finish(&self, length: u64) -> u64 {
-        // Mixed once more, the first: one byte that differs in each of the two may otherwise make no difference.
+        // Mixes the first hash once more: otherwise a byte that differs in both hashes may cancel out.
         let hash = (mixed(mixed(self.0, 0), self.1) ^ length).wrapping_mul(LAST_FACTOR);
         hash ^ hash.wrapping_shr(32)
     }

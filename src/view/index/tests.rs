@@ -1,4 +1,4 @@
-//! What only names that are made for it bring about: the hash is private.
+//! Tests with names that are crafted against the hash, which is private.
 #![forbid(unsafe_code)]
 
 use std::cell::Cell;
@@ -11,12 +11,12 @@ use crate::error::Result;
 use crate::error::origin::Format;
 use crate::format::{ComponentRecord, Context, Name};
 
-/// Names, and how often they are read.
+/// Names, and the number of times that they are read.
 #[derive(Clone, Copy)]
 struct Names<'n> {
     names: &'n [String],
     read: &'n Cell<u64>,
-    /// Whether they stand apart from their tensors.
+    /// True if the names are stored apart from their tensors.
     are_apart: bool,
     may_repeat: bool,
 }
@@ -80,8 +80,8 @@ impl<'n> FileFormat<'n> for Names<'n> {
     }
 }
 
-/// How often names were read to make the index, and how it finds them. Every name is found where it is first, and no
-/// other one is.
+/// Returns the number of names read to build the index, and its order. Checks that every name is found at its first
+/// occurrence, and that no absent name is found.
 fn work(names: &[String], are_apart: bool, may_repeat: bool) -> Result<(u64, Order)> {
     let read = Cell::new(0);
     let file = Names { names, read: &read, are_apart, may_repeat };
@@ -143,13 +143,13 @@ fn ordinary(count: usize) -> Vec<String> {
         .collect()
 }
 
-/// The number by which multiplying is undone.
+/// Returns the multiplicative inverse of `factor`.
 fn inverse(factor: u64) -> u64 {
-    // Newton's method: each step doubles the bits that are right.
+    // Newton's method: each step doubles the number of correct bits.
     (0..6).fold(factor, |inverse, _| inverse.wrapping_mul(2_u64.wrapping_sub(factor.wrapping_mul(inverse))))
 }
 
-/// A name of 16 bytes that has that hash with that seed: the second half undoes what the first half did.
+/// Returns a name of 16 bytes with the hash `hash` for the seed `seed`: the second half cancels the first half.
 fn name_of_hash(seed: u64, hash: u64, random: &mut Random) -> String {
     let mixed_last = (hash ^ hash >> 32).wrapping_mul(inverse(LAST_FACTOR)) ^ 16;
     let states = mixed_last.rotate_right(32).wrapping_mul(inverse(FACTOR));
@@ -165,13 +165,13 @@ fn name_of_hash(seed: u64, hash: u64, random: &mut Random) -> String {
     }
 }
 
-/// Names that all have one hash with that seed.
+/// Returns names that all have the same hash for the seed `seed`.
 fn colliding(seed: u64, count: usize) -> Vec<String> {
     let mut random = Random(1);
     (0..count).map(|_| name_of_hash(seed, 0x2545_f491_4f6c_dd1d, &mut random)).collect()
 }
 
-/// A slot has as many bits for the number of a tensor as the largest number takes, and the others for the hash.
+/// A slot has the bits that the largest tensor number needs; all other bits hold the hash.
 #[test]
 fn every_number_fits_into_its_bits() {
     for count in [2, 3, 4, 7, 8, 1000, 65_535, 65_536, 70_000, 300_000] {
@@ -183,12 +183,12 @@ fn every_number_fits_into_its_bits() {
     }
 }
 
-/// Names with the same hash are in the same slots, and as much of the hash is there: each is found, and no other.
+/// Names with the same hash have the same slots and the same tag. Each name is found, and no other name.
 #[cfg(feature = "safetensors")]
 #[test]
 fn names_of_one_hash_are_told_apart() {
     let (names, others) = (colliding(0, 4), colliding(0, 7).split_off(4));
-    // Any characters of ASCII: those that JSON does not have in texts as escapes.
+    // Names with any ASCII characters; characters that JSON forbids in strings are escaped.
     let quoted = |byte: u8| match byte {
         b'"' | b'\\' | 0..b' ' => format!("\\u{byte:04x}"),
         _ => char::from(byte).to_string(),
@@ -227,7 +227,7 @@ fn names_that_collide_are_hashed_again() {
         assert!(order != Order::Sorted && (order == Order::Slots(0)) == (count <= 5), "{order:?}");
         assert!(made <= 2 * count as u64 + 30, "{count}: {made}");
     }
-    // Among others, and where the memory ends.
+    // Collisions among other names, and where the memory ends.
     let mut names = ordinary(2000);
     names.extend(colliding(0, 2000));
     assert!(matches!(work(&names, false, false).unwrap().1, Order::Slots(1..)));
@@ -235,7 +235,7 @@ fn names_that_collide_are_hashed_again() {
     assert!(matches!(work(&names, false, false).unwrap().1, Order::Slots(1..)));
 }
 
-/// Names cannot be made to collide with the second seed, too: it depends on where the memory is.
+/// Names cannot be crafted to collide with the second seed as well: it depends on the address of the memory.
 #[test]
 #[cfg(feature = "gguf")]
 fn the_second_seed_depends_on_the_address_of_the_memory() {
@@ -266,13 +266,13 @@ fn names_that_collide_again_are_sorted() {
         names.push(name_of_hash(seed, next, &mut Random(2)));
         let (made, order) = work(&names, false, false).unwrap();
         assert_eq!(order, Order::Sorted);
-        // Heapsort takes about 2 n log n comparisons, of two names each.
+        // Heapsort makes about 2 n log n comparisons of two names each.
         let count = names.len() as f64;
         assert!(made as f64 <= 5.0 * count * (count + 2.0).log2() + 50.0, "{count}: {made}");
     }
 }
 
-/// Names that choose the same slots, with other parts of their hashes: as many as a slot may be away.
+/// Names with different hash tags that select the same slots, up to the maximum distance from a slot.
 #[test]
 fn names_that_crowd_are_hashed_again() {
     let (mut random, count) = (Random(7), 1000);
@@ -351,7 +351,7 @@ fn a_hash_is_that_of_what_a_name_means() {
     }
 }
 
-/// No name is far from where it should be, and few are read for nothing.
+/// No name is far from its first slot, so few names are read in vain.
 #[test]
 fn the_hash_spreads_names() {
     for count in [300_usize, 30_000, 300_000] {

@@ -1,8 +1,7 @@
 //! The microscaling formats of the Open Compute Project, as zTensor 2 stores them: layout `zt.mx/1`.
 //!
-//! Depends on `error`, `bytes`, `vocab`, `float`, `decode`, `component`, `tensor`. Small floats or integers, and for each
-//! block of them a power of two that they are multiplied with. How large a block is, and along which dimension the blocks
-//! run, the attributes state.
+//! A tensor consists of blocks of small floats or integers. Each block has a scale, a power of two by which its
+//! elements are multiplied. The attributes state the size of the blocks and the dimension along which they run.
 #![forbid(unsafe_code)]
 
 use super::to_f32;
@@ -15,21 +14,22 @@ use crate::types::{ByteOrder, DType, Encoding};
 use crate::view::component::Component;
 use crate::view::tensor::Tensor;
 
-/// What [`Tensor::read_f32_into`] and [`Tensor::read_f32_range`] read of such a tensor.
+/// The parts of a tensor that [`Tensor::read_f32_into`] and [`Tensor::read_f32_range`] read.
 pub(super) struct Scaled<'a> {
     data: Component<'a>,
     scales: Component<'a>,
     dtype: DType,
-    /// How many elements a block has.
+    /// The number of elements in a block.
     block: u64,
 }
 
 impl<'a> Scaled<'a> {
-    /// Checks what the profile states of parts, attributes and sizes.
+    /// Checks the components, attributes and sizes against the profile.
     ///
     /// # Errors
-    /// `UnsupportedLayout` where the attributes are others, or where the blocks run along another dimension than the last:
-    /// the profile does not define in what order their scales are then. `WrongType` for elements that it does not list.
+    /// `UnsupportedLayout` if the attributes differ, or if the blocks run along a dimension other than the last, for
+    /// which the profile does not define the order of the scales. `WrongType` if the profile does not list the type of
+    /// the elements.
     pub(super) fn of(tensor: &Tensor<'a>) -> Result<Self> {
         let (data, scales) = (tensor.component("data")?, tensor.component("scales")?);
         let dtype = match data.dtype() {
@@ -58,7 +58,7 @@ impl<'a> Scaled<'a> {
         Ok(Self { data, scales, dtype, block })
     }
 
-    /// How much scratch memory [`read`](Self::read) needs: as much as encoded components decode to.
+    /// Returns the scratch memory that [`read`](Self::read) needs: the decoded size of encoded components.
     pub(super) fn scratch_length(&self) -> Option<u64> {
         let of = |part: &Component<'_>| if is_raw(part) { Some(0) } else { part.decoded_length() };
         of(&self.data)?.checked_add(of(&self.scales)?)
@@ -66,13 +66,13 @@ impl<'a> Scaled<'a> {
 
     /// Reads all elements, decoding components that are stored encoded.
     pub(super) fn read(&self, decoder: &mut dyn Decoder, dst: &mut [f32], scratch: &mut [u8]) -> Result<()> {
-        let mut scratch = &mut *scratch; // for as long as this call only
+        let mut scratch = &mut *scratch; // reborrowed for this call only
         let data = self.data.decoded(decoder, &mut scratch)?;
         let scales = self.scales.decoded(decoder, &mut scratch)?;
         self.convert(data, scales, 0, dst)
     }
 
-    /// Reads elements from number `first` on, of components that are stored raw.
+    /// Reads elements from number `first` on; the components must be stored raw.
     pub(super) fn read_range(&self, first: u64, dst: &mut [f32]) -> Result<()> {
         self.convert(self.data.bytes()?, self.scales.bytes()?, first, dst)
     }
@@ -82,7 +82,7 @@ impl<'a> Scaled<'a> {
     }
 
     fn to_f32(&self, data: &[u8], scales: &[u8], first: u64, mut dst: &mut [f32]) -> Option<()> {
-        // Integers are fixed-point numbers, with 6 bits behind the point.
+        // Integers are fixed-point numbers with 6 fraction bits.
         let unit = if self.dtype == DType::I8 { 1.0 / 64.0 } else { 1.0 };
         to_f32(data, first, self.dtype, ByteOrder::Little, dst)?;
         let mut left = self.block.saturating_sub(remainder(first, self.block)); // in the first block

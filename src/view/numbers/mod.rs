@@ -1,6 +1,4 @@
-//! Elements of any real type, converted to `f32`.
-//!
-//! Depends on `error`, `bytes`, `vocab`, `element`, `float`, `codec::blocks`, `decode`, `component`, `tensor`.
+//! Conversion of elements of any real type to `f32`.
 #![forbid(unsafe_code)]
 
 #[cfg(feature = "ztensor2")]
@@ -25,24 +23,26 @@ use crate::view::component::Component;
 use crate::view::tensor::Tensor;
 
 impl Tensor<'_> {
-    /// Reads the whole tensor as numbers, converted to `f32`, and returns the part of `dst` written: one for each
-    /// element, in the order in which [`read_into`](Self::read_into) writes them, or in which blocks of numbers store them:
-    /// the quantized ones of GGUF, and the microscaling formats, both of which zTensor 2 has, too.
-    /// Booleans become 0 and 1. Integers of 32 and 64 bits and `f64` are rounded to the nearest `f32`, ties to even; an
-    /// `f64` beyond its range becomes infinite.
+    /// Reads the whole tensor as numbers, converted to `f32`, and returns the part of `dst` written: one number for
+    /// each element.
     ///
-    /// `scratch` must have at least [`f32_scratch_length`](Self::f32_scratch_length) bytes: none where nothing is
-    /// encoded. The cost is that of [`read_into`](Self::read_into), and linear in the elements; blocks of numbers
-    /// become at most 29 bytes for each byte stored.
+    /// Elements are in the order in which [`read_into`](Self::read_into) writes them. Quantized blocks (in GGUF and
+    /// zTensor 2) and microscaling formats (in zTensor 2) are in the order in which the blocks store them. Booleans
+    /// become 0 or 1. Integers of 32 and 64 bits and `f64` are rounded to the nearest `f32`, ties to even; an `f64`
+    /// beyond the range of `f32` becomes infinite.
+    ///
+    /// `scratch` must have at least [`f32_scratch_length`](Self::f32_scratch_length) bytes: none if nothing is encoded.
+    /// The cost is the cost of [`read_into`](Self::read_into), plus a term linear in the elements. Blocks expand to at
+    /// most 29 bytes for each byte stored.
     ///
     /// # Errors
-    /// `WrongType` where the elements are no real numbers (complex ones, several lanes), or have 128 bits; `ForeignEndian`
-    /// for quantized blocks in a big-endian file that contain larger numbers than bytes; `UnsupportedLayout` for blocks of
-    /// an unknown type, or whose attributes in zTensor 2 are not as the type requires; `TooSmall`, `OutOfScratch`, and those
-    /// of [`read_into`](Self::read_into).
+    /// - `WrongType` if the elements are not real numbers (complex numbers, several lanes), or have 128 bits.
+    /// - `ForeignEndian` for quantized blocks in a big-endian file, if the blocks contain numbers larger than a byte.
+    /// - `UnsupportedLayout` for blocks of an unknown type, or of a type whose attributes in zTensor 2 do not match.
+    /// - `TooSmall`, `OutOfScratch`, and the errors of [`read_into`](Self::read_into).
     ///
     /// ```
-    /// # let bytes: &[u8] = include_bytes!("../tests/fixtures/v1.2/dense_all_dtypes.zt");
+    /// # let bytes: &[u8] = include_bytes!("../../../tests/fixtures/v1.2/dense_all_dtypes.zt");
     /// let file = tenslice::File::open(bytes)?;
     /// let mut numbers = [0.0; 64];
     /// for tensor in &file {
@@ -57,10 +57,10 @@ impl Tensor<'_> {
         self.read_f32_into_with(&mut BuiltIn::default(), dst, scratch)
     }
 
-    /// Like [`read_f32_into`](Self::read_f32_into), with a caller-supplied decoder.
+    /// Reads the whole tensor as [`read_f32_into`](Self::read_f32_into) does, with a decoder that the caller provides.
     ///
     /// # Errors
-    /// Those of [`read_f32_into`](Self::read_f32_into).
+    /// The errors of [`read_f32_into`](Self::read_f32_into).
     pub fn read_f32_into_with<'d>(
         &self,
         decoder: &mut dyn Decoder,
@@ -96,9 +96,9 @@ impl Tensor<'_> {
         Ok(dst)
     }
 
-    /// Returns how much scratch memory [`read_f32_into`](Self::read_f32_into) needs, in bytes: none for dense data and for
-    /// blocks of numbers that are stored raw, the decoded length of encoded blocks; otherwise what
-    /// [`read_into`](Self::read_into) writes and needs. `None` where the file does not state it.
+    /// Returns the scratch memory that [`read_f32_into`](Self::read_f32_into) needs, in bytes: 0 for dense data and
+    /// blocks that are stored raw, the decoded length of encoded blocks, otherwise the length that
+    /// [`read_into`](Self::read_into) writes plus the scratch memory it needs. `None` if the file does not state it.
     #[must_use]
     pub fn f32_scratch_length(&self) -> Option<u64> {
         #[cfg(feature = "ztensor2")]
@@ -113,12 +113,12 @@ impl Tensor<'_> {
         self.dense_length()?.checked_add(self.scratch_length()?)
     }
 
-    /// Reads elements of a dense or a quantized tensor from number `first` on, in stored order, converted as
-    /// [`read_f32_into`](Self::read_f32_into) does: as many as `dst` has. Constant cost per element, wherever they are.
+    /// Reads `dst.len()` elements of a dense or a quantized tensor from element `first` on, in stored order, converted
+    /// as in [`read_f32_into`](Self::read_f32_into). Constant cost per element, wherever the elements are.
     ///
     /// # Errors
-    /// `NoSuchElement` where there are not as many, `NotDense`, `Encoded`, `WrongType`, `ForeignEndian`, and those of
-    /// [`Component::bytes`].
+    /// `NoSuchElement` if the range extends past the last element, `NotDense`, `Encoded`, `WrongType`, `ForeignEndian`,
+    /// and the errors of [`Component::bytes`].
     pub fn read_f32_range(&self, first: u64, dst: &mut [f32]) -> Result<()> {
         self.problem().map_or(Ok(()), Err)?;
         let count = self.shape().element_count().unwrap_or(0);
@@ -135,7 +135,7 @@ impl Tensor<'_> {
         self.convert(bytes, data.byte_order(), kind, first, dst)
     }
 
-    /// What its elements are, if they are converted.
+    /// Returns the kind of the elements, if they can be converted.
     fn kind(&self) -> Result<Kind> {
         #[cfg(feature = "gguf")]
         if let Some(block) = self.block_type() {
@@ -145,7 +145,7 @@ impl Tensor<'_> {
         }
         #[cfg(feature = "ztensor2")]
         if self.layout() == Layout::Blocks {
-            return Err(self.error(ErrorKind::UnsupportedLayout)); // of a type that is unknown or not built in
+            return Err(self.error(ErrorKind::UnsupportedLayout)); // an unknown type, or not built in
         }
         let is_real = |dtype: &DType| {
             let is_single = dtype.number() == *dtype;
@@ -154,8 +154,8 @@ impl Tensor<'_> {
         self.dtype().filter(is_real).map(Kind::Number).ok_or_else(|| self.error(ErrorKind::WrongType))
     }
 
-    /// Checks that a tensor of zTensor 2 states its blocks to be as large as those of that type (`gguf.<type>/1`), and has
-    /// as many bytes.
+    /// Checks the blocks of a zTensor 2 tensor (`gguf.<type>/1`): the stated block size must be the size of the type,
+    /// and the number of bytes must match.
     #[cfg(all(feature = "gguf", feature = "ztensor2"))]
     fn check_block(&self, block: BlockType) -> Result<()> {
         if self.file_format() != Format::Ztensor2 {
@@ -172,12 +172,12 @@ impl Tensor<'_> {
         if self.stored_data()?.decoded_length() == length { Ok(()) } else { Err(self.error(ErrorKind::SizeMismatch)) }
     }
 
-    /// The component of a dense tensor, or of one in quantized blocks.
+    /// Returns the component of a dense tensor, or of a tensor in quantized blocks.
     fn stored_data(&self) -> Result<Component<'_>> {
         if self.layout() == Layout::Blocks { self.component("data") } else { self.data() }
     }
 
-    /// The component that holds the elements, if it is stored raw.
+    /// Returns the component that holds the elements, if it is stored raw.
     fn raw_data(&self) -> Option<Component<'_>> {
         if !matches!(self.layout(), Layout::Dense | Layout::Blocks) {
             return None;
@@ -185,11 +185,11 @@ impl Tensor<'_> {
         self.stored_data().ok().filter(|data| data.encoding() == Encoding::Raw)
     }
 
-    /// Converts elements from number `first` on; `bytes` are those of all elements.
+    /// Converts elements from number `first` on; `bytes` are the bytes of all elements.
     fn convert(&self, bytes: &[u8], order: ByteOrder, kind: Kind, first: u64, dst: &mut [f32]) -> Result<()> {
         let converted = match kind {
             Kind::Number(dtype) => to_f32(bytes, first, dtype, order, dst),
-            // No specification says how the numbers inside blocks are stored then.
+            // No specification states the byte order of the numbers inside blocks of a big-endian file.
             #[cfg(feature = "gguf")]
             Kind::Block(block) if order == ByteOrder::Big && block.has_wide_numbers() => {
                 return Err(self.error(ErrorKind::ForeignEndian));
@@ -201,7 +201,7 @@ impl Tensor<'_> {
     }
 }
 
-/// What the elements of a tensor are.
+/// The kind of the elements of a tensor.
 #[derive(Clone, Copy)]
 enum Kind {
     Number(DType),
@@ -209,8 +209,8 @@ enum Kind {
     Block(BlockType),
 }
 
-/// Converts as many elements as `dst` has, from number `first` on; nothing for dtypes that are no real numbers of at most
-/// 64 bits, or where there are too few.
+/// Converts elements from number `first` on to fill `dst`. Returns `None` for dtypes that are not real numbers of at
+/// most 64 bits, or if there are too few elements.
 fn to_f32(bytes: &[u8], first: u64, dtype: DType, order: ByteOrder, dst: &mut [f32]) -> Option<()> {
     if let Some(size) = dtype.size() {
         let bytes = bytes.get(to_usize(product(Some(first), size)?)?..)?;
@@ -236,7 +236,7 @@ fn to_f32(bytes: &[u8], first: u64, dtype: DType, order: ByteOrder, dst: &mut [f
 /// Converts elements of whole bytes.
 fn whole_to_f32(bytes: &[u8], dtype: DType, order: ByteOrder, dst: &mut [f32]) -> Option<()> {
     #[allow(clippy::as_conversions)]
-    // of a number to a float: to the nearest, ties to even, infinite beyond the range
+    // number to float: rounds to nearest, ties to even, infinite beyond the range
     match dtype {
         DType::BOOL => each(bytes, order, dst, |byte: u8| f32::from(u8::from(byte != 0))),
         DType::U8 => each(bytes, order, dst, |number: u8| number.into()),

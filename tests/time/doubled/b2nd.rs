@@ -1,8 +1,8 @@
-//! Frames of Blosc2.
+//! Blosc2 frames.
 
 use crate::support::frames::{Chunk, Frame, NOT_SPLIT, all_first, copied, of_streams, of_variable_blocks, repeated};
 
-/// As many chunks as the one that they all share has blocks. All blocks but the last are empty.
+/// `size` copies of one chunk of `size` blocks, all but the last of which are empty.
 pub fn shared_blocks(size: usize) -> Vec<u8> {
     let bytes = vec![7; size];
     let mut blocks: Vec<&[u8]> = vec![&[]; size - 1];
@@ -11,13 +11,13 @@ pub fn shared_blocks(size: usize) -> Vec<u8> {
     Frame { chunks: &chunks, table: &table, length: (size * size) as u64, ..Frame::default() }.bytes()
 }
 
-/// That many chunks, all of them the same chunk of one byte, in a frame that states no chunk length.
+/// `size` copies of one chunk of one byte, in a frame that states no chunk length.
 pub fn one_chunk_again_and_again(size: usize) -> Vec<u8> {
     let (chunks, table) = (copied(&[7]), all_first(size as u32));
     Frame { chunks: &chunks, table: &table, length: size as u64, ..Frame::default() }.bytes()
 }
 
-/// Periods of chunks, as many as each has chunks, all but the last of which are empty: more chunks than bytes.
+/// `size` periods of `size` chunks, all but the last of which are empty: more chunks than bytes.
 pub fn empty_chunks(size: usize) -> Vec<u8> {
     let chunks = [copied(&[]), copied(&[7])].concat();
     let mut turn = vec![0; 8 * size];
@@ -26,7 +26,7 @@ pub fn empty_chunks(size: usize) -> Vec<u8> {
     Frame { chunks: &chunks, table: &table, length: (size * size) as u64, ..Frame::default() }.bytes()
 }
 
-/// 100 elements, each the first of a row of that length, which is a run of one byte.
+/// 100 elements, each the first one of a row of `size` bytes, which is a run of one byte.
 pub fn padding(size: usize) -> Vec<u8> {
     let size = size as u32;
     let row = Chunk {
@@ -49,7 +49,7 @@ pub fn padding(size: usize) -> Vec<u8> {
     .bytes()
 }
 
-/// Chunks of a byte each, one after the other, with a table of as many offsets; of one length or of their own.
+/// Consecutive chunks of one byte, with a table of as many offsets, and with or without a common chunk length.
 fn own_chunks(size: usize, chunk_length: u32) -> Vec<u8> {
     let one = copied(&[7]);
     let table: Vec<u8> = (0..size).flat_map(|i| ((i * one.len()) as u64).to_le_bytes()).collect();
@@ -65,12 +65,12 @@ pub fn chunks_of_own_lengths(size: usize) -> Vec<u8> {
     own_chunks(size, 0)
 }
 
-/// A chunk of so many blocks, each a stream of its own.
+/// A chunk of `size` blocks, each with its own stream.
 pub fn blocks(size: usize) -> Vec<u8> {
     filtered(&vec![&[7; 8][..]; size], 8, [0; 6])
 }
 
-/// Blocks that go through all the filters that there may be.
+/// A block that uses the largest number of filters.
 pub fn filters(size: usize) -> Vec<u8> {
     filtered(&[&vec![7; size]], size as u32, [1, 1, 1, 1, 1, 1])
 }
@@ -83,7 +83,7 @@ fn filtered(streams: &[&[u8]], block_size: u32, filters: [u8; 6]) -> Vec<u8> {
     Frame { chunks: &chunks, table: &table, length: length.into(), chunk_length: length, ..Frame::default() }.bytes()
 }
 
-/// Sixteen metalayers in the header and in the trailer, of so many bytes each.
+/// Sixteen metalayers of `size` bytes each, in the header and in the trailer.
 pub fn metalayers(size: usize) -> Vec<u8> {
     let (content, chunk) = (vec![7; size], copied(&vec![7; size]));
     let names: Vec<String> = (0..16).map(|i| format!("{i}")).collect();
@@ -94,7 +94,7 @@ pub fn metalayers(size: usize) -> Vec<u8> {
     Frame { metalayers: &all, variable_metalayers: &variable, ..frame }.bytes()
 }
 
-/// Metalayers of which one is there twice.
+/// Metalayers, one of which is repeated.
 pub fn spoiled(size: usize) -> Vec<u8> {
     let content = vec![7; size];
     let (chunks, table) = (copied(&[7]), all_first(1));

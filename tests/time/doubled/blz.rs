@@ -1,4 +1,4 @@
-//! BLZ1.
+//! BLZ1 files.
 
 /// A train of ones.
 fn train(lengths: &[u64], bonds: &[u64]) -> Vec<u8> {
@@ -11,7 +11,7 @@ fn train(lengths: &[u64], bonds: &[u64]) -> Vec<u8> {
     bytes
 }
 
-/// Dimensions of length 1, up to 255.
+/// Dimensions of length 1, up to 255 of them.
 pub fn dimensions(size: usize) -> Vec<u8> {
     train(&vec![1; size], &vec![1; size + 1])
 }
@@ -26,7 +26,7 @@ pub fn length(size: usize) -> Vec<u8> {
     train(&[size as u64, 2, 2], &[1, 4, 4, 1])
 }
 
-/// Cores of which the last has a bond dimension of 0.
+/// Cores, the last of which has a bond dimension of 0.
 pub fn spoiled(size: usize) -> Vec<u8> {
     let mut bonds = vec![1; size + 1];
     bonds[size - 1] = 0;

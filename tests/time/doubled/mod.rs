@@ -1,5 +1,5 @@
-//! Files of any size, made to be expensive in one dimension: what `tests/time.rs` opens at one size and at twice that
-//! size. A module for each format; `size` is how many there are of what the function is named after.
+//! Files of any size that are expensive in one dimension. `tests/time.rs` opens them at one size and at twice that
+//! size. There is a module for each format. `size` counts what the function is named after.
 
 pub mod b2nd;
 pub mod blz;
@@ -11,7 +11,7 @@ pub mod tens;
 pub mod ztensor;
 pub mod ztensor2;
 
-/// An order of numbers that sorting them takes for half sorted: the second one is compared with half of the others.
+/// An order of numbers that looks half sorted to a heapsort: the second number is compared with half of the others.
 fn half_sorted(size: usize) -> Vec<usize> {
     let is_right = |mut place: usize| {
         while place > 2 {

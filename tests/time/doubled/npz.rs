@@ -1,4 +1,4 @@
-//! NPZ.
+//! NPZ archives.
 
 use super::half_sorted;
 use super::npy::npy;
@@ -7,12 +7,12 @@ use super::npy::npy;
 struct Entry {
     name: String,
     content: Vec<u8>,
-    /// Extra fields of its record in the directory, and a comment there.
+    /// Extra fields of the directory record, and the length of its comment.
     extra: Vec<u8>,
     comment: usize,
-    /// Whether its numbers are in an extra field of zip64.
+    /// True if the numbers are in a zip64 extra field.
     is_wide: bool,
-    /// The content as it is stored, if it is compressed.
+    /// The stored content if it is compressed.
     stored: Option<Vec<u8>>,
 }
 
@@ -22,7 +22,7 @@ impl Entry {
     }
 }
 
-/// An archive of those entries, in the directory in the order of `order`.
+/// An archive of these entries. The directory has them in the order of `order`.
 fn archive(entries: &[Entry], order: impl Iterator<Item = usize>, comment: &[u8]) -> Vec<u8> {
     let (mut bytes, mut records) = (Vec::new(), Vec::new());
     for Entry { name, content, extra, comment, is_wide, stored } in entries {
@@ -52,14 +52,14 @@ fn archive(entries: &[Entry], order: impl Iterator<Item = usize>, comment: &[u8]
     bytes
 }
 
-/// CRC-32 as in ZIP, bit by bit.
+/// The CRC-32 of ZIP, computed bit by bit.
 fn crc32(bytes: &[u8]) -> u32 {
     !bytes.iter().fold(!0, |sum: u32, byte| {
         (0..8).fold(sum ^ u32::from(*byte), |sum, _| if sum & 1 == 1 { sum >> 1 ^ 0xedb8_8320 } else { sum >> 1 })
     })
 }
 
-/// Entries of a thousand bytes each, of which some are fetched at a time.
+/// Entries of a thousand bytes each, several of which are fetched at a time.
 pub fn long_entries(size: usize) -> Vec<u8> {
     let content = npy("'|u1'", "(1000,)", &[7; 1000]);
     let entry = |i| Entry { content: content.clone(), ..Entry::new(format!("{i:06}.npy")) };
@@ -70,22 +70,23 @@ pub fn entries(size: usize) -> Vec<u8> {
     archive(&(0..size).map(|i| Entry::new(format!("{i:06}.npy"))).collect::<Vec<_>>(), 0..size, &[])
 }
 
-/// Entries whose names and places fall.
+/// Entries with descending names and offsets.
 pub fn falling_entries(size: usize) -> Vec<u8> {
     archive(&(0..size).map(|i| Entry::new(format!("{i:06}.npy"))).collect::<Vec<_>>(), (0..size).rev(), &[])
 }
 
-/// Entries whose names do not tell that they are arrays.
+/// Entries whose names do not say that they are arrays.
 pub fn unnamed_entries(size: usize) -> Vec<u8> {
     archive(&(0..size).map(|i| Entry::new(format!("{i:06}.dat"))).collect::<Vec<_>>(), (0..size).rev(), &[])
 }
 
-/// Entries of which the second has extra fields half as long as the directory, in an order that compares it with half of them.
+/// Entries, the second of which has extra fields half as long as the directory, in an order that compares it with
+/// half of them.
 pub fn extra_fields(size: usize) -> Vec<u8> {
     with_extra_fields(size, false)
 }
 
-/// Entries of which the second has its numbers in a field of zip64, too.
+/// The same, with the numbers of the second entry in a zip64 field.
 pub fn wide_extra_fields(size: usize) -> Vec<u8> {
     with_extra_fields(size, true)
 }
@@ -93,19 +94,19 @@ pub fn wide_extra_fields(size: usize) -> Vec<u8> {
 fn with_extra_fields(size: usize, is_wide: bool) -> Vec<u8> {
     let ranks = half_sorted(size);
     let mut entries: Vec<_> = (0..size).map(|i| Entry::new(format!("{i:06}.npy"))).collect();
-    entries[ranks[1]].extra = b"xx\0\0".repeat(7 * size); // 64 KiB at most
+    entries[ranks[1]].extra = b"xx\0\0".repeat(7 * size); // at most 64 KiB
     entries[ranks[1]].is_wide = is_wide;
     archive(&entries, ranks.into_iter(), &[])
 }
 
-/// Entries with a comment each, and a comment of the archive that looks like records of its end.
+/// Entries with a comment each, and an archive comment that looks like records of its end.
 pub fn comments(size: usize) -> Vec<u8> {
     let mut entries: Vec<_> = (0..size).map(|i| Entry::new(format!("{i:06}.npy"))).collect();
     entries.iter_mut().for_each(|entry| entry.comment = 100);
     archive(&entries, 0..size, &b"PK\x05\x06".repeat(20 * size))
 }
 
-/// Archives of which the last record of the directory has another name than the entry.
+/// An archive whose last directory record has another name than the entry.
 pub fn spoiled(size: usize) -> Vec<u8> {
     let mut bytes = entries(size);
     let at = bytes.len() - 23;
@@ -113,7 +114,7 @@ pub fn spoiled(size: usize) -> Vec<u8> {
     bytes
 }
 
-/// So many entries of the directory for one local header, before a head that is as long.
+/// `size` directory entries for one local header, before a NPY header that is as long.
 pub fn shared_head(size: usize) -> Vec<u8> {
     let mut one = Entry::new("a.npy".into());
     one.content = npy(&format!("[{}]", "('x', '<f4'), ".repeat(size)), "(0,)", &[]);
@@ -123,26 +124,26 @@ pub fn shared_head(size: usize) -> Vec<u8> {
     bytes
 }
 
-/// What may be a record of the end, again and again, with comments that end too early.
+/// Repeated bytes that look like a record of the end, with comments that end too early.
 pub fn no_end(size: usize) -> Vec<u8> {
     let mut bytes = b"PK\x03\x04".to_vec();
     bytes.extend(b"PK\x05\x06".repeat(size));
     bytes
 }
 
-/// An array of so many bytes.
+/// An array of `size` bytes.
 pub fn data(size: usize) -> Vec<u8> {
     let content = npy("'|u1'", &format!("({size},)"), &vec![7; size]);
     archive(&[Entry { content, ..Entry::new("a.npy".into()) }], 0..1, &[])
 }
 
-/// An array of so many lengths.
+/// An array of `size` lengths.
 pub fn rank(size: usize) -> Vec<u8> {
     let content = npy("'|u1'", &format!("(0, {})", "1, ".repeat(size)), &[]);
     archive(&[Entry { content, ..Entry::new("a.npy".into()) }], 0..1, &[])
 }
 
-/// An array of so many bytes, in blocks of `deflate` that are stored as they are.
+/// An array of `size` bytes, in stored deflate blocks.
 pub fn deflated(size: usize) -> Vec<u8> {
     let content = npy("'|u1'", &format!("({size},)"), &vec![7; size]);
     let blocks = content.chunks(1000).map(|block| {
@@ -153,7 +154,8 @@ pub fn deflated(size: usize) -> Vec<u8> {
     archive(&[Entry { content, stored: Some(stored), ..Entry::new("a.npy".into()) }], 0..1, &[])
 }
 
-/// Entries of which the second has a name half as long as the directory, in an order that compares it with half of them.
+/// Entries, the second of which has a name half as long as the directory, in an order that compares it with half of
+/// them.
 pub fn long_name(size: usize) -> Vec<u8> {
     let ranks = half_sorted(size).into_iter().enumerate();
     let name = |(place, rank)| format!("{rank:06}{}.npy", "x".repeat(if place == 1 { 28 * size } else { 0 }));

@@ -1,16 +1,16 @@
-//! safetensors, and the index of a model in several files.
+//! safetensors files, and indices of models in several files.
 
 use std::iter;
 
 use super::half_sorted;
 
-/// An entry of a header: bytes from `begin` on.
+/// An entry of a header: U8 data from `begin`.
 fn entry(name: &str, begin: usize, length: usize) -> String {
     let end = begin + length;
     format!(r#""{name}":{{"dtype":"U8","shape":[{length}],"data_offsets":[{begin},{end}]}}"#)
 }
 
-/// A file of those entries, each of which has a byte or none.
+/// A file of these entries, each of which has at most one byte.
 fn header_of(entries: impl Iterator<Item = String>) -> Vec<u8> {
     let entries: Vec<_> = entries.collect();
     let header = format!("{{{}}}", entries.join(","));
@@ -22,7 +22,7 @@ pub fn tensors(size: usize) -> Vec<u8> {
     header_of((0..size).map(|i| entry(&format!("{i:06}"), i, 1)))
 }
 
-/// Names and places that fall.
+/// Descending names and offsets.
 pub fn falling_tensors(size: usize) -> Vec<u8> {
     header_of((0..size).rev().map(|i| entry(&format!("{i:06}"), i, 1)))
 }
@@ -35,7 +35,7 @@ pub fn falling_places(size: usize) -> Vec<u8> {
     header_of((0..size).map(|i| entry(&format!("{i:06}"), size - 1 - i, 1)))
 }
 
-/// Tensors of which the last has an unknown dtype.
+/// Tensors, the last of which has an unknown dtype.
 pub fn spoiled(size: usize) -> Vec<u8> {
     header_of((0..=size).map(|i| {
         let entry = entry(&format!("{i:06}"), 0, 0);
@@ -52,7 +52,7 @@ pub fn spaced_name(size: usize) -> Vec<u8> {
     )
 }
 
-/// A name that is as long as all other entries.
+/// A name as long as all other entries.
 pub fn long_name(size: usize) -> Vec<u8> {
     header_of(half_sorted(size).into_iter().enumerate().map(|(place, rank)| {
         let rest = if place == 1 { "x".repeat(60 * size) } else { String::new() };
@@ -60,7 +60,7 @@ pub fn long_name(size: usize) -> Vec<u8> {
     }))
 }
 
-/// Offsets of which one has as much space as all other entries are long.
+/// Offsets, one of which has as much white space as all other entries are long.
 pub fn spaced_place(size: usize) -> Vec<u8> {
     header_of(half_sorted(size).into_iter().enumerate().map(|(place, rank)| {
         let entry = entry(&format!("{place:06}"), rank, 1);
@@ -72,7 +72,8 @@ pub fn spaced_place(size: usize) -> Vec<u8> {
     }))
 }
 
-/// In falling order, but for the first, whose end has much space before it: all others come after it.
+/// Offsets in descending order, except for the first one, whose end has much white space before it: all others come
+/// after it.
 pub fn spaced_end(size: usize) -> Vec<u8> {
     let first = entry("000000", 0, 1).replace("[0,1]", &format!("[0,{}1]", " ".repeat(60 * size)));
     let others = (1..size).map(|place| entry(&format!("{place:06}"), size - place, 1));
@@ -85,7 +86,7 @@ pub fn escapes_alike(size: usize) -> Vec<u8> {
     header_of((0..size).rev().map(|i| entry(&format!("{start}{i:06}"), 0, 0)))
 }
 
-/// A name of that many escapes.
+/// A name of `size` escapes.
 pub fn name_of_escapes(size: usize) -> Vec<u8> {
     header_of([entry(&"\\ud83d\\ude00".repeat(size), 0, 1)].into_iter())
 }
@@ -104,13 +105,13 @@ pub fn attribute_of_escapes(size: usize) -> Vec<u8> {
     header_of([format!("\"__metadata__\":{{\"a\":\"{}\"}}", "\\n\\u20ac".repeat(size))].into_iter())
 }
 
-/// Tensors, each with an unknown field that nests deeply.
+/// Tensors, each with a deeply nested unknown field.
 pub fn nested_fields(size: usize) -> Vec<u8> {
     let nested = format!("{{\"x\":{}{}{}, \"dtype\"", "[{\"\":".repeat(60), "[]", "}]".repeat(60));
     header_of((0..size).map(|i| entry(&format!("{i:06}"), 0, 0).replace("{\"dtype\"", &nested)))
 }
 
-/// A tensor with so many unknown fields.
+/// A tensor with `size` unknown fields.
 pub fn unknown_fields(size: usize) -> Vec<u8> {
     let fields: String = (0..size).map(|i| format!("\"x{i}\":{i},")).collect();
     header_of([entry("a", 0, 0).replace("{\"dtype\"", &format!("{{{fields}\"dtype\""))].into_iter())
@@ -122,28 +123,28 @@ pub fn lengths(size: usize) -> Vec<u8> {
     )
 }
 
-/// Bytes.
+/// A tensor of `size` bytes.
 pub fn data(size: usize) -> Vec<u8> {
     let header = format!("{{{}}}", entry("a", 0, size));
     [&(header.len() as u64).to_le_bytes()[..], header.as_bytes(), &vec![7; size]].concat()
 }
 
-/// An index whose names fall, each with a file of its own.
+/// An index with descending names, each with its own file.
 pub fn index(size: usize) -> Vec<u8> {
     index_of(size, |i| format!("\"{i:06}\""))
 }
 
-/// An index whose values are no names of files.
+/// An index whose values are not file names.
 pub fn index_of_maps(size: usize) -> Vec<u8> {
     index_of(size, |_| "{}".into())
 }
 
-/// An index whose values are no names of files, but for the last.
+/// An index whose values, except for the last, are not file names.
 pub fn index_of_lists(size: usize) -> Vec<u8> {
     index_of(size, |i| (if i == 0 { "\"a\"" } else { "[]" }).into())
 }
 
-/// An index with names and files of escapes that begin alike.
+/// An index whose names and files are escapes with the same start.
 pub fn index_of_escapes(size: usize) -> Vec<u8> {
     let start = "\\u00e9".repeat(3);
     let entries: Vec<_> = (0..size).rev().map(|i| format!("\"{start}{i:06}\":\"{start}{i:06}\"")).collect();
@@ -155,7 +156,7 @@ fn index_of(size: usize, value: fn(usize) -> String) -> Vec<u8> {
     format!("{{\"weight_map\":{{{}}}}}", entries.join(",")).into_bytes()
 }
 
-/// An index with the name of a file that is as long as all others together.
+/// An index with one file name that is as long as all others together.
 pub fn long_file_name(size: usize) -> Vec<u8> {
     let entries = half_sorted(size).into_iter().enumerate().map(|(place, rank)| {
         let rest = if place == 1 { "x".repeat(20 * size) } else { String::new() };
@@ -164,19 +165,19 @@ pub fn long_file_name(size: usize) -> Vec<u8> {
     format!("{{\"weight_map\":{{{}}}}}", entries.collect::<Vec<_>>().join(",")).into_bytes()
 }
 
-/// An index whose metadata has lists in lists.
+/// An index whose metadata has nested lists.
 pub fn nested_metadata(size: usize) -> Vec<u8> {
     let nested = format!("{}{}", "[".repeat(100), "]".repeat(100));
     format!("{{\"metadata\":{{\"a\":[{}]}},\"weight_map\":{{}}}}", vec![nested; size].join(",")).into_bytes()
 }
 
-/// An index with entries of its metadata.
+/// An index with `size` metadata entries.
 pub fn index_metadata(size: usize) -> Vec<u8> {
     let entries: Vec<_> = (0..size).map(|i| format!("\"{i}\":\"text\"")).collect();
     format!("{{\"metadata\":{{{}}},\"weight_map\":{{}}}}", entries.join(",")).into_bytes()
 }
 
-/// An index of which the last file has an invalid name.
+/// An index whose last file has an invalid name.
 pub fn spoiled_index(size: usize) -> Vec<u8> {
     let entries: Vec<_> = (0..size).map(|i| format!("\"{i:06}\":\"{i:06}\"")).collect();
     format!("{{\"weight_map\":{{{},\"z\":\"\\x\"}}}}", entries.join(",")).into_bytes()

@@ -1,4 +1,4 @@
-//! TENS.
+//! TENS files.
 
 /// The header and the dimensions of a file of one `u8` per element.
 fn head(is_sparse: bool, dimensions: &[(u32, u8)]) -> Vec<u8> {
@@ -34,7 +34,7 @@ pub fn symmetries(size: usize) -> Vec<u8> {
     dense(&[(2, b'a'), (2, b'b')], &symmetry(b"ba").repeat(size))
 }
 
-/// Twenty symmetries of so many dimensions, which share names.
+/// Twenty symmetries of `size` dimensions, which share names.
 pub fn wide_symmetries(size: usize) -> Vec<u8> {
     let names: Vec<u8> = (0..size).map(|i| i as u8).collect();
     let dimensions: Vec<_> = names.iter().map(|name| (1, *name)).collect();
@@ -46,7 +46,7 @@ pub fn chunks(size: usize) -> Vec<u8> {
     dense(&[(2, b'a')], &[&b"UNKNOWN!"[..], &[24, 0, 0, 0, 0, 0, 0, 0], &[7; 8]].concat().repeat(size))
 }
 
-/// Chunks of which the last has a length that is no multiple of 4.
+/// Chunks, the last of which has a length that is not a multiple of 4.
 pub fn spoiled(size: usize) -> Vec<u8> {
     let chunk = [&b"UNKNOWN!"[..], &[24, 0, 0, 0, 0, 0, 0, 0], &[7; 8]].concat();
     let bad = [&b"UNKNOWN!"[..], &[17, 0, 0, 0, 0, 0, 0, 0]].concat();
@@ -61,7 +61,7 @@ pub fn data(size: usize) -> Vec<u8> {
     dense(&[(size as u32, b'a')], &[])
 }
 
-/// Pairs in falling order.
+/// Pairs in descending order.
 pub fn pairs(size: usize) -> Vec<u8> {
     let mut bytes = head(true, &[(size as u32, b'a')]);
     bytes.extend((size as u64).to_le_bytes());
@@ -69,7 +69,7 @@ pub fn pairs(size: usize) -> Vec<u8> {
     bytes
 }
 
-/// As many dimensions as pairs.
+/// `size` dimensions and `size` pairs.
 pub fn wide_pairs(size: usize) -> Vec<u8> {
     let dimensions: Vec<_> = (0..size).map(|i| (if i == 0 { size as u32 } else { 1 }, b'a')).collect();
     let mut bytes = head(true, &dimensions);

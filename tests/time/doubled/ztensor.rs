@@ -1,9 +1,9 @@
-//! zTensor 0.1 to 1.2.
+//! zTensor 0.1 to 1.2 files.
 
 use super::half_sorted;
 use crate::support::{Cbor, component, file_0_1, file_1_2, manifest_1_2, tensor};
 
-/// A file with that data instead of the four bytes that are there otherwise.
+/// The file with this data instead of its four bytes of data.
 fn with_data(mut file: Vec<u8>, data: &[u8]) -> Vec<u8> {
     file.splice(64..68, data.iter().copied());
     file
@@ -17,13 +17,13 @@ pub fn falling_names(size: usize) -> Vec<u8> {
     named((0..size).rev().map(|i| format!("{i:06}")))
 }
 
-/// As many tensors as their names have bytes, which are the same in all but the last four; the names descend.
+/// `size` tensors with names of `size` bytes and four digits. The names differ only in the digits and descend.
 pub fn names_alike(size: usize) -> Vec<u8> {
     let start = "x".repeat(size);
     named((0..size).rev().map(|number| format!("{start}{number:04}")))
 }
 
-/// Names of one byte less than the last has, which is as long as all others together.
+/// Names, one of which is as long as all others together.
 pub fn long_name(size: usize) -> Vec<u8> {
     let ranks = half_sorted(size).into_iter().enumerate();
     named(ranks.map(|(place, rank)| format!("{rank:06}{}", "x".repeat(if place == 1 { 60 * size } else { 0 }))))
@@ -34,7 +34,7 @@ fn named(names: impl Iterator<Item = String>) -> Vec<u8> {
     file_1_2(&manifest_1_2(names.iter().map(String::as_str)))
 }
 
-/// Tensors of which the last has another length than its shape takes.
+/// Tensors, the last of which has a length that does not match its shape.
 pub fn spoiled(size: usize) -> Vec<u8> {
     let mut file = tensors(size);
     let at = file.len() - 17;
@@ -42,23 +42,23 @@ pub fn spoiled(size: usize) -> Vec<u8> {
     file
 }
 
-/// A list of tensors, one of which has an attribute before its name that is as long as all others.
+/// A list of tensors, one of which has an attribute as long as all others before its name.
 pub fn name_behind(size: usize) -> Vec<u8> {
     let ranks = half_sorted(size).into_iter().enumerate();
     list_of(ranks.map(|(place, rank)| (if place == 1 { 100 * size } else { 0 }, rank)))
 }
 
-/// A list of tensors of one name, which the first has behind an attribute that is as long as all others.
+/// A list of tensors with one name. The first tensor has an attribute as long as all others before its name.
 pub fn one_name(size: usize) -> Vec<u8> {
     list_of((0..size).map(|place| (if place == 0 { 100 * size } else { 0 }, 7)))
 }
 
-/// A zTensor 0.1 file of tensors in falling order.
+/// A zTensor 0.1 file of tensors in descending order.
 pub fn list(size: usize) -> Vec<u8> {
     list_of((0..size).rev().map(|name| (0, name)))
 }
 
-/// A zTensor 0.1 file: for each tensor the length of an attribute before its name, and the number that is its name.
+/// A zTensor 0.1 file. For each tensor: the length of an attribute before its name, and the number that is its name.
 fn list_of(tensors: impl ExactSizeIterator<Item = (usize, usize)>) -> Vec<u8> {
     let mut cbor = Cbor::default();
     cbor.array(tensors.len() as u64);
@@ -70,7 +70,7 @@ fn list_of(tensors: impl ExactSizeIterator<Item = (usize, usize)>) -> Vec<u8> {
     file_0_1(&cbor.0)
 }
 
-/// One tensor of a custom layout. Its first component has a long value under an unknown key; the roles of the others
+/// One tensor of a custom layout. Its first component has a long value under an unknown key. The roles of the others
 /// descend, so that each has to be compared with those before it.
 pub fn falling_roles(size: usize) -> Vec<u8> {
     let mut cbor = Cbor::default();
@@ -85,7 +85,7 @@ pub fn falling_roles(size: usize) -> Vec<u8> {
     file_1_2(&cbor.0)
 }
 
-/// One tensor of components whose roles ascend, each with a digest of no bytes.
+/// One tensor of components with ascending roles, each with a digest of empty data.
 pub fn components(size: usize) -> Vec<u8> {
     let mut cbor = Cbor::default();
     cbor.map(2).text("version").text("1.2.0").text("objects").map(1).text("w").map(3);
@@ -104,14 +104,14 @@ pub fn attributes(size: usize) -> Vec<u8> {
     })
 }
 
-/// Attributes that are lists in lists, as deep as they may be.
+/// Attributes that are lists nested to the largest depth.
 pub fn deep_attributes(size: usize) -> Vec<u8> {
     with_attributes(size, |cbor, _| {
         cbor.raw(&[0x81; 26]).uint(0);
     })
 }
 
-/// Attributes of texts in so many pieces.
+/// An attribute that is a text of `size` chunks.
 pub fn pieces(size: usize) -> Vec<u8> {
     with_attributes(1, |cbor, _| {
         cbor.raw(&[0x7f]);
@@ -122,7 +122,7 @@ pub fn pieces(size: usize) -> Vec<u8> {
     })
 }
 
-/// Lists of lists of lists, each open-ended.
+/// Nested lists of indefinite length.
 pub fn open_ended(size: usize) -> Vec<u8> {
     with_attributes(size, |cbor, _| {
         cbor.raw(&[0x9f, 0x9f, 0x9f, 0, 0xff, 0xff, 0xff]);
@@ -147,7 +147,7 @@ fn with_attributes(size: usize, value: impl Fn(&mut Cbor, usize)) -> Vec<u8> {
     file_1_2(&cbor.0)
 }
 
-/// Keys of no meaning, in the manifest and in a tensor, before those that have one.
+/// Unknown keys in the manifest and in a tensor, before the known ones.
 pub fn unknown_keys(size: usize) -> Vec<u8> {
     let mut cbor = Cbor::default();
     let unknown = |cbor: &mut Cbor| {
@@ -182,7 +182,7 @@ pub fn one_long_name(size: usize) -> Vec<u8> {
     file_1_2(&cbor.0)
 }
 
-/// A tensor with these components: role, dtype, bytes, the digest.
+/// A tensor with these components: role, dtype, bytes, digest.
 fn of_parts(layout: &str, shape: &[u64], parts: &[(&str, &str, Vec<u8>, String)]) -> Vec<u8> {
     let mut cbor = Cbor::default();
     cbor.map(2).text("version").text("1.2.0").text("objects").map(1).text("w").map(3);
@@ -212,7 +212,7 @@ pub fn data(size: usize) -> Vec<u8> {
     of_parts("dense", &[size as u64], &[("data", "u8", bytes, digest)])
 }
 
-/// Bytes that are compressed as one stream.
+/// Bytes compressed as one stream.
 pub fn stream(size: usize) -> Vec<u8> {
     let mut random = crate::support::Random(7);
     let bytes: Vec<u8> = (0..size).map(|_| random.next() as u8 & 0x1f).collect();
@@ -225,7 +225,7 @@ pub fn stream(size: usize) -> Vec<u8> {
     with_data(file_1_2(&cbor.0), &stored)
 }
 
-/// As many rows as values, which are all in the last row.
+/// `size` rows and values. All values are in the last row.
 pub fn rows(size: usize) -> Vec<u8> {
     let count = size as u64;
     let pointers = numbers((0..=count).map(|row| if row < count { 0 } else { count }));
@@ -241,7 +241,7 @@ pub fn short_rows(size: usize) -> Vec<u8> {
     of_parts("sparse_csr", &[count, 1], &parts.map(|(role, bytes)| (role, "u64", bytes, String::new())))
 }
 
-/// Coordinates in falling order.
+/// Coordinates in descending order.
 pub fn coordinates(size: usize) -> Vec<u8> {
     let count = size as u64;
     let coordinates = numbers((0..count).rev().chain((0..count).map(|_| 0)));
@@ -249,7 +249,7 @@ pub fn coordinates(size: usize) -> Vec<u8> {
     of_parts("sparse_coo", &[count, 1], &parts.map(|(role, bytes)| (role, "u64", bytes, String::new())))
 }
 
-/// A hundred values with so many coordinates each.
+/// A hundred values with `size` coordinates each.
 pub fn wide_coordinates(size: usize) -> Vec<u8> {
     let shape: Vec<u64> = [100].into_iter().chain(std::iter::repeat_n(1, size - 1)).collect();
     let coordinates = numbers((0..100).chain(std::iter::repeat_n(0, 100 * (size - 1))));
@@ -257,7 +257,7 @@ pub fn wide_coordinates(size: usize) -> Vec<u8> {
     of_parts("sparse_coo", &shape, &parts.map(|(role, bytes)| (role, "u64", bytes, String::new())))
 }
 
-/// Values with their coordinates between them, in a list.
+/// Values and coordinates interleaved in a list.
 pub fn packed(size: usize) -> Vec<u8> {
     let mut cbor = Cbor::default();
     cbor.array(1).map(7).text("name").text("w").text("offset").uint(64).text("size").uint(16 * size as u64);

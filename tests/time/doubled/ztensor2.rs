@@ -1,37 +1,37 @@
-//! zTensor 2.
+//! zTensor 2 files.
 
 use crate::support::Cbor;
 use crate::support::ztensor2::{Object, Part, file, with_table, xxh3, zstd_frame};
 
-/// Tensors of a byte each, in falling order.
+/// Tensors of one byte each, with descending offsets.
 pub fn falling_blobs(size: usize) -> Vec<u8> {
     blobs(size, 0, |i| size - i)
 }
 
-/// Tensors of a byte each, in the order of the file.
+/// Tensors of one byte each, in file order.
 pub fn tensors(size: usize) -> Vec<u8> {
     blobs(size, 0, |i| 1 + i)
 }
 
-/// Tensors in as many shards.
+/// `size` tensors in as many shards.
 pub fn shards(size: usize) -> Vec<u8> {
     blobs(size, size, |i| size - i)
 }
 
-/// Tensors that are in one of two shards by turns; the first of these has as many other keys as there are tensors.
+/// Tensors that alternate between two shards. The first shard has `size` other keys.
 pub fn long_shards(size: usize) -> Vec<u8> {
     in_two_shards(size, &[("a".into(), size), ("b".into(), 0)], ["a", "b"])
 }
 
-/// Tensors that are in one of two shards by turns, of some more shards than there are tensors; the first of these, and the
-/// one between those two, have half as many other keys as there are tensors.
+/// Tensors that alternate between two of `size + 3` shards. The first shard, and the one between those two, have
+/// `size / 2` other keys.
 pub fn long_shards_of_many(size: usize) -> Vec<u8> {
     let others = |i| if i == 0 || i == 2 { size / 2 } else { 0 };
     let shards: Vec<_> = (0..size + 3).map(|i| (format!("{i:06}"), others(i))).collect();
     in_two_shards(size, &shards, ["000001", "000003"])
 }
 
-/// Tensors without bytes, by turns in two of these shards, each of which has a name and so many other keys.
+/// Tensors without bytes, which alternate between two of these shards: names and numbers of other keys.
 fn in_two_shards(size: usize, shards: &[(String, usize)], names: [&str; 2]) -> Vec<u8> {
     let mut cbor = Cbor::default();
     cbor.map(2).text("shards").map(shards.len() as u64);
@@ -52,13 +52,12 @@ fn in_two_shards(size: usize, shards: &[(String, usize)], names: [&str; 2]) -> V
     file_2(&cbor.0, 1)
 }
 
-/// Tensors in falling order, one of which has as many other keys as there are tensors: before the place of its bytes, and
-/// behind that.
+/// Tensors with descending offsets. Some have `size / 2` other keys before and after the offset.
 pub fn long_part(size: usize) -> Vec<u8> {
     parts_beside_a_long_one(size, false)
 }
 
-/// Such tensors, all of them in a shard.
+/// The same, with all tensors in a shard.
 pub fn long_part_in_a_shard(size: usize) -> Vec<u8> {
     parts_beside_a_long_one(size, true)
 }
@@ -72,7 +71,7 @@ fn parts_beside_a_long_one(size: usize, are_in_shard: bool) -> Vec<u8> {
     }
     cbor.text("objects").map(size as u64);
     for i in 0..size {
-        // The first to be compared with others, where half of them are looked up at a time, or all.
+        // The first tensors to be compared with others if half of them, or all, are looked up at a time.
         let others = if i == size / 4 || i == size / 2 { size / 2 } else { 0 };
         let key = |cbor: &mut Cbor, prefix: char, i: usize| {
             cbor.text(&format!("{prefix}{i:03x}")).array(16).raw(&[0; 16]);
@@ -91,12 +90,12 @@ fn parts_beside_a_long_one(size: usize, are_in_shard: bool) -> Vec<u8> {
     file_2(&cbor.0, if are_in_shard { 1 } else { size })
 }
 
-/// Tensors of which the last has another length than its shape takes.
+/// Tensors, the last of which has a length that does not match its shape.
 pub fn spoiled(size: usize) -> Vec<u8> {
     file_2(&manifest(size, 0, &|i| 1 + i, 2), size)
 }
 
-/// A zTensor 2 file with `size` tensors of a byte each, on those pages, in as many shards or in none.
+/// A zTensor 2 file with `size` tensors of one byte each, on these pages, in as many shards or in none.
 fn blobs(size: usize, shards: usize, page: impl Fn(usize) -> usize) -> Vec<u8> {
     file_2(&manifest(size, shards, &page, 1), if shards > 0 { 1 } else { size })
 }
@@ -108,7 +107,7 @@ fn manifest(size: usize, shards: usize, page: &dyn Fn(usize) -> usize, last_leng
         cbor.text("shards").map(shards as u64);
         for i in 0..shards {
             cbor.text(&format!("{i:06}")).map(2).text("size").uint(1 << 40).text("digest");
-            cbor.text(&format!("sha256:{i:0600}")); // so that the padding of the file counts for little
+            cbor.text(&format!("sha256:{i:0600}")); // makes the padding of the file negligible
         }
     }
     cbor.text("objects").map(size as u64);
@@ -138,7 +137,7 @@ fn file_2(manifest: &[u8], pages: usize) -> Vec<u8> {
     file
 }
 
-/// Attributes whose values are maps with maps for keys, as deep as they may be.
+/// Attributes that are maps with nested maps as keys, to the largest depth.
 pub fn nested_keys(size: usize) -> Vec<u8> {
     let mut cbor = Cbor::default();
     cbor.map(2).text("objects").map(0).text("attributes").map(size as u64);
@@ -161,7 +160,7 @@ pub fn attributes(size: usize) -> Vec<u8> {
     file_2(&cbor.0, 0)
 }
 
-/// One tensor of components, all of the same byte.
+/// One tensor of components that all have the same byte.
 pub fn components(size: usize) -> Vec<u8> {
     let mut cbor = Cbor::default();
     cbor.map(1).text("objects").map(1).text("t").map(3).text("parts").map(size as u64);
@@ -208,7 +207,7 @@ pub fn data(size: usize) -> Vec<u8> {
     of_parts("dense", &[size as u64], &[("data", "u8", vec![7; size])])
 }
 
-/// As many rows as values, which are all in the last row.
+/// `size` rows and values. All values are in the last row.
 pub fn rows(size: usize) -> Vec<u8> {
     let (count, numbers) =
         (size as u64, |all: &mut dyn Iterator<Item = u64>| all.flat_map(u64::to_le_bytes).collect());
@@ -217,7 +216,7 @@ pub fn rows(size: usize) -> Vec<u8> {
     of_parts("zt.sparse_csr/1", &[count, count], &parts.map(|(role, bytes)| (role, "u64", bytes)))
 }
 
-/// A component of these frames, each with its content.
+/// A component of these frames, each with the length of its content.
 fn file_of_frames(frames: &[(Vec<u8>, usize)]) -> Vec<u8> {
     let length: usize = frames.iter().map(|(_, content)| content).sum();
     let part = Part {
@@ -242,7 +241,7 @@ pub fn frames_of_nothing(size: usize) -> Vec<u8> {
     file_of_frames(&frames)
 }
 
-/// A frame with as many blocks without a byte, then one of a byte.
+/// A frame of `size` empty blocks and one block of one byte.
 pub fn empty_blocks(size: usize) -> Vec<u8> {
     let checksum = *zstd_frame(&[7]).last_chunk::<4>().unwrap();
     let frame = [&[0x28, 0xb5, 0x2f, 0xfd, 4, 0][..], &vec![0; 3 * size], &[9, 0, 0, 7], &checksum].concat();

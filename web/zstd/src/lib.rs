@@ -1,7 +1,7 @@
-//! Decodes Zstandard for the web module: `begin` makes room, JavaScript copies the stream there, `decode` decodes it,
-//! `output` and `length` say where the result is.
+//! Decodes Zstandard for the web module: `begin` allocates memory, JavaScript copies the stream there, `decode` decodes
+//! it, `output` and `length` return the place of the result.
 //!
-//! Memory is handed out upwards and given back all at once by the next `begin`: a call decodes one stream.
+//! Memory is allocated upwards. The next `begin` releases all of it, because a call decodes one stream.
 #![no_std]
 
 extern crate alloc;
@@ -16,7 +16,7 @@ use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
 use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
 use ruzstd::io::Read;
 
-/// Statuses of the C library.
+/// Status codes of the C library.
 const OK: i32 = 0;
 const CORRUPT_STREAM: i32 = 402;
 const CHECKSUM_MISMATCH: i32 = 404;
@@ -24,7 +24,7 @@ const TOO_SMALL: i32 = 500;
 
 const PAGE: usize = 65536;
 
-/// Hands out memory from the end of the program on.
+/// Allocates memory upwards from the end of the program.
 struct Upwards {
     end: UnsafeCell<usize>,
 }
@@ -39,7 +39,7 @@ impl Upwards {
     }
 }
 
-// SAFETY: ranges that are handed out follow each other, aligned, inside the memory.
+// SAFETY: allocated ranges follow each other, aligned, inside the memory.
 unsafe impl GlobalAlloc for Upwards {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         unsafe extern "C" {
@@ -81,10 +81,10 @@ fn job() -> &'static mut Option<Job> {
     unsafe { &mut *JOB.0.get() }
 }
 
-/// Makes room for a stream and for what it decodes to, and returns the address for the stream. 0 without memory.
+/// Allocates memory for a stream and for its decoded bytes, and returns the address for the stream; 0 without memory.
 #[unsafe(no_mangle)]
 pub extern "C" fn begin(stored: usize, capacity: usize) -> *mut u8 {
-    // What the job before had is not freed, but handed out again.
+    // The previous job is not dropped: `reset` releases its memory.
     if let Some(before) = job().take() {
         core::mem::forget(before);
     }
@@ -98,7 +98,7 @@ pub extern "C" fn begin(stored: usize, capacity: usize) -> *mut u8 {
     job().insert(Job { stored: stream, decoded }).stored.as_mut_ptr()
 }
 
-/// Decodes the stream: the status.
+/// Decodes the stream, and returns the status.
 #[unsafe(no_mangle)]
 pub extern "C" fn decode() -> i32 {
     let Some(job) = job() else { return CORRUPT_STREAM };
@@ -111,13 +111,13 @@ pub extern "C" fn decode() -> i32 {
     }
 }
 
-/// Where the decoded bytes are.
+/// The address of the decoded bytes.
 #[unsafe(no_mangle)]
 pub extern "C" fn output() -> *const u8 {
     job().as_ref().map_or(ptr::null(), |job| job.decoded.as_ptr())
 }
 
-/// How many there are.
+/// The number of decoded bytes.
 #[unsafe(no_mangle)]
 pub extern "C" fn length() -> usize {
     job().as_ref().map_or(0, |job| job.decoded.len())

@@ -1,4 +1,4 @@
-//! The copy of the sources that the mutants are in, all of them at once: each is behind a switch.
+//! Writes the copy of the sources that contains all mutants at once, each behind a switch.
 
 use std::ops::Range;
 
@@ -7,14 +7,14 @@ use super::sites::{Change, ConstFn, Mutation};
 /// A source with its mutants.
 pub struct Instrumented {
     pub text: String,
-    /// Which bytes of it belong to which mutant, for the errors of the compiler.
+    /// The bytes that belong to each mutant, to attribute compile errors.
     pub places: Vec<(Range<usize>, usize)>,
 }
 
-/// Puts the mutations of `numbered` into `source`, and takes the word `const` away from functions that cannot keep it.
-/// The mutations are in the order of their places, outer ones first.
+/// Inserts the mutations of `numbered` into `source`, and removes the word `const` from functions that cannot keep it.
+/// The mutations are ordered by place, outer ones first.
 pub fn instrument(source: &str, numbered: &[(usize, &Mutation)], consts: &[&ConstFn]) -> Instrumented {
-    // Blanks instead, so that the places stay.
+    // Blanks keep all later positions the same.
     let mut bytes = source.to_owned();
     for function in consts {
         bytes.replace_range(function.word.clone(), &" ".repeat(function.word.len()));
@@ -33,7 +33,7 @@ struct Writer<'s> {
 }
 
 impl Writer<'_> {
-    /// Writes a range of the source with the mutants in it.
+    /// Writes a range of the source, with its mutants.
     fn write(&mut self, range: Range<usize>) {
         let mut from = range.start;
         while let Some((_, mutation)) = self.numbered.get(self.next).filter(|(_, it)| it.range.start < range.end) {
@@ -48,10 +48,11 @@ impl Writer<'_> {
         self.text.push_str(&self.source[from..range.end]);
     }
 
-    /// Writes what stands at one place with all its mutants.
+    /// Writes the source at one place, with all mutants of that place.
     fn group(&mut self, place: Range<usize>, group: &[(usize, &Mutation)]) {
         let is_expression = matches!(group.first(), Some((_, Mutation { change: Change::Expression(_), .. })));
-        // In parentheses, inside the braces too: what begins with a block there would be a statement.
+        // Parentheses inside the braces, too: without them, an expression that begins with a block would be a
+        // statement.
         let (open, close) = if is_expression { ("(", ")") } else { ("", "") };
         self.text.push_str(open);
         for (number, mutation) in group {

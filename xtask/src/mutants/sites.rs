@@ -1,4 +1,4 @@
-//! What can be changed in a source file: the mutations, each a place and the text that stands there instead.
+//! Finds the mutations of a source file, each a place and its replacement.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -10,29 +10,29 @@ use syn::{Attribute, BinOp, Expr, Item, Lit, Meta, Pat, ReturnType, Stmt, Type, 
 
 /// One change to a source.
 pub struct Mutation {
-    /// The bytes that it replaces; empty where it inserts.
+    /// The bytes that are replaced; empty for an insertion.
     pub range: Range<usize>,
     pub change: Change,
-    /// The function around it, with the type it belongs to.
+    /// The enclosing function, with its type.
     pub function: String,
-    /// What is replaced by what, to be read by a person. With file and function it names the mutation.
+    /// A description of the replacement for people. With the file and the function, it names the mutation.
     pub what: String,
 }
 
-/// How a mutation is put into the source, so that it can be switched on while the program runs.
+/// How a mutation is inserted into the source, so that it can be switched on while the program runs.
 #[derive(Clone)]
 pub enum Change {
-    /// The expression is that one instead.
+    /// Replaces the expression with this one.
     Expression(String),
-    /// The statement is that one instead, or is left out.
+    /// Replaces the statement with this one, or removes it if empty.
     Statement(String),
-    /// The function returns that value at once.
+    /// Makes the function return this value at once.
     Body(String),
-    /// The arm of a `match` is passed over.
+    /// Skips the arm of a `match`.
     Arm,
 }
 
-/// Calls and the calls that are made instead.
+/// Calls and their replacements.
 const CALLS: [(&str, &str); 34] = [
     ("all", "any"),
     ("any", "all"),
@@ -70,7 +70,7 @@ const CALLS: [(&str, &str); 34] = [
     ("wrapping_sub", "wrapping_add"),
 ];
 
-/// A function that may be evaluated while compiling, when nothing can be switched.
+/// A function that may be evaluated at compile time, when no mutation can be switched on.
 pub struct ConstFn {
     /// The word `const`.
     pub word: Range<usize>,
@@ -78,15 +78,15 @@ pub struct ConstFn {
     pub name: String,
 }
 
-/// All mutations of a source, in the order of their places, and its `const` functions. `is_on` tells which conditional
-/// code is compiled.
+/// Returns all mutations of a source, ordered by place, and its `const` functions. `is_on` returns whether code with a
+/// condition is compiled.
 pub fn of(source: &str, is_on: &dyn Fn(&Meta) -> bool) -> syn::Result<(Vec<Mutation>, Vec<ConstFn>)> {
     let file = syn::parse_file(source)?;
     let mut sites = Sites { source, is_on, function: Vec::new(), all: Vec::new(), consts: Vec::new() };
     sites.visit_file(&file);
     let mut all = sites.all;
     all.sort_by_key(|mutation| (mutation.range.start, std::cmp::Reverse(mutation.range.end)));
-    // The same change twice in a function is told apart by its number.
+    // Repeated changes in a function get numbers, so that their names differ.
     let mut counts = BTreeMap::new();
     for mutation in &mut all {
         let count = counts.entry((mutation.function.clone(), mutation.what.clone())).or_insert(0);
@@ -101,7 +101,7 @@ pub fn of(source: &str, is_on: &dyn Fn(&Meta) -> bool) -> syn::Result<(Vec<Mutat
 struct Sites<'s> {
     source: &'s str,
     is_on: &'s dyn Fn(&Meta) -> bool,
-    /// The names around the place: of types and functions.
+    /// The names of the enclosing types and functions.
     function: Vec<String>,
     all: Vec<Mutation>,
     consts: Vec<ConstFn>,
@@ -116,20 +116,20 @@ impl Sites<'_> {
         self.all.push(Mutation { range, change, function: self.function.join("::"), what });
     }
 
-    /// `expression` becomes `instead`.
+    /// Adds the mutation of `expression` to `instead`.
     fn replace(&mut self, expression: &Expr, instead: &str) {
         let what = format!("{} => {}", short(self.text(expression.span())), short(instead));
         self.add(expression.span().byte_range(), Change::Expression(instead.into()), what);
     }
 
-    /// The part of `expression` at `part` becomes `instead`.
+    /// Adds the mutation of the part of `expression` at `part` to `instead`.
     fn replace_part(&mut self, expression: &Expr, part: Span, instead: &str) {
         let (whole, part) = (expression.span().byte_range(), part.byte_range());
         let text = [&self.source[whole.start..part.start], instead, &self.source[part.end..whole.end]].concat();
         self.replace(expression, &text);
     }
 
-    /// What decides which way is taken.
+    /// Adds the mutations of a condition: `true` and `false`.
     fn condition(&mut self, condition: &Expr, with_true: bool) {
         match condition {
             Expr::Let(_) => {}
@@ -149,14 +149,14 @@ impl Sites<'_> {
         }
     }
 
-    /// What a `cfg!` is here.
+    /// Returns the value of a `cfg!` in this build; `None` for other expressions.
     fn known(&self, expression: &Expr) -> Option<bool> {
         let Expr::Macro(call) = expression else { return None };
         let condition = call.mac.path.is_ident("cfg").then(|| call.mac.parse_body::<Meta>().ok())??;
         Some((self.is_on)(&condition))
     }
 
-    /// A function: values that it may return at once, and what is in it.
+    /// Adds the mutations of a function: values that it may return at once, and the mutations of its body.
     fn body(&mut self, signature: &syn::Signature, block: &syn::Block) {
         if let Some(word) = &signature.constness {
             let (word, body) = (word.span().byte_range(), block.span().byte_range());
@@ -185,7 +185,7 @@ impl Sites<'_> {
         let start = block.brace_token.span.open().byte_range().end;
         let end = block.brace_token.span.close().byte_range().start;
         let whole = self.source[start..end].trim();
-        // One that does nothing else has no other value.
+        // Skip a value if the body already consists of only that value.
         let values: Vec<&str> = values.iter().copied().filter(|value| *value != whole).collect();
         for value in values {
             self.add(start..start, Change::Body(value.into()), format!("returns {value} at once").replace("  ", " "));
@@ -225,7 +225,7 @@ impl<'ast> Visit<'ast> for Sites<'_> {
             Item::Mod(item) => {
                 self.function(item.ident.to_string(), &item.attrs, |sites| visit::visit_item_mod(sites, item));
             }
-            _ => {} // what is evaluated while compiling cannot be switched while running
+            _ => {} // constants: code that runs at compile time cannot be switched at run time
         }
     }
 
@@ -268,7 +268,7 @@ impl<'ast> Visit<'ast> for Sites<'_> {
             && !matches!(expression, Expr::Const(_))
         {
             let range = statement.span().byte_range();
-            let start = expression.span().byte_range().start.max(after(attributes)); // behind its attributes
+            let start = expression.span().byte_range().start.max(after(attributes)); // after its attributes
             let text = self.source[start..range.end].to_owned();
             if let Expr::Binary(binary) = expression
                 && let Some(other) = compound(&binary.op)
@@ -303,7 +303,7 @@ impl<'ast> Visit<'ast> for Sites<'_> {
             Expr::If(branch) => self.condition(&branch.cond, true),
             Expr::While(repeat) => self.condition(&repeat.cond, false),
             Expr::Match(choice) => {
-                // An arm can be passed over where another one takes everything.
+                // An arm can be skipped if the last arm matches everything.
                 let arms: Vec<_> = choice.arms.iter().filter(|arm| self.is_compiled(&arm.attrs)).collect();
                 if let Some((last, arms)) = arms.split_last()
                     && last.guard.is_none()
@@ -319,7 +319,7 @@ impl<'ast> Visit<'ast> for Sites<'_> {
             Expr::Binary(binary) if matches!(binary.op, BinOp::And(_) | BinOp::Or(_)) && !has_let(expression) => {
                 let neutral = matches!(binary.op, BinOp::And(_));
                 for (kept, other) in [(&binary.left, &binary.right), (&binary.right, &binary.left)] {
-                    // Nothing changes without a `cfg!` that decides nothing here.
+                    // Removing a `cfg!` that is neutral here changes nothing.
                     if self.known(other) != Some(neutral) {
                         let text = self.text(kept.span()).to_owned();
                         self.replace(expression, &text);
@@ -354,7 +354,7 @@ impl<'ast> Visit<'ast> for Sites<'_> {
                     let text = number.to_string();
                     let whole = number.base10_parse::<u128>().unwrap_or(0);
                     let most = [u8::MAX.into(), u16::MAX.into(), u32::MAX.into(), u64::MAX.into()];
-                    // Zeros are where most things begin: a comparison with one is changed as a comparison.
+                    // Zeros are mostly initial values. A comparison with zero is mutated as a comparison.
                     if whole > 0 {
                         let sign = if most.contains(&whole) { '-' } else { '+' };
                         self.replace(expression, &format!("{text} {sign} 1"));
@@ -389,7 +389,7 @@ fn operator(operator: &BinOp) -> Option<&'static str> {
     })
 }
 
-/// Of those that change a variable.
+/// Returns the replacement of an assignment operator.
 fn compound(operator: &BinOp) -> Option<&'static str> {
     Some(match operator {
         BinOp::AddAssign(_) => "-=",
@@ -413,7 +413,8 @@ fn has_let(condition: &Expr) -> bool {
     }
 }
 
-/// A pattern that is a variable, and so takes everything: names of constants and variants begin with a capital.
+/// Returns whether a pattern is a variable, and so matches everything. Names of constants and variants begin with a
+/// capital.
 fn is_name(pattern: &Pat) -> bool {
     matches!(pattern, Pat::Ident(name) if name.subpat.is_none() && name.ident.to_string().starts_with(char::is_lowercase))
 }
@@ -435,12 +436,12 @@ fn attributes_of(expression: &Expr) -> &[Attribute] {
     }
 }
 
-/// Where the attributes end.
+/// Returns the position after the attributes.
 fn after(attributes: &[Attribute]) -> usize {
     attributes.last().map_or(0, |attribute| attribute.span().byte_range().end)
 }
 
-/// A text on one line, cut in the middle where it is long.
+/// Returns the text on one line. The middle of a long text is cut out.
 fn short(text: &str) -> String {
     const MOST: usize = 72;
     let words: Vec<&str> = text.split_whitespace().collect();

@@ -1,4 +1,5 @@
-//! In the copy of the crate that the mutants are in: which of them is switched on, and which places a test reaches.
+//! Part of the copy of the crate that contains the mutants: switches one mutant on, and records which ones a test
+//! reaches.
 
 extern crate std;
 
@@ -7,7 +8,7 @@ use core::sync::atomic::{AtomicBool, AtomicU32};
 use std::io::Write;
 use std::sync::Mutex;
 
-/// How many mutants there are.
+/// The number of mutants.
 const COUNT: usize = 0;
 const UNKNOWN: u32 = u32::MAX;
 const RECORD: u32 = u32::MAX - 1;
@@ -17,7 +18,7 @@ static ACTIVE: AtomicU32 = AtomicU32::new(UNKNOWN);
 static SEEN: [AtomicBool; COUNT] = [const { AtomicBool::new(false) }; COUNT];
 static REACHED: Mutex<Option<std::fs::File>> = Mutex::new(None);
 
-/// Whether this one is switched on, by the environment.
+/// Returns whether this mutant is switched on, by the environment.
 #[inline]
 pub fn is(mutant: u32) -> bool {
     let active = ACTIVE.load(Relaxed);
@@ -41,7 +42,7 @@ fn first_time(mutant: u32) -> bool {
         drop(file);
         return is(mutant);
     }
-    // A load before the swap, which is slow.
+    // Load before the swap, which is slow.
     let seen = &SEEN[mutant as usize];
     if ACTIVE.load(Relaxed) == RECORD && !seen.load(Relaxed) && !seen.swap(true, Relaxed) {
         let mut file = REACHED.lock().unwrap();

@@ -1,5 +1,5 @@
-//! The tests that the mutants are shown to: those that reach a mutant's place, and of these first the ones that have noticed
-//! other mutants near it, for the time that they take.
+//! Runs tests against mutants: only the tests that reach a mutant, and first those that have caught the most mutants
+//! near it for the time they take.
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -14,16 +14,16 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-/// Not run: they read the sources, or count instructions.
+/// Test programs that are not run: they read the sources, or count instructions.
 const OTHERS: [&str; 2] = ["build", "time"];
 
-/// What became of a mutant.
+/// The outcome of testing a mutant.
 pub enum Outcome {
-    /// By that test.
+    /// Caught by this test.
     Caught(String),
-    /// A test took too long, and so failed.
+    /// Caught because this test took too long.
     CaughtByTime(String),
-    /// That many tests passed with it.
+    /// Passed this many tests.
     Missed(usize),
 }
 
@@ -41,7 +41,7 @@ impl fmt::Display for Outcome {
 struct Test {
     program: usize,
     name: String,
-    /// What it takes without a mutant.
+    /// How long the test takes without a mutant.
     time: Duration,
 }
 
@@ -49,20 +49,20 @@ pub struct Tests {
     tree: PathBuf,
     programs: Vec<PathBuf>,
     tests: Vec<Test>,
-    /// For each mutant the tests that reach it.
+    /// The tests that reach each mutant.
     reached_by: Vec<Vec<usize>>,
-    /// How many mutants a test has noticed so far: in a function, and in a file.
+    /// The number of mutants that a test has caught so far, by function and by file.
     noticed: Mutex<BTreeMap<(String, usize), u32>>,
 }
 
-/// How `timeout` ends where a program took too long.
+/// The exit code of `timeout` after a program took too long.
 const LATE: i32 = 124;
-/// Starting a program takes about so long.
+/// The approximate time it takes to start a program.
 const START: Duration = Duration::from_millis(20);
 
 impl Tests {
-    /// Builds the tests, and runs each of them once to see which mutants it reaches. Those that take longer than `most`
-    /// seconds are not shown to any.
+    /// Builds the tests, and runs each once to record which mutants it reaches. Tests that take longer than `most`
+    /// seconds are not used.
     pub fn build(
         tree: &Path,
         features: &str,
@@ -150,10 +150,10 @@ impl Tests {
         Ok(())
     }
 
-    /// A program of tests with those tests alone, in little memory, for so many seconds.
+    /// Returns a command that runs only these tests of a program, with limited memory, for at most `most` seconds.
     fn command(&self, program: usize, tests: &[&Test], most: Option<usize>) -> Command {
         let mut command = Command::new("sh");
-        // `timeout` starts the program, and would be killed in its place.
+        // Only if there is a limit: `timeout` runs the program as its child, and a kill would end `timeout` instead.
         let limit = most.map_or_else(String::new, |seconds| format!("timeout {seconds} "));
         command
             .current_dir(&self.tree)
@@ -164,10 +164,11 @@ impl Tests {
         command
     }
 
-    /// Runs the tests that reach a mutant until one fails. `places` are the function and the file that it is in.
+    /// Runs the tests that reach a mutant until one fails. `places` are the function and the file of the mutant.
     pub fn run(&self, mutant: usize, places: [&str; 2]) -> Outcome {
         let reached_by = self.in_order(mutant, places);
-        // Few at first, since most mutants are caught at once; then more, since a process has its price.
+        // Starts with few tests, since most mutants are caught at once; then runs more at a time, since each process
+        // costs time.
         let (mut from, mut count) = (0, 2);
         while from < reached_by.len() {
             let some = &reached_by[from..reached_by.len().min(from + count)];
@@ -191,7 +192,7 @@ impl Tests {
         Outcome::Missed(reached_by.len())
     }
 
-    /// The test of that name has noticed a mutant.
+    /// Records that the test named `name` has caught a mutant.
     pub fn learn(&self, name: &str, places: [&str; 2]) {
         let mut noticed = self.noticed.lock().expect("no panic");
         for test in (0..self.tests.len()).filter(|&test| self.tests[test].name == name) {
@@ -201,7 +202,7 @@ impl Tests {
         }
     }
 
-    /// The tests that reach a mutant: first those that have noticed much, in little time.
+    /// Returns the tests that reach a mutant: first those that have caught the most mutants for the time they take.
     fn in_order(&self, mutant: usize, places: [&str; 2]) -> Vec<usize> {
         let noticed = self.noticed.lock().expect("no panic");
         let count = |place: &str, test| f64::from(noticed.get(&(place.to_owned(), test)).copied().unwrap_or(0));
@@ -255,7 +256,7 @@ impl Tests {
             signal.notify_all();
         });
         let succeeded = child.lock().expect("no panic").wait().is_ok_and(|status| status.success());
-        // The test that was running.
+        // The test that was running when the program ended.
         let name =
             || last.strip_prefix("test ").and_then(|line| line.split(' ').next()).unwrap_or_default().to_owned();
         if let Some(test) = failed {

@@ -5,17 +5,17 @@ use tenslice::DType;
 use crate::values::Values;
 use crate::values::number::{Integer, digits, each_integer, each_number, lanes};
 
-/// Elements that differ.
+/// The elements that differ.
 #[derive(Default)]
 pub struct Differing {
     pub count: u64,
     pub first: Option<u64>,
-    /// The largest difference, and the element that has it.
+    /// The largest difference, and the number of its element.
     pub most: Option<(Distance, u64)>,
 }
 
 impl Differing {
-    /// Compares elements from number `at` on: as numbers, or byte by byte where they are none.
+    /// Compares elements from number `at` on: numerically, or byte by byte if they are not numbers.
     pub fn add(&mut self, at: u64, a: (&Values<'_>, &[u8]), b: (&Values<'_>, &[u8]), tolerance: f64) {
         let lanes = |values: &Values<'_>| values.dtype.map(lanes).unwrap_or((DType::U8, 1));
         let ((lane_a, count), (lane_b, others)) = (lanes(a.0), lanes(b.0));
@@ -41,7 +41,7 @@ impl Differing {
         self.add_one(at, None);
     }
 
-    /// Adds elements of so many lanes, with the distance between the numbers of each lane.
+    /// Adds elements of `lanes` lanes, given the distance between the numbers of each lane.
     fn add_distances(&mut self, at: u64, distances: &[Distance], lanes: usize, tolerance: f64) {
         for (i, lanes) in distances.chunks(lanes).enumerate() {
             let largest = lanes.iter().copied().fold(lanes[0], |x, y| if y > x { y } else { x });
@@ -70,7 +70,7 @@ fn numbers(lane: DType, bytes: &[u8]) -> Option<Vec<f64>> {
     each_number(lane, bytes, |x| all.push(x)).then_some(all)
 }
 
-/// How far apart two numbers are: exact for integers of 64 bits and more. Those of one tensor are all of one kind.
+/// The distance between two numbers: exact for integers of 64 bits and more. A tensor has only one kind of distance.
 #[derive(Clone, Copy, PartialEq, PartialOrd)]
 pub enum Distance {
     Exact(u128),
@@ -93,7 +93,7 @@ impl Distance {
     }
 }
 
-/// The distance of two numbers. Anything that is not a number is as far from all else as can be.
+/// The distance between two numbers. NaN is infinitely far from every number, and equal to NaN.
 fn distance(x: f64, y: f64) -> f64 {
     if x == y || (x.is_nan() && y.is_nan()) {
         return 0.0;

@@ -1,4 +1,4 @@
-//! The differences in what two files say of a tensor, and in the bytes that they store.
+//! Compares the metadata and the stored bytes of two tensors.
 
 use std::collections::BTreeSet;
 
@@ -25,17 +25,17 @@ pub fn stored_differences(a: Found<'_, '_>, b: Found<'_, '_>, why: &str) -> Vec<
     found
 }
 
-/// The stored bytes of all components; `None` if some of them are not here.
+/// The stored bytes of all components; `None` if the bytes of a component are missing.
 fn stored<'f>((opened, tensor): Found<'f, '_>) -> Option<Vec<&'f [u8]>> {
     let of = |component| opened.with_shard(&component).ok()??.stored().ok();
     tensor.components().map(of).collect()
 }
 
-/// Words in the names of attributes that say which numbers the elements stand for.
+/// Words in attribute names that say which numbers the elements represent.
 const QUANTIZATION: [&str; 4] = ["scale", "zero_point", "quant", "logical"];
 
-/// The differences in the attributes of two tensors. The format of one may have no attributes: those of the other one are a
-/// difference then if they say which numbers the elements of a dense tensor stand for.
+/// The differences in the attributes of two tensors. If one format has no attributes, those of the other are a
+/// difference only if they say which numbers the elements of a dense tensor represent.
 pub fn attribute_differences(a: Found<'_, '_>, b: Found<'_, '_>, notes: &mut Notes) -> Vec<String> {
     let has_some =
         |(opened, _): Found<'_, '_>| opened.file.as_ztensor().is_some() || opened.file.as_ztensor2().is_some();

@@ -26,11 +26,11 @@ use crate::values::Values;
 use crate::values::slice::index_of;
 use crate::values::stated::Stated;
 
-/// The differences between two files: names, shapes, dtypes, attributes of tensors, values
+/// Compare two files: names, shapes, dtypes, attributes of tensors, values
 ///
-/// Tensors are compared by name and as dense arrays, whatever the formats, the compression, the byte order or the element
-/// order. What elements are is compared as well: units of times, fields of records, quantized types. Exit status: 0 no
-/// difference, 1 differences or tensors that cannot be read, 2 wrong usage, or a file was refused.
+/// Tensors are compared by name and as dense arrays, regardless of format, compression, byte order and element order.
+/// Element types are compared as well: units of times, fields of records, quantized types. Exit status: 0 if there is
+/// no difference, 1 if tensors differ or cannot be read, 2 for wrong usage or a refused file.
 #[derive(clap::Args)]
 pub struct Arguments {
     a: PathBuf,
@@ -40,7 +40,7 @@ pub struct Arguments {
     #[arg(long, value_name = "DIFFERENCE", default_value_t = 0.0)]
     tolerance: f64,
 
-    /// Compare names, shapes, dtypes and attributes alone
+    /// Compare only names, shapes, dtypes and attributes
     #[arg(long)]
     no_values: bool,
 
@@ -75,7 +75,7 @@ impl Arguments {
         Ok(2)
     }
 
-    /// Prints all differences; returns whether there are none.
+    /// Prints all differences. Returns true if there are none.
     fn compare(&self, terminal: &mut Terminal, a: &Model<'_>, b: &Model<'_>) -> io::Result<bool> {
         let budget = self.limits.budget();
         budget.add_file(a.length().saturating_add(b.length()));
@@ -86,7 +86,7 @@ impl Arguments {
         let bar = progress::bar(if self.no_values { 0 } else { total });
         a.files.iter().chain(&b.files).for_each(|opened| terminal.warn_of_data(opened));
         for (path, model, tensors) in [(&self.a, a, &of_a), (&self.b, b, &of_b)] {
-            // A tensor that is there is not compared below.
+            // A listed tensor is reported as "not compared" below.
             let is_there = |problem: &&Problem| problem.tensor.as_ref().is_some_and(|name| tensors.has(name));
             for problem in model.problems.iter().filter(|problem| !is_there(problem)) {
                 writeln!(terminal.out, "{} {}: {}", terminal.look.yellow("!"), path.display(), problem.line())?;
@@ -108,7 +108,7 @@ impl Arguments {
                     *if differences.is_empty() { &mut same } else { &mut different } += 1;
                     differences
                 }
-                // All tensors after the first one that is beyond a limit.
+                // Tensors after the first one that exceeds a limit are only counted.
                 Err(Unread { kind: LIMIT, .. }) if is_over_limit => {
                     unread += 1;
                     continue;
@@ -152,7 +152,7 @@ impl Arguments {
         writeln!(terminal.out, "{sign} {name}: {}, only in {}", what.unwrap_or("-".into()), file.display())
     }
 
-    /// The differences between two tensors, in words; or why one of them cannot be read.
+    /// Describes the differences between two tensors, or returns why one of them cannot be read.
     fn differences(
         &self,
         a: Found<'_, '_>,
@@ -193,7 +193,7 @@ impl Arguments {
         Ok(found)
     }
 
-    /// The elements of a tensor, if they are wanted.
+    /// Prepares the elements of a tensor, unless values are not compared.
     fn elements<'f, 'm: 'f>(
         &self,
         (opened, tensor): Found<'f, 'm>,
@@ -217,7 +217,7 @@ impl Arguments {
         })
     }
 
-    /// Describes the elements that differ between two tensors of one shape.
+    /// Describes the elements that differ between two tensors of the same shape.
     fn values(
         &self,
         (opened_a, a, type_a): (&Opened<'_>, &mut Values<'_>, &Stated),
@@ -262,10 +262,10 @@ impl Arguments {
     }
 }
 
-/// The name of a tensor; zTensor 0.1 allows several tensors of one name, which are numbered.
+/// The name of a tensor and a number, because zTensor 0.1 allows several tensors of the same name.
 type Key = (String, u64);
 
-/// The tensors of a model, by their names.
+/// The tensors of a model, indexed by name.
 struct Tensors<'f, 'm> {
     all: Vec<(Key, Found<'f, 'm>)>,
     by_name: HashMap<Key, usize>,
@@ -297,7 +297,7 @@ impl<'f, 'm> Tensors<'f, 'm> {
 /// The elements of a tensor, as far as they can be compared.
 enum Elements<'f> {
     Decoded(Box<Values<'f>>),
-    /// There is no code that reads them, for this reason: their stored bytes can be compared.
+    /// The elements cannot be decoded for this reason, but their stored bytes can be compared.
     Unsupported(String),
     Unwanted,
 }
@@ -316,7 +316,7 @@ fn is_unsupported(kind: &str) -> bool {
 struct Notes {
     /// Tensors whose elements are in different orders.
     orders: u64,
-    /// Tensors that have attributes in one file, while the format of the other one has none.
+    /// Tensors that have attributes in one file, if the format of the other file has none.
     attributes: u64,
 }
 

@@ -1,4 +1,4 @@
-//! The bytes around a place, with the field there marked.
+//! Prints the bytes around an offset, with the field there marked.
 
 use std::io::{self, Write};
 
@@ -6,12 +6,12 @@ use tenslice::{Error, Format, Item};
 
 use crate::common::table::Look;
 
-/// Lines before the field, and after it.
+/// The number of lines before and after the field.
 const AROUND: u64 = 2;
 /// The longest field that is marked in full.
 const LONGEST: u64 = 64;
 
-/// How many bytes the field at `at` has, as far as that can be told from its first bytes.
+/// The length of the field at `at`, derived from its first bytes.
 pub fn field(error: &Error, bytes: &[u8], at: u64) -> u64 {
     let here = usize::try_from(at).ok().and_then(|at| bytes.get(at..)).unwrap_or_default();
     let length = match error.format() {
@@ -36,7 +36,7 @@ pub fn field(error: &Error, bytes: &[u8], at: u64) -> u64 {
     length.clamp(1, LONGEST).min((here.len() as u64).max(1))
 }
 
-/// The length of a CBOR item without what is inside it; that of a text with its characters.
+/// The length of a CBOR item without its contents; a string includes its characters.
 fn cbor(bytes: &[u8]) -> u64 {
     let Some(first) = bytes.first() else { return 1 };
     let head = match first & 0x1f {
@@ -54,7 +54,7 @@ fn cbor(bytes: &[u8]) -> u64 {
     head as u64 + if is_string { argument.min(LONGEST) } else { 0 }
 }
 
-/// The length of a word of JSON: a string, a number, a sign.
+/// The length of a JSON token: a string, a number, a literal, or a punctuation character.
 fn json(bytes: &[u8]) -> u64 {
     let length = match bytes.first() {
         Some(b'"') => {
@@ -75,7 +75,7 @@ fn json(bytes: &[u8]) -> u64 {
     length as u64
 }
 
-/// Prints the lines around the field at `at`: colours mark it, or a line of carets below.
+/// Prints the lines around the field at `at`. The field is marked with colours, or with carets below the line.
 pub fn print(out: &mut impl Write, look: Look, bytes: &[u8], at: u64, length: u64) -> io::Result<()> {
     let end = bytes.len() as u64;
     let of_line = if look.width.is_some_and(|width| width < 78) { 8 } else { 16 };

@@ -21,14 +21,14 @@ use crate::common::text::plural;
 use crate::options::Limits;
 use crate::terminal::Terminal;
 
-/// Why files are refused: the rule, the section of the specification, the bytes around the place
+/// Explain why files are refused: the rule, the section of the specification, the bytes around the error
 #[derive(clap::Args)]
 pub struct Arguments {
     /// Files or folders
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
 
-    /// Read all data, too: digests, compressed streams, sparse indices
+    /// Also read all data: digests, compressed streams, sparse indices
     #[arg(long)]
     digest: bool,
 
@@ -50,7 +50,7 @@ impl Arguments {
             return refused(out, *look, path, &bytes, error);
         }
         if path == Path::new("-") {
-            // It cannot be read twice.
+            // Standard input cannot be read twice.
             return Ok(writeln!(out, "-: {}", look.painted("32", "accepted"))?);
         }
         let mapped = Mapped::new(target)?;
@@ -101,7 +101,7 @@ fn open(bytes: &[u8]) -> Result<(), Error> {
     }
 }
 
-/// Prints all that is known of an error.
+/// Prints everything known about an error.
 fn refused(out: &mut impl Write, look: Look, path: &Path, bytes: &[u8], error: Error) -> Result<(), Failure> {
     facts(out, look, path, &error.explain(bytes).to_string(), (error, bytes))?;
     if let Some(at) = error.offset() {
@@ -110,7 +110,7 @@ fn refused(out: &mut impl Write, look: Look, path: &Path, bytes: &[u8], error: E
     Err(Failure::Reported)
 }
 
-/// Prints all that is known of a compressed array whose header is invalid: the bytes are those that it decodes to.
+/// Prints everything known about a compressed array whose header is invalid. The bytes printed are the decoded ones.
 fn unreadable_array(
     out: &mut impl Write,
     look: Look,
@@ -129,7 +129,7 @@ fn unreadable_array(
     Err(Failure::Reported)
 }
 
-/// Prints the message, the rule and where that is written.
+/// Prints the message, the rule, and the section that states the rule.
 fn facts(
     out: &mut impl Write,
     look: Look,
@@ -157,7 +157,7 @@ fn line(out: &mut impl Write, look: Look, name: &str, text: &str) -> io::Result<
     writeln!(out, "  {} {text}", look.bold(&format!("{name:<8}")))
 }
 
-/// Prints the bytes around the place of an error.
+/// Prints the bytes around the offset of an error.
 fn place(out: &mut impl Write, look: Look, (error, bytes): (Error, &[u8]), at: u64, note: &str) -> io::Result<()> {
     line(out, look, "place", &format!("byte {at} of {}{note}", bytes.len()))?;
     hexdump::print(out, look, bytes, at, hexdump::field(&error, bytes, at))

@@ -1,12 +1,12 @@
-//! Where the specification of a format says what a part of a file has to be.
+//! Maps errors to the sections of the format specifications.
 
 use tenslice::{Error, ErrorKind, Format, Item};
 
-/// The text that the rule behind an error is in, and its section.
+/// The specification and the section that state the rule behind an error.
 pub fn of(error: &Error, bytes: &[u8]) -> Option<String> {
     let item = error.item();
     let (text, section) = match error.format() {
-        // What is inside is of another format.
+        // The error is in a nested format.
         Format::Npz if error.kind() == ErrorKind::CorruptStream => ("RFC 1951 (deflate)", "3.2"),
         Format::Ztensor | Format::Ztensor2 if error.kind() == ErrorKind::CorruptStream => {
             ("RFC 8878 (Zstandard)", "3.1")
@@ -72,7 +72,7 @@ fn ztensor_2(item: Item) -> &'static str {
     }
 }
 
-/// Returns true for an error of the array in an entry, which is an NPY file.
+/// Returns true for an error in the NPY file inside an entry.
 fn is_of_npy(kind: ErrorKind, item: Item) -> bool {
     match item {
         Item::Header | Item::Version | Item::Key | Item::DType | Item::Order | Item::Shape => true,

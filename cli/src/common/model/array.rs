@@ -1,4 +1,4 @@
-//! What the elements of a tensor are: of a compressed entry of an NPZ archive, from the header inside.
+//! Describes the elements of a tensor; for a compressed entry of an NPZ archive, from the header inside the entry.
 
 use std::collections::HashMap;
 
@@ -10,7 +10,7 @@ use crate::common::text::{header_text, printable};
 
 /// The maximum length of a header to decode. By default NumPy reads headers of at most 10 000 bytes.
 const LONGEST_HEADER: u64 = 1 << 20;
-/// The maximum of header bytes to decode per file, because the descriptions stay in memory.
+/// The maximum total length of the headers to decode per file, because the descriptions stay in memory.
 const MOST_HEADERS: u64 = 1 << 25;
 
 /// The elements of a tensor.
@@ -20,7 +20,7 @@ pub struct Array {
     pub is_big: bool,
     pub shape: Vec<u64>,
     pub order: Order,
-    /// The type in the words of NumPy, if the file has it.
+    /// The type in NumPy's notation, if the file states it.
     pub descr: Option<String>,
     /// The warnings about the tensor, as bits.
     pub warnings: u32,
@@ -46,7 +46,7 @@ impl Array {
             return None;
         }
         let described = tensor.describe(&mut BuiltIn::default(), &mut []);
-        // Without its own header at hand, a tensor whose values cannot be read still has a dtype and a shape.
+        // A tensor whose values cannot be read still has a dtype and a shape.
         Some(described.map_or_else(
             |_| Self {
                 dtype: tensor.dtype(),
@@ -61,21 +61,21 @@ impl Array {
     }
 }
 
-/// The compressed arrays of a file by their indices.
+/// The compressed arrays of a file, by tensor index.
 pub type Arrays = HashMap<u64, Result<Array, Unreadable>>;
 
-/// Why the header of a compressed array cannot be read.
+/// The reason why the header of a compressed array cannot be read.
 #[derive(Debug)]
 pub struct Unreadable {
     pub problem: Problem,
-    /// The error of the archive.
+    /// The error that the archive reports.
     pub error: Error,
-    /// The error of the decoded header, and its bytes, if these say more.
+    /// The error in the decoded header, and the bytes of the header, if these are more specific.
     pub inside: Option<(Error, Vec<u8>)>,
 }
 
-/// Decodes the headers of the compressed arrays of an archive. Omits arrays with an unknown compression method or with too
-/// long a header.
+/// Decodes the headers of the compressed arrays of an archive. Omits arrays with an unknown compression method or a
+/// header that is too long.
 pub fn compressed(file: &File<'_>, name: Option<&str>, bytes: &[u8]) -> Arrays {
     let mut arrays = Arrays::new();
     if file.as_npz().is_none() {
@@ -93,7 +93,7 @@ pub fn compressed(file: &File<'_>, name: Option<&str>, bytes: &[u8]) -> Arrays {
     arrays
 }
 
-/// Why a compressed array is not described.
+/// The reason why a compressed array is not described.
 enum Fault {
     /// The compression method is unknown, or the header is too long.
     NotDescribed,
@@ -124,13 +124,13 @@ fn describe(tensor: &Tensor<'_>, left: &mut u64) -> Result<Array, Fault> {
     }
 }
 
-/// The reason, in the words of the decoded header if its own error is the same.
+/// The problem, explained from the decoded header if its own error is the same.
 fn unreadable(file: Option<&str>, tensor: &Tensor<'_>, error: Error, head: Vec<u8>, bytes: &[u8]) -> Unreadable {
     let mut problem = Problem::of_error(file, tensor, error, bytes);
     let inside = File::open(&head).err().filter(|inside| {
         inside.format() == Format::Npy && (inside.kind(), inside.item()) == (error.kind(), error.item())
     });
-    // The items are missing behind the header in any case.
+    // The data after the header is not decoded, so it is always missing.
     let inside = inside.filter(|inside| inside.kind() != ErrorKind::Truncated);
     if let Some(inside) = inside {
         let text = inside.explain(&*head).to_string();
@@ -141,7 +141,7 @@ fn unreadable(file: Option<&str>, tensor: &Tensor<'_>, error: Error, head: Vec<u
     Unreadable { problem, error, inside: inside.map(|inside| (inside, head)) }
 }
 
-/// A message as the library words it.
+/// A message in the wording of the library.
 fn about(tensor: &Tensor<'_>, message: &str) -> String {
     format!("npz: tensor \"{}\": {message}", printable(&tensor.name().to_string()))
 }

@@ -1,4 +1,4 @@
-//! Finding the files of a model in a folder: parts of GGUF models, shards of zTensor 2 files, what an index names.
+//! Finds the files of a model in a folder: parts of GGUF models, shards of zTensor 2 files, files that an index names.
 
 use std::collections::HashMap;
 use std::fs;
@@ -16,13 +16,13 @@ use crate::common::problem::{MISSING_SHARD, Problem};
 /// The shards of a zTensor 2 file.
 #[derive(Default)]
 pub struct Shards {
-    /// The shards that are beside the file, by their names.
+    /// The shards next to the file, by name.
     pub found: HashMap<String, Mapping>,
-    /// The reasons why the other ones cannot be used.
+    /// The reasons why other shards cannot be used, by name.
     pub lacking: HashMap<String, String>,
 }
 
-/// The GGUF files among `paths` that state that they are parts of a model, with what they state.
+/// The GGUF files among `paths` whose metadata states that they are parts of a model.
 pub(super) fn parts_of(paths: &[PathBuf]) -> Vec<(PathBuf, Part)> {
     let part = |path: &PathBuf| {
         let bytes = map(path).ok()?;
@@ -33,7 +33,7 @@ pub(super) fn parts_of(paths: &[PathBuf]) -> Vec<(PathBuf, Part)> {
     paths.iter().filter(|path| is_gguf(path)).filter_map(part).collect()
 }
 
-/// The parts of each GGUF model among files of one folder; with those that are stored twice.
+/// The parts of each GGUF model among files of one folder, including duplicate parts.
 pub fn models_of(paths: &[PathBuf]) -> Vec<Vec<PathBuf>> {
     let files = parts_of(paths);
     let known: Vec<Part> = files.iter().map(|(_, part)| part.clone()).collect();
@@ -56,7 +56,7 @@ fn is_gguf(path: &Path) -> bool {
     fs::File::open(path).and_then(|mut file| file.read_exact(&mut magic)).is_ok() && &magic == b"GGUF"
 }
 
-/// The files in the folder of `path`, itself among them.
+/// The files in the folder of `path`, including `path` itself.
 pub(super) fn siblings(path: &Path) -> Vec<PathBuf> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let Ok(entries) = fs::read_dir(folder) else { return vec![path.into()] };
@@ -75,17 +75,17 @@ pub(super) fn why_not_a_part(path: &Path) -> Option<String> {
             Some(split) => {
                 format!("; the file of that name is part {} of {}", split.index.saturating_add(1), split.count)
             }
-            None => "; the file of that name is no part of a model".into(),
+            None => "; the file of that name is not part of a model".into(),
         },
     })
 }
 
-/// Maps the shards of a zTensor 2 file that are beside it. Also returns a problem for each that is missing or damaged.
+/// Maps the shards of a zTensor 2 file from its folder. Also returns a problem for each missing or damaged shard.
 pub(super) fn map_shards(path: &Path, file: &File<'_>) -> (Shards, Vec<Problem>) {
     let (mut all, mut problems) = (Shards::default(), Vec::new());
     let shards = file.as_ztensor2().into_iter().flat_map(|file| file.shards().map(move |shard| (file, shard)));
     for (file, shard) in shards {
-        // A name has no character that leads out of the folder, or the file has not been opened.
+        // The library rejects names that lead out of the folder; this only guards against them.
         let Some(place) = shard_path(path, shard.name) else { continue };
         let name = place.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let problem = match map(&place) {
@@ -105,7 +105,7 @@ pub(super) fn map_shards(path: &Path, file: &File<'_>) -> (Shards, Vec<Problem>)
                 ),
             },
             Err(_) if path == Path::new("-") => {
-                Problem::of_file(MISSING_SHARD, shard.name, "the shard is not beside standard input: name the file")
+                Problem::of_file(MISSING_SHARD, shard.name, "standard input has no shards: pass the path of the file")
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 Problem::of_file(MISSING_SHARD, &name, "the shard is missing")
@@ -118,7 +118,7 @@ pub(super) fn map_shards(path: &Path, file: &File<'_>) -> (Shards, Vec<Problem>)
     (all, problems)
 }
 
-/// The path of a shard: `model-NAME.zt` beside `model.zt`, as the reference implementation has it.
+/// The path of a shard: `model-NAME.zt` next to `model.zt`, as in the reference implementation.
 fn shard_path(path: &Path, name: &str) -> Option<PathBuf> {
     let is_plain = !name.starts_with('.') && name.chars().all(|c| c.is_ascii_alphanumeric() || "._-".contains(c));
     let stem = path.file_stem().filter(|_| is_plain)?.to_string_lossy();

@@ -1,6 +1,6 @@
-//! Compares the index of a model in several safetensors files with the files. Without I/O.
+//! Compares the index of a safetensors model with the model's files, without I/O.
 //!
-//! The index alone says which tensors the model has and where. Other tensors in its files are not tensors of the model.
+//! Only the index says which tensors the model has and where. Other tensors in the files are not part of the model.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -12,20 +12,20 @@ use super::file_of_index;
 use crate::common::problem::Problem;
 use crate::common::text::{plural, printable};
 
-/// The outcome for all files of an index.
+/// The result for all files of an index.
 #[derive(Default)]
 pub struct Listed {
-    /// By file: the names of its tensors that are not tensors of the model.
+    /// The names of tensors that are not part of the model, by file.
     pub unlisted: HashMap<String, HashSet<String>>,
-    /// Tensors of the index that a file lacks, and files that are missing.
+    /// Tensors of the index that their file lacks, and missing files.
     pub problems: Vec<Problem>,
-    /// Tensors that are in a file, and not in the index.
+    /// Tensors that are in a file but not in the index.
     pub warnings: Vec<Problem>,
-    /// How many files the index names.
+    /// The number of files that the index names.
     pub file_count: u64,
 }
 
-/// Compares the index with its files that could be opened, by their names in the index, and with why the others could not.
+/// Compares the index with the files that could be opened, by their names in the index. `missing` has the other files.
 pub fn compare(index: &Index<'_>, files: &[(&str, &File<'_>)], missing: Vec<Problem>) -> Listed {
     let mut listed = Listed::default();
     let mut expected: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
@@ -52,7 +52,7 @@ pub fn compare(index: &Index<'_>, files: &[(&str, &File<'_>)], missing: Vec<Prob
                 continue;
             }
             let elsewhere = match places.get(&tensor) {
-                Some(other) => format!("the index has it in {}", printable(other)),
+                Some(other) => format!("the index places it in {}", printable(other)),
                 None => "the index does not list it".into(),
             };
             let message = format!("tensor \"{}\" is not part of the model: {elsewhere}", printable(&tensor));
@@ -60,19 +60,19 @@ pub fn compare(index: &Index<'_>, files: &[(&str, &File<'_>)], missing: Vec<Prob
             listed.unlisted.entry((*name).into()).or_default().insert(tensor);
         }
         for tensor in expected.difference(&found) {
-            let message = format!("the index has tensor \"{}\" in this file, which lacks it", printable(tensor));
+            let message = format!("tensor \"{}\" is missing; the index places it in this file", printable(tensor));
             listed.problems.push(Problem::of_tensor(ErrorKind::NotFound.name(), Some(name), tensor, message));
         }
     }
     listed
 }
 
-/// Tensors of the index that have no file: their values are not texts, as in an index that was written by hand.
+/// Tensors of the index that have no file because their value is not a string, as in an index written by hand.
 pub fn without_file(text: &[u8]) -> Vec<Problem> {
     let index: Json = serde_json::from_slice(text).unwrap_or_default();
     let map = index.get("weight_map").and_then(Json::as_object).into_iter().flatten();
     let of_one = |(tensor, file): (&String, &Json)| {
-        let message = format!("tensor \"{}\" of the index has no name of a file, but {file}", printable(tensor));
+        let message = format!("tensor \"{}\" of the index has {file} instead of a file name", printable(tensor));
         Problem::of_tensor(ErrorKind::UnexpectedType.name(), None, tensor, message)
     };
     map.filter(|(_, file)| !file.is_string()).map(of_one).collect()

@@ -1,7 +1,7 @@
 //! A model: one file, an index with the files that it names, or the parts of a GGUF model.
 //!
-//! `listed` and `parts` decide which files belong together, without I/O; here files are mapped and opened. A file that is
-//! missing or wrong is a problem of the model: the rest stays readable.
+//! `listed` and `parts` decide which files belong together, without I/O; this module maps and opens the files. A missing
+//! or damaged file is a problem of the model: the rest stays readable.
 
 pub mod array;
 pub mod files;
@@ -30,9 +30,9 @@ use super::text::{printable, unescaped};
 /// The unit that a command reads: a file, or the parts of a model.
 #[derive(Clone, Debug)]
 pub enum Target {
-    /// A file, and what belongs to it.
+    /// A file, and the files that belong to it.
     File(PathBuf),
-    /// Files of a folder that are the parts of a GGUF model; the first one stands for the model in messages.
+    /// Files of a folder that are the parts of a GGUF model. Messages name the first one.
     Parts(Vec<PathBuf>),
 }
 
@@ -46,22 +46,22 @@ impl Target {
     }
 }
 
-/// The files of a model, mapped.
+/// The mapped files of a model.
 pub struct Mapped {
     pub path: PathBuf,
     /// The text of the index, if the model has one.
     index: Option<Mapping>,
     files: Vec<MappedFile>,
-    /// Files that are missing, and those that are stored twice.
+    /// Missing and duplicate files.
     problems: Vec<Problem>,
     warnings: Vec<Problem>,
-    /// Files whose place another file claims as well.
+    /// Files that have a duplicate.
     ambiguous: Vec<String>,
 }
 
 struct MappedFile {
     path: PathBuf,
-    /// Its name in the index or among the parts; `None` for the file that the user named.
+    /// The name of the file in the index or among the parts; `None` for the file that the user named.
     name: Option<String>,
     bytes: Mapping,
     shards: Shards,
@@ -73,12 +73,12 @@ pub struct Model<'m> {
     pub index: Option<(Index<'m>, Warnings)>,
     /// The files that could be opened.
     pub files: Vec<Opened<'m>>,
-    /// Files and tensors that the model should have, but that cannot be read.
+    /// Files and tensors of the model that cannot be read.
     pub problems: Vec<Problem>,
-    /// Warnings about several files; those of a file are with the file.
+    /// Warnings about several files. Each file has its own warnings.
     pub warnings: Vec<Problem>,
     ambiguous: &'m [String],
-    /// How many files the model has, with those that are missing.
+    /// The number of files of the model, including missing ones.
     pub file_count: u64,
 }
 
@@ -91,18 +91,18 @@ impl Mapped {
         }
     }
 
-    /// Maps the file at `path`, and those that belong to it.
+    /// Maps the file at `path`, and the files that belong to it.
     fn of_file(path: &Path) -> Result<Self, Failure> {
         let bytes = map(path).map_err(|error| Failure::unreadable(&error))?;
         let fail = |error| Failure::of(error, &bytes);
         let file = match File::open(&bytes) {
             Err(error) if error.kind() == ErrorKind::UnknownFormat && is_json(&bytes) => {
                 let names = names_of_index(&bytes).map_err(|of_index| {
-                    // Without a `weight_map` it is any other JSON, which no error of an index is about.
+                    // Without a `weight_map` this is some other JSON, so an error about an index would mislead.
                     fail(if is_of_index(&of_index, &bytes) { of_index } else { error })
                 })?;
                 if path == Path::new("-") {
-                    let message = "this is the index of a model, whose files are not beside standard input: name it";
+                    let message = "an index on standard input has no folder: pass the path of the index";
                     return Err(Failure::new("InvalidArgument", message));
                 }
                 return Ok(Self::of_index(path, bytes, names));
@@ -111,7 +111,7 @@ impl Mapped {
         };
         let split = Split::of(&file);
         let name = path.file_name().unwrap_or_default().to_string_lossy();
-        // The first part by its content or by its name: if these disagree, the others are read all the same.
+        // The content or the name identifies the first part; if they disagree, the other parts are read anyway.
         if split.is_some_and(|split| split.index == 0 || parts::is_named_first(&name)) && path != Path::new("-") {
             return Self::of_parts(path, parts_of(&siblings(path)), path.file_name().map(PathBuf::from));
         }
@@ -139,7 +139,7 @@ impl Mapped {
         mapped
     }
 
-    /// Maps the parts of one model: of the model that has the file of that name, if there are several.
+    /// Maps the parts of one model: the one that has the file `wanted`, or the first one.
     fn of_parts(path: &Path, files: Vec<(PathBuf, Part)>, wanted: Option<PathBuf>) -> Result<Self, Failure> {
         let known: Vec<Part> = files.iter().map(|(_, part)| part.clone()).collect();
         let is_wanted = |model: &parts::Model| {
@@ -173,7 +173,7 @@ impl Mapped {
         }
     }
 
-    /// Opens all files, and compares what they say of each other. A single file must be sound.
+    /// Opens all files and compares what they state about each other. Fails if a file that the user named is invalid.
     pub fn open(&self) -> Result<Model<'_>, Failure> {
         let (mut files, mut problems) = (Vec::new(), self.problems.clone());
         let mut warnings = self.warnings.clone();
@@ -241,13 +241,12 @@ impl<'m> Model<'m> {
         lengths.fold(0, u64::saturating_add)
     }
 
-    /// All tensors, with the files that they are in.
+    /// All tensors, each with the file it is in.
     pub fn tensors(&self) -> impl Iterator<Item = (&Opened<'m>, Tensor<'m>)> {
         self.files.iter().flat_map(|opened| opened.tensors().map(move |tensor| (opened, tensor)))
     }
 
-    /// The tensor of that name, or else the one that is printed with that name. Without a name the only one, if there is a
-    /// single one.
+    /// Finds the tensor named `name`, or else the one that is printed as `name`. Without a name, finds the only tensor.
     pub fn find(&self, name: Option<&str>) -> Result<(&Opened<'m>, Tensor<'m>), Failure> {
         let Some(name) = name else {
             let mut all = self.tensors();
@@ -258,7 +257,7 @@ impl<'m> Model<'m> {
             };
         };
         let found = self.find_exactly(name);
-        // As `list` prints it: with escapes.
+        // The user may have copied the name from `list`, which prints escapes.
         let unescaped = if found.is_err() { unescaped(name) } else { None };
         match unescaped.and_then(|name| self.find_exactly(&name).ok()) {
             Some(other) => Ok(other),
@@ -266,7 +265,7 @@ impl<'m> Model<'m> {
         }
     }
 
-    /// The tensor of exactly that name.
+    /// Finds the tensor named exactly `name`.
     fn find_exactly(&self, name: &str) -> Result<(&Opened<'m>, Tensor<'m>), Failure> {
         let file = match &self.index {
             Some((index, _)) => Some(file_of_index(index.find(name).map_err(|_| Failure::no_such_tensor(name))?)),
@@ -279,7 +278,7 @@ impl<'m> Model<'m> {
         self.check_place(name, found.0).map(|()| found)
     }
 
-    /// Refuses a tensor that two files claim to have.
+    /// Rejects a tensor that two files have.
     fn check_place(&self, name: &str, found: &Opened<'m>) -> Result<(), Failure> {
         let is_repeated = |problem: &&Problem| {
             problem.kind == ErrorKind::RepeatedName.name() && problem.tensor.as_deref() == Some(name)
@@ -296,7 +295,7 @@ impl<'m> Model<'m> {
         Ok(())
     }
 
-    /// Explains why a tensor was not found: there is none, or its file cannot be read.
+    /// Explains why a tensor was not found: it does not exist, or its file cannot be read.
     fn why_not_found(&self, name: &str, file: Option<&str>) -> Failure {
         let is_why = |problem: &&Problem| match file {
             Some(file) => {
@@ -313,7 +312,7 @@ impl<'m> Model<'m> {
     }
 }
 
-/// Checks the total number of tensors, if all parts could be read, and that no name is in two parts.
+/// Checks the total number of tensors if all parts could be read, and checks that no name is in two parts.
 fn compare_parts(files: &[Opened<'_>], is_complete: bool) -> Vec<Problem> {
     let mut problems = Vec::new();
     let stated = files.first().and_then(|opened| Split::of(&opened.file)?.tensors);
@@ -328,7 +327,7 @@ fn compare_parts(files: &[Opened<'_>], is_complete: bool) -> Vec<Problem> {
         for tensor in opened.file.tensors() {
             let tensor = tensor.name().to_string();
             if let Some(first) = places.get(&tensor) {
-                let message = format!("tensor \"{}\" is in {}, too", printable(&tensor), printable(first));
+                let message = format!("tensor \"{}\" is also in {}", printable(&tensor), printable(first));
                 problems.push(Problem::of_tensor(ErrorKind::RepeatedName.name(), Some(name), &tensor, message));
             }
             places.entry(tensor).or_insert(name);
@@ -337,7 +336,8 @@ fn compare_parts(files: &[Opened<'_>], is_complete: bool) -> Vec<Problem> {
     problems
 }
 
-/// Returns true if the first byte that is not white space is `{`. (A safetensors file whose header has 123 bytes begins like that, too.)
+/// Returns true if the first byte after white space is `{`. A safetensors file with a header of 123 bytes also
+/// qualifies.
 fn is_json(bytes: &[u8]) -> bool {
     bytes.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'{')
 }
@@ -349,7 +349,7 @@ fn is_of_index(error: &Error, text: &[u8]) -> bool {
     has_map && text.windows(KEY.len()).any(|bytes| bytes == KEY)
 }
 
-/// Memory for checks: a word for each of so many.
+/// Memory for checks: a word for each of `count` items.
 fn scratch(count: u64) -> Vec<u32> {
     vec![0; usize::try_from(count).unwrap_or(usize::MAX).max(1)]
 }
@@ -362,14 +362,14 @@ fn names_of_index(text: &[u8]) -> Result<Vec<String>, Error> {
     Ok(files.into_iter().collect())
 }
 
-/// The path of a file of an index, without `.` and empty names: so every file has one path.
+/// The path of a file in an index, without `.` and empty components, so that each file has one path.
 fn file_of_index(file: Text<'_>) -> String {
     let path = file.to_string();
     let names: Vec<&str> = path.split('/').filter(|name| !name.is_empty() && *name != ".").collect();
     names.join("/")
 }
 
-/// The warnings of a file, once what it has too many of to compare without memory has been compared with some.
+/// Checks a file, with memory for checks of many names, and returns the warnings.
 pub fn checked(file: &File<'_>) -> Result<Warnings, Error> {
     file.check(&mut vec![0; file.check_length().unwrap_or(0)])
 }

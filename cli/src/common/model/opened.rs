@@ -17,30 +17,30 @@ use crate::common::text::printable;
 /// An open file of a model.
 pub struct Opened<'m> {
     pub path: &'m Path,
-    /// Its name in the index or among the parts; `None` for the file that the user named.
+    /// The name of the file in the index or among the parts; `None` for the file that the user named.
     pub name: Option<&'m str>,
     pub bytes: &'m [u8],
     pub file: File<'m>,
-    /// The warnings of the file, after all names have been compared.
+    /// The warnings of the file, after a check of all names.
     pub warnings: Warnings,
     pub shards: &'m Shards,
-    /// Tensors that the index has elsewhere, or not at all.
+    /// Tensors that the index places elsewhere or does not list.
     pub unlisted: HashSet<String>,
-    /// How many chunks of a Blosc2 array were never written.
+    /// The number of chunks of a Blosc2 array that were never written.
     pub uninitialised_chunks: u64,
-    /// The contents of the headers of compressed arrays.
+    /// The descriptions of compressed arrays.
     pub arrays: Arrays,
 }
 
 impl<'m> Opened<'m> {
-    /// The tensors of the file that are tensors of the model.
+    /// The tensors of the file that are part of the model.
     pub fn tensors(&self) -> impl Iterator<Item = Tensor<'m>> {
         let is_listed =
             |tensor: &Tensor<'m>| self.unlisted.is_empty() || !self.unlisted.contains(&tensor.name().to_string());
         self.file.tensors().filter(is_listed)
     }
 
-    /// The bytes that these tensors take in the file.
+    /// The number of bytes that these tensors occupy in the file.
     pub fn stored(&self) -> u64 {
         self.tensors().map(|tensor| stored(&tensor)).fold(0, u64::saturating_add)
     }
@@ -50,7 +50,7 @@ impl<'m> Opened<'m> {
         self.file.tensor_count().saturating_sub(self.unlisted.len() as u64)
     }
 
-    /// Tensors of the file that cannot be read.
+    /// The tensors of the file that cannot be read.
     pub fn problems(&self) -> Vec<Problem> {
         let is_unreadable = self.arrays.values().any(Result::is_err);
         if !self.warnings.contains(Warning::UnreadableTensor) && !is_unreadable {
@@ -59,7 +59,7 @@ impl<'m> Opened<'m> {
         self.tensors().filter_map(|tensor| self.problem(&tensor)).collect()
     }
 
-    /// Why a tensor of the file cannot be read.
+    /// The reason why a tensor of the file cannot be read.
     pub fn problem(&self, tensor: &Tensor<'_>) -> Option<Problem> {
         if let Some(array) = self.arrays.get(&tensor.index()) {
             return array.as_ref().err().map(|unreadable| unreadable.problem.clone());
@@ -67,7 +67,7 @@ impl<'m> Opened<'m> {
         tensor.problem().map(|error| Problem::of_error(self.name, tensor, error, self.bytes))
     }
 
-    /// The name of a tensor's layout: that of the array in a compressed entry, if that can be read.
+    /// The name of a tensor's layout; for a compressed entry that can be read, the layout of the array inside.
     pub fn layout_name(&self, tensor: &Tensor<'m>) -> &'m str {
         let is_readable = is_compressed_array(tensor) && self.problem(tensor).is_none();
         if is_readable { "dense" } else { tensor.layout_name() }
@@ -87,7 +87,7 @@ impl<'m> Opened<'m> {
         if let Some(name) = self.name { failure.in_file(name) } else { failure }
     }
 
-    /// The warnings of this file, and those of reading its data, as bits.
+    /// The warnings of this file. `of_data` has the warnings from reading data, as bits.
     pub fn warnings(&self, of_data: u32) -> Vec<Problem> {
         let of_arrays = self.arrays.values().flatten().fold(0, |bits, array| bits | array.warnings);
         let of_data = (of_data | of_arrays) & !Warning::Uninitialised.bit(); // counted below
@@ -108,7 +108,7 @@ impl<'m> Opened<'m> {
         all
     }
 
-    /// Says how many arrays follow the first one of an NPY file, if any do: np.save appends one at each call.
+    /// Describes the arrays after the first one of an NPY file, if there are any: np.save appends one at each call.
     fn more_arrays(&self) -> Option<String> {
         const MAGIC: &[u8] = b"\x93NUMPY";
         self.file.as_npy()?;
@@ -129,20 +129,20 @@ impl<'m> Opened<'m> {
         })
     }
 
-    /// The warnings that matter to everyone who uses the data.
+    /// The warnings that concern every user of the data.
     pub fn warnings_of_data(&self) -> Vec<Problem> {
         let kinds = [Warning::Uninitialised, Warning::UnknownDigest].map(Warning::name);
         self.warnings(0).into_iter().filter(|warning| kinds.contains(&warning.kind)).collect()
     }
 
-    /// Explains why the bytes of a component are not here.
+    /// Explains why the bytes of a component are missing.
     pub fn without_shard(&self, component: &Component<'_>) -> Failure {
         let name = component.shard().unwrap_or_default();
         let why = self.shards.lacking.get(name).map(|why| format!(": {why}")).unwrap_or_default();
         Failure::new(ErrorKind::InShard.name(), format!("the bytes are in shard \"{}\"{why}", printable(name)))
     }
 
-    /// A component with its bytes, if they are in a shard; `None` if that is missing.
+    /// Adds the bytes of a component that is in a shard; `None` if the shard is missing.
     pub fn with_shard<'s>(&'s self, component: &Component<'m>) -> Result<Option<Component<'s>>, Error> {
         match component.shard() {
             None => Ok(Some(*component)),

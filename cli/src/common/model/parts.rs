@@ -1,7 +1,7 @@
-//! Sorts the parts of GGUF models, and finds what is wrong with them. Without I/O.
+//! Groups the parts of GGUF models and finds problems with them, without I/O.
 //!
-//! The metadata of a file decides (`split.no`, `split.count`, `split.tensors.count`). Names only separate models with equal
-//! metadata, such as two quantizations of one model.
+//! The metadata of the files decides (`split.no`, `split.count`, `split.tensors.count`). Names only separate models
+//! with equal metadata, such as two quantizations of one model.
 
 use std::collections::BTreeMap;
 
@@ -14,17 +14,17 @@ use crate::common::text::printable;
 /// The kind of the problem that two files are the same part.
 pub const REPEATED_PART: &str = "RepeatedPart";
 
-/// What the metadata of a file says about it as a part. `split.tensors.count` may be missing.
+/// The split metadata of a file. `split.tensors.count` may be missing.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Split {
-    /// The number of the part, from 0.
+    /// The number of the part, starting at 0.
     pub index: u64,
     pub count: u64,
     pub tensors: Option<u64>,
 }
 
 impl Split {
-    /// Reads the metadata; `None` if the file is a model by itself.
+    /// Reads the metadata; `None` if the file is a complete model.
     pub fn of(file: &File<'_>) -> Option<Self> {
         let attributes = file.as_gguf().map(|_| file.attributes())?;
         let get = |key| attributes.get_u64(key);
@@ -44,21 +44,21 @@ pub struct Part {
 /// The parts of one model, and its problems.
 #[derive(Debug, Default, PartialEq)]
 pub struct Model {
-    /// The parts to read, by their indices in the list, in the order of their numbers: one for each number.
+    /// Indices of the parts to read, in the order of their numbers: one part per number.
     pub parts: Vec<usize>,
-    /// These, and files that repeat one of them.
+    /// Indices of all files of the model, including duplicate and invalid parts.
     pub files: Vec<usize>,
     /// Missing, repeated and contradictory parts.
     pub problems: Vec<Problem>,
-    /// Files whose names are those of other parts.
+    /// Names that do not match the metadata, and missing metadata.
     pub warnings: Vec<Problem>,
     /// The expected names of the missing parts.
     pub missing: Vec<String>,
-    /// The chosen ones of several files that are the same part.
+    /// The parts to read that have duplicates.
     pub ambiguous: Vec<String>,
 }
 
-/// Sorts parts from one folder into models.
+/// Groups the parts in one folder into models.
 pub fn models(parts: &[Part]) -> Vec<Model> {
     let mut by_count: BTreeMap<u64, Vec<usize>> = BTreeMap::new();
     for (i, part) in parts.iter().enumerate() {
@@ -68,8 +68,8 @@ pub fn models(parts: &[Part]) -> Vec<Model> {
     groups.map(|group| judge(parts, &group)).collect()
 }
 
-/// Divides parts of models of one count: by the names of files. Incomplete groups that are complete together are one model.
-/// A file without the name of a part joins the group that lacks it, or else one of the same metadata.
+/// Divides parts with the same part count by the names of their files. Incomplete groups that are complete together are
+/// one model. A file without a part name joins a model with the same metadata, if possible one that lacks its number.
 fn divide(parts: &[Part], group: &[usize]) -> Vec<Vec<usize>> {
     let mut by_name: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
     let mut others = Vec::new();
@@ -116,12 +116,12 @@ fn splits<'p>(parts: &'p [Part], group: &'p [usize]) -> impl Iterator<Item = Spl
     group.iter().filter_map(|i| parts.get(*i)).map(|part| part.split)
 }
 
-/// Chooses a file for each number, and finds which numbers are missing, repeated or out of range.
+/// Chooses a file for each number, and finds missing, repeated and out-of-range numbers.
 fn judge(parts: &[Part], group: &[usize]) -> Model {
     let mut model = Model { files: group.to_vec(), ..Model::default() };
     let mut of_number: BTreeMap<u64, usize> = BTreeMap::new();
     let mut sorted = group.to_vec();
-    // A file that is named as its metadata says comes before others with that metadata.
+    // A file whose name matches its metadata takes precedence.
     let is_misnamed = |part: &Part| misnamed(&part.name, Some(part.split)).is_some();
     let name_of = |i: &usize| parts.get(*i).map(|part| (is_misnamed(part), part.name.as_str()));
     sorted.sort_by(|a, b| name_of(a).cmp(&name_of(b)));
@@ -156,7 +156,7 @@ fn judge(parts: &[Part], group: &[usize]) -> Model {
     let prefix = group.iter().find_map(|i| parts.get(*i).and_then(|part| PartName::parse(&part.name)));
     let prefix = prefix.map(|part| part.prefix);
     let missing = (0..count).filter(|index| !of_number.contains_key(index));
-    // A file can state any count.
+    // A file can state any count, so only this number of missing parts is named.
     const NAMED: usize = 64;
     for index in missing.take(NAMED) {
         let message = format!("part {} of {count} is missing", index.saturating_add(1));
@@ -178,22 +178,22 @@ pub fn is_named_first(name: &str) -> bool {
     PartName::parse(name).is_some_and(|name| name.index == 0)
 }
 
-/// The warning that the name of a file and what it states of itself disagree.
+/// The warning that the name of a file does not match its metadata.
 pub fn misnamed(name: &str, split: Option<Split>) -> Option<Problem> {
     let message = match (PartName::parse(name), split) {
         (Some(named), Some(split)) if (named.index, named.count) == (split.index, split.count) => return None,
         (None, None) => return None,
-        (Some(PartName { count: 1, .. }), None) => return None, // of a single part nothing is stated
-        (_, Some(split)) => format!("{}, but its name does not say so", description(split)),
+        (Some(PartName { count: 1, .. }), None) => return None, // a model in one part states no metadata
+        (_, Some(split)) => format!("{}, which its file name does not say", description(split)),
         (Some(named), None) => {
             let number = named.index.saturating_add(1);
-            format!("this is no part of a model, but its name says part {number} of {}", named.count)
+            format!("not part of a model, but the file name says part {number} of {}", named.count)
         }
     };
     Some(Problem::of_file("MisnamedPart", name, message))
 }
 
-/// The part that a file is, in words.
+/// Describes the part that a file is.
 pub fn description(split: Split) -> String {
     let Split { index, count, .. } = split;
     format!("this is part {} of {count} (split.no {index})", index.saturating_add(1))
@@ -207,7 +207,7 @@ mod tests {
         Part { name: name.into(), split: Split { index, count, tensors: Some(9) } }
     }
 
-    /// The files of each model, and the kinds of what was found.
+    /// The files of each model, and the kinds of its problems and warnings.
     fn found(parts: &[Part]) -> Vec<(Vec<&str>, Vec<&str>)> {
         let mut all: Vec<_> = models(parts)
             .iter()
@@ -246,7 +246,7 @@ mod tests {
         assert_eq!(found_twice.ambiguous, ["m-00002-of-00003.gguf"]);
         let without_first = [part("m-00002-of-00002.gguf", 1, 2)];
         assert_eq!(found(&without_first), [(vec!["m-00002-of-00002.gguf"], vec!["MissingPart"])]);
-        // A copy under another name, beside the complete model or in place of a part.
+        // A copy under another name, next to the complete model or in place of a part.
         let mut copied = twice.to_vec();
         copied[2] = part("m-00002-of-00003 (1).gguf", 1, 3);
         copied.push(part("m-00003-of-00003.gguf", 2, 3));
@@ -260,7 +260,7 @@ mod tests {
             found(&[part("m-00001-of-00002.gguf", 0, 2), part("x", 2, 2)])[0].1,
             ["InvalidPart", "MissingPart"]
         );
-        // What the parts state of the whole.
+        // The parts disagree about the total.
         let mut differing = [part("m-00001-of-00002.gguf", 0, 2), part("m-00002-of-00002.gguf", 1, 2)];
         differing[1].split.tensors = Some(8);
         assert_eq!(found(&differing)[0].1, ["CountsDiffer"]);
@@ -283,7 +283,7 @@ mod tests {
             (vec!["q8-00001-of-00002.gguf", "q8-00002-of-00002.gguf"], vec![]),
         ];
         assert_eq!(found(&parts), expected);
-        // One is complete; the part of the other is not taken for its own.
+        // One model is complete; the part of the other one is not used for it.
         assert_eq!(models(&parts[..3]).iter().map(|model| model.problems.len()).sum::<usize>(), 1);
     }
 }

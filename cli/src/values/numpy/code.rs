@@ -1,4 +1,4 @@
-//! Types of NumPy without parts: byte order, kind, size, unit.
+//! NumPy types without fields: byte order, kind, size, unit.
 
 use tenslice::{ByteOrder, DType};
 
@@ -7,21 +7,21 @@ use crate::values::decimal::LongDouble;
 use crate::values::number;
 use crate::values::time::Unit;
 
-/// A type that has no parts.
+/// A type without fields.
 #[derive(Clone, Debug)]
 pub struct Code {
     order: ByteOrder,
-    /// The letter of NumPy: `b` of booleans.
+    /// NumPy's letter of the kind; `b` is boolean.
     kind: char,
-    /// The number in the code: characters in a text of UCS-4, otherwise bytes.
+    /// The number in the code: characters for UCS-4 text, otherwise bytes.
     size: usize,
     unit: Unit,
-    /// The unit as it is written.
+    /// The unit as the type spells it.
     unit_text: String,
 }
 
 impl Code {
-    /// Byte order, kind, size, unit.
+    /// Parses byte order, kind, size and unit.
     pub fn parse(code: &str) -> Option<Self> {
         let (order, code) = match code.chars().next()? {
             '<' => (ByteOrder::Little, &code[1..]),
@@ -53,17 +53,17 @@ impl Code {
         format!("{kind}{size}{unit_text}")
     }
 
-    /// Returns true for bytes without a meaning.
+    /// Returns true for bytes without a meaning (`V`).
     pub fn is_raw(&self) -> bool {
         self.kind == 'V'
     }
 
-    /// Bytes of an element.
+    /// The size of an element in bytes.
     pub fn bytes(&self) -> Option<usize> {
         if self.kind == 'U' { self.size.checked_mul(4) } else { Some(self.size) }
     }
 
-    /// The bytes that are reversed together to turn elements into this machine's byte order; `None` if nothing is.
+    /// The number of bytes to reverse together for this machine's byte order; `None` if nothing is reversed.
     pub fn lane(&self) -> Option<usize> {
         let lane = match self.kind {
             'U' => 4,
@@ -82,7 +82,7 @@ impl Code {
         if self.kind == 'c' { self.size / 2 } else { self.size }
     }
 
-    /// One number in little-endian order.
+    /// Converts one number to little-endian order.
     pub fn little(&self, bytes: &[u8]) -> Vec<u8> {
         let mut bytes = bytes.to_vec();
         if self.order == ByteOrder::Big {
@@ -136,7 +136,7 @@ impl Code {
         })
     }
 
-    /// A text in UCS-4, without the NULs at its end. What is no character is escaped: `\u{d800}`.
+    /// Formats UCS-4 text without its trailing NULs. Invalid characters are escaped: `\u{d800}`.
     fn characters(&self, bytes: &[u8]) -> String {
         let mut shown = String::new();
         for character in trimmed(bytes, 4).chunks_exact(4) {
@@ -150,13 +150,13 @@ impl Code {
     }
 }
 
-/// Strips trailing units of `unit` bytes that are 0.
+/// Strips trailing zero units of `unit` bytes.
 fn trimmed(bytes: &[u8], unit: usize) -> &[u8] {
     let used = bytes.chunks_exact(unit).rposition(|unit| unit.iter().any(|byte| *byte != 0));
     bytes.get(..used.map_or(0, |last| (last + 1) * unit)).unwrap_or(bytes)
 }
 
-/// Bytes as UTF-8 as far as they are: others are escaped, `\xff`.
+/// Bytes as UTF-8 text. Other bytes are escaped: `\xff`.
 fn bytes_text(bytes: &[u8]) -> String {
     let of_one = |chunk: std::str::Utf8Chunk<'_>| {
         let invalid: String = chunk.invalid().iter().map(|byte| format!("\\x{byte:02x}")).collect();

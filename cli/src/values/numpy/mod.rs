@@ -1,4 +1,4 @@
-//! Types in the words of NumPy: `<f4`, `<M8[s]`, a list of fields; and what elements of them look like.
+//! NumPy types such as `<f4`, `<M8[s]` or a list of fields, and the text form of their elements.
 
 mod code;
 mod parser;
@@ -8,12 +8,12 @@ use self::parser::Parser;
 use super::decimal::LongDouble;
 use crate::common::text::printable;
 
-/// The most items that are shown of each dimension of an array in an element.
+/// The maximum number of items shown in each dimension of an array in an element.
 const SHOWN: usize = 64;
-/// The most items that are shown of an element: elements of no bytes may have any number of them.
+/// The maximum number of items shown of an element: zero-size items may be any number.
 const SHOWN_IN_ALL: usize = 1 << 12;
 
-/// A type.
+/// A NumPy type.
 #[derive(Clone, Debug)]
 pub enum Type {
     Code(Code),
@@ -31,7 +31,7 @@ pub struct Field {
 }
 
 impl Type {
-    /// Reads a type, with or without quotation marks around a code.
+    /// Parses a type, with or without quotation marks around a code.
     pub fn parse(descr: &str) -> Option<Self> {
         if !descr.starts_with(['\'', '"', '[', '(']) {
             return Code::parse(descr).map(Self::Code);
@@ -39,7 +39,7 @@ impl Type {
         Parser::read(descr).filter(|found| found.size().is_some())
     }
 
-    /// Bytes of an element.
+    /// The size of an element in bytes.
     pub fn size(&self) -> Option<usize> {
         match self {
             Self::Code(code) => code.bytes(),
@@ -48,7 +48,7 @@ impl Type {
         }
     }
 
-    /// The type without byte order: two types are the same if these are.
+    /// The type without byte order, for comparing types.
     pub fn without_order(&self) -> String {
         match self {
             Self::Code(code) => code.without_order(),
@@ -63,7 +63,7 @@ impl Type {
         }
     }
 
-    /// Returns true if elements have to be changed to be in this machine's byte order.
+    /// Returns true if elements must be converted to this machine's byte order.
     pub fn is_foreign(&self) -> bool {
         match self {
             Self::Code(code) => code.lane().is_some(),
@@ -72,7 +72,7 @@ impl Type {
         }
     }
 
-    /// Turns elements into this machine's byte order.
+    /// Converts elements to this machine's byte order.
     pub fn to_native(&self, bytes: &mut [u8]) {
         match self {
             Self::Code(code) => {
@@ -95,12 +95,12 @@ impl Type {
         }
     }
 
-    /// An element, given its bytes as they are stored.
+    /// Formats an element, given its bytes as stored.
     pub fn text(&self, bytes: &[u8], long: LongDouble) -> String {
         self.text_of_few(bytes, long, &mut { SHOWN_IN_ALL })
     }
 
-    /// An element, with `left` items of the arrays in it at most.
+    /// Formats an element with at most `left` items of its arrays.
     fn text_of_few(&self, bytes: &[u8], long: LongDouble, left: &mut usize) -> String {
         match self {
             Self::Code(code) => code.text(bytes, long),
@@ -120,12 +120,12 @@ impl Type {
         }
     }
 
-    /// Returns true for bytes without a meaning: without a name they are padding.
+    /// Returns true for bytes without a meaning, which are padding if the field has no name.
     fn is_raw(&self) -> bool {
         matches!(self, Self::Code(code) if code.is_raw())
     }
 
-    /// Adds the long doubles of 16 bytes in an element, little-endian, until there are `most`.
+    /// Adds the 16-byte long doubles in an element, in little-endian order, until there are `most`.
     pub fn long_doubles(&self, bytes: &[u8], most: usize, found: &mut Vec<[u8; 16]>) {
         match self {
             _ if found.len() >= most => {}
@@ -154,7 +154,7 @@ impl Type {
         }
     }
 
-    /// Returns true if elements have long doubles of any size.
+    /// Returns true if elements contain long doubles of any size.
     pub fn has_long_doubles(&self) -> bool {
         match self {
             Self::Code(code) => code.is_long_double(),
@@ -164,7 +164,7 @@ impl Type {
     }
 }
 
-/// The items of an array in brackets, those of its dimensions in more of them: `left` items at most.
+/// Formats the items of an array in brackets, one pair per dimension, with at most `left` items.
 fn array_text(of: &Type, lengths: &[usize], bytes: &[u8], long: LongDouble, left: &mut usize) -> String {
     let Some((length, rest)) = lengths.split_first() else {
         *left = left.saturating_sub(1);
@@ -236,7 +236,7 @@ mod tests {
         );
         assert_eq!(text("[('a', '|u1', (70,))]", &[5; 70]).matches("5, ").count(), 64);
         assert_eq!(text("[('a', '|S0', (100000000000000,)), ('b', '|u1')]", &[5]).matches("b\"\"").count(), 64);
-        // Elements of no bytes, in arrays of arrays and in records of arrays.
+        // Zero-size elements, in arrays of arrays and in records of arrays.
         let shown = |descr: &str| text(descr, &[5]).matches("b\"\"").count();
         assert_eq!(shown("[('a', '|S0', (64, 64, 64, 64, 64, 64, 64)), ('b', '|u1')]"), 4096);
         let deep = (0..6).fold("'|S0'".to_string(), |of, _| format!("[('a', {of}, (64,))]"));

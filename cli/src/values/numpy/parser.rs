@@ -1,31 +1,31 @@
-//! Reads the types of NumPy as headers spell them.
+//! Parses NumPy types as headers spell them.
 
 use super::code::Code;
 use super::{Field, Type};
 
-/// How deeply the types of fields may be nested: more than the library accepts.
+/// The maximum nesting depth of field types: more than the library accepts.
 const DEEPEST: usize = 32;
 
-/// Reads a type in the words of NumPy: a code such as `'<f4'`, a list of fields, or a pair of a type and a shape.
+/// A parser of NumPy types: a code such as `'<f4'`, a list of fields, or a pair of a type and a shape.
 pub struct Parser<'t> {
     rest: &'t str,
 }
 
 impl<'t> Parser<'t> {
-    /// Reads all of a text.
+    /// Parses a whole text.
     pub fn read(text: &'t str) -> Option<Type> {
         let mut parser = Self { rest: text };
         let found = parser.item(DEEPEST)?;
         parser.rest.trim().is_empty().then_some(found)
     }
 
-    /// Takes that character, if it is the next one after white space.
+    /// Consumes the character `c` if it is next, after white space.
     fn take(&mut self, c: char) -> Option<()> {
         self.rest = self.rest.trim_start().strip_prefix(c)?;
         Some(())
     }
 
-    /// Takes a string, and returns it as it is written, without the quotation marks.
+    /// Consumes a string, and returns it as written, without the quotation marks.
     fn string(&mut self) -> Option<&'t str> {
         let text = self.rest.trim_start();
         let quote = text.chars().next().filter(|c| matches!(c, '\'' | '"'))?;
@@ -62,7 +62,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// Fields in brackets, each with a name or a title and a name, a type, and perhaps a shape.
+    /// Parses fields in brackets, each with a name (or a title and a name), a type, and optionally a shape.
     fn fields(&mut self, depth: usize) -> Option<Type> {
         let mut all = Vec::new();
         self.take('[')?;
@@ -93,7 +93,7 @@ impl<'t> Parser<'t> {
         Some(Type::Record(all))
     }
 
-    /// Takes the shape of an array in each element.
+    /// Consumes the shape of an array in each element.
     fn shape(&mut self) -> Option<Vec<usize>> {
         let text = self.rest.trim_start();
         let end = if text.starts_with('(') { text.find(')')? + 1 } else { text.find([',', ')'])? };
@@ -104,7 +104,7 @@ impl<'t> Parser<'t> {
     }
 }
 
-/// Decodes a string literal of Python: the escapes that occur in names.
+/// Decodes a Python string literal: the escapes that occur in names.
 fn unescaped(text: &str) -> String {
     let mut shown = String::new();
     let mut rest = text;
