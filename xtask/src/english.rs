@@ -15,9 +15,8 @@ const WORDS: [&str; 9] = ["That", "Those", "Of", "Whether", "Which", "What", "Ho
 const EXCEPTIONS: [(&str, &str); 0] = [];
 
 /// Endings of the files that contain text for people, besides the Makefile and the scripts in `.ci`.
-const ENDINGS: [&str; 14] = [
-    ".rs", ".md", ".c", ".h", ".hpp", ".cpp", ".mjs", ".py", ".sh", ".toml", ".yml", ".ld", ".txt", "Makefile",
-];
+const ENDINGS: [&str; 14] =
+    [".rs", ".md", ".c", ".h", ".hpp", ".cpp", ".mjs", ".py", ".sh", ".toml", ".yml", ".ld", ".txt", "Makefile"];
 /// Data, and the names of mutants, which are code.
 const NO_TEXT: [&str; 3] = ["tests/fixtures/", "tests/mutants.txt", "LICENSE"];
 
@@ -115,7 +114,8 @@ mod tests {
 
     #[test]
     fn finds_texts_of_pages() {
-        let text = "# What is it\n\nOf the two, one.\nWhich is in the middle.\n\n- That of\n1. Whether\n\n| Like | Ofen |\n";
+        let text =
+            "# What is it\n\nOf the two, one.\nWhich is in the middle.\n\n- That of\n1. Whether\n\n| Like | Ofen |\n";
         assert_eq!(wrong(page(text)), [1, 3, 6, 7, 9]);
         assert_eq!(wrong(page("```\nWhat\n```\n\nAs it is")), [5]);
     }

@@ -32,7 +32,11 @@ fn main() -> ExitCode {
             Ok(())
         }
         ["mutants", ref options @ ..] => root().and_then(|root| mutants::run(root, options)),
-        _ => Err(format!("usage: cargo run -p xtask -- header [--check] | english | measures\n       {}", mutants::USAGE).into()),
+        _ => Err(format!(
+            "usage: cargo run -p xtask -- header [--check] | english | measures\n       {}",
+            mutants::USAGE
+        )
+        .into()),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

@@ -36,7 +36,11 @@ pub fn check(root: &Path) -> Result<(), Box<dyn Error>> {
     row(sources.iter().map(|source| source.code.len()).sum(), 23_500, "lines of code in src");
     row(count(&["cfg_attr"], all), 60, "cfg_attr");
     row(count(&["target_pointer_width"], all), 20, "target_pointer_width");
-    row(count(&["wrapping_", "saturating_"], of_bytes), 300, "wrapping_ and saturating_ outside bytes/num.rs and codec");
+    row(
+        count(&["wrapping_", "saturating_"], of_bytes),
+        300,
+        "wrapping_ and saturating_ outside bytes/num.rs and codec",
+    );
     row(longest.length, 600, &format!("lines of the longest file, {}", longest.name));
     for folder in FOLDERS {
         let circles = circles(&root.join("src").join(folder))?;

@@ -52,7 +52,7 @@ const SCOPE: [&str; 12] = [
     "view/file.rs",
     "view/index",
     "view/numbers",
-    "view/tensor.rs",
+    "view/tensor",
 ];
 /// Compiled in place of another file on chips: no test here can reach these files.
 const ON_CHIPS: [&str; 2] = ["src/codec/sparse/one_by_one.rs", "src/codec/npy/any_fields.rs"];

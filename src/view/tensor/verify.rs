@@ -1,0 +1,107 @@
+//! Verifies the components of a tensor against their digests.
+#![forbid(unsafe_code)]
+
+use super::Tensor;
+use crate::codec::BuiltIn;
+use crate::codec::decoder::Decoder;
+use crate::error::warning::{Warning, Warnings};
+use crate::error::{ErrorKind, Result};
+use crate::format::{FileFormat, dispatch};
+use crate::view::component::Verification;
+
+impl Tensor<'_> {
+    /// Verifies the components against their digests. Also checks:
+    ///
+    /// - the indices of a sparse tensor without encoded components, as [`sparse`](Self::sparse) does, unless `sparse`
+    ///   cannot read its values. If a logical type is unknown, a wrong number of indices is not reported;
+    /// - the chunks of a chunked array: warns if one of the first 2^24 chunks was never written;
+    /// - the header of a compressed NPZ entry: returns its warnings, such as bytes after the array.
+    ///
+    /// The cost is the sum of the costs of [`Component::verify`] for each component, even if components share bytes,
+    /// and is linear in the number of chunks.
+    ///
+    /// # Errors
+    /// The errors of [`Component::verify`] for the first component that fails, and of [`sparse`](Self::sparse).
+    /// `NoValues`. The errors of an invalid header in a compressed entry of an NPZ archive.
+    pub fn verify(&self) -> Result<Verified> {
+        self.verify_with(&mut BuiltIn::default(), &mut [])
+    }
+
+    /// Verifies the tensor as [`verify`](Self::verify) does, with a decoder and scratch memory:
+    /// [`verify_scratch_length`](Self::verify_scratch_length) bytes for components whose digest covers decoded bytes,
+    /// for the table of chunks, and for the header of a compressed array. With less memory, warnings about the chunks
+    /// and the header may be missing.
+    ///
+    /// # Errors
+    /// The errors of [`Component::verify_with`] for the first component that fails, and of [`verify`](Self::verify).
+    pub fn verify_with(&self, decoder: &mut dyn Decoder, scratch: &mut [u8]) -> Result<Verified> {
+        self.problem().map_or(Ok(()), Err)?;
+        let mut verified = Verified::default();
+        let mut components = self.components();
+        for component in components.by_ref() {
+            verified.add(component.verify_with(decoder, scratch)?);
+        }
+        if let Some(error) = components.error() {
+            return Err(error);
+        }
+        if self.sparse_roles().is_some_and(|roles| self.encoded(roles).next().is_none()) {
+            match self.sparse(&mut []) {
+                Ok(sparse) => verified.warnings = sparse.warnings(),
+                Err(error) if self.may_differ_in_count(error.kind()) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        if self.is_verified_as_a_whole() {
+            verified.warnings = dispatch!(&self.file, file => file.verify_whole(&self.record, decoder, scratch))?;
+        }
+        Ok(verified)
+    }
+
+    /// True if `fault` is no error in a sparse tensor whose logical type is unknown: an element may consist of several
+    /// stored elements, or of part of one. Wrong lengths that are known to be wrong were rejected when the file was
+    /// opened.
+    fn may_differ_in_count(&self, fault: ErrorKind) -> bool {
+        matches!(fault, ErrorKind::CountMismatch | ErrorKind::PartialElement)
+            && self.warnings().contains(Warning::UnknownLogicalType)
+    }
+
+    /// Returns the memory that [`verify_with`](Self::verify_with) needs, in bytes: the maximum over the components, the
+    /// table of chunks and the header of a compressed array. `None` if a component [cannot be
+    /// verified](Component::verify_scratch_length).
+    #[must_use]
+    pub fn verify_scratch_length(&self) -> Option<u64> {
+        let whole = dispatch!(&self.file, file => file.verify_scratch_length(&self.record));
+        self.components().try_fold(whole, |most: u64, component| Some(component.verify_scratch_length()?.max(most)))
+    }
+}
+
+/// The outcome of verifying components against their digests, as counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Verified {
+    /// Components whose bytes match their digest.
+    pub verified: u64,
+    /// Components for which the file states no digest.
+    pub without_digest: u64,
+    /// Components whose digest is of an unknown kind.
+    pub unknown_digest: u64,
+    /// Warnings about the data.
+    pub warnings: Warnings,
+}
+
+impl Verified {
+    fn add(&mut self, verification: Verification) {
+        let count = match verification {
+            Verification::Verified => &mut self.verified,
+            Verification::NoDigest => &mut self.without_digest,
+            Verification::UnknownDigest => &mut self.unknown_digest,
+        };
+        *count = count.saturating_add(1);
+    }
+
+    pub(crate) fn add_all(&mut self, other: Self) {
+        self.verified = self.verified.saturating_add(other.verified);
+        self.without_digest = self.without_digest.saturating_add(other.without_digest);
+        self.unknown_digest = self.unknown_digest.saturating_add(other.unknown_digest);
+        self.warnings = Warnings::from_bits(self.warnings.bits() | other.warnings.bits());
+    }
+}
