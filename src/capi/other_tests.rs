@@ -1,4 +1,4 @@
-//! Tests for the functions that `tests` does not call, so that Miri runs every function (`tests/structure.rs`).
+//! Tests for the functions that `tests` does not call, so that Miri runs every function (`tests/build/structure.rs`).
 
 use super::super::npy::*;
 use super::super::npz::*;

@@ -85,7 +85,7 @@ fn compare_tensor(case: &Case, file: &File<'_>, tensor: &Tensor<'_>, expected: &
             assert_eq!(component.decoded_length(), Some(length), "{context}");
         }
         let hash = part["data_sha256"].as_str();
-        // Components in shards have no bytes in this file. tests/ztensor2.rs reads them.
+        // Components in shards have no bytes in this file. tests/formats/ztensor2.rs reads them.
         if let (Encoding::Raw, Some(hash), None) = (component.encoding(), hash, component.shard()) {
             assert_eq!(sha256(component), hash, "{context}");
         }

@@ -38,7 +38,7 @@ macro_rules! of_each_format {
 
 of_each_format!(ztensor tens blz b2nd npy npz safetensors gguf);
 
-/// The cases of a format. (zTensor 2 files are too large for most of the tests; tests/ztensor2.rs has its own.)
+/// The cases of a format. (zTensor 2 files are too large for most of the tests; tests/formats/ztensor2.rs has its own.)
 fn cases_of(format: &str) -> Vec<Case> {
     let mut all = cases();
     all.retain(|case| {
@@ -63,7 +63,7 @@ fn open_both_ways(context: &str, bytes: &[u8]) -> bool {
         (Ok(whole), Ok(parts)) => {
             assert_eq!(describe(&whole), describe(&parts), "{context}");
             for tensor in whole.tensors() {
-                // Components in shards have no bytes in this file: tests/ztensor2.rs.
+                // Components in shards have no bytes in this file: tests/formats/ztensor2.rs.
                 for component in tensor.components().filter(|component| component.shard().is_none()) {
                     assert!(component.extent().is_within(bytes.len() as u64), "{context}");
                     assert_eq!(component.stored().unwrap().len() as u64, component.extent().length, "{context}");
@@ -85,7 +85,7 @@ fn rejects_every_prefix(format: &str) {
     let mut prefixes = 0;
     let all = cases_of(format);
     for case in all.iter().filter(|case| case.bytes.len() < 8192) {
-        // A bad file may begin with a good one. Prefixes in other formats may be valid: tests/tens.rs has a table.
+        // A bad file may begin with a good one. Prefixes in other formats may be valid: tests/formats/tens.rs has a table.
         let is_good = case.expect().starts_with("accept") && case.format() == "ztensor";
         for length in 0..case.bytes.len() {
             let accepted = open_both_ways(&case.name(), &case.bytes[..length]);

@@ -40,7 +40,7 @@ fn dense(tensor: &Tensor<'_>) -> Result<Vec<u8>, Error> {
 /// Reads all of a file. Returns the first error that a caller who checks everything finds.
 fn read_all(file: &File<'_>) -> Result<(), Error> {
     if is_any_in_shard(file) {
-        return Ok(()); // tests/ztensor2.rs reads shards
+        return Ok(()); // tests/formats/ztensor2.rs reads shards
     }
     with_room(file.verify_scratch_length(), |scratch| file.verify_with(&mut BuiltIn::default(), scratch))?;
     for tensor in file.tensors() {
@@ -75,7 +75,7 @@ fn is_known(tensor: &Tensor<'_>) -> bool {
 #[test]
 fn verdicts_on_the_data() {
     let mut refused = 0;
-    // If components cannot be decoded on their own, tests/b2nd.rs compares the format.
+    // If components cannot be decoded on their own, tests/formats/b2nd.rs compares the format.
     for case in cases().iter().filter(|case| !case.format().starts_with("b2")) {
         let result = open_and_check(&case.bytes).and_then(|file| read_all(&file));
         match case.expect() {

@@ -78,7 +78,7 @@ fn every_tensor_of_every_file() {
             let count = tensor.shape().element_count().filter(|count| *count < 1 << 16);
             let (Some(count), Some(length)) = (count, tensor.f32_scratch_length()) else { continue };
             if tensor.block_type().is_some() || tensor.layout() == Layout::Microscaling || length > 1 << 22 {
-                continue; // tests/blocks.rs, tests/frames.rs
+                continue; // tests/formats/blocks.rs, tests/formats/frames.rs
             }
             let (count, length) = (count as usize, length as usize);
             let mut dst = vec![UNTOUCHED; count + 3];

@@ -1,5 +1,5 @@
 //! Compares the crate `safetensors` 0.8.0, the reference implementation, with ours. The differences are those of
-//! `tests/reference.rs`. Each is recognized by removing its cause, after which both must agree.
+//! `tests/reference/safetensors.rs`. Each is recognized by removing its cause, after which both must agree.
 
 #[path = "../../../tests/support/safetensors_reference.rs"]
 mod both;

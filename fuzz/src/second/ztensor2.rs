@@ -1,5 +1,5 @@
 //! Compares the crate `ztensor` 2.1.1, the reference implementation of zTensor 2, with ours. The differences are
-//! those of `tests/ztensor2_reference.rs`.
+//! those of `tests/reference/ztensor2.rs`.
 
 #[path = "../../../tests/support/ztensor2_reference.rs"]
 mod both;

@@ -2,7 +2,7 @@
 //!
 //! Generated from `tests/fixtures/gguf-blocks/iq-grids.txt`, which contains the tables of ggml (`ggml-common.h`) in
 //! packed form: the bytes of a row form a little-endian number here, with column 0 in the lowest bits. A row of eight
-//! columns has two bits per column; a row of four columns has four. `tests/blocks.rs` compares every row with the file.
+//! columns has two bits per column; a row of four columns has four. `tests/formats/blocks.rs` compares every row with the file.
 //!
 //! The tables are from ggml, under this licence:
 //!

@@ -1,4 +1,4 @@
-//! Files of any size that are expensive in one dimension. `tests/time.rs` opens them at one size and at twice that
+//! Files of any size that are expensive in one dimension. `tests/time/main.rs` opens them at one size and at twice that
 //! size. There is a module for each format. `size` counts what the function is named after.
 
 pub mod b2nd;
