@@ -534,7 +534,7 @@ tenslice_status tenslice_file_check_length(const tenslice_file *file, size_t *co
  * `scratch` is an array of `count` elements. With the count of tenslice_file_check_length, the items are sorted and
  * read once. With fewer, they are read once for each part that fits, at most eight times; a file that needs more
  * than eight times as many elements is rejected. In zTensor 2, looking up shards takes two elements for each shard,
- * or none on 32-bit machines.
+ * or none on chips.
  *
  * Errors: REPEATED_NAME if the format forbids it, REPEATED_KEY for a role or a key, OVERLAP; in zTensor 2
  * UNKNOWN_SHARD and OUT_OF_SHARD; OUT_OF_SCRATCH, but never with the count of tenslice_file_check_length.

@@ -15,7 +15,7 @@ rm -rf "$tree"
 mkdir -p "$tree/.cargo" "$tree/examples" "$tree/packaging"
 
 cp -r src include docs "$tree/"
-cp CMakeLists.txt Makefile README.md CHANGELOG.md LICENSE-MIT LICENSE-APACHE "$tree/"
+cp CMakeLists.txt Makefile build.rs README.md CHANGELOG.md LICENSE-MIT LICENSE-APACHE "$tree/"
 cp -r examples/*.c examples/*.cpp examples/cmake "$tree/examples/"
 cp -r packaging/*.sh packaging/*.in packaging/conan packaging/vcpkg "$tree/packaging/"
 

@@ -44,8 +44,8 @@ impl Keywords {
     /// Looks up `word`, and removes it and the words before it from the list. Returns `None` if `word` is not in the
     /// list, which is then unchanged.
     #[cfg(feature = "ztensor2")]
-    #[cfg_attr(target_pointer_width = "64", inline)]
-    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+    #[cfg_attr(not(small), inline)]
+    #[cfg_attr(small, inline(never))]
     pub(crate) fn take_until(&mut self, word: &[u8]) -> Option<u8> {
         let mut left = *self;
         while let Some((known, number)) = left.split_first() {
@@ -65,7 +65,7 @@ impl Keywords {
 
     /// Returns the number of the decoded `text`; [`UNKNOWN`] if it is not in the list.
     #[cfg(feature = "safetensors")]
-    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+    #[cfg_attr(small, inline(never))]
     pub(crate) fn number_of_text(mut self, text: Text<'_>) -> u8 {
         if !text.is_escaped() {
             return self.number_of(text.raw());
@@ -110,8 +110,8 @@ impl Found {
 impl Iterator for Keywords {
     type Item = (&'static [u8], u8);
 
-    #[cfg_attr(target_pointer_width = "64", inline)]
-    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+    #[cfg_attr(not(small), inline)]
+    #[cfg_attr(small, inline(never))]
     fn next(&mut self) -> Option<(&'static [u8], u8)> {
         self.split_first()
     }

@@ -16,7 +16,7 @@ pub(crate) const fn to_u64(n: usize) -> u64 {
 }
 
 /// Returns the product of two file numbers; `None` if it exceeds 64 bits, or if `a` is `None`.
-#[cfg_attr(not(target_pointer_width = "64"), inline(never))] // a single copy: the code is long there
+#[cfg_attr(small, inline(never))] // a single copy: the code is long there
 pub(crate) fn product(a: Option<u64>, b: u64) -> Option<u64> {
     a.and_then(|a| a.checked_mul(b))
 }
@@ -37,16 +37,16 @@ pub(crate) fn short_count_of(length: u32, part: u32) -> u32 {
 ///
 /// Most numbers fit in 32 bits, which a chip divides with one instruction. The compiler's own 64-bit division takes 536
 /// bytes of flash.
-#[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+#[cfg_attr(small, inline(never))]
 pub(crate) fn quotient(n: u64, part: u64) -> u64 {
-    #[cfg(target_pointer_width = "64")]
+    #[cfg(not(small))]
     return n.checked_div(part).unwrap_or(0);
-    #[cfg(not(target_pointer_width = "64"))]
+    #[cfg(small)]
     quotient_of_words(n, part)
 }
 
 /// Computes [`quotient`] with 32-bit instructions only.
-#[cfg(any(test, not(target_pointer_width = "64")))]
+#[cfg(any(test, small))]
 fn quotient_of_words(n: u64, part: u64) -> u64 {
     if let (Ok(n), Ok(part)) = (u32::try_from(n), u32::try_from(part)) {
         return u64::from(n.checked_div(part).unwrap_or(0));
@@ -74,7 +74,7 @@ pub(crate) fn remainder(n: u64, part: u64) -> u64 {
 
 /// Parses a decimal number without leading zeros at the front of `text`, and returns the number and the remaining
 /// bytes. `None` beyond 64 bits.
-#[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+#[cfg_attr(small, inline(never))]
 pub(crate) fn decimal(text: &[u8]) -> Option<(u64, &[u8])> {
     let [first @ b'0'..=b'9', rest @ ..] = text else { return None };
     let (mut number, mut rest) = (u64::from(first.wrapping_sub(b'0')), rest);

@@ -56,10 +56,10 @@ pub(crate) fn is_before(text: &[u8], other: &[u8]) -> bool {
 }
 
 /// True if `bytes` are UTF-8.
-#[cfg_attr(target_pointer_width = "64", inline)]
+#[cfg_attr(not(small), inline)]
 pub(crate) fn is_utf8(bytes: &[u8]) -> bool {
     // Most texts are ASCII, which is checked eight bytes at a time on 64-bit machines.
-    #[cfg(target_pointer_width = "64")]
+    #[cfg(not(small))]
     if is_ascii(bytes) {
         return true;
     }
@@ -67,7 +67,7 @@ pub(crate) fn is_utf8(bytes: &[u8]) -> bool {
 }
 
 /// True if all bytes are ASCII. The check in `core` is optimized for long texts.
-#[cfg(target_pointer_width = "64")]
+#[cfg(not(small))]
 #[inline]
 fn is_ascii(bytes: &[u8]) -> bool {
     let mut all = 0;

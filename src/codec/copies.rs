@@ -21,7 +21,7 @@ pub(super) fn repeat(dst: &mut [u8], mut written: usize, mut distance: usize, le
     let end = written.saturating_add(length);
     let mut from = written.saturating_sub(distance);
     // Chips copy bytes one by one in any case, and need the stack more.
-    let is_wide = cfg!(target_pointer_width = "64");
+    let is_wide = cfg!(not(small));
     if distance == 1 {
         let value = dst.get(from).copied().unwrap_or_default();
         if length > LONG_RUN || !is_wide {

@@ -6,9 +6,9 @@
 //! support the instructions, runs the tables only.
 
 /// Hosts use large tables; chips need the flash more.
-#[cfg(target_pointer_width = "64")]
+#[cfg(not(small))]
 type Tables = crc::Table<16>;
-#[cfg(not(target_pointer_width = "64"))]
+#[cfg(small)]
 type Tables = crc::Table<1>;
 
 type Crc = crc::Crc<u32, Tables>;
@@ -42,7 +42,7 @@ pub(crate) fn crc32(data: &[u8]) -> u32 {
 
 /// Computes a checksum with tables. Reads sixteen bytes at a time, a length for which the crate's loop has no panic
 /// path; the remaining bytes are read one by one.
-#[cfg(target_pointer_width = "64")]
+#[cfg(not(small))]
 fn by_tables(tables: &'static Crc, data: &[u8]) -> u32 {
     let mut digest = tables.digest();
     let mut blocks = data.chunks_exact(16);
@@ -55,7 +55,7 @@ fn by_tables(tables: &'static Crc, data: &[u8]) -> u32 {
     digest.finalize()
 }
 
-#[cfg(not(target_pointer_width = "64"))]
+#[cfg(small)]
 fn by_tables(tables: &'static Crc, data: &[u8]) -> u32 {
     tables.checksum(data)
 }

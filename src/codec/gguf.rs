@@ -90,12 +90,12 @@ impl Encoding {
     /// generates a copy of the function without byte orders.
     #[inline(always)]
     pub(crate) fn specialized<T>(self, call: impl Fn(Self) -> T) -> T {
-        if cfg!(target_pointer_width = "64") && self == Self::USUAL { call(Self::USUAL) } else { call(self) }
+        if cfg!(not(small)) && self == Self::USUAL { call(Self::USUAL) } else { call(self) }
     }
 
     /// Skips at most `count` strings, as far as they are complete. Returns the remaining bytes and the number of
     /// strings left.
-    #[cfg_attr(target_pointer_width = "64", inline(always))]
+    #[cfg_attr(not(small), inline(always))]
     fn after_strings(self, bytes: &[u8], count: u64) -> (&[u8], u64) {
         let (mut rest, mut left) = (bytes, count);
         // Each length is loaded as soon as the previous length is known, so a string costs the latency of one load.
@@ -111,8 +111,8 @@ impl Encoding {
     }
 
     /// Splits a count or a length off the front.
-    #[cfg_attr(target_pointer_width = "64", inline)]
-    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+    #[cfg_attr(not(small), inline)]
+    #[cfg_attr(small, inline(never))]
     pub(crate) fn split_count(self, bytes: &[u8]) -> Option<(u64, &[u8])> {
         if self.is_short {
             return self.split_u32(bytes).map(|(count, rest)| (count.into(), rest));
@@ -146,7 +146,7 @@ impl<'o, 'a> Reader<'o, 'a> {
         Self { opening, encoding, at, window, item: Item::Header, record: None }
     }
 
-    #[cfg(target_pointer_width = "64")]
+    #[cfg(not(small))]
     pub(crate) const fn opening(&self) -> &'o ParseContext<'a> {
         self.opening
     }
@@ -174,7 +174,7 @@ impl<'o, 'a> Reader<'o, 'a> {
 
     /// Loads `count` bytes into memory and keeps them. `kind` is the error if the file is shorter: `CountTooLarge` if a
     /// count at this position is the cause, otherwise `Truncated`.
-    #[cfg(target_pointer_width = "64")]
+    #[cfg(not(small))]
     #[inline]
     pub(crate) fn require(&mut self, count: u64, kind: ErrorKind) -> ParseResult<()> {
         // A function without `self`, for the same reason as in `fail`.
@@ -183,7 +183,7 @@ impl<'o, 'a> Reader<'o, 'a> {
     }
 
     /// See above.
-    #[cfg(not(target_pointer_width = "64"))]
+    #[cfg(small)]
     #[cold]
     #[inline(never)]
     pub(crate) fn require(&mut self, count: u64, kind: ErrorKind) -> ParseResult<()> {
@@ -207,13 +207,13 @@ impl<'o, 'a> Reader<'o, 'a> {
     #[inline]
     pub(crate) fn fail<T>(&self, kind: ErrorKind, at: u64) -> ParseResult<T> {
         // Does not borrow the reader, so that a host can keep the reader in registers.
-        #[cfg(target_pointer_width = "64")]
+        #[cfg(not(small))]
         return Err(stop(self.opening, (kind, self.item), self.record, at));
-        #[cfg(not(target_pointer_width = "64"))]
+        #[cfg(small)]
         Err(self.stop(kind, at))
     }
 
-    #[cfg(not(target_pointer_width = "64"))]
+    #[cfg(small)]
     #[cold]
     #[inline(never)]
     fn stop(&self, kind: ErrorKind, at: u64) -> Interrupted {
@@ -221,8 +221,8 @@ impl<'o, 'a> Reader<'o, 'a> {
     }
 
     /// Reads bytes and keeps them in memory.
-    #[cfg_attr(target_pointer_width = "64", inline)]
-    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+    #[cfg_attr(not(small), inline)]
+    #[cfg_attr(small, inline(never))]
     pub(crate) fn take(&mut self, count: u64) -> ParseResult<&'a [u8]> {
         if to_u64(self.window.len()) < count {
             self.refill(count, None)?;
@@ -267,8 +267,8 @@ impl<'o, 'a> Reader<'o, 'a> {
     }
 
     /// Skips the bytes of a value, which are inside the file. Many bytes are not read; few bytes are kept in memory.
-    #[cfg_attr(target_pointer_width = "64", inline)]
-    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+    #[cfg_attr(not(small), inline)]
+    #[cfg_attr(small, inline(never))]
     fn skip(&mut self, count: u64) -> ParseResult<()> {
         if count < LONG {
             return self.take(count).map(drop);
@@ -278,8 +278,8 @@ impl<'o, 'a> Reader<'o, 'a> {
     }
 
     /// Skips bytes that are inside the file, without reading them.
-    #[cfg_attr(target_pointer_width = "64", inline)]
-    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+    #[cfg_attr(not(small), inline)]
+    #[cfg_attr(small, inline(never))]
     fn pass(&mut self, count: u64) {
         self.window = to_usize(count).and_then(|count| self.window.get(count..)).unwrap_or_default();
         self.at = self.at.saturating_add(count);
@@ -307,30 +307,30 @@ impl<'o, 'a> Reader<'o, 'a> {
         Ok(number)
     }
 
-    #[cfg_attr(target_pointer_width = "64", inline)]
-    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+    #[cfg_attr(not(small), inline)]
+    #[cfg_attr(small, inline(never))]
     pub(crate) fn u32(&mut self) -> ParseResult<u32> {
         let bytes = self.bytes()?;
         Ok(self.encoding.u32(bytes))
     }
 
-    #[cfg_attr(target_pointer_width = "64", inline)]
-    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+    #[cfg_attr(not(small), inline)]
+    #[cfg_attr(small, inline(never))]
     pub(crate) fn u64(&mut self) -> ParseResult<u64> {
         let bytes = self.bytes()?;
         Ok(self.encoding.u64(bytes))
     }
 
     /// Reads a count or a length.
-    #[cfg_attr(target_pointer_width = "64", inline)]
-    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+    #[cfg_attr(not(small), inline)]
+    #[cfg_attr(small, inline(never))]
     pub(crate) fn count(&mut self) -> ParseResult<u64> {
         if self.encoding.is_short { self.u32().map(u64::from) } else { self.u64() }
     }
 
     /// Reads the length of a string and checks that the string fits in the file.
-    #[cfg_attr(target_pointer_width = "64", inline)]
-    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+    #[cfg_attr(not(small), inline)]
+    #[cfg_attr(small, inline(never))]
     pub(crate) fn string_length(&mut self) -> ParseResult<u64> {
         let at = self.at;
         let length = self.count()?;
@@ -352,16 +352,16 @@ impl<'o, 'a> Reader<'o, 'a> {
     }
 
     /// Reads a string, which may contain any bytes.
-    #[cfg_attr(target_pointer_width = "64", inline)]
-    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+    #[cfg_attr(not(small), inline)]
+    #[cfg_attr(small, inline(never))]
     pub(crate) fn string(&mut self) -> ParseResult<&'a [u8]> {
         let length = self.string_length()?;
         self.take(length)
     }
 
     /// Reads the type of a value.
-    #[cfg_attr(target_pointer_width = "64", inline)]
-    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+    #[cfg_attr(not(small), inline)]
+    #[cfg_attr(small, inline(never))]
     pub(crate) fn kind(&mut self) -> ParseResult<u32> {
         let at = self.at;
         let kind = self.u32()?;
@@ -369,7 +369,7 @@ impl<'o, 'a> Reader<'o, 'a> {
     }
 
     /// Reads the start of an array and checks that its elements fit in the file.
-    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+    #[cfg_attr(small, inline(never))]
     pub(crate) fn array(&mut self) -> ParseResult<Array> {
         let kind = self.kind()?;
         let at = self.at;
@@ -384,8 +384,8 @@ impl<'o, 'a> Reader<'o, 'a> {
     }
 
     /// Skips a value.
-    #[cfg_attr(target_pointer_width = "64", inline)]
-    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+    #[cfg_attr(not(small), inline)]
+    #[cfg_attr(small, inline(never))]
     pub(crate) fn skip_value(&mut self, kind: u32) -> ParseResult<()> {
         match kind {
             kind::STRING => {
@@ -456,7 +456,7 @@ impl<'o, 'a> Reader<'o, 'a> {
 
     /// Walks over the strings or booleans of an array that begins at `start`. If the array is long and outermost,
     /// missing bytes are requested without being kept.
-    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+    #[cfg_attr(small, inline(never))]
     fn walk(&mut self, start: u64, array: Array, is_outermost: bool) -> ParseResult<()> {
         let Array { kind, count: mut left } = array;
         let can_skip = is_outermost && array.count >= LONG && self.input().can_skip();
@@ -499,7 +499,7 @@ impl<'o, 'a> Reader<'o, 'a> {
 }
 
 /// Stops with an error at `at`, in a record.
-#[cfg_attr(target_pointer_width = "64", cold, inline(never))]
+#[cfg_attr(not(small), cold, inline(never))]
 fn stop(opening: &ParseContext<'_>, (kind, item): (ErrorKind, Item), record: Option<u64>, at: u64) -> Interrupted {
     let distance = record.and_then(|record| u32::try_from(at.checked_sub(record)?).ok());
     let error = Error::at(kind, Format::Gguf, item, at).after_entry(distance.unwrap_or(NO_ENTRY));
@@ -507,7 +507,7 @@ fn stop(opening: &ParseContext<'_>, (kind, item): (ErrorKind, Item), record: Opt
 }
 
 /// Loads `count` bytes from `at` on into memory. See [`Reader::require`].
-#[cfg(target_pointer_width = "64")]
+#[cfg(not(small))]
 #[cold]
 #[inline(never)]
 fn required<'a>(

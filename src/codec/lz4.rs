@@ -21,12 +21,12 @@ const LONG: usize = 15;
 /// The length of the shortest match.
 const SHORTEST: usize = 4;
 /// The number of literals that are copied at once, even if fewer are needed.
-#[cfg(target_pointer_width = "64")]
+#[cfg(not(small))]
 const FEW: usize = 32;
 
 /// Decodes all of `stored` to the front of `dst`, and returns the number of decoded bytes. Matches may reach back into
 /// `dictionary`, as if it preceded `dst`.
-#[cfg_attr(not(target_pointer_width = "64"), inline(never))] // keeps its saved registers off the caller's stack frame
+#[cfg_attr(small, inline(never))] // keeps its saved registers off the caller's stack frame
 pub(crate) fn decode(dictionary: &[u8], stored: &[u8], dst: &mut [u8]) -> Result<usize, DecodeError> {
     let (mut at, mut written) = (0_usize, 0_usize);
     loop {
@@ -85,7 +85,7 @@ fn more(mut length: usize, stored: &[u8], at: &mut usize) -> Result<usize, Decod
 /// `None` if the end of the stream or of the destination is too near.
 #[inline(always)]
 fn short_literals(stored: &[u8], at: usize, literals: usize, dst: &mut [u8], written: usize) -> Option<usize> {
-    if literals == LONG || cfg!(not(target_pointer_width = "64")) {
+    if literals == LONG || cfg!(small) {
         return None;
     }
     let from = stored.get(at..)?.first_chunk::<{ WIDE + 1 }>()?;
@@ -97,7 +97,7 @@ fn short_literals(stored: &[u8], at: usize, literals: usize, dst: &mut [u8], wri
 /// before `dst`, or is too near the end of `dst`.
 #[inline(always)]
 fn short_match(dst: &mut [u8], written: usize, distance: usize, length: usize) -> Option<()> {
-    if distance < length.min(8) || cfg!(not(target_pointer_width = "64")) {
+    if distance < length.min(8) || cfg!(small) {
         return None;
     }
     let window = dst.get_mut(written.checked_sub(distance)?..)?;
@@ -131,7 +131,7 @@ fn copy_literals(
 ) -> Result<(), DecodeError> {
     let from = stored.get(at..).unwrap_or_default();
     let to = dst.get_mut(written..).unwrap_or_default();
-    #[cfg(target_pointer_width = "64")]
+    #[cfg(not(small))]
     if literals <= FEW {
         if let (Some(from), Some(to)) = (from.first_chunk::<FEW>(), to.first_chunk_mut::<FEW>()) {
             *to = *from;
@@ -170,7 +170,7 @@ fn copy_match(
 
 /// Copies the part of a match that is in the dictionary, from `before` bytes before its end. Returns the number of
 /// bytes copied.
-#[cfg_attr(target_pointer_width = "64", cold, inline(never))]
+#[cfg_attr(not(small), cold, inline(never))]
 fn copy_from_dictionary(
     dictionary: &[u8],
     before: usize,

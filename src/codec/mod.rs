@@ -11,9 +11,9 @@ mod copies;
 pub mod blocks;
 #[cfg(any(feature = "ztensor", feature = "ztensor2"))]
 pub(crate) mod cbor;
-#[cfg(all(any(feature = "ztensor", feature = "ztensor2"), target_pointer_width = "64"))]
+#[cfg(all(any(feature = "ztensor", feature = "ztensor2"), not(small)))]
 pub(crate) mod cbor_expected;
-#[cfg(all(any(feature = "ztensor", feature = "ztensor2"), target_pointer_width = "64"))]
+#[cfg(all(any(feature = "ztensor", feature = "ztensor2"), not(small)))]
 pub(crate) mod cbor_pass;
 #[cfg(feature = "ztensor2")]
 pub(crate) mod cbor_strict;

@@ -123,9 +123,9 @@ pub(crate) fn unbitshuffle(width: usize, from: &[u8], to: &mut [u8]) {
     let (groups, rest) = to.split_at_mut_checked(whole).unwrap_or_default();
     copy(rest, from.get(whole..).unwrap_or_default());
     // Chips need the flash more.
-    #[cfg(target_pointer_width = "64")]
+    #[cfg(not(small))]
     let done = tiles::unbitshuffle(width, eights, from, groups);
-    #[cfg(not(target_pointer_width = "64"))]
+    #[cfg(small)]
     let done = 0;
     let mut rows = from;
     for offset in 0..width {
@@ -151,7 +151,7 @@ pub(crate) fn unbitshuffle(width: usize, from: &[u8], to: &mut [u8]) {
 }
 
 /// Processes many elements at a time, for the widths that [`interleave`] supports.
-#[cfg(target_pointer_width = "64")]
+#[cfg(not(small))]
 mod tiles {
     use zerocopy::little_endian::U64;
     use zerocopy::{FromBytes, IntoBytes};

@@ -40,7 +40,7 @@ const STRIPE: usize = 64;
 const LONGEST: usize = 240;
 
 /// Returns the hash of `bytes`. Linear, 9 to 20 GB/s on a host; uses only the stack.
-#[cfg_attr(not(target_pointer_width = "64"), inline(never))] // keeps the lanes off the stack of callers
+#[cfg_attr(small, inline(never))] // keeps the lanes off the stack of callers
 pub(crate) fn hash(bytes: &[u8]) -> u64 {
     if bytes.len() <= LONGEST {
         return hash_short(bytes);
@@ -57,8 +57,8 @@ fn word(bytes: &[u8], at: usize) -> u64 {
 }
 
 /// Returns the exclusive or of the two halves of the product.
-#[cfg_attr(target_pointer_width = "64", inline)]
-#[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+#[cfg_attr(not(small), inline)]
+#[cfg_attr(small, inline(never))]
 fn fold(a: u64, b: u64) -> u64 {
     let product = u128::from(a).wrapping_mul(b.into());
     #[allow(clippy::as_conversions)] // the lower half of the bits
@@ -72,8 +72,8 @@ fn mix(block: &[u8], key: &[u8]) -> u64 {
     fold(word(block, 0) ^ word(key, 0), word(block, 8) ^ word(key, 8))
 }
 
-#[cfg_attr(target_pointer_width = "64", inline)]
-#[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+#[cfg_attr(not(small), inline)]
+#[cfg_attr(small, inline(never))]
 fn avalanche(hash: u64) -> u64 {
     let hash = (hash ^ hash.wrapping_shr(37)).wrapping_mul(PRIME_MX1);
     hash ^ hash.wrapping_shr(32)
@@ -117,15 +117,15 @@ fn hash_short(bytes: &[u8]) -> u64 {
             let hash = length.wrapping_add(first.swap_bytes()).wrapping_add(last).wrapping_add(fold(first, last));
             avalanche(hash)
         }
-        #[cfg(target_pointer_width = "64")]
+        #[cfg(not(small))]
         _ => hash_by_blocks(bytes, length),
-        #[cfg(not(target_pointer_width = "64"))]
+        #[cfg(small)]
         _ => hash_by_places(bytes, length),
     }
 }
 
 /// Returns the hash of 17 to [`LONGEST`] bytes. Takes half the time of [`hash_by_places`], and more flash.
-#[cfg(target_pointer_width = "64")]
+#[cfg(not(small))]
 fn hash_by_blocks(bytes: &[u8], length: u64) -> u64 {
     if let Some((head, tail)) = bytes.split_at_checked(128).filter(|(_, tail)| !tail.is_empty()) {
         let hash = mixed(head, &SECRET).wrapping_add(length.wrapping_mul(PRIME64_1));
@@ -148,7 +148,7 @@ fn hash_by_blocks(bytes: &[u8], length: u64) -> u64 {
 }
 
 /// Returns the hash of 17 to [`LONGEST`] bytes, for chips.
-#[cfg(any(not(target_pointer_width = "64"), test))]
+#[cfg(any(small, test))]
 fn hash_by_places(bytes: &[u8], length: u64) -> u64 {
     #[inline(never)]
     fn mix_at(bytes: &[u8], at: usize, key: usize) -> u64 {
@@ -180,7 +180,7 @@ fn hash_by_places(bytes: &[u8], length: u64) -> u64 {
 }
 
 /// Returns the sum of all whole blocks of 16 bytes, mixed.
-#[cfg(target_pointer_width = "64")]
+#[cfg(not(small))]
 fn mixed(mut bytes: &[u8], mut keys: &[u8]) -> u64 {
     let mut sum = 0_u64;
     // Not a loop over chunks: vectorized, it would take twice as long, since vectors have no such products.
@@ -246,8 +246,8 @@ impl Lanes {
 }
 
 /// Reads a stripe into the lanes.
-#[cfg_attr(target_pointer_width = "64", inline)]
-#[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+#[cfg_attr(not(small), inline)]
+#[cfg_attr(small, inline(never))]
 fn read_stripe(lanes: &mut [u64; 8], stripe: &[u8; STRIPE], key: &[u8; STRIPE]) {
     let product = |word: u64| (word & 0xffff_ffff).wrapping_mul(word.wrapping_shr(32));
     for ((pair, words), key) in lanes.chunks_exact_mut(2).zip(stripe.chunks_exact(16)).zip(key.chunks_exact(16)) {

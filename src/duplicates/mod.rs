@@ -29,7 +29,7 @@ pub(crate) const MAX_COMPARED: u32 = 1024;
 const MAX_PASSES: u32 = 8;
 
 /// The number of items compared in one pass: stack is scarce on a microcontroller.
-const BLOCK: usize = if cfg!(target_pointer_width = "64") { 1024 } else { 32 };
+const BLOCK: usize = if cfg!(not(small)) { 1024 } else { 32 };
 
 /// An item that must not clash with another item of its kind.
 pub(crate) trait Item: Copy {
@@ -209,14 +209,14 @@ pub(crate) type Clash<P = u32> = Option<(u32, P)>;
 /// caller must detect whether items have changed since the file was opened.
 #[cfg(any(feature = "ztensor", all(feature = "npy", not(target_os = "none"))))]
 pub(crate) fn clash_of_hashed<D: Distinct>(items: &mut D, start: D::Place) -> Clash<D::Position> {
-    #[cfg(target_pointer_width = "64")]
+    #[cfg(not(small))]
     return if do_hashes_differ(items, start) { None } else { clash_on_stack(items, start).unwrap_or(None) };
-    #[cfg(not(target_pointer_width = "64"))]
+    #[cfg(small)]
     clash_of_few(items, start)
 }
 
 /// True if the hashes of all items differ and there is room for all of them.
-#[cfg(all(any(feature = "ztensor", feature = "npy"), target_pointer_width = "64"))]
+#[cfg(all(any(feature = "ztensor", feature = "npy"), not(small)))]
 #[inline(never)] // its memory is free again when items are sorted
 fn do_hashes_differ<D: Distinct>(items: &mut D, start: D::Place) -> bool {
     let (mut place, mut hashes) = (start, Hashes::none());
@@ -229,17 +229,17 @@ fn do_hashes_differ<D: Distinct>(items: &mut D, start: D::Place) -> bool {
 }
 
 /// Compares up to [`MAX_COMPARED`] items with a little memory on the stack.
-#[cfg_attr(target_pointer_width = "64", inline(never))] // items in order do not pay for the memory
+#[cfg_attr(not(small), inline(never))] // items in order do not pay for the memory
 pub(crate) fn clash_on_stack<D: Distinct>(items: &mut D, start: D::Place) -> Result<Clash<D::Position>> {
     // Sorting takes n log n comparisons; a microcontroller needs the flash more.
-    #[cfg(target_pointer_width = "64")]
+    #[cfg(not(small))]
     return clash(items, start, &mut [0; BLOCK]);
-    #[cfg(not(target_pointer_width = "64"))]
+    #[cfg(small)]
     Ok(clash_of_few(items, start))
 }
 
 /// Compares up to [`MAX_COMPARED`] items with little memory and code: each item with the items of the block before it.
-#[cfg(any(test, not(target_pointer_width = "64")))]
+#[cfg(any(test, small))]
 #[inline(never)] // keeps its memory off the stack for items in order, as real programs write them
 pub(crate) fn clash_of_few<D: Distinct>(items: &mut D, start: D::Place) -> Clash<D::Position> {
     // The first item after the block, and its index.
@@ -273,7 +273,7 @@ pub(crate) struct Seen<'a> {
     last: Option<&'a [u8]>,
     are_sorted: bool,
     /// Chips lack the memory for the hashes.
-    #[cfg(target_pointer_width = "64")]
+    #[cfg(not(small))]
     hashes: Hashes,
 }
 
@@ -283,7 +283,7 @@ impl<'a> Seen<'a> {
         Self {
             last: None,
             are_sorted: true,
-            #[cfg(target_pointer_width = "64")]
+            #[cfg(not(small))]
             hashes: Hashes::none(),
         }
     }
@@ -291,27 +291,27 @@ impl<'a> Seen<'a> {
     /// Starts another list of names. The names added before still take up memory.
     pub(crate) const fn begin(&mut self) {
         (self.last, self.are_sorted) = (None, true);
-        #[cfg(target_pointer_width = "64")]
+        #[cfg(not(small))]
         {
             self.hashes.do_differ = true;
         }
     }
 
     pub(crate) const fn are_distinct(&self) -> bool {
-        #[cfg(target_pointer_width = "64")]
+        #[cfg(not(small))]
         return self.are_sorted || self.hashes.do_differ;
-        #[cfg(not(target_pointer_width = "64"))]
+        #[cfg(small)]
         self.are_sorted
     }
 
     /// Adds a name, and returns whether the name is UTF-8.
-    #[cfg_attr(target_pointer_width = "64", inline(always))]
+    #[cfg_attr(not(small), inline(always))]
     pub(crate) fn add(&mut self, name: &'a [u8]) -> bool {
         if self.are_sorted {
             self.are_sorted = self.last.is_none_or(|last| is_before(last, name));
             self.last = Some(name);
         }
-        #[cfg(target_pointer_width = "64")]
+        #[cfg(not(small))]
         {
             let (hash, is_ascii) = word_hash(name);
             self.hashes.do_differ = self.hashes.do_differ && self.hashes.add(hash);
@@ -324,7 +324,7 @@ impl<'a> Seen<'a> {
 }
 
 /// The hashes of up to [`MAX_COMPARED`] names, as long as they differ.
-#[cfg(all(any(feature = "gguf", feature = "ztensor", feature = "npy"), target_pointer_width = "64"))]
+#[cfg(all(any(feature = "gguf", feature = "ztensor", feature = "npy"), not(small)))]
 struct Hashes {
     /// Each hash is in the place that it selects or shortly after it; 0 marks an empty place.
     places: [u32; HASHES],
@@ -332,10 +332,10 @@ struct Hashes {
     do_differ: bool,
 }
 
-#[cfg(all(any(feature = "gguf", feature = "ztensor", feature = "npy"), target_pointer_width = "64"))]
+#[cfg(all(any(feature = "gguf", feature = "ztensor", feature = "npy"), not(small)))]
 const HASHES: usize = 2048;
 
-#[cfg(all(any(feature = "gguf", feature = "ztensor", feature = "npy"), target_pointer_width = "64"))]
+#[cfg(all(any(feature = "gguf", feature = "ztensor", feature = "npy"), not(small)))]
 impl Hashes {
     const fn none() -> Self {
         Self { places: [0; HASHES], free: MAX_COMPARED, do_differ: true }
@@ -362,7 +362,7 @@ impl Hashes {
 }
 
 /// Returns a hash that is not 0, computed from eight bytes at a time, and whether all bytes are ASCII.
-#[cfg(all(feature = "gguf", target_pointer_width = "64"))]
+#[cfg(all(feature = "gguf", not(small)))]
 #[inline]
 fn word_hash(name: &[u8]) -> (u32, bool) {
     let (mut hash, mut all) = (to_u64(name.len()), 0);

@@ -384,7 +384,7 @@ fn of_magic(head: &[u8], cut: bool) -> Format {
     for (magic, format) in MAGICS {
         let at = magic_at(format);
         // Most magics differ in the first byte, and a call to compare the rest takes longer.
-        if cfg!(target_pointer_width = "64") && !cut && head.get(at) != magic.first() {
+        if cfg!(not(small)) && !cut && head.get(at) != magic.first() {
             continue;
         }
         let is_it = if cut {
@@ -401,7 +401,7 @@ fn of_magic(head: &[u8], cut: bool) -> Format {
 
 /// Detects the kind of a file from `head`: its first [`HEAD`] bytes, or all of them.
 pub(crate) fn detect(head: &[u8]) -> Format {
-    let is_host = cfg!(target_pointer_width = "64");
+    let is_host = cfg!(not(small));
     // safetensors has no magic: the file starts with the length of a JSON object, then the object. This test detects
     // nearly all such files without comparing magics. Read as a length, every magic is larger, except those of gzip and
     // ZIP, for which the rule below gives the same result.

@@ -103,8 +103,8 @@ pub struct Described<'a> {
 
 impl<'a> TensorRecord<'a> {
     /// A dense, row-major scalar without a name.
-    #[cfg_attr(target_pointer_width = "64", inline)]
-    #[cfg_attr(not(target_pointer_width = "64"), inline(never))] // a single copy: the record is large
+    #[cfg_attr(not(small), inline)]
+    #[cfg_attr(small, inline(never))] // a single copy: the record is large
     pub(crate) fn blank() -> Self {
         Self {
             name: Utf8::new(""),
@@ -203,8 +203,8 @@ pub(crate) struct ComponentRecord<'a> {
 
 impl<'a> ComponentRecord<'a> {
     /// A component of raw little-endian bytes called `data`.
-    #[cfg_attr(target_pointer_width = "64", inline)]
-    #[cfg_attr(not(target_pointer_width = "64"), inline(never))] // a single copy: the record is large
+    #[cfg_attr(not(small), inline)]
+    #[cfg_attr(small, inline(never))] // a single copy: the record is large
     pub(crate) fn blank() -> Self {
         Self::recorded_at(0, NO_ENTRY)
     }
@@ -237,8 +237,8 @@ impl<'a> ComponentRecord<'a> {
     }
 
     /// Makes the record blank, except for its position.
-    #[cfg_attr(target_pointer_width = "64", inline)]
-    #[cfg_attr(not(target_pointer_width = "64"), inline(never))] // a single copy, and in place
+    #[cfg_attr(not(small), inline)]
+    #[cfg_attr(small, inline(never))] // a single copy, and in place
     pub(crate) fn reset(&mut self, at: u64, entry_distance: u32) {
         *self = Self::recorded_at(at, entry_distance);
     }

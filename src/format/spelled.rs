@@ -42,7 +42,7 @@ impl Item for Spelled<'_> {
         let is_special = |byte: &u8| matches!(byte, b'"' | b'\\');
         // Faster than comparing characters. On a chip this loop would only cost flash.
         while let ([x, after_a @ ..], [y, after_b @ ..]) = (a, b) {
-            if cfg!(not(target_pointer_width = "64")) || is_special(x) || is_special(y) {
+            if cfg!(small) || is_special(x) || is_special(y) {
                 break;
             }
             if x != y {

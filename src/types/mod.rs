@@ -61,7 +61,7 @@ macro_rules! dtypes {
 
             /// Returns the base-2 logarithm of the size of one lane in bytes, where less than a byte counts as one;
             /// [`UNLISTED`](Self::UNLISTED) if the lane is not in `ALL`.
-            #[cfg_attr(not(target_pointer_width = "64"), inline(never))] // a single copy of the byte table
+            #[cfg_attr(small, inline(never))] // a single copy of the byte table
             const fn log2_number_size(self) -> u8 {
                 match self.code() & 0xff { $($code => $log2,)* _ => Self::UNLISTED }
             }
@@ -253,10 +253,10 @@ impl DType {
     /// Returns the number of bytes that `count` elements take; `None` beyond 64 bits. If packed elements end within a
     /// byte, the whole byte counts.
     #[must_use]
-    #[cfg_attr(target_pointer_width = "64", inline)]
+    #[cfg_attr(not(small), inline)]
     pub fn byte_length(self, count: u64) -> Option<u64> {
         // Fast path for nearly all dtypes. Chips do without it, to save flash.
-        #[cfg(target_pointer_width = "64")]
+        #[cfg(not(small))]
         if !self.is_packed() {
             return product(Some(count), self.whole_size());
         }
@@ -264,7 +264,7 @@ impl DType {
     }
 
     /// Returns the number of bytes for elements of any number of bits.
-    #[cfg_attr(target_pointer_width = "64", inline(never))]
+    #[cfg_attr(not(small), inline(never))]
     fn packed_length(self, count: u64) -> Option<u64> {
         // Eight elements take as many bytes as one element has bits.
         let rest = self.bits_of_rest(count).div_ceil(8);
@@ -273,7 +273,7 @@ impl DType {
 
     /// Returns whether `count` elements fill whole bytes.
     pub(crate) fn fills_bytes(self, count: u64) -> bool {
-        #[cfg(target_pointer_width = "64")]
+        #[cfg(not(small))]
         if !self.is_packed() {
             return true;
         }

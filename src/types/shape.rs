@@ -39,7 +39,7 @@ impl<'a> Shape<'a> {
     }
 
     /// Returns the bytes of the file from the first dimension on. They do not end with the last dimension.
-    #[cfg(all(feature = "safetensors", target_pointer_width = "64"))]
+    #[cfg(all(feature = "safetensors", not(small)))]
     pub(crate) const fn bytes(&self) -> &'a [u8] {
         self.bytes
     }

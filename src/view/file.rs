@@ -203,7 +203,7 @@ impl<'a> File<'a> {
     /// once. With fewer words the items are compared in parts that fit, and read once for each part, at most eight
     /// times: the time is linear in the bytes of the metadata with any amount of memory. A file that needs more than
     /// eight times the words in `scratch` is rejected. Looking up the shards of a zTensor 2 file takes two words per
-    /// shard, and never works in parts (on 32 bits it needs no memory).
+    /// shard, and never works in parts (on chips it needs no memory).
     ///
     /// # Errors
     /// - `RepeatedName` if the format forbids repeated names, `RepeatedKey` for a role or a key, `Overlap`.
@@ -329,7 +329,7 @@ impl<'a> Iterator for Tensors<'a> {
     type Item = Tensor<'a>;
 
     /// Inlined on a host to avoid a copy of the tensor, which takes nearly as long as reading the tensor.
-    #[cfg_attr(target_pointer_width = "64", inline(always))]
+    #[cfg_attr(not(small), inline(always))]
     fn next(&mut self) -> Option<Tensor<'a>> {
         if self.error.is_some() {
             return None;

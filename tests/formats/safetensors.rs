@@ -68,7 +68,7 @@ fn names_are_decoded() {
 /// The magics of gzip and ZIP are also valid header lengths.
 #[test]
 fn header_lengths_that_look_like_magics() {
-    let large: &[usize] = if cfg!(target_pointer_width = "64") { &[0x08_8b1f, 0x0403_4b50] } else { &[] };
+    let large: &[usize] = if cfg!(not(small)) { &[0x08_8b1f, 0x0403_4b50] } else { &[] };
     for &length in [0x8b1f, 0x1_8b1f].iter().chain(large) {
         let header = format!("{{{}}}", entry("a", 0, 1));
         let bytes = file(&(header.clone() + &" ".repeat(length - header.len())), 1);

@@ -607,7 +607,7 @@ fn extents_in_several_files_must_be_equal_or_disjoint() {
 /// Opening compares up to 2048 extents, or 1024 on a 32-bit machine. Comparing more needs memory of the caller.
 #[test]
 fn many_extents_out_of_order() {
-    let most = if cfg!(target_pointer_width = "64") { 2048 } else { 1024 };
+    let most = if cfg!(not(small)) { 2048 } else { 1024 };
     for count in [2, 9, 33, 1000, 1024, 1025, 2048, 2049, 3000] {
         for overlap in [None, Some(0), Some(count / 2 - 1), Some(count - 2)] {
             let manifest = manifest(count, 0, |i| {
@@ -654,7 +654,7 @@ fn repeated_names() {
 }
 
 /// The number of shards in [`manifest`], of 51 bytes each, that opening looks up.
-const MOST_SHARDS: u64 = if cfg!(target_pointer_width = "64") { 1024 } else { 4096 / 51 };
+const MOST_SHARDS: u64 = if cfg!(not(small)) { 1024 } else { 4096 / 51 };
 
 /// Opening looks up shards if there are at most 1024, or, on a 32-bit machine, if their table has at most 4096 bytes.
 /// `check` looks up the rest.
@@ -700,7 +700,7 @@ fn many_shards() {
         }
         let bytes = file_of(&cbor.0, &[]);
         let file = File::open(&bytes).unwrap();
-        let is_left = cfg!(target_pointer_width = "32") && others > 100;
+        let is_left = cfg!(small) && others > 100;
         assert_eq!(file.warnings().contains(Warning::PlacesUnchecked), is_left, "{others}");
         assert!(check_with_any_memory(&file).unwrap().is_empty());
     }
@@ -1451,7 +1451,7 @@ fn checking_many_shards_needs_memory() {
         let checked = file.check(&mut []).map(|warnings| assert!(warnings.is_empty()));
         assert_eq!(checked.map_err(|error| error.kind()), expected, "{shards}");
         assert!(check_with_any_memory(&file).unwrap().is_empty());
-        if cfg!(target_pointer_width = "64") {
+        if cfg!(not(small)) {
             assert_eq!(file.check_length(), Some(if expected.is_ok() { 0 } else { 2 * shards as usize }));
         }
     }
@@ -1474,7 +1474,7 @@ fn many_extents_in_order() {
     assert!(!with(1100, &|i| (4096 * (2000 - i), 0, shard())));
     assert!(!with(1024, &|i| (4096 * (2000 - i), 1, shard())));
     assert!(with(1025, &|i| (4096 * (2000 - i), 1, shard())));
-    if cfg!(target_pointer_width = "64") {
+    if cfg!(not(small)) {
         assert!(!with(1025, &|i| (4096 * (2 - i % 2), 1, None)));
         assert!(!with(2048, &|i| (4096 * (2 - i % 2), 1, None)));
     }
@@ -1487,7 +1487,7 @@ fn many_extents_in_order() {
     let bytes = overlapping(shard());
     let opened = File::open(&bytes).unwrap();
     assert_eq!(check_with_any_memory(&opened).map(drop).or_else(kind), Err(ErrorKind::Overlap));
-    if cfg!(target_pointer_width = "64") {
+    if cfg!(not(small)) {
         assert_eq!(File::open(&overlapping(None)).map(drop).or_else(kind), Err(ErrorKind::Overlap));
     }
 }

@@ -19,7 +19,7 @@ use crate::bytes::utf8::{Utf8, is_utf8};
 use crate::error::origin::{Format, Item};
 use crate::error::{Error, ErrorKind, NO_ENTRY};
 
-#[cfg(all(feature = "ztensor", target_pointer_width = "64"))]
+#[cfg(all(feature = "ztensor", not(small)))]
 pub(crate) use self::record::Expected;
 #[cfg(feature = "ztensor")]
 pub(crate) use self::record::{Fields, fields, first_bits};
@@ -86,7 +86,7 @@ impl Left {
     }
 
     /// Returns the count after a pair; `None` if no pair is left, or if only a break code marks the end.
-    #[cfg(all(feature = "ztensor", target_pointer_width = "64"))]
+    #[cfg(all(feature = "ztensor", not(small)))]
     #[inline]
     pub(crate) const fn less_a_pair(self) -> Option<Self> {
         match self.0.checked_sub(2) {
@@ -182,8 +182,8 @@ const fn major(head: u8) -> u8 {
 
 impl<'a> Reader<'a> {
     /// Creates a reader of `bytes` at `position`.
-    #[cfg_attr(target_pointer_width = "64", inline)]
-    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+    #[cfg_attr(not(small), inline)]
+    #[cfg_attr(small, inline(never))]
     pub(crate) fn new(bytes: &'a [u8], position: u32) -> Self {
         Self { bytes, position, item: Item::Value, entry: NO_ENTRY, fault: None, argument: 0 }
     }
@@ -250,7 +250,7 @@ impl<'a> Reader<'a> {
     #[inline]
     fn head(&mut self) -> u8 {
         // Most heads have one or two bytes. Chips have no flash for this fast path.
-        #[cfg(target_pointer_width = "64")]
+        #[cfg(not(small))]
         if let (None, [head, rest @ ..]) = (&self.fault, self.rest()) {
             let argument = match (head & ENDLESS, rest) {
                 (info @ 0..24, _) => Some((info, 1)),
@@ -296,9 +296,9 @@ impl<'a> Reader<'a> {
             return NO_HEAD;
         };
         self.argument = match *number {
-            #[cfg(target_pointer_width = "64")]
+            #[cfg(not(small))]
             [a, b] => u16::from_be_bytes([a, b]).into(),
-            #[cfg(target_pointer_width = "64")]
+            #[cfg(not(small))]
             [a, b, c, d] => u32::from_be_bytes([a, b, c, d]).into(),
             _ => number.iter().fold(0, |n: u64, byte| n.wrapping_shl(8) | u64::from(*byte)),
         };
@@ -330,7 +330,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads the bytes of a text string in one piece, without checking that they are UTF-8.
-    #[cfg_attr(target_pointer_width = "64", inline)]
+    #[cfg_attr(not(small), inline)]
     pub(crate) fn text_bytes(&mut self) -> &'a [u8] {
         let at = self.position;
         match self.head_of(TEXT) {
@@ -360,8 +360,8 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads a nonnegative integer.
-    #[cfg_attr(target_pointer_width = "64", inline)]
-    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+    #[cfg_attr(not(small), inline)]
+    #[cfg_attr(small, inline(never))]
     pub(crate) fn unsigned(&mut self) -> u64 {
         if self.head_of(UNSIGNED) == NO_HEAD { 0 } else { self.argument }
     }
@@ -374,8 +374,8 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads the head of a map.
-    #[cfg_attr(target_pointer_width = "64", inline)]
-    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+    #[cfg_attr(not(small), inline)]
+    #[cfg_attr(small, inline(never))]
     pub(crate) fn map(&mut self) -> Left {
         let at = self.position;
         let head = self.head_of(MAP);
@@ -384,8 +384,8 @@ impl<'a> Reader<'a> {
 
     /// Returns the number of items in the array or map with the head `head`. The number is checked against the bytes
     /// left: each item takes at least one byte.
-    #[cfg_attr(target_pointer_width = "64", inline)]
-    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+    #[cfg_attr(not(small), inline)]
+    #[cfg_attr(small, inline(never))]
     fn count(&mut self, head: u8, at: u32) -> Left {
         let is_map = major(head) == MAP;
         if head == NO_HEAD {
@@ -446,7 +446,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Moves past a record that has been read before.
-    #[cfg(target_pointer_width = "64")]
+    #[cfg(not(small))]
     pub(crate) fn pass_over_record(&mut self) {
         if let Some(rest) = super::cbor_pass::pass_over(self.rest()) {
             let end = self.bytes.len().saturating_sub(rest.len());

@@ -6,7 +6,7 @@
 
 use super::{Left, NULL, Reader, TEXT, major};
 use crate::bytes::keywords::{Found, Keywords};
-#[cfg(target_pointer_width = "64")]
+#[cfg(not(small))]
 use crate::bytes::num::to_usize;
 use crate::bytes::utf8::is_utf8;
 use crate::error::ErrorKind;
@@ -20,7 +20,7 @@ pub(crate) struct Fields {
     pub(crate) keys: Keywords,
     /// A bit for each required key.
     pub(crate) required: u32,
-    #[cfg(target_pointer_width = "64")]
+    #[cfg(not(small))]
     pub(crate) expected: &'static [Expected],
 }
 
@@ -30,7 +30,7 @@ macro_rules! fields {
         $crate::codec::cbor::Fields {
             keys: keywords!($($key: Item::$item.code(),)* $($other: Item::$its.code()),*),
             required: $crate::codec::cbor::first_bits(&[$(Item::$item),*]),
-            #[cfg(target_pointer_width = "64")]
+            #[cfg(not(small))]
             expected: &$crate::codec::cbor::Expected::of(&[
                 $(($key, Item::$item),)* $(($other, Item::$its)),*
             ], $crate::codec::cbor::first_bits(&[$(Item::$item),*])),
@@ -58,11 +58,11 @@ pub(crate) struct Record {
     seen: u32,
     at: u32,
     /// The known keys after the last one, in the order in which real programs write them.
-    #[cfg(target_pointer_width = "64")]
+    #[cfg(not(small))]
     next: &'static [Expected],
 }
 
-#[cfg(target_pointer_width = "64")]
+#[cfg(not(small))]
 impl Record {
     /// Expects the keys that follow the key `found` in the list.
     #[cold]
@@ -75,7 +75,7 @@ impl Record {
 }
 
 /// A known key as encoded: its first eight bytes as a word, a mask of the bytes it has, and the remaining bytes.
-#[cfg(target_pointer_width = "64")]
+#[cfg(not(small))]
 #[derive(Debug)]
 pub(crate) struct Expected {
     word: u64,
@@ -88,7 +88,7 @@ pub(crate) struct Expected {
     is_optional: bool,
 }
 
-#[cfg(target_pointer_width = "64")]
+#[cfg(not(small))]
 impl Expected {
     const NONE: Self = Self { word: 0, mask: 0, rest: &[], length: 0, item: Item::Key, bit: 0, is_optional: false };
 
@@ -129,7 +129,7 @@ impl Reader<'_> {
             left: self.map(),
             seen: 0,
             at,
-            #[cfg(target_pointer_width = "64")]
+            #[cfg(not(small))]
             next: fields.expected,
         }
     }
@@ -140,7 +140,7 @@ impl Reader<'_> {
     /// required key at the end.
     #[inline]
     pub(crate) fn field(&mut self, record: &mut Record) -> Option<Item> {
-        #[cfg(target_pointer_width = "64")]
+        #[cfg(not(small))]
         if let Some(item) = self.expected_field(record) {
             return Some(item);
         }
@@ -148,7 +148,7 @@ impl Reader<'_> {
     }
 
     /// Reads the next key if it is the key that real programs write here.
-    #[cfg(target_pointer_width = "64")]
+    #[cfg(not(small))]
     #[inline]
     fn expected_field(&mut self, record: &mut Record) -> Option<Item> {
         let left = record.left.less_a_pair().filter(|_| self.fault.is_none())?;
@@ -171,7 +171,7 @@ impl Reader<'_> {
     }
 
     /// Reads any key.
-    #[cfg_attr(target_pointer_width = "64", inline(never))]
+    #[cfg_attr(not(small), inline(never))]
     fn any_field(&mut self, record: &mut Record) -> Option<Item> {
         let fields = record.fields;
         while self.more_pairs(&mut record.left) {
@@ -181,7 +181,7 @@ impl Reader<'_> {
             if major(self.peek()) == TEXT {
                 let key = self.text_bytes();
                 known = fields.keys.find(key);
-                #[cfg(target_pointer_width = "64")]
+                #[cfg(not(small))]
                 record.expect_after(known);
                 if known == Found::NOTHING && !is_utf8(key) {
                     self.fail(ErrorKind::InvalidUtf8, at);

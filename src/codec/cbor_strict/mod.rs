@@ -11,7 +11,7 @@ use core::cmp::Ordering;
 use crate::bytes::keywords::Keywords;
 use crate::bytes::num::{to_u64, to_usize};
 use crate::bytes::utf8::{Utf8, is_utf8};
-#[cfg(target_pointer_width = "64")]
+#[cfg(not(small))]
 use crate::codec::cbor_pass::pass_over;
 use crate::error::origin::{Format, Item};
 use crate::error::{Error, ErrorKind, NO_ENTRY};
@@ -33,7 +33,7 @@ struct Fault {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Fields {
     pub(crate) keys: Keywords,
-    #[cfg(target_pointer_width = "64")]
+    #[cfg(not(small))]
     pub(crate) words: &'static [Word],
     /// The required items, as bits.
     pub(crate) required: u64,
@@ -44,7 +44,7 @@ macro_rules! fields {
     ({ $($key:literal: $item:ident),* $(,)? } required $($needed:ident)*) => {
         $crate::codec::cbor_strict::Fields {
             keys: keywords!($($key: Item::$item.code()),*),
-            #[cfg(target_pointer_width = "64")]
+            #[cfg(not(small))]
             words: &[$($crate::codec::cbor_strict::Word::of($key, Item::$item)),*],
             required: $($crate::codec::cbor_strict::bit(Item::$needed) |)* 0,
         }
@@ -54,7 +54,7 @@ pub(crate) use fields;
 
 /// A known key as encoded. Its first eight bytes, or all if there are fewer, are compared at once, which is twice as
 /// fast on 64-bit machines. Keys of more than seven letters differ in their first seven letters.
-#[cfg(target_pointer_width = "64")]
+#[cfg(not(small))]
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Word {
     first: u64,
@@ -63,7 +63,7 @@ pub(crate) struct Word {
     item: Item,
 }
 
-#[cfg(target_pointer_width = "64")]
+#[cfg(not(small))]
 impl Word {
     #[allow(clippy::arithmetic_side_effects, clippy::indexing_slicing, clippy::as_conversions)] // constants only
     pub(crate) const fn of(key: &'static str, item: Item) -> Self {
@@ -90,9 +90,9 @@ pub(crate) const fn bit(item: Item) -> u64 {
 #[derive(Default)]
 pub(crate) struct Record {
     /// The keys that may still follow.
-    #[cfg(not(target_pointer_width = "64"))]
+    #[cfg(small)]
     keys: Keywords,
-    #[cfg(target_pointer_width = "64")]
+    #[cfg(not(small))]
     keys: &'static [Word],
     /// The number of pairs left.
     left: u32,
@@ -156,22 +156,22 @@ const NO_KEY: u32 = u32::MAX;
 
 impl<'a> Reader<'a> {
     /// Creates a reader at `position`. There are fewer than 4 GiB of bytes.
-    #[cfg_attr(target_pointer_width = "64", inline)]
-    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+    #[cfg_attr(not(small), inline)]
+    #[cfg_attr(small, inline(never))]
     pub(crate) fn new(bytes: &'a [u8], position: u32) -> Self {
         let rest = to_usize(position.into()).and_then(|position| bytes.get(position..)).unwrap_or_default();
         Self { bytes, rest, item: Item::Manifest, entry: NO_ENTRY, number: 0, fault: None }
     }
 
     /// Returns the position of the next byte.
-    #[cfg_attr(target_pointer_width = "64", inline)]
-    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+    #[cfg_attr(not(small), inline)]
+    #[cfg_attr(small, inline(never))]
     pub(crate) fn position(&self) -> u32 {
         u32::try_from(self.bytes.len().saturating_sub(self.rest.len())).unwrap_or(u32::MAX)
     }
 
     /// Moves to `position`.
-    #[cfg(target_pointer_width = "64")]
+    #[cfg(not(small))]
     #[inline]
     pub(crate) fn go_to(&mut self, position: u32) {
         self.rest = to_usize(position.into()).and_then(|position| self.bytes.get(position..)).unwrap_or_default();
@@ -225,8 +225,8 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads a head: returns its first byte, and stores the number that follows.
-    #[cfg_attr(target_pointer_width = "64", inline)]
-    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+    #[cfg_attr(not(small), inline)]
+    #[cfg_attr(small, inline(never))]
     fn head(&mut self) -> Option<u8> {
         match self.rest {
             [head, rest @ ..] if head & 0x1f < 24 => {
@@ -234,7 +234,7 @@ impl<'a> Reader<'a> {
                 Some(*head)
             }
             // The lengths of most names have this form.
-            #[cfg(target_pointer_width = "64")]
+            #[cfg(not(small))]
             [head @ 0..=0xf7, number @ 24..=0xff, rest @ ..] if head & 0x1f == 24 => {
                 (self.rest, self.number) = (rest, u64::from(*number));
                 Some(*head)
@@ -277,8 +277,8 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads the head of a value with the major type `expected`, and stores its number.
-    #[cfg_attr(target_pointer_width = "64", inline)]
-    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+    #[cfg_attr(not(small), inline)]
+    #[cfg_attr(small, inline(never))]
     fn head_of(&mut self, expected: u8) -> Option<()> {
         let start = self.rest;
         let head = self.head()?;
@@ -294,11 +294,11 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads an integer from 0 to 2^64 - 1.
-    #[cfg_attr(target_pointer_width = "64", inline)]
-    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+    #[cfg_attr(not(small), inline)]
+    #[cfg_attr(small, inline(never))]
     pub(crate) fn unsigned(&mut self) -> Option<u64> {
         // Most offsets and lengths have these forms; a microcontroller needs the flash more.
-        #[cfg(target_pointer_width = "64")]
+        #[cfg(not(small))]
         match self.rest {
             [0x19, a @ 1..=0xff, b, rest @ ..] => {
                 self.rest = rest;
@@ -315,7 +315,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads a text string.
-    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+    #[cfg_attr(small, inline(never))]
     pub(crate) fn text(&mut self) -> Option<Utf8<'a>> {
         let start = self.rest;
         let text = self.text_bytes()?;
@@ -323,8 +323,8 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads a text string that may not be UTF-8, for callers that compare it with valid strings.
-    #[cfg_attr(target_pointer_width = "64", inline)]
-    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+    #[cfg_attr(not(small), inline)]
+    #[cfg_attr(small, inline(never))]
     pub(crate) fn text_bytes(&mut self) -> Option<&'a [u8]> {
         let start = self.rest;
         self.head_of(TEXT)?;
@@ -332,8 +332,8 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads the contents of a string; the last head states their length. The string begins at `start`.
-    #[cfg_attr(target_pointer_width = "64", inline)]
-    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+    #[cfg_attr(not(small), inline)]
+    #[cfg_attr(small, inline(never))]
     fn take(&mut self, start: &'a [u8]) -> Option<&'a [u8]> {
         let split = to_usize(self.number).and_then(|length| self.rest.split_at_checked(length));
         let Some((bytes, rest)) = split else { return self.stop(ErrorKind::Truncated, start) };
@@ -342,8 +342,8 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads the head of an array, and returns its number of items.
-    #[cfg_attr(target_pointer_width = "64", inline)]
-    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+    #[cfg_attr(not(small), inline)]
+    #[cfg_attr(small, inline(never))]
     pub(crate) fn array(&mut self) -> Option<u32> {
         let start = self.rest;
         self.head_of(ARRAY)?;
@@ -351,8 +351,8 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads the head of a map, and returns its number of pairs.
-    #[cfg_attr(target_pointer_width = "64", inline(always))]
-    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+    #[cfg_attr(not(small), inline(always))]
+    #[cfg_attr(small, inline(never))]
     pub(crate) fn map(&mut self) -> Option<u32> {
         let start = self.rest;
         self.head_of(MAP)?;
@@ -360,8 +360,8 @@ impl<'a> Reader<'a> {
     }
 
     /// Checks the count in the last head against the bytes left: each counted item takes at least `least` bytes.
-    #[cfg_attr(target_pointer_width = "64", inline)]
-    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+    #[cfg_attr(not(small), inline)]
+    #[cfg_attr(small, inline(never))]
     fn count(&mut self, least: u64, start: &'a [u8]) -> Option<u32> {
         match u32::try_from(self.number) {
             Ok(short) if self.number.wrapping_mul(least) <= to_u64(self.rest.len()) => Some(short),
@@ -370,14 +370,14 @@ impl<'a> Reader<'a> {
     }
 
     /// Begins `record`: a map with the known keys `fields`. (Filled in place, which avoids a copy on chips.)
-    #[cfg_attr(target_pointer_width = "64", inline(always))]
-    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+    #[cfg_attr(not(small), inline(always))]
+    #[cfg_attr(small, inline(never))]
     pub(crate) fn record(&mut self, record: &mut Record, fields: &'static Fields) -> Option<()> {
         let at = self.position();
         let left = self.map()?;
-        #[cfg(not(target_pointer_width = "64"))]
+        #[cfg(small)]
         let keys = fields.keys;
-        #[cfg(target_pointer_width = "64")]
+        #[cfg(not(small))]
         let keys = fields.words;
         *record = Record { keys, left, required: fields.required, at, last: NO_KEY, is_last_known: true };
         Some(())
@@ -385,7 +385,7 @@ impl<'a> Reader<'a> {
 
     /// Returns the next known field of `record`, a map at depth `depth`, with the reader at its value; [`Item::File`]
     /// at the end. Unknown keys are skipped together with their values.
-    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+    #[cfg_attr(small, inline(never))]
     pub(crate) fn field(&mut self, record: &mut Record, depth: usize) -> Option<Item> {
         while let Some(left) = record.left.checked_sub(1) {
             record.left = left;
@@ -412,7 +412,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads a key if it is in the list, and removes it and the keys before it from the list.
-    #[cfg(target_pointer_width = "64")]
+    #[cfg(not(small))]
     #[inline]
     fn known_key(&mut self, keys: &mut &'static [Word]) -> Option<Item> {
         // The mask ignores the bytes after the key, of which there is at least one; at the end there may be fewer than
@@ -433,7 +433,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads a key if it is in the list, and removes it and the keys before it from the list.
-    #[cfg(not(target_pointer_width = "64"))]
+    #[cfg(small)]
     #[inline]
     fn known_key(&mut self, keys: &mut Keywords) -> Option<Item> {
         let [head, rest @ ..] = self.rest else { return None };
@@ -454,8 +454,8 @@ impl<'a> Reader<'a> {
 
     /// Reads a key of a map whose keys are all nonempty text strings. The key must come after `last`, and replaces it;
     /// `last` is empty before the first key. The key may not be UTF-8.
-    #[cfg_attr(target_pointer_width = "64", inline)]
-    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+    #[cfg_attr(not(small), inline)]
+    #[cfg_attr(small, inline(never))]
     pub(crate) fn key_bytes(&mut self, last: &mut &'a [u8]) -> Option<&'a [u8]> {
         let start = self.rest;
         let key = self.text_bytes()?;
@@ -508,13 +508,13 @@ impl<'a> Reader<'a> {
     }
 
     /// Moves past a value that has been read before.
-    #[cfg(not(target_pointer_width = "64"))] // saves flash
+    #[cfg(small)] // saves flash
     pub(crate) fn pass_over_value(&mut self) -> Option<()> {
         self.skip_value(0)
     }
 
     /// Moves past a value that has been read before.
-    #[cfg(target_pointer_width = "64")]
+    #[cfg(not(small))]
     pub(crate) fn pass_over_value(&mut self) -> Option<()> {
         let start = self.rest;
         match pass_over(start) {
@@ -580,8 +580,8 @@ impl<'a> Reader<'a> {
 }
 
 /// Returns the order of two text strings as keys: as encoded, with the length first.
-#[cfg_attr(target_pointer_width = "64", inline)]
-#[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+#[cfg_attr(not(small), inline)]
+#[cfg_attr(small, inline(never))]
 pub(crate) fn key_order(key: &[u8], other: &[u8]) -> Ordering {
     key.len().cmp(&other.len()).then_with(|| key.cmp(other))
 }
@@ -594,7 +594,7 @@ fn until<'a>(start: &'a [u8], end: &[u8]) -> &'a [u8] {
 
 /// True if the floating-point number with the head `head` has the same value in a narrower type, or is a NaN other than
 /// the only allowed NaN.
-#[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+#[cfg_attr(small, inline(never))]
 fn float_fits_in_less(head: u8, number: u64) -> bool {
     // The stored exponent, its largest value, and the fraction from the highest bit on. Then, for the narrower type:
     // the smallest exponent of a normal number, the largest exponent, and the number of fraction bits.

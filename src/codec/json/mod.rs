@@ -14,7 +14,7 @@ use crate::bytes::utf8::is_utf8;
 use crate::error::origin::{Format, Item};
 use crate::error::{Error, ErrorKind};
 
-#[cfg(target_pointer_width = "64")]
+#[cfg(not(small))]
 pub(crate) mod usual;
 
 /// The maximum nesting depth, including the outermost object. The limit is that of `serde_json`, which other readers of
@@ -78,7 +78,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Continues at `rest`, which follows the bytes that have been read.
-    #[cfg(target_pointer_width = "64")]
+    #[cfg(not(small))]
     #[inline]
     pub(crate) const fn skip_to(&mut self, rest: &'a [u8]) {
         self.rest = rest;
@@ -90,7 +90,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Returns the position of `rest`, which is the end of the text. The text is shorter than 4 GiB.
-    #[cfg(target_pointer_width = "64")]
+    #[cfg(not(small))]
     #[inline]
     #[allow(clippy::as_conversions, clippy::cast_possible_truncation)]
     pub(crate) const fn position_of(&self, rest: &[u8]) -> u32 {
@@ -98,7 +98,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Returns the bytes from the last byte read on; empty at the start.
-    #[cfg(target_pointer_width = "64")]
+    #[cfg(not(small))]
     #[inline]
     pub(crate) fn rest_with_last(&self) -> &'a [u8] {
         let last = self.text.len().saturating_sub(self.rest.len()).checked_sub(1);
@@ -111,7 +111,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Returns the position of the next token.
-    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+    #[cfg_attr(small, inline(never))]
     pub(crate) fn token_position(&mut self) -> u32 {
         self.skip_space();
         self.position()
@@ -157,7 +157,7 @@ impl<'a> Reader<'a> {
         self.fault = Some(Fault { kind, item: self.item, at, record: self.record });
     }
 
-    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+    #[cfg_attr(small, inline(never))]
     fn skip_space(&mut self) {
         while let [b' ' | b'\t' | b'\n' | b'\r', rest @ ..] = self.rest {
             self.rest = rest;
@@ -177,7 +177,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Returns whether the next token is `byte`, and consumes it if so.
-    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+    #[cfg_attr(small, inline(never))]
     fn take(&mut self, byte: u8) -> bool {
         let is_it = self.peek() == Some(byte);
         if is_it {
@@ -187,7 +187,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Consumes the next token, which must be `byte`.
-    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+    #[cfg_attr(small, inline(never))]
     pub(crate) fn expect(&mut self, byte: u8, kind: ErrorKind) -> Option<()> {
         if self.take(byte) { Some(()) } else { self.stop(kind) }
     }
@@ -199,7 +199,7 @@ impl<'a> Reader<'a> {
 
     /// Moves on to the next item of a list or an object that ends with `end`, or to its first item if it has just
     /// begun; returns `false` after the last item.
-    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+    #[cfg_attr(small, inline(never))]
     pub(crate) fn more(&mut self, end: u8) -> Option<bool> {
         let last = self.text.len().saturating_sub(self.rest.len()).checked_sub(1).and_then(|at| self.text.get(at));
         let is_first = matches!(last, Some(b'{' | b'[')); // no value ends with these bytes
@@ -218,7 +218,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads a key of an object.
-    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+    #[cfg_attr(small, inline(never))]
     pub(crate) fn key(&mut self) -> Option<Text<'a>> {
         let key = self.string_or(ErrorKind::Malformed)?;
         self.expect(b':', ErrorKind::Malformed)?;
@@ -230,12 +230,12 @@ impl<'a> Reader<'a> {
         self.string_or(ErrorKind::UnexpectedType)
     }
 
-    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+    #[cfg_attr(small, inline(never))]
     fn string_or(&mut self, otherwise: ErrorKind) -> Option<Text<'a>> {
         self.skip_space();
         let [b'"', string @ ..] = self.rest else { return self.stop(otherwise) };
         // Much faster; a microcontroller needs the flash more.
-        #[cfg(target_pointer_width = "64")]
+        #[cfg(not(small))]
         if let Some((plain, [b'"', rest @ ..])) = string.split_at_checked(usual::plain_length(string)) {
             self.rest = rest;
             return Some(Text::new(plain, false));
@@ -244,7 +244,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads a string, without its opening quotation mark.
-    #[cfg_attr(target_pointer_width = "64", inline(never))]
+    #[cfg_attr(not(small), inline(never))]
     fn long_string(&mut self, string: &'a [u8]) -> Option<Text<'a>> {
         let (mut rest, mut is_escaped) = (string, false);
         loop {
@@ -277,12 +277,12 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads a number that is written as an integer from 0 to 2^64 - 1: no sign, no fraction, no exponent.
-    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+    #[cfg_attr(small, inline(never))]
     pub(crate) fn integer(&mut self) -> Option<u64> {
         self.skip_space();
-        #[cfg(target_pointer_width = "64")]
+        #[cfg(not(small))]
         let number = usual::number(self.rest).or_else(|| decimal(self.rest));
-        #[cfg(not(target_pointer_width = "64"))]
+        #[cfg(small)]
         let number = decimal(self.rest);
         match number {
             Some((_, [b'.' | b'e' | b'E', ..])) | None => self.stop(ErrorKind::UnexpectedType),

@@ -2,9 +2,9 @@
 //! tensor.
 #![forbid(unsafe_code)]
 
-#[cfg(target_pointer_width = "64")]
+#[cfg(not(small))]
 mod batches;
-#[cfg(not(target_pointer_width = "64"))]
+#[cfg(small)]
 mod one_by_one;
 
 use crate::bytes::extent::Extent;

@@ -187,7 +187,7 @@ impl Train<'_> {
     /// in the range, unless numbers are of very different sizes.
     fn unscaled<N: Number>(&self, fixed: &Fixed<'_>) -> Option<Unscaled> {
         let (mut ends, mut before) = (None, 0_u64);
-        if cfg!(not(target_pointer_width = "64")) {
+        if cfg!(small) {
             return Some(Unscaled::of(None, 0)); // unused on such targets
         }
         for core in 0..=self.last() {

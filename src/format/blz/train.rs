@@ -294,7 +294,7 @@ impl Unscaled {
 
     /// Returns whether `vector` is in the range. Always false on targets with shorter pointers, to save flash.
     pub(super) fn has<N: Number>(self, vector: &Vector<N>) -> bool {
-        if cfg!(not(target_pointer_width = "64")) {
+        if cfg!(small) {
             return false;
         }
         let largest = largest_of(vector.iter().map(Unalign::get));

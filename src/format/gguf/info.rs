@@ -2,7 +2,7 @@
 #![forbid(unsafe_code)]
 
 use crate::bytes::num::{product, to_u64, to_usize};
-#[cfg(target_pointer_width = "64")]
+#[cfg(not(small))]
 use crate::bytes::source::Input;
 use crate::bytes::source::ParseResult;
 use crate::codec::blocks::{self, BlockType};
@@ -76,7 +76,7 @@ pub(super) struct Info<'a> {
 }
 
 /// The part of an info that a tensor needs. Only for hosts; microcontrollers use the whole info.
-#[cfg(target_pointer_width = "64")]
+#[cfg(not(small))]
 #[derive(Clone, Copy)]
 pub(super) struct Checked<'a> {
     pub(super) name: &'a [u8],
@@ -84,7 +84,7 @@ pub(super) struct Checked<'a> {
     pub(super) ggml_type: u32,
 }
 
-#[cfg(target_pointer_width = "64")]
+#[cfg(not(small))]
 impl Checked<'_> {
     /// Returns the dtype of the elements, if they are not in quantized blocks.
     #[inline]
@@ -117,7 +117,7 @@ impl Stop {
 
 impl<'a> Info<'a> {
     /// Reads an info, and makes it the record that later faults belong to.
-    #[cfg_attr(target_pointer_width = "64", inline(always))]
+    #[cfg_attr(not(small), inline(always))]
     pub(super) fn read(reader: &mut Reader<'_, 'a>) -> ParseResult<Self> {
         let start = reader.position();
         reader.record = Some(start);
@@ -144,7 +144,7 @@ impl<'a> Info<'a> {
     ///
     /// Only for hosts. The info has been read before, so this nearly always succeeds. It takes half the time of
     /// [`read`](Self::read), which can also report what is wrong or missing.
-    #[cfg(target_pointer_width = "64")]
+    #[cfg(not(small))]
     #[inline(always)]
     pub(super) fn at(input: Input<'a>, encoding: Encoding, at: u32) -> Option<(Self, u64)> {
         let (window, at) = (input.available_from(at.into()), u64::from(at));
@@ -155,7 +155,7 @@ impl<'a> Info<'a> {
 
     /// Reads the part that a tensor needs of the info at `at`, which has been checked. Also returns the end of the
     /// info.
-    #[cfg(target_pointer_width = "64")]
+    #[cfg(not(small))]
     #[inline(always)]
     pub(super) fn checked(input: Input<'a>, encoding: Encoding, at: u32) -> Option<(Checked<'a>, u64)> {
         let window = input.available_from(at.into());
@@ -173,7 +173,7 @@ impl<'a> Info<'a> {
     }
 
     /// Reads the info at the start of `record`; also returns the bytes after it. Positions are relative to `record`.
-    #[cfg_attr(target_pointer_width = "64", inline(always))]
+    #[cfg_attr(not(small), inline(always))]
     fn parse(record: &'a [u8], encoding: Encoding) -> Result<(Self, &'a [u8]), Stop> {
         let position = |rest: &[u8]| record.len().wrapping_sub(rest.len());
         // `more` bytes are needed from the start of `rest`.
@@ -237,14 +237,14 @@ impl<'a> Info<'a> {
     }
 
     /// Returns the part that a tensor needs.
-    #[cfg(target_pointer_width = "64")]
+    #[cfg(not(small))]
     #[inline]
     pub(super) const fn for_tensor(&self) -> Checked<'a> {
         Checked { name: self.name, shape: self.shape, ggml_type: self.ggml_type }
     }
 
     /// Returns the type of the quantized blocks, if the elements are in quantized blocks.
-    #[cfg(not(target_pointer_width = "64"))]
+    #[cfg(small)]
     pub(super) const fn block(&self) -> Option<BlockType> {
         BlockType::from_ggml(self.ggml_type)
     }
@@ -275,7 +275,7 @@ fn last_of_32_bits(lengths: &[u8]) -> Option<(u64, &[u8])> {
     Some((u32::from_le_bytes(*last).into(), rest))
 }
 
-#[cfg(all(test, target_pointer_width = "64"))]
+#[cfg(all(test, not(small)))]
 mod tests {
     use std::format;
     use std::prelude::v1::*;

@@ -16,7 +16,7 @@ mod info;
 mod split;
 mod unknown;
 
-#[cfg(target_pointer_width = "64")]
+#[cfg(not(small))]
 use self::info::Checked;
 use self::info::{Info, USUAL_RANK};
 pub use self::split::{PartName, Split, check_parts};
@@ -149,7 +149,7 @@ impl<'a> GgufFile<'a> {
     }
 
     /// Returns the position of the reader; fails if the header is too large.
-    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+    #[cfg_attr(small, inline(never))]
     fn position(reader: &Reader<'_, 'a>) -> ParseResult<u32> {
         match u32::try_from(reader.position()) {
             Ok(position) if u64::from(position) <= MAX_HEADER => Ok(position),
@@ -194,12 +194,12 @@ impl<'a> GgufFile<'a> {
         Ok(())
     }
 
-    #[cfg_attr(target_pointer_width = "64", inline(never))] // for the reader in this function
+    #[cfg_attr(not(small), inline(never))] // for the reader in this function
     fn read_infos(&mut self, reader: &mut Reader<'_, 'a>, seen: &mut Seen<'a>) -> ParseResult<()> {
         self.infos_at = Self::position(reader)?;
         seen.begin();
         // A separate reader that nothing else refers to: hosts can keep it in registers.
-        #[cfg(target_pointer_width = "64")]
+        #[cfg(not(small))]
         let reader = &mut self.reader(reader.opening(), self.infos_at);
         // The position of the next tensor, relative to the data.
         let mut next = 0_u64;
@@ -283,7 +283,7 @@ impl<'a> GgufFile<'a> {
     }
 
     /// Looks for equal keys, or for equal names of tensors.
-    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+    #[cfg_attr(small, inline(never))]
     fn compare_strings(
         &self,
         of_tensors: bool,
@@ -309,9 +309,9 @@ impl<'a> GgufFile<'a> {
     }
 
     /// Reads the info at `at`; also returns the end of the info.
-    #[cfg_attr(target_pointer_width = "64", inline(always))]
+    #[cfg_attr(not(small), inline(always))]
     fn info(&self, at: u32) -> Result<(Info<'a>, u64)> {
-        #[cfg(target_pointer_width = "64")]
+        #[cfg(not(small))]
         if let Some(info) = Info::at(self.input, self.encoding, at) {
             return Ok(info);
         }
@@ -319,7 +319,7 @@ impl<'a> GgufFile<'a> {
     }
 
     /// Reads the tensor whose info is at `at` and whose index is `index`. Returns the end of the info.
-    #[cfg_attr(target_pointer_width = "64", inline(always))]
+    #[cfg_attr(not(small), inline(always))]
     fn read_tensor(&self, at: u32, index: u32, tensor: &mut TensorRecord<'a>) -> Result<u64> {
         let (info, end) = self.checked_info(at)?;
         tensor.name = Utf8::of(Text::new(info.name, false)); // UTF-8, which was checked when the file was opened
@@ -338,7 +338,7 @@ impl<'a> GgufFile<'a> {
     }
 
     /// Reads the part that a tensor needs of the info at `at`, which has been checked.
-    #[cfg(target_pointer_width = "64")]
+    #[cfg(not(small))]
     #[inline(always)]
     fn checked_info(&self, at: u32) -> Result<(Checked<'a>, u64)> {
         // The fast path, as in `info`.
@@ -348,14 +348,14 @@ impl<'a> GgufFile<'a> {
         self.info_anywhere(at).map(|(info, end)| (info.for_tensor(), end))
     }
 
-    #[cfg(not(target_pointer_width = "64"))]
+    #[cfg(small)]
     fn checked_info(&self, at: u32) -> Result<(Info<'a>, u64)> {
         self.info(at)
     }
 
     /// Reads the info at `at`, or returns the error in it.
-    #[cfg_attr(target_pointer_width = "64", inline(never))]
-    #[cfg_attr(not(target_pointer_width = "64"), inline(always))]
+    #[cfg_attr(not(small), inline(never))]
+    #[cfg_attr(small, inline(always))]
     fn info_anywhere(&self, at: u32) -> Result<(Info<'a>, u64)> {
         let opening = ParseContext::of(self.input);
         let mut reader = self.reader(&opening, at);
@@ -475,7 +475,7 @@ impl<'a> Distinct for Strings<'_, 'a> {
 }
 
 /// Rounds `n` up to a multiple of `alignment`, which is a power of two.
-#[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+#[cfg_attr(small, inline(never))]
 fn align_up(n: u64, alignment: u32) -> Option<u64> {
     let mask = u64::from(alignment).wrapping_sub(1);
     Some(n.checked_add(mask)? & !mask)
@@ -527,7 +527,7 @@ impl<'a> FileFormat<'a> for GgufFile<'a> {
         Ok(true)
     }
 
-    #[cfg_attr(target_pointer_width = "64", inline(always))]
+    #[cfg_attr(not(small), inline(always))]
     fn next_name(&self, cursor: &mut Cursor) -> Result<Option<Named<'a>>> {
         if cursor.index >= self.tensors {
             return Ok(None);
@@ -538,7 +538,7 @@ impl<'a> FileFormat<'a> for GgufFile<'a> {
         Ok(Some(Named { name: Text::new(info.name, false), name_at: at, tensor_at: at }))
     }
 
-    #[cfg(target_pointer_width = "64")]
+    #[cfg(not(small))]
     fn tensor_at(&self, position: u32, index: u32, tensor: &mut TensorRecord<'a>) -> Result<()> {
         self.read_tensor(position, index, tensor).map(drop)
     }

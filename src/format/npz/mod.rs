@@ -385,7 +385,7 @@ impl<'a> NpzFile<'a> {
     }
 
     /// Returns the array at or after position `at` of the directory; `None` at the end of the directory.
-    #[cfg_attr(not(target_pointer_width = "64"), inline(always))] // as `next_tensor`
+    #[cfg_attr(small, inline(always))] // as `next_tensor`
     fn next_array(&self, mut at: u32) -> Result<Option<(Entry<'a>, Array<'a>)>> {
         while let Some(entry) = self.entry(at)? {
             if let Some(array) = self.array(&entry)? {
@@ -410,7 +410,7 @@ impl<'a> NpzFile<'a> {
 
     /// Returns the entry of the array at or after position `at` of the directory. Contents are not read if the name is
     /// decisive.
-    #[cfg_attr(not(target_pointer_width = "64"), inline(always))] // as `next_tensor`
+    #[cfg_attr(small, inline(always))] // as `next_tensor`
     fn next_named(&self, mut at: u32) -> Result<Option<Entry<'a>>> {
         while let Some(entry) = self.entry(at)? {
             if self.is_array(&entry)? {
@@ -551,7 +551,7 @@ impl<'a> FileFormat<'a> for NpzFile<'a> {
         None
     }
 
-    #[cfg_attr(not(target_pointer_width = "64"), inline(always))] // an index calls it too; others must not pay for that
+    #[cfg_attr(small, inline(always))] // an index calls it too; others must not pay for that
     fn next_tensor(&self, cursor: &mut Cursor, tensor: &mut TensorRecord<'a>) -> Result<bool> {
         let at = u32::try_from(cursor.at).unwrap_or(u32::MAX);
         let Some((entry, array)) = self.next_array(at)? else { return Ok(false) };

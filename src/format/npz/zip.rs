@@ -141,7 +141,7 @@ fn zip64(extra: &[u8], checked: bool) -> Option<Option<&[u8]>> {
             found = found.or(Some(field));
         }
         // Only on hosts: microcontrollers have few entries and little flash.
-        if cfg!(target_pointer_width = "64") && checked && (found.is_some() || before > MOST_BEFORE) {
+        if cfg!(not(small)) && checked && (found.is_some() || before > MOST_BEFORE) {
             break;
         }
         before = before.wrapping_add(1); // there are 65 535 bytes at most

@@ -27,7 +27,7 @@ pub(super) struct Span<'a> {
     begin: u64,
     /// The end of the extent; 0 if it has not been read yet. Chips read few tensors and have little stack, so they omit
     /// it.
-    #[cfg(target_pointer_width = "64")]
+    #[cfg(not(small))]
     end: u64,
     /// The position in the text of the first of the two offsets.
     position: u32,
@@ -35,7 +35,7 @@ pub(super) struct Span<'a> {
 
 impl Span<'_> {
     fn end(self) -> u64 {
-        #[cfg(target_pointer_width = "64")]
+        #[cfg(not(small))]
         if self.end > 0 {
             return self.end;
         }
@@ -70,7 +70,7 @@ impl duplicates::Item for Unique<'_> {
         }
     }
 
-    #[cfg_attr(not(target_pointer_width = "64"), inline(never))] // keeps this stack frame out of callers
+    #[cfg_attr(small, inline(never))] // keeps this stack frame out of callers
     fn hash(self) -> u32 {
         match self {
             Self::Name(name) => name.hash(),
@@ -116,12 +116,12 @@ impl<'r, 'a> Uniques<'r, 'a> {
         if self.item == Item::Name {
             return Unique::Name(Spelled::at(text, position));
         }
-        #[cfg(not(target_pointer_width = "64"))]
+        #[cfg(small)]
         let _ = end;
         Unique::Data(Span {
             text,
             begin: self.file.reader(position).integer().unwrap_or(0),
-            #[cfg(target_pointer_width = "64")]
+            #[cfg(not(small))]
             end,
             position,
         })

@@ -3,7 +3,7 @@
 
 use core::mem;
 
-#[cfg(target_pointer_width = "64")]
+#[cfg(not(small))]
 use super::usual::{ShortName, offsets as usual_offsets};
 use super::{HEADER, METADATA};
 use crate::bytes::extent::Extent;
@@ -29,7 +29,7 @@ macro_rules! dtypes {
         pub(super) const DTYPES: Keywords = keywords![$($name: DType::$dtype.short_code()),*];
 
         /// The form of the list that a host searches first.
-        #[cfg(target_pointer_width = "64")]
+        #[cfg(not(small))]
         pub(super) const SHORT_DTYPES: &[ShortName] = &[$(ShortName::new($name.as_bytes(), DType::$dtype)),*];
     };
 }
@@ -81,7 +81,7 @@ pub(super) struct Entry<'a> {
 
 impl<'a> Entry<'a> {
     /// An entry that is not filled in.
-    #[cfg_attr(not(target_pointer_width = "64"), inline(never))] // a single copy: the entry is large
+    #[cfg_attr(small, inline(never))] // a single copy: the entry is large
     pub(super) const fn blank() -> Self {
         Self {
             name: Text::new(&[], false),
@@ -119,11 +119,11 @@ impl<'a> Entry<'a> {
 
     /// Reads the next member of the header. Returns `false` after the last. `data_length` is the length of the data in
     /// the file. The caller must read the value of the metadata.
-    #[cfg_attr(target_pointer_width = "64", inline(always))]
-    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+    #[cfg_attr(not(small), inline(always))]
+    #[cfg_attr(small, inline(never))]
     pub(super) fn next(&mut self, reader: &mut Reader<'a>, data_length: u64) -> Option<bool> {
         // Saves two thirds of the time. A microcontroller needs the flash more.
-        #[cfg(target_pointer_width = "64")]
+        #[cfg(not(small))]
         if let Some(rest) = self.next_usual(reader, data_length) {
             reader.skip_to(rest);
             // The state that `next_any` leaves, for a fault in the text that follows.
@@ -134,8 +134,8 @@ impl<'a> Entry<'a> {
     }
 
     /// Reads the next member in any spelling, or reports its fault.
-    #[cfg_attr(target_pointer_width = "64", inline(never))]
-    #[cfg_attr(not(target_pointer_width = "64"), inline(always))]
+    #[cfg_attr(not(small), inline(never))]
+    #[cfg_attr(small, inline(always))]
     fn next_any(&mut self, reader: &mut Reader<'a>, data_length: u64) -> Option<bool> {
         if !reader.more(b'}')? {
             return Some(false);
@@ -146,8 +146,8 @@ impl<'a> Entry<'a> {
     }
 
     /// Reads the member at [`at`](Self::at), the reader's position, in any spelling, or reports its fault.
-    #[cfg_attr(target_pointer_width = "64", inline(never))]
-    #[cfg_attr(not(target_pointer_width = "64"), inline(always))]
+    #[cfg_attr(not(small), inline(never))]
+    #[cfg_attr(small, inline(always))]
     pub(super) fn member(&mut self, reader: &mut Reader<'a>, data_length: u64) -> Option<()> {
         (reader.record, reader.item) = (self.at, Item::Name);
         self.name = reader.key()?;
@@ -168,14 +168,14 @@ impl<'a> Entry<'a> {
         tensor.dtype = self.dtype;
         tensor.shape = self.shape;
         // The position at which `reread` begins.
-        tensor.components = if cfg!(target_pointer_width = "64") { self.offsets_at } else { self.position };
+        tensor.components = if cfg!(not(small)) { self.offsets_at } else { self.position };
     }
 
     /// Reads the object of an entry.
-    #[cfg_attr(target_pointer_width = "64", inline)]
+    #[cfg_attr(not(small), inline)]
     pub(super) fn read(&mut self, reader: &mut Reader<'a>) -> Option<()> {
         // Faster, as in `next`.
-        #[cfg(target_pointer_width = "64")]
+        #[cfg(not(small))]
         if let Some(rest) = self.read_usual(reader, reader.rest()) {
             reader.skip_to(rest);
             reader.item = Item::Tensor; // the state that `read_any` leaves, for later faults
@@ -226,7 +226,7 @@ impl<'a> Entry<'a> {
     }
 
     /// Checks the tensor by the rules for a file with `data_length` bytes of data.
-    #[cfg_attr(target_pointer_width = "64", inline)]
+    #[cfg_attr(not(small), inline)]
     pub(super) fn check(&self, reader: &mut Reader<'a>, data_length: u64) -> Option<()> {
         let Some((kind, item)) = self.fault(data_length) else { return Some(()) };
         let at = if item == Item::Shape { self.shape_at } else { self.offsets_at };
@@ -255,14 +255,14 @@ impl<'a> Entry<'a> {
     #[inline(always)]
     pub(super) fn reread(&mut self, reader: &mut Reader<'a>, tensor: &TensorRecord<'a>) -> Option<()> {
         // The record has everything but the offsets. On a chip, reading the whole entry takes less code.
-        #[cfg(target_pointer_width = "64")]
+        #[cfg(not(small))]
         {
             (self.dtype, self.count, self.offsets_at) =
                 (tensor.dtype, tensor.shape.element_count(), tensor.components);
             (self.begin, self.end) = offsets(reader)?;
             Some(())
         }
-        #[cfg(not(target_pointer_width = "64"))]
+        #[cfg(small)]
         {
             self.position = tensor.components;
             self.read(reader)
@@ -297,10 +297,10 @@ fn read_shape<'a>(reader: &mut Reader<'a>) -> Option<Shape<'a>> {
 }
 
 /// Reads the offsets of a tensor: the start and the end of its data.
-#[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+#[cfg_attr(small, inline(never))]
 pub(super) fn offsets(reader: &mut Reader<'_>) -> Option<(u64, u64)> {
     // Faster, as in `Entry::next`.
-    #[cfg(target_pointer_width = "64")]
+    #[cfg(not(small))]
     if let Some((offsets, rest)) = usual_offsets(reader.rest()) {
         reader.skip_to(rest);
         return Some(offsets);
@@ -333,7 +333,7 @@ pub(super) fn check_metadata(reader: &mut Reader<'_>) -> Option<bool> {
     Some(false)
 }
 
-#[cfg(all(test, target_pointer_width = "64"))]
+#[cfg(all(test, not(small)))]
 mod tests {
     use std::path::Path;
     use std::prelude::v1::*;

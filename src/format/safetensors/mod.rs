@@ -16,7 +16,7 @@ mod compare;
 mod entry;
 mod explain;
 mod index;
-#[cfg(target_pointer_width = "64")]
+#[cfg(not(small))]
 mod usual;
 
 use core::mem;
@@ -71,7 +71,7 @@ impl<'a> SafetensorsFile<'a> {
 
     /// Returns the extent of the data in the file. The stored offsets of tensors are relative to its start.
     #[must_use]
-    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+    #[cfg_attr(small, inline(never))]
     pub fn data(&self) -> Extent {
         let start = HEADER.saturating_add(to_u64(self.header.bytes.len()));
         Extent::new(start, self.input.length().saturating_sub(start))
@@ -143,8 +143,8 @@ impl<'a> SafetensorsFile<'a> {
     }
 
     /// Reads the next tensor in any spelling.
-    #[cfg_attr(target_pointer_width = "64", inline(never))]
-    #[cfg_attr(not(target_pointer_width = "64"), inline(always))]
+    #[cfg_attr(not(small), inline(never))]
+    #[cfg_attr(small, inline(always))]
     fn next_of_any(&self, mut position: u32, cursor: &mut Cursor, tensor: &mut TensorRecord<'a>) -> Result<bool> {
         let mut entry = Entry::blank();
         if !self.next_entry(&mut position, &mut entry)? {
@@ -156,8 +156,8 @@ impl<'a> SafetensorsFile<'a> {
     }
 
     /// Reads the next name, with it and its tensor in any spelling.
-    #[cfg_attr(target_pointer_width = "64", inline(never))]
-    #[cfg_attr(not(target_pointer_width = "64"), inline(always))]
+    #[cfg_attr(not(small), inline(never))]
+    #[cfg_attr(small, inline(always))]
     fn name_of_any(&self, position: u32, cursor: &mut Cursor) -> Result<Option<Named<'a>>> {
         let mut reader = self.reader(position);
         let mut next = || {
@@ -177,8 +177,8 @@ impl<'a> SafetensorsFile<'a> {
     }
 
     /// Reads the tensor at `position` in any spelling.
-    #[cfg_attr(target_pointer_width = "64", inline(never))]
-    #[cfg_attr(not(target_pointer_width = "64"), inline(always))]
+    #[cfg_attr(not(small), inline(never))]
+    #[cfg_attr(small, inline(always))]
     fn any_at(&self, position: u32, index: u32, tensor: &mut TensorRecord<'a>) -> Result<()> {
         let (mut reader, mut entry) = (self.reader(position), Entry::blank());
         entry.at = position;
@@ -189,8 +189,8 @@ impl<'a> SafetensorsFile<'a> {
     }
 
     /// Reads the component of a tensor in any spelling.
-    #[cfg_attr(target_pointer_width = "64", inline(never))]
-    #[cfg_attr(not(target_pointer_width = "64"), inline(always))]
+    #[cfg_attr(not(small), inline(never))]
+    #[cfg_attr(small, inline(always))]
     fn component_of_any(
         &self,
         tensor: &TensorRecord<'a>,
@@ -230,7 +230,7 @@ impl<'a> SafetensorsFile<'a> {
     }
 
     /// Detects equal names, or offsets of overlapping data.
-    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+    #[cfg_attr(small, inline(never))]
     fn compare_items(&self, item: Item, warnings: &mut Warnings, memory: &mut (impl Memory + ?Sized)) -> Result<()> {
         let uniques = &mut Uniques::of(self, item);
         let (kind, unchecked) = match item {
@@ -303,7 +303,7 @@ impl<'a> FileFormat<'a> for SafetensorsFile<'a> {
 
     fn next_tensor(&self, cursor: &mut Cursor, tensor: &mut TensorRecord<'a>) -> Result<bool> {
         let position = u32::try_from(cursor.at).unwrap_or(u32::MAX).max(START);
-        #[cfg(target_pointer_width = "64")]
+        #[cfg(not(small))]
         {
             let mut reader = self.reader(position);
             if usual::read_next(&mut reader, tensor).is_some() {
@@ -315,10 +315,10 @@ impl<'a> FileFormat<'a> for SafetensorsFile<'a> {
         self.next_of_any(position, cursor, tensor)
     }
 
-    #[cfg_attr(target_pointer_width = "64", inline(always))]
+    #[cfg_attr(not(small), inline(always))]
     fn next_name(&self, cursor: &mut Cursor) -> Result<Option<Named<'a>>> {
         let position = u32::try_from(cursor.at).unwrap_or(u32::MAX).max(START);
-        #[cfg(target_pointer_width = "64")]
+        #[cfg(not(small))]
         {
             let mut reader = self.reader(position);
             if let Some((name, at)) = usual::pass_over(&mut reader) {
@@ -334,7 +334,7 @@ impl<'a> FileFormat<'a> for SafetensorsFile<'a> {
     }
 
     fn tensor_at(&self, position: u32, index: u32, tensor: &mut TensorRecord<'a>) -> Result<()> {
-        #[cfg(target_pointer_width = "64")]
+        #[cfg(not(small))]
         if usual::read_alone(&self.reader(position), position, tensor).is_some() {
             tensor.index = index;
             return Ok(());
@@ -359,7 +359,7 @@ impl<'a> FileFormat<'a> for SafetensorsFile<'a> {
         cursor: &mut Cursor,
         part: &mut ComponentRecord<'a>,
     ) -> Result<bool> {
-        #[cfg(target_pointer_width = "64")]
+        #[cfg(not(small))]
         if let Some(extent) = usual::checked_extent(&self.reader(tensor.components), tensor, self.data()) {
             part.dtype = tensor.dtype;
             part.storage = tensor.dtype;

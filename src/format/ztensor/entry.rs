@@ -69,7 +69,7 @@ pub(super) fn entry<'a>(manifest: &Manifest<'a>, tensor: &mut TensorRecord<'a>, 
 }
 
 /// Reads the components of a tensor: those in a map, or the only one if the entry is in a list.
-#[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+#[cfg_attr(small, inline(never))]
 fn components<'a>(
     manifest: &Manifest<'a>,
     tensor: &mut TensorRecord<'a>,
@@ -115,7 +115,7 @@ fn compare_roles<'a>(manifest: &Manifest<'a>, tensor: &mut TensorRecord<'a>, rea
 /// in a list.
 ///
 /// In 1.0 the dtype belongs to the tensor and may follow the components: see [`layout::Role::dtype`].
-#[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+#[cfg_attr(small, inline(never))]
 pub(super) fn component<'a>(manifest: &Manifest<'a>, reader: &mut Reader<'a>, part: &mut ComponentRecord<'a>) {
     let at = reader.position();
     part.reset(manifest.region.start.wrapping_add(u64::from(at)), at.saturating_sub(reader.entry)); // file offset

@@ -9,7 +9,7 @@ use crate::bytes::num::{product, to_usize};
 use crate::bytes::utf8::Utf8;
 use crate::codec;
 use crate::codec::cbor::Reader;
-#[cfg(target_pointer_width = "64")]
+#[cfg(not(small))]
 use crate::codec::cbor_expected::Rest;
 use crate::error::ErrorKind;
 use crate::error::origin::Item;
@@ -24,7 +24,7 @@ macro_rules! dtypes {
 }
 
 /// Returns the dtype with this name in the list `known`.
-#[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+#[cfg_attr(small, inline(never))]
 pub(super) fn dtype_of(known: Keywords, name: Utf8<'_>) -> Option<DType> {
     DType::from_keyword(known.number_of(name.bytes()))
 }
@@ -70,7 +70,7 @@ macro_rules! short_dtypes {
         }
     };
 }
-#[cfg(target_pointer_width = "64")]
+#[cfg(not(small))]
 pub(super) use short_dtypes;
 
 pub(super) const SHORT_DTYPES: Keywords = short_dtypes!(dtypes);
@@ -209,7 +209,7 @@ pub(super) fn place(manifest: &Manifest<'_>, reader: &mut Reader<'_>, part: &mut
 
 /// Reads one dimension from the bytes of a shape.
 pub(super) fn read_dimension(bytes: &[u8]) -> Option<(u64, &[u8])> {
-    #[cfg(target_pointer_width = "64")]
+    #[cfg(not(small))]
     if let Some(mut rest) = Rest::of(bytes, 0) {
         if let Some(length) = rest.unsigned() {
             return Some((length, rest.bytes()));
@@ -352,7 +352,7 @@ impl Measures {
         Self { of_role: [Measure::NONE; ROLES.len()], are_unsorted: false, count: 0, last: None };
 
     /// Adds the measure of `part`, whose position is `at`.
-    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+    #[cfg_attr(small, inline(never))]
     pub(super) fn add(&mut self, reader: &mut Reader<'_>, part: &ComponentRecord<'_>, at: u32) {
         let length = match part.decoded_length {
             None => Length::Unknown,

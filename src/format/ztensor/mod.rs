@@ -18,7 +18,7 @@ mod compare;
 mod entry;
 mod explain;
 mod layout;
-#[cfg(target_pointer_width = "64")]
+#[cfg(not(small))]
 mod plain;
 mod v0;
 mod v1;
@@ -164,7 +164,7 @@ impl<'a> Manifest<'a> {
     /// A faster [`name`](Self::name) for an entry that has been read before: skips the rest without checking it again.
     #[inline]
     fn name_of_checked(&self, reader: &mut Reader<'a>) -> (&'a [u8], u32) {
-        #[cfg(target_pointer_width = "64")]
+        #[cfg(not(small))]
         if !self.is_list() {
             let at = reader.position();
             if let Some((name, after)) = plain::pass_over(self, at) {
@@ -213,7 +213,7 @@ impl Key {
 
     /// The next key. `read` reads the item at this key and returns the position after it. Returns `None` if no item is
     /// left or `read` fails.
-    #[cfg(target_pointer_width = "64")]
+    #[cfg(not(small))]
     #[inline]
     fn passed(self, read: impl FnOnce(u32) -> Option<u32>) -> Option<Self> {
         let left = self.left.less_a_pair()?;
@@ -242,7 +242,7 @@ pub struct ZtensorFile<'a> {
     /// True if the names are strictly ascending. Then there are no duplicates, and a search may end early.
     is_sorted: bool,
     /// True if every entry is plain, as `plain` defines it.
-    #[cfg(target_pointer_width = "64")]
+    #[cfg(not(small))]
     is_plain: bool,
 }
 
@@ -296,7 +296,7 @@ impl<'a> ZtensorFile<'a> {
         let mut last_name = None;
         let mut index = 0_u32;
         while self.manifest.more(reader, &mut left) {
-            #[cfg(target_pointer_width = "64")]
+            #[cfg(not(small))]
             if let Some((name, after)) = plain::check(&self.manifest, reader.position()) {
                 reader.go_to(after);
                 self.is_sorted &= last_name.is_none_or(|last: &[u8]| is_before(last, name));
@@ -304,7 +304,7 @@ impl<'a> ZtensorFile<'a> {
                 index = index.wrapping_add(1);
                 continue;
             }
-            #[cfg(target_pointer_width = "64")]
+            #[cfg(not(small))]
             {
                 self.is_plain = false;
             }
@@ -319,7 +319,7 @@ impl<'a> ZtensorFile<'a> {
     }
 
     /// Reads the next tensor, plain or not.
-    #[cfg_attr(target_pointer_width = "64", inline(never))]
+    #[cfg_attr(not(small), inline(never))]
     fn next_of_any(&self, key: Key, cursor: &mut Cursor, tensor: &mut TensorRecord<'a>) -> Result<bool> {
         let Key { at, mut left } = key;
         let mut reader = self.manifest.reader(at);
@@ -333,7 +333,7 @@ impl<'a> ZtensorFile<'a> {
     }
 
     /// Reads the next component, plain or not.
-    #[cfg_attr(target_pointer_width = "64", inline(never))]
+    #[cfg_attr(not(small), inline(never))]
     fn next_of_any_component(
         &self,
         tensor: &TensorRecord<'a>,
@@ -357,7 +357,7 @@ impl<'a> ZtensorFile<'a> {
     }
 
     /// Reads the next name, with its entry plain or not.
-    #[cfg_attr(target_pointer_width = "64", inline(never))]
+    #[cfg_attr(not(small), inline(never))]
     fn name_of_any(&self, key: Key, cursor: &mut Cursor) -> Result<Option<Named<'a>>> {
         let Key { at, mut left } = key;
         let mut reader = self.manifest.reader(at);
@@ -370,7 +370,7 @@ impl<'a> ZtensorFile<'a> {
     }
 
     /// Reads the entry at `position` if it is plain. Returns the position after it.
-    #[cfg(target_pointer_width = "64")]
+    #[cfg(not(small))]
     #[inline]
     fn read_plain(&self, tensor: &mut TensorRecord<'a>, position: u32) -> Option<u32> {
         let read = if self.is_plain { plain::read::<true> } else { plain::read::<false> };
@@ -378,7 +378,7 @@ impl<'a> ZtensorFile<'a> {
     }
 
     /// Reads the component of a tensor if it is plain. Returns the position after it.
-    #[cfg(target_pointer_width = "64")]
+    #[cfg(not(small))]
     #[inline]
     fn read_plain_data(&self, tensor: &TensorRecord<'a>, part: &mut ComponentRecord<'a>) -> Option<u32> {
         let read = if self.is_plain { plain::read_data::<true> } else { plain::read_data::<false> };
@@ -386,9 +386,9 @@ impl<'a> ZtensorFile<'a> {
     }
 
     /// Reads the entry at the reader's position, which has been checked. Leaves the reader at an unspecified position.
-    #[cfg_attr(target_pointer_width = "64", inline)]
+    #[cfg_attr(not(small), inline)]
     fn read_entry(&self, tensor: &mut TensorRecord<'a>, reader: &mut Reader<'a>) {
-        #[cfg(target_pointer_width = "64")]
+        #[cfg(not(small))]
         if self.read_plain(tensor, reader.position()).is_some() {
             return;
         }
@@ -432,7 +432,7 @@ impl<'a> FileFormat<'a> for ZtensorFile<'a> {
             attributes: 0,
             left: Left::NONE,
             is_sorted: true,
-            #[cfg(target_pointer_width = "64")]
+            #[cfg(not(small))]
             is_plain: true,
         })
     }
@@ -459,12 +459,12 @@ impl<'a> FileFormat<'a> for ZtensorFile<'a> {
         self.manifest.attributes(self.attributes, Keywords::NONE)
     }
 
-    #[cfg_attr(target_pointer_width = "64", inline)]
-    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+    #[cfg_attr(not(small), inline)]
+    #[cfg_attr(small, inline(never))]
     fn next_tensor(&self, cursor: &mut Cursor, tensor: &mut TensorRecord<'a>) -> Result<bool> {
         let key = if cursor.index == 0 { self.first_name() } else { Key::at(cursor) };
         tensor.index = cursor.index;
-        #[cfg(target_pointer_width = "64")]
+        #[cfg(not(small))]
         if let Some(next) = key.passed(|at| self.read_plain(tensor, at)) {
             next.store(cursor);
             return Ok(true);
@@ -493,10 +493,10 @@ impl<'a> FileFormat<'a> for ZtensorFile<'a> {
         self.manifest.check_found(&reader, is_found)
     }
 
-    #[cfg_attr(target_pointer_width = "64", inline(always))]
+    #[cfg_attr(not(small), inline(always))]
     fn next_name(&self, cursor: &mut Cursor) -> Result<Option<Named<'a>>> {
         let key = if cursor.index == 0 { self.first_name() } else { Key::at(cursor) };
-        #[cfg(target_pointer_width = "64")]
+        #[cfg(not(small))]
         {
             let mut name = &[][..];
             let pass_over = |at| plain::pass_over(&self.manifest, at).map(|(found, after)| (name = found, after).1);
@@ -509,7 +509,7 @@ impl<'a> FileFormat<'a> for ZtensorFile<'a> {
     }
 
     fn tensor_at(&self, position: u32, index: u32, tensor: &mut TensorRecord<'a>) -> Result<()> {
-        #[cfg(target_pointer_width = "64")]
+        #[cfg(not(small))]
         if self.is_plain && plain::read_alone(&self.manifest, tensor, position).is_some() {
             tensor.index = index;
             return Ok(());
@@ -536,14 +536,14 @@ impl<'a> FileFormat<'a> for ZtensorFile<'a> {
         self.manifest.attributes(tensor.attributes, hidden)
     }
 
-    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+    #[cfg_attr(small, inline(never))]
     fn next_component(
         &self,
         tensor: &TensorRecord<'a>,
         cursor: &mut Cursor,
         part: &mut ComponentRecord<'a>,
     ) -> Result<bool> {
-        #[cfg(target_pointer_width = "64")]
+        #[cfg(not(small))]
         if cursor.index == 0 {
             if let Some(at) = self.read_plain_data(tensor, part) {
                 Key { at, left: Left::NONE }.store(cursor);

@@ -40,8 +40,8 @@ const OBJECT_DEPTH: usize = 2;
 pub(super) const PART_DEPTH: usize = 4;
 
 /// Reads the name of `item`: a key that must come after `last` and follow the rules for names (section 3.5).
-#[cfg_attr(target_pointer_width = "64", inline)]
-#[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+#[cfg_attr(not(small), inline)]
+#[cfg_attr(small, inline(never))]
 pub(super) fn name<'a>(reader: &mut Reader<'a>, item: Item, last: &mut &'a [u8]) -> Option<Utf8<'a>> {
     let at = reader.position();
     reader.item = item;
@@ -104,8 +104,8 @@ pub(super) fn object<'a>(
 }
 
 /// Reads the components of a tensor.
-#[cfg_attr(target_pointer_width = "64", inline)]
-#[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+#[cfg_attr(not(small), inline)]
+#[cfg_attr(small, inline(never))]
 fn components<'a>(
     manifest: &Manifest<'a>,
     reader: &mut Reader<'a>,
@@ -133,8 +133,8 @@ fn components<'a>(
 }
 
 /// Reads a component into `part`: its role, which must come after `last`, and its record.
-#[cfg_attr(target_pointer_width = "64", inline)]
-#[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+#[cfg_attr(not(small), inline)]
+#[cfg_attr(small, inline(never))]
 pub(super) fn component<'a>(
     manifest: &Manifest<'a>,
     reader: &mut Reader<'a>,
@@ -227,7 +227,7 @@ pub(super) fn misplacement(manifest: &Manifest<'_>, extent: Extent) -> Option<Er
 }
 
 /// Reads an offset and a length.
-#[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+#[cfg_attr(small, inline(never))]
 pub(super) fn blob(reader: &mut Reader<'_>) -> Option<Extent> {
     let at = reader.position();
     if reader.array()? != 2 {
@@ -241,13 +241,13 @@ const DIGESTS: Keywords = keywords!["xxh3": 0, "sha256": 1];
 
 /// Reads a digest (section 3.4): the name of an algorithm, a colon, and lower-case hexadecimal digits. Adds a warning
 /// to `warnings` if the algorithm is unknown.
-#[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+#[cfg_attr(small, inline(never))]
 pub(super) fn digest<'a>(reader: &mut Reader<'a>, warnings: &mut u8) -> Option<Utf8<'a>> {
     let at = reader.position();
     let digest = reader.text_bytes()?;
     let is_end = |byte: &u8| !matches!(byte, b'0'..=b'9' | b'a'..=b'z');
     // Nearly all digests use this algorithm. A microcontroller needs the flash more than the speed.
-    let is_usual = cfg!(target_pointer_width = "64") && digest.starts_with(b"xxh3:");
+    let is_usual = cfg!(not(small)) && digest.starts_with(b"xxh3:");
     let end = if is_usual { 4 } else { digest.iter().position(is_end).unwrap_or(digest.len()) };
     if let Some((algorithm @ [_, ..], [b':', digits @ ..])) = digest.split_at_checked(end) {
         // Faster than stopping at the first invalid one of many digits.

@@ -4,7 +4,7 @@
 
 use crate::bytes::keywords::{Keywords, keywords};
 use crate::bytes::num::product;
-#[cfg(target_pointer_width = "64")]
+#[cfg(not(small))]
 use crate::codec::cbor_expected::Rest;
 use crate::codec::cbor_strict::Reader;
 use crate::error::ErrorKind;
@@ -41,7 +41,7 @@ macro_rules! storage_dtypes {
         }
     };
 }
-#[cfg(target_pointer_width = "64")]
+#[cfg(not(small))]
 pub(super) use storage_dtypes;
 
 const DTYPES: Keywords = storage_dtypes!(dtypes);
@@ -82,7 +82,7 @@ pub(super) fn logical_dtype(name: &[u8]) -> Option<DType> {
 }
 
 /// Reads a dtype. Rejects names that are not those of stored dtypes.
-#[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+#[cfg_attr(small, inline(never))]
 pub(super) fn dtype(reader: &mut Reader<'_>) -> Option<DType> {
     let at = reader.position();
     let name = reader.text_bytes()?;
@@ -136,7 +136,7 @@ pub(super) struct Volume {
 
 /// Reads one dimension from the bytes of a shape.
 pub(super) fn read_dimension(bytes: &[u8]) -> Option<(u64, &[u8])> {
-    #[cfg(target_pointer_width = "64")]
+    #[cfg(not(small))]
     if let Some(mut rest) = Rest::of(bytes, 0) {
         if let Some(length) = rest.unsigned() {
             return Some((length, rest.bytes()));
@@ -149,7 +149,7 @@ pub(super) fn read_dimension(bytes: &[u8]) -> Option<(u64, &[u8])> {
 
 /// Reads the shape of `tensor`. In every layout, the product of the lengths, from left to right, has at most 64 bits
 /// (section 3.3).
-#[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+#[cfg_attr(small, inline(never))]
 pub(super) fn shape<'a>(reader: &mut Reader<'a>, tensor: &mut TensorRecord<'a>) -> Option<Volume> {
     let at = reader.position();
     let rank = reader.array()?;
@@ -188,7 +188,7 @@ impl Measure {
     }
 
     /// Checks that the component has `count` elements, if their size is known.
-    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+    #[cfg_attr(small, inline(never))]
     fn hold_to(&self, reader: &mut Reader<'_>, count: Option<u64>, kind: ErrorKind) -> Option<()> {
         let Some(dtype) = self.dtype else { return Some(()) };
         let length = count.and_then(|count| dtype.byte_length(count));

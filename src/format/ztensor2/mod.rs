@@ -17,7 +17,7 @@ mod entry;
 mod explain;
 mod layout;
 mod places;
-#[cfg(target_pointer_width = "64")]
+#[cfg(not(small))]
 mod plain;
 mod shards;
 
@@ -25,7 +25,7 @@ use core::cmp::Ordering;
 
 use zerocopy::{FromBytes, Immutable, KnownLayout, Unaligned};
 
-#[cfg(target_pointer_width = "64")]
+#[cfg(not(small))]
 use self::places::WORDS;
 use self::places::{Pass, Places, Seen};
 use self::shards::Table;
@@ -88,7 +88,7 @@ pub struct Ztensor2File<'a> {
     /// The names of the tensors.
     objects: Keys,
     /// True if all tensors are plain, as `plain` defines it.
-    #[cfg(target_pointer_width = "64")]
+    #[cfg(not(small))]
     is_plain: bool,
 }
 
@@ -118,7 +118,7 @@ impl<'a> Manifest<'a> {
     }
 
     /// Returns the result in `found`, or the reader's error if there is none.
-    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+    #[cfg_attr(small, inline(never))]
     fn outcome(&self, reader: &Reader<'_>, found: Option<bool>) -> Result<bool> {
         found.ok_or_else(|| self.error(reader))
     }
@@ -274,7 +274,7 @@ impl<'a> Ztensor2File<'a> {
         let (mut last, mut index) = (&[][..], 0_u32);
         while left > 0 {
             left = left.saturating_sub(1);
-            #[cfg(target_pointer_width = "64")]
+            #[cfg(not(small))]
             if let Some(entry) = plain::check(&self.manifest, reader.position(), last) {
                 reader.go_to(entry.after);
                 pass.add_own(entry.extent);
@@ -282,7 +282,7 @@ impl<'a> Ztensor2File<'a> {
                 index = index.wrapping_add(1);
                 continue;
             }
-            #[cfg(target_pointer_width = "64")]
+            #[cfg(not(small))]
             {
                 pass.seen.are_plain = false;
             }
@@ -312,7 +312,7 @@ impl<'a> Ztensor2File<'a> {
     }
 
     /// Reads the next tensor, plain or not.
-    #[cfg_attr(target_pointer_width = "64", inline(never))]
+    #[cfg_attr(not(small), inline(never))]
     fn next_of_any(&self, key: Keys, cursor: &mut Cursor, tensor: &mut TensorRecord<'a>) -> Result<bool> {
         let mut reader = self.manifest.reader(key.at);
         let read = self.read_object(&mut reader, &mut &[][..], tensor, None);
@@ -323,7 +323,7 @@ impl<'a> Ztensor2File<'a> {
     }
 
     /// Reads the next component, plain or not.
-    #[cfg_attr(target_pointer_width = "64", inline(never))]
+    #[cfg_attr(not(small), inline(never))]
     fn next_of_any_component(
         &self,
         tensor: &TensorRecord<'a>,
@@ -346,7 +346,7 @@ impl<'a> Ztensor2File<'a> {
     }
 
     /// Detects overlaps between the components that were seen on opening.
-    #[cfg(target_pointer_width = "64")]
+    #[cfg(not(small))]
     #[inline(never)] // keeps its memory off the stack while the manifest is read
     fn compare_seen(&self, _: &mut Reader<'a>, warnings: &mut Warnings, seen: &mut Seen<'a>) -> Result<()> {
         if seen.are_apart() {
@@ -361,7 +361,7 @@ impl<'a> Ztensor2File<'a> {
     }
 
     /// Detects overlaps between the components that were seen on opening. Reads all of them again for each block.
-    #[cfg(not(target_pointer_width = "64"))]
+    #[cfg(small)]
     fn compare_seen(&self, reader: &mut Reader<'a>, warnings: &mut Warnings, seen: &mut Seen<'a>) -> Result<()> {
         let mut is_next = !seen.are_apart();
         if is_next && seen.count > MAX_COMPARED {
@@ -432,7 +432,7 @@ impl<'a> FileFormat<'a> for Ztensor2File<'a> {
             shards: 0,
             attributes: 0,
             objects: Keys::NONE,
-            #[cfg(target_pointer_width = "64")]
+            #[cfg(not(small))]
             is_plain: false,
         })
     }
@@ -449,7 +449,7 @@ impl<'a> FileFormat<'a> for Ztensor2File<'a> {
             reader.prefer_fault_of_encoding();
             return Err(self.manifest.error(&reader));
         }
-        #[cfg(target_pointer_width = "64")]
+        #[cfg(not(small))]
         {
             self.is_plain = seen.are_plain;
         }
@@ -468,12 +468,12 @@ impl<'a> FileFormat<'a> for Ztensor2File<'a> {
         self.manifest.attributes(self.attributes)
     }
 
-    #[cfg_attr(target_pointer_width = "64", inline)]
+    #[cfg_attr(not(small), inline)]
     fn next_tensor(&self, cursor: &mut Cursor, tensor: &mut TensorRecord<'a>) -> Result<bool> {
         let Keys { at, left } = if cursor.index == 0 { self.objects } else { keys(cursor) };
         let Some(left) = left.checked_sub(1) else { return Ok(false) };
         tensor.index = cursor.index;
-        #[cfg(target_pointer_width = "64")]
+        #[cfg(not(small))]
         if let Some(after) = plain::read(&self.manifest, tensor, at) {
             move_on(cursor, after, left);
             return Ok(true);
@@ -489,7 +489,7 @@ impl<'a> FileFormat<'a> for Ztensor2File<'a> {
             while left > 0 {
                 left = left.saturating_sub(1);
                 let at = reader.position();
-                #[cfg(target_pointer_width = "64")]
+                #[cfg(not(small))]
                 match plain::pass_over(&self.manifest, at) {
                     Some((found, after)) if key_order(found, name) == Ordering::Less => {
                         reader.go_to(after);
@@ -520,11 +520,11 @@ impl<'a> FileFormat<'a> for Ztensor2File<'a> {
         if self.manifest.outcome(&reader, found)? { Ok(()) } else { Err(Error::new(ErrorKind::NotFound)) }
     }
 
-    #[cfg_attr(target_pointer_width = "64", inline(always))]
+    #[cfg_attr(not(small), inline(always))]
     fn next_name(&self, cursor: &mut Cursor) -> Result<Option<Named<'a>>> {
         let Keys { at, left } = if cursor.index == 0 { self.objects } else { keys(cursor) };
         let Some(left) = left.checked_sub(1) else { return Ok(None) };
-        #[cfg(target_pointer_width = "64")]
+        #[cfg(not(small))]
         if let Some((name, after)) = plain::pass_over(&self.manifest, at) {
             move_on(cursor, after, left);
             return Ok(Some(Named { name: Text::new(name, false), name_at: at, tensor_at: at }));
@@ -536,7 +536,7 @@ impl<'a> FileFormat<'a> for Ztensor2File<'a> {
         Ok(Some(Named { name, name_at: at, tensor_at: at }))
     }
 
-    #[cfg(target_pointer_width = "64")]
+    #[cfg(not(small))]
     fn tensor_at(&self, position: u32, index: u32, tensor: &mut TensorRecord<'a>) -> Result<()> {
         tensor.index = index;
         if self.is_plain && plain::read_alone(&self.manifest, tensor, position).is_some() {
@@ -548,7 +548,7 @@ impl<'a> FileFormat<'a> for Ztensor2File<'a> {
     }
 
     fn name_at(&self, position: u32) -> Name<'a> {
-        #[cfg(target_pointer_width = "64")]
+        #[cfg(not(small))]
         if let Some(name) = plain::name(&self.manifest, position) {
             return Name::Plain(name);
         }
@@ -598,7 +598,7 @@ impl<'a> FileFormat<'a> for Ztensor2File<'a> {
         cursor: &mut Cursor,
         part: &mut ComponentRecord<'a>,
     ) -> Result<bool> {
-        #[cfg(target_pointer_width = "64")]
+        #[cfg(not(small))]
         if cursor.index == 0 {
             if let Some(after) = plain::read_data(&self.manifest, tensor, part) {
                 move_on(cursor, after, 0);

@@ -4,13 +4,13 @@
 
 use core::cmp::Ordering;
 
-#[cfg(target_pointer_width = "64")]
+#[cfg(not(small))]
 use super::ALIGNMENT;
 use super::entry::{OBJECT, PART, PART_DEPTH};
 use super::shards::{Index, Table};
 use super::{FOOTER, Keys, Ztensor2File, entry};
 use crate::bytes::extent::Extent;
-#[cfg(target_pointer_width = "64")]
+#[cfg(not(small))]
 use crate::bytes::num::{quotient, to_u64};
 use crate::bytes::utf8::{Utf8, is_before};
 use crate::codec::cbor_strict::{Reader, Record};
@@ -53,7 +53,7 @@ impl duplicates::Item for Blob<'_> {
     }
 
     /// Identical blobs do not clash.
-    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+    #[cfg_attr(small, inline(never))]
     fn clashes_with(self, other: Self) -> bool {
         self.extent != other.extent && self.extent.clashes_with(other.extent) && self.is_beside(other)
     }
@@ -65,19 +65,19 @@ impl duplicates::Item for Blob<'_> {
 
 /// The number of extents in the file itself that are remembered on opening. Sorting them is far faster than reading
 /// them again, as [`Places`] does.
-#[cfg(target_pointer_width = "64")]
+#[cfg(not(small))]
 const EXTENTS: usize = 2048;
 
 /// The number of words for comparing components on opening: two for each of up to 1024 components.
-#[cfg(target_pointer_width = "64")]
+#[cfg(not(small))]
 pub(super) const WORDS: usize = 2 * 1024;
 
 /// An extent in one word: its offset in units of the alignment, above its length. Sorts by offset.
-#[cfg(target_pointer_width = "64")]
+#[cfg(not(small))]
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Packed(u64);
 
-#[cfg(target_pointer_width = "64")]
+#[cfg(not(small))]
 impl Packed {
     /// Returns `None` if the extent has 4 GiB or more, or begins at 16 TiB or more. Its offset must be aligned.
     fn of(extent: Extent) -> Option<Self> {
@@ -97,15 +97,15 @@ impl Packed {
 
 /// The number of components remembered on chips, which lack memory for more. One pass compares all others with these,
 /// then the manifest is read again for the next block.
-#[cfg(not(target_pointer_width = "64"))]
+#[cfg(small)]
 const BLOCK: u32 = 8;
-#[cfg(not(target_pointer_width = "64"))]
+#[cfg(small)]
 #[allow(clippy::as_conversions)] // widens
 const BLOCK_SIZE: usize = BLOCK as usize;
 
 /// Returns true if all extents are identical or disjoint. Sorts them by merging neighbouring sorted runs. The order of
 /// the names in a file differs from that of their bytes, but mostly agrees among names of equal length.
-#[cfg(target_pointer_width = "64")]
+#[cfg(not(small))]
 #[inline(never)] // keeps its memory off the stack if the extents are sorted
 fn are_apart(extents: &mut [Packed]) -> bool {
     let mut spare = heapless::Vec::<Packed, EXTENTS>::new();
@@ -138,7 +138,7 @@ fn are_apart(extents: &mut [Packed]) -> bool {
 }
 
 /// Splits off the sorted run at the front.
-#[cfg(target_pointer_width = "64")]
+#[cfg(not(small))]
 fn split_run(extents: &[Packed]) -> (&[Packed], &[Packed]) {
     let falls = |two: &[Packed]| if let [a, b] = two { a > b } else { false };
     let length = extents.windows(2).position(falls).map_or(extents.len(), |last| last.saturating_add(1));
@@ -152,17 +152,17 @@ pub(super) struct Seen<'a> {
     pub(super) count: u32,
     are_sorted: bool,
     /// True if all tensors are plain, as `plain` defines it.
-    #[cfg(target_pointer_width = "64")]
+    #[cfg(not(small))]
     pub(super) are_plain: bool,
     /// The extents of all components. Incomplete if some are in shards or too long, or if there are too many.
-    #[cfg(target_pointer_width = "64")]
+    #[cfg(not(small))]
     extents: heapless::Vec<Packed, EXTENTS>,
-    #[cfg(not(target_pointer_width = "64"))]
+    #[cfg(small)]
     block: Block<'a>,
 }
 
 /// Consecutive components, with which all later ones are compared.
-#[cfg(not(target_pointer_width = "64"))]
+#[cfg(small)]
 struct Block<'a> {
     places: heapless::Vec<Blob<'a>, BLOCK_SIZE>,
     /// The number of components before the block.
@@ -177,18 +177,18 @@ impl<'a> Seen<'a> {
             last: Blob { shard: &[], extent: Extent::new(0, 0) },
             count: 0,
             are_sorted: true,
-            #[cfg(target_pointer_width = "64")]
+            #[cfg(not(small))]
             are_plain: true,
-            #[cfg(target_pointer_width = "64")]
+            #[cfg(not(small))]
             extents: heapless::Vec::new(),
-            #[cfg(not(target_pointer_width = "64"))]
+            #[cfg(small)]
             block: Block { places: heapless::Vec::new(), before: 0, has_overlap: false },
         }
     }
 
     /// Returns true if the bytes of all components are known to be identical or disjoint.
     pub(super) fn are_apart(&mut self) -> bool {
-        #[cfg(target_pointer_width = "64")]
+        #[cfg(not(small))]
         if !self.are_sorted && self.are_remembered() {
             return are_apart(&mut self.extents);
         }
@@ -196,7 +196,7 @@ impl<'a> Seen<'a> {
     }
 
     /// Returns true if the extents of all components are remembered, so that any overlap can be detected.
-    #[cfg(target_pointer_width = "64")]
+    #[cfg(not(small))]
     pub(super) fn are_remembered(&self) -> bool {
         to_u64(self.extents.len()) == u64::from(self.count)
     }
@@ -209,13 +209,13 @@ impl<'a> Seen<'a> {
         }
         self.are_sorted &= blob.follows(self.last);
         self.last = blob;
-        #[cfg(target_pointer_width = "64")]
+        #[cfg(not(small))]
         if let (true, Some(extent)) = (blob.shard.is_empty(), Packed::of(blob.extent)) {
             let _ = self.extents.push(extent);
         }
         let index = self.count;
         self.count = self.count.saturating_add(1); // a component takes at least one byte of the manifest
-        #[cfg(not(target_pointer_width = "64"))]
+        #[cfg(small)]
         if index >= self.block.before {
             // While the components are sorted, none overlap.
             let overlaps = |other: &Blob<'a>| other.clashes_with(blob);
@@ -225,19 +225,19 @@ impl<'a> Seen<'a> {
             }
             let _ = self.block.places.push(blob); // has no effect after the block
         }
-        #[cfg(target_pointer_width = "64")]
+        #[cfg(not(small))]
         let _ = index;
         false
     }
 
     /// Returns true if an overlap has been found.
-    #[cfg(not(target_pointer_width = "64"))]
+    #[cfg(small)]
     pub(super) const fn has_overlap(&self) -> bool {
         self.block.has_overlap
     }
 
     /// Begins the next block, for another pass over all components. Returns false if no block is left.
-    #[cfg(not(target_pointer_width = "64"))]
+    #[cfg(small)]
     pub(super) fn begin_next_block(&mut self) -> bool {
         let before = self.block.before.saturating_add(BLOCK);
         let is_left = before < self.count;
@@ -281,7 +281,7 @@ impl<'s, 'a> Pass<'s, 'a> {
     }
 
     /// Adds a component in the file itself.
-    #[cfg(target_pointer_width = "64")]
+    #[cfg(not(small))]
     #[inline]
     pub(super) fn add_own(&mut self, extent: Extent) {
         self.seen.add(Blob { shard: &[], extent });
@@ -420,7 +420,7 @@ impl<'a> Distinct for Places<'_, 'a> {
     }
 }
 
-#[cfg(all(test, target_pointer_width = "64"))]
+#[cfg(all(test, not(small)))]
 mod tests {
     use std::prelude::v1::*;
 

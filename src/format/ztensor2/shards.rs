@@ -31,7 +31,7 @@ pub(super) const MAX_PASSED: usize = 1 << 12;
 pub(super) const SLOTS: usize = 2048;
 
 /// True if the positions of shards are remembered.
-pub(super) const IS_INDEXED: bool = cfg!(target_pointer_width = "64");
+pub(super) const IS_INDEXED: bool = cfg!(not(small));
 
 /// A file that contains bytes of components, as listed by the file that refers to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -291,7 +291,7 @@ mod tests {
 
     /// With memory for all shards, every shard is found, and nothing else: the entry after the table is not.
     #[test]
-    #[cfg(target_pointer_width = "64")]
+    #[cfg(not(small))]
     fn shards_are_found_with_memory_for_all() {
         for lengths in [&[][..], &[0; 1], &[0; 7], &[0, 0, 0, 200, 0, 0, 0, 90, 0, 0, 0, 0, 0], &[0, 299, 0]] {
             // The names of the shards, alternating with names that are not in the table.

@@ -90,13 +90,13 @@ impl<'m, 'a> Index<'m, 'a> {
     /// # Errors
     /// `NotFound` if no tensor has that name, or if the bytes have changed since the index was built and the tensor now
     /// has another name. Another error if the tensor itself has changed.
-    #[cfg_attr(target_pointer_width = "64", inline(always))]
+    #[cfg_attr(not(small), inline(always))]
     pub fn find(&self, name: &str) -> Result<Tensor<'a>> {
         self.find_bytes(name.as_bytes())
     }
 
     /// Finds a tensor as [`find`](Self::find) does, by a name that need not be UTF-8.
-    #[cfg_attr(target_pointer_width = "64", inline(always))]
+    #[cfg_attr(not(small), inline(always))]
     pub(crate) fn find_bytes(&self, name: &[u8]) -> Result<Tensor<'a>> {
         let Some(candidate) = self.candidate(name) else { return Err(Error::new(ErrorKind::NotFound)) };
         // Inlined on a host, this avoids a copy of the tensor, which is large. A name without a candidate needs no
@@ -111,14 +111,14 @@ impl<'m, 'a> Index<'m, 'a> {
     }
 
     /// Reads a candidate into `record`, which must be blank; returns `false` if the candidate has another name.
-    #[cfg_attr(target_pointer_width = "64", inline(always))]
-    #[cfg_attr(not(target_pointer_width = "64"), inline(never))] // a single copy for all formats
+    #[cfg_attr(not(small), inline(always))]
+    #[cfg_attr(small, inline(never))] // a single copy for all formats
     fn read(&self, candidate: Candidate, name: &[u8], record: &mut TensorRecord<'a>) -> Result<bool> {
         dispatch!(&self.file, file => read(file, candidate, name, record))
     }
 
     /// Returns a tensor that may have the name `name`, if there is one.
-    #[cfg_attr(target_pointer_width = "64", inline(never))]
+    #[cfg_attr(not(small), inline(never))]
     fn candidate(&self, name: &[u8]) -> Option<Candidate> {
         match self.order {
             Order::Slots(seed) => match name.last_chunk() {
@@ -351,13 +351,13 @@ impl<'m> Slots<'m> {
     }
 
     /// Returns the first slot with the same tag.
-    #[cfg(not(target_pointer_width = "64"))]
+    #[cfg(small)]
     fn first(hash: u64, words: &[u32]) -> Option<Candidate> {
         Slots::of(hash, words).next()
     }
 
     /// Returns the first slot with the same tag.
-    #[cfg(target_pointer_width = "64")]
+    #[cfg(not(small))]
     #[inline(always)]
     fn first(hash: u64, words: &'m [u32]) -> Option<Candidate> {
         // Compares four slots at a time: a branch per slot would often be mispredicted, and the processor would wait
@@ -382,14 +382,14 @@ impl<'m> Slots<'m> {
     }
 
     /// Returns the next four slots, if there are four before the end.
-    #[cfg(target_pointer_width = "64")]
+    #[cfg(not(small))]
     #[inline(always)]
     fn four(&self) -> Option<&'m [u32; 4]> {
         self.slots.get(self.slot..)?.first_chunk()
     }
 
     /// The hash tag stored in a slot, and its mask.
-    #[cfg(target_pointer_width = "64")]
+    #[cfg(not(small))]
     #[inline(always)]
     const fn tag_and_others(&self) -> (u32, u32) {
         (self.tag.wrapping_shl(self.bits), u32::MAX.wrapping_shl(self.bits))
@@ -397,7 +397,7 @@ impl<'m> Slots<'m> {
 }
 
 /// Returns the first slot with the tag `tag` from `slot` on.
-#[cfg(target_pointer_width = "64")]
+#[cfg(not(small))]
 #[inline(never)] // few arguments, so that the caller need not save registers
 fn first_from(words: &[u32], slot: usize, tag: u32, bits: u32) -> Option<Candidate> {
     let (positions, slots) = words.split_at_checked(third(words)).unwrap_or_default();
