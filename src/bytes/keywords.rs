@@ -44,7 +44,6 @@ impl Keywords {
     /// Looks up `word`, and removes it and the words before it from the list. Returns `None` if `word` is not in the
     /// list, which is then unchanged.
     #[cfg(feature = "ztensor2")]
-    #[cfg_attr(not(small), inline)]
     #[cfg_attr(small, inline(never))]
     pub(crate) fn take_until(&mut self, word: &[u8]) -> Option<u8> {
         let mut left = *self;
@@ -110,7 +109,6 @@ impl Found {
 impl Iterator for Keywords {
     type Item = (&'static [u8], u8);
 
-    #[cfg_attr(not(small), inline)]
     #[cfg_attr(small, inline(never))]
     fn next(&mut self) -> Option<(&'static [u8], u8)> {
         self.split_first()

@@ -37,7 +37,7 @@ pub(crate) fn short_count_of(length: u32, part: u32) -> u32 {
 ///
 /// Most numbers fit in 32 bits, which a chip divides with one instruction. The compiler's own 64-bit division takes 536
 /// bytes of flash.
-#[cfg_attr(small, inline(never))]
+#[inline(never)]
 pub(crate) fn quotient(n: u64, part: u64) -> u64 {
     #[cfg(not(small))]
     return n.checked_div(part).unwrap_or(0);
@@ -74,7 +74,7 @@ pub(crate) fn remainder(n: u64, part: u64) -> u64 {
 
 /// Parses a decimal number without leading zeros at the front of `text`, and returns the number and the remaining
 /// bytes. `None` beyond 64 bits.
-#[cfg_attr(small, inline(never))]
+#[inline(never)]
 pub(crate) fn decimal(text: &[u8]) -> Option<(u64, &[u8])> {
     let [first @ b'0'..=b'9', rest @ ..] = text else { return None };
     let (mut number, mut rest) = (u64::from(first.wrapping_sub(b'0')), rest);

@@ -56,7 +56,6 @@ pub(crate) fn is_before(text: &[u8], other: &[u8]) -> bool {
 }
 
 /// True if `bytes` are UTF-8.
-#[cfg_attr(not(small), inline)]
 pub(crate) fn is_utf8(bytes: &[u8]) -> bool {
     // Most texts are ASCII, which is checked eight bytes at a time on 64-bit machines.
     #[cfg(not(small))]

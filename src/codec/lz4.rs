@@ -26,7 +26,7 @@ const FEW: usize = 32;
 
 /// Decodes all of `stored` to the front of `dst`, and returns the number of decoded bytes. Matches may reach back into
 /// `dictionary`, as if it preceded `dst`.
-#[cfg_attr(small, inline(never))] // keeps its saved registers off the caller's stack frame
+#[inline(never)] // keeps its saved registers off the caller's stack frame
 pub(crate) fn decode(dictionary: &[u8], stored: &[u8], dst: &mut [u8]) -> Result<usize, DecodeError> {
     let (mut at, mut written) = (0_usize, 0_usize);
     loop {

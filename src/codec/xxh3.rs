@@ -57,7 +57,6 @@ fn word(bytes: &[u8], at: usize) -> u64 {
 }
 
 /// Returns the exclusive or of the two halves of the product.
-#[cfg_attr(not(small), inline)]
 #[cfg_attr(small, inline(never))]
 fn fold(a: u64, b: u64) -> u64 {
     let product = u128::from(a).wrapping_mul(b.into());
@@ -72,7 +71,6 @@ fn mix(block: &[u8], key: &[u8]) -> u64 {
     fold(word(block, 0) ^ word(key, 0), word(block, 8) ^ word(key, 8))
 }
 
-#[cfg_attr(not(small), inline)]
 #[cfg_attr(small, inline(never))]
 fn avalanche(hash: u64) -> u64 {
     let hash = (hash ^ hash.wrapping_shr(37)).wrapping_mul(PRIME_MX1);
@@ -246,7 +244,6 @@ impl Lanes {
 }
 
 /// Reads a stripe into the lanes.
-#[cfg_attr(not(small), inline)]
 #[cfg_attr(small, inline(never))]
 fn read_stripe(lanes: &mut [u64; 8], stripe: &[u8; STRIPE], key: &[u8; STRIPE]) {
     let product = |word: u64| (word & 0xffff_ffff).wrapping_mul(word.wrapping_shr(32));

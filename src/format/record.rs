@@ -103,7 +103,6 @@ pub struct Described<'a> {
 
 impl<'a> TensorRecord<'a> {
     /// A dense, row-major scalar without a name.
-    #[cfg_attr(not(small), inline)]
     #[cfg_attr(small, inline(never))] // a single copy: the record is large
     pub(crate) fn blank() -> Self {
         Self {
@@ -203,7 +202,6 @@ pub(crate) struct ComponentRecord<'a> {
 
 impl<'a> ComponentRecord<'a> {
     /// A component of raw little-endian bytes called `data`.
-    #[cfg_attr(not(small), inline)]
     #[cfg_attr(small, inline(never))] // a single copy: the record is large
     pub(crate) fn blank() -> Self {
         Self::recorded_at(0, NO_ENTRY)
@@ -237,7 +235,6 @@ impl<'a> ComponentRecord<'a> {
     }
 
     /// Makes the record blank, except for its position.
-    #[cfg_attr(not(small), inline)]
     #[cfg_attr(small, inline(never))] // a single copy, and in place
     pub(crate) fn reset(&mut self, at: u64, entry_distance: u32) {
         *self = Self::recorded_at(at, entry_distance);

@@ -253,7 +253,6 @@ impl DType {
     /// Returns the number of bytes that `count` elements take; `None` beyond 64 bits. If packed elements end within a
     /// byte, the whole byte counts.
     #[must_use]
-    #[cfg_attr(not(small), inline)]
     pub fn byte_length(self, count: u64) -> Option<u64> {
         // Fast path for nearly all dtypes. Chips do without it, to save flash.
         #[cfg(not(small))]

@@ -156,7 +156,6 @@ const NO_KEY: u32 = u32::MAX;
 
 impl<'a> Reader<'a> {
     /// Creates a reader at `position`. There are fewer than 4 GiB of bytes.
-    #[cfg_attr(not(small), inline)]
     #[cfg_attr(small, inline(never))]
     pub(crate) fn new(bytes: &'a [u8], position: u32) -> Self {
         let rest = to_usize(position.into()).and_then(|position| bytes.get(position..)).unwrap_or_default();
@@ -164,7 +163,6 @@ impl<'a> Reader<'a> {
     }
 
     /// Returns the position of the next byte.
-    #[cfg_attr(not(small), inline)]
     #[cfg_attr(small, inline(never))]
     pub(crate) fn position(&self) -> u32 {
         u32::try_from(self.bytes.len().saturating_sub(self.rest.len())).unwrap_or(u32::MAX)
@@ -225,7 +223,6 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads a head: returns its first byte, and stores the number that follows.
-    #[cfg_attr(not(small), inline)]
     #[cfg_attr(small, inline(never))]
     fn head(&mut self) -> Option<u8> {
         match self.rest {
@@ -277,7 +274,6 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads the head of a value with the major type `expected`, and stores its number.
-    #[cfg_attr(not(small), inline)]
     #[cfg_attr(small, inline(never))]
     fn head_of(&mut self, expected: u8) -> Option<()> {
         let start = self.rest;
@@ -294,7 +290,6 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads an integer from 0 to 2^64 - 1.
-    #[cfg_attr(not(small), inline)]
     #[cfg_attr(small, inline(never))]
     pub(crate) fn unsigned(&mut self) -> Option<u64> {
         // Most offsets and lengths have these forms; a microcontroller needs the flash more.
@@ -323,7 +318,6 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads a text string that may not be UTF-8, for callers that compare it with valid strings.
-    #[cfg_attr(not(small), inline)]
     #[cfg_attr(small, inline(never))]
     pub(crate) fn text_bytes(&mut self) -> Option<&'a [u8]> {
         let start = self.rest;
@@ -332,7 +326,6 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads the contents of a string; the last head states their length. The string begins at `start`.
-    #[cfg_attr(not(small), inline)]
     #[cfg_attr(small, inline(never))]
     fn take(&mut self, start: &'a [u8]) -> Option<&'a [u8]> {
         let split = to_usize(self.number).and_then(|length| self.rest.split_at_checked(length));
@@ -342,7 +335,6 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads the head of an array, and returns its number of items.
-    #[cfg_attr(not(small), inline)]
     #[cfg_attr(small, inline(never))]
     pub(crate) fn array(&mut self) -> Option<u32> {
         let start = self.rest;
@@ -360,7 +352,6 @@ impl<'a> Reader<'a> {
     }
 
     /// Checks the count in the last head against the bytes left: each counted item takes at least `least` bytes.
-    #[cfg_attr(not(small), inline)]
     #[cfg_attr(small, inline(never))]
     fn count(&mut self, least: u64, start: &'a [u8]) -> Option<u32> {
         match u32::try_from(self.number) {
@@ -454,7 +445,6 @@ impl<'a> Reader<'a> {
 
     /// Reads a key of a map whose keys are all nonempty text strings. The key must come after `last`, and replaces it;
     /// `last` is empty before the first key. The key may not be UTF-8.
-    #[cfg_attr(not(small), inline)]
     #[cfg_attr(small, inline(never))]
     pub(crate) fn key_bytes(&mut self, last: &mut &'a [u8]) -> Option<&'a [u8]> {
         let start = self.rest;
@@ -580,7 +570,6 @@ impl<'a> Reader<'a> {
 }
 
 /// Returns the order of two text strings as keys: as encoded, with the length first.
-#[cfg_attr(not(small), inline)]
 #[cfg_attr(small, inline(never))]
 pub(crate) fn key_order(key: &[u8], other: &[u8]) -> Ordering {
     key.len().cmp(&other.len()).then_with(|| key.cmp(other))

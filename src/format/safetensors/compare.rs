@@ -70,7 +70,7 @@ impl duplicates::Item for Unique<'_> {
         }
     }
 
-    #[cfg_attr(small, inline(never))] // keeps this stack frame out of callers
+    #[inline(never)] // keeps this stack frame out of callers
     fn hash(self) -> u32 {
         match self {
             Self::Name(name) => name.hash(),

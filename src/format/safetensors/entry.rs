@@ -172,7 +172,6 @@ impl<'a> Entry<'a> {
     }
 
     /// Reads the object of an entry.
-    #[cfg_attr(not(small), inline)]
     pub(super) fn read(&mut self, reader: &mut Reader<'a>) -> Option<()> {
         // Faster, as in `next`.
         #[cfg(not(small))]
@@ -226,7 +225,6 @@ impl<'a> Entry<'a> {
     }
 
     /// Checks the tensor by the rules for a file with `data_length` bytes of data.
-    #[cfg_attr(not(small), inline)]
     pub(super) fn check(&self, reader: &mut Reader<'a>, data_length: u64) -> Option<()> {
         let Some((kind, item)) = self.fault(data_length) else { return Some(()) };
         let at = if item == Item::Shape { self.shape_at } else { self.offsets_at };

@@ -71,7 +71,7 @@ impl<'a> SafetensorsFile<'a> {
 
     /// Returns the extent of the data in the file. The stored offsets of tensors are relative to its start.
     #[must_use]
-    #[cfg_attr(small, inline(never))]
+    #[inline(never)]
     pub fn data(&self) -> Extent {
         let start = HEADER.saturating_add(to_u64(self.header.bytes.len()));
         Extent::new(start, self.input.length().saturating_sub(start))
@@ -230,7 +230,7 @@ impl<'a> SafetensorsFile<'a> {
     }
 
     /// Detects equal names, or offsets of overlapping data.
-    #[cfg_attr(small, inline(never))]
+    #[inline(never)]
     fn compare_items(&self, item: Item, warnings: &mut Warnings, memory: &mut (impl Memory + ?Sized)) -> Result<()> {
         let uniques = &mut Uniques::of(self, item);
         let (kind, unchecked) = match item {

@@ -24,7 +24,7 @@ macro_rules! dtypes {
 }
 
 /// Returns the dtype with this name in the list `known`.
-#[cfg_attr(small, inline(never))]
+#[inline(never)]
 pub(super) fn dtype_of(known: Keywords, name: Utf8<'_>) -> Option<DType> {
     DType::from_keyword(known.number_of(name.bytes()))
 }
@@ -352,7 +352,7 @@ impl Measures {
         Self { of_role: [Measure::NONE; ROLES.len()], are_unsorted: false, count: 0, last: None };
 
     /// Adds the measure of `part`, whose position is `at`.
-    #[cfg_attr(small, inline(never))]
+    #[inline(never)]
     pub(super) fn add(&mut self, reader: &mut Reader<'_>, part: &ComponentRecord<'_>, at: u32) {
         let length = match part.decoded_length {
             None => Length::Unknown,

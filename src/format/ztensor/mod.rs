@@ -386,7 +386,6 @@ impl<'a> ZtensorFile<'a> {
     }
 
     /// Reads the entry at the reader's position, which has been checked. Leaves the reader at an unspecified position.
-    #[cfg_attr(not(small), inline)]
     fn read_entry(&self, tensor: &mut TensorRecord<'a>, reader: &mut Reader<'a>) {
         #[cfg(not(small))]
         if self.read_plain(tensor, reader.position()).is_some() {
@@ -459,7 +458,6 @@ impl<'a> FileFormat<'a> for ZtensorFile<'a> {
         self.manifest.attributes(self.attributes, Keywords::NONE)
     }
 
-    #[cfg_attr(not(small), inline)]
     #[cfg_attr(small, inline(never))]
     fn next_tensor(&self, cursor: &mut Cursor, tensor: &mut TensorRecord<'a>) -> Result<bool> {
         let key = if cursor.index == 0 { self.first_name() } else { Key::at(cursor) };

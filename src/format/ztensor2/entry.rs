@@ -40,7 +40,6 @@ const OBJECT_DEPTH: usize = 2;
 pub(super) const PART_DEPTH: usize = 4;
 
 /// Reads the name of `item`: a key that must come after `last` and follow the rules for names (section 3.5).
-#[cfg_attr(not(small), inline)]
 #[cfg_attr(small, inline(never))]
 pub(super) fn name<'a>(reader: &mut Reader<'a>, item: Item, last: &mut &'a [u8]) -> Option<Utf8<'a>> {
     let at = reader.position();
@@ -104,7 +103,6 @@ pub(super) fn object<'a>(
 }
 
 /// Reads the components of a tensor.
-#[cfg_attr(not(small), inline)]
 #[cfg_attr(small, inline(never))]
 fn components<'a>(
     manifest: &Manifest<'a>,
@@ -133,7 +131,6 @@ fn components<'a>(
 }
 
 /// Reads a component into `part`: its role, which must come after `last`, and its record.
-#[cfg_attr(not(small), inline)]
 #[cfg_attr(small, inline(never))]
 pub(super) fn component<'a>(
     manifest: &Manifest<'a>,

@@ -468,7 +468,6 @@ impl<'a> FileFormat<'a> for Ztensor2File<'a> {
         self.manifest.attributes(self.attributes)
     }
 
-    #[cfg_attr(not(small), inline)]
     fn next_tensor(&self, cursor: &mut Cursor, tensor: &mut TensorRecord<'a>) -> Result<bool> {
         let Keys { at, left } = if cursor.index == 0 { self.objects } else { keys(cursor) };
         let Some(left) = left.checked_sub(1) else { return Ok(false) };

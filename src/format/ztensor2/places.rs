@@ -53,7 +53,7 @@ impl duplicates::Item for Blob<'_> {
     }
 
     /// Identical blobs do not clash.
-    #[cfg_attr(small, inline(never))]
+    #[inline(never)]
     fn clashes_with(self, other: Self) -> bool {
         self.extent != other.extent && self.extent.clashes_with(other.extent) && self.is_beside(other)
     }
