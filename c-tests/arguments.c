@@ -122,10 +122,10 @@ static void blz(const tenslice_file *file, const tenslice_file *other)
     EXPECT(HANDLE, tenslice_blz_train(NULL, &train, NULL));
     EXPECT(BAD, tenslice_blz_train(other, &train, NULL));
     EXPECT(BAD, tenslice_blz_train(file, NULL, NULL));
-    EXPECT(HANDLE, tenslice_blz_train_in(NULL, room, 8, &train, NULL));
-    EXPECT(BAD, tenslice_blz_train_in(file, NULL, 8, &train, NULL));
-    EXPECT(BAD, tenslice_blz_train_in(file, room, 8, NULL, NULL));
-    EXPECT(TENSLICE_WRONG_LENGTH, tenslice_blz_train_in(file, room, 8, &train, NULL));
+    EXPECT(HANDLE, tenslice_blz_train_from_bytes(NULL, room, 8, &train, NULL));
+    EXPECT(BAD, tenslice_blz_train_from_bytes(file, NULL, 8, &train, NULL));
+    EXPECT(BAD, tenslice_blz_train_from_bytes(file, room, 8, NULL, NULL));
+    EXPECT(TENSLICE_WRONG_LENGTH, tenslice_blz_train_from_bytes(file, room, 8, &train, NULL));
     EXPECT(TENSLICE_OK, tenslice_blz_train(file, &train, NULL));
     EXPECT(HANDLE, tenslice_blz_get_scratch(NULL, &needed));
     EXPECT(HANDLE, tenslice_blz_get_scratch(&unset, &needed));
@@ -697,7 +697,7 @@ static void expected(const tenslice_file *file)
     CHECK(tenslice_tensor_stated_type(NULL).data == NULL && tenslice_tensor_stated_type(&unset).data == NULL);
     CHECK(tenslice_tensor_rank(NULL) == 0 && tenslice_tensor_rank(&unset) == 0);
     CHECK(tenslice_tensor_dimension(NULL, 0) == 0 && tenslice_tensor_dimension(&tensor, 2) == 0);
-    CHECK(tenslice_tensor_elements(NULL) == 0 && tenslice_tensor_elements(&unset) == 0);
+    CHECK(tenslice_tensor_element_count(NULL) == 0 && tenslice_tensor_element_count(&unset) == 0);
     CHECK(tenslice_tensor_layout(NULL) == UINT32_MAX && tenslice_tensor_layout(&unset) == UINT32_MAX);
 }
 

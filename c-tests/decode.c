@@ -198,7 +198,7 @@ static void digests(const char *folder)
     CHECK(verified.verified == 6 && verified.without_digest == 0 && verified.unknown_digest == 0);
     b.data[64] ^= 1;
     EXPECT(TENSLICE_DIGEST_MISMATCH, tenslice_file_verify(&file, &verified, &error));
-    CHECK(error.item == TENSLICE_ITEM_DIGEST && verified.verified == 6);
+    CHECK(error.part == TENSLICE_PART_DIGEST && verified.verified == 6);
     EXPECT(TENSLICE_OK, tenslice_file_find(&file, "c", 1, &tensor, NULL));
     EXPECT(TENSLICE_OK, tenslice_tensor_data(&tensor, &component, NULL));
     EXPECT(TENSLICE_OK, tenslice_component_verify(&component, &verified, NULL));
@@ -293,7 +293,7 @@ static void frames(const char *folder, const tenslice_decoder *decoder)
     EXPECT(TENSLICE_OK, tenslice_component_get_info(&component, &info));
     b.data[info.offset + info.length - 1] ^= 1;
     EXPECT(TENSLICE_INVALID_SEEK_TABLE, tenslice_component_read_range(&component, decoder, 0, NULL, 0, NULL, 0, &error));
-    CHECK(error.item == TENSLICE_ITEM_SEEK_TABLE);
+    CHECK(error.part == TENSLICE_PART_SEEK_TABLE);
     EXPECT(TENSLICE_OK, tenslice_component_range_scratch(&component, &length));
     CHECK(length == UINT64_MAX);
     EXPECT(TENSLICE_OK, tenslice_component_verify_scratch(&component, &length));
@@ -334,7 +334,7 @@ static void shards(const char *folder)
            tenslice_ztensor2_check_shard(&file, "bas", 3, other.data, other.size, NULL, NULL));
     EXPECT(TENSLICE_WRONG_LENGTH,
            tenslice_ztensor2_check_shard(&file, "base", 4, other.data, other.size - 1, NULL, &error));
-    CHECK(error.item == TENSLICE_ITEM_SHARD);
+    CHECK(error.part == TENSLICE_PART_SHARD);
     if (is_verified) {
         other.data[5000] ^= 1;
         EXPECT(TENSLICE_DIGEST_MISMATCH,
@@ -355,7 +355,7 @@ static void shards(const char *folder)
         EXPECT(TENSLICE_IN_SHARD, tenslice_component_bytes(&component, TENSLICE_ANY, &bytes, &error));
         EXPECT(TENSLICE_IN_SHARD, tenslice_component_verify(&component, &verified, &error));
         EXPECT(TENSLICE_OUT_OF_FILE, tenslice_component_with_shard(&component, other.data, 8, &bound, &error));
-        CHECK(error.item == TENSLICE_ITEM_SHARD);
+        CHECK(error.part == TENSLICE_PART_SHARD);
         EXPECT(TENSLICE_OK, tenslice_component_with_shard(&component, other.data, other.size, &bound, NULL));
         EXPECT(TENSLICE_OK, tenslice_component_bytes(&bound, TENSLICE_ANY, &bytes, NULL));
         CHECK((const unsigned char *)bytes.data == other.data + info.offset && bytes.length == info.length);

@@ -234,7 +234,7 @@ static void trains(const char *folder)
     CHECK(fabs(ldexp(inner.real, inner.exponent) + 0.3312737902914607) < 1e-9);
 
     /* The same result with cores that the caller has read. */
-    EXPECT(TENSLICE_OK, tenslice_blz_train_in(&file, a.data + info.offset, (size_t)info.length, &bound, NULL));
+    EXPECT(TENSLICE_OK, tenslice_blz_train_from_bytes(&file, a.data + info.offset, (size_t)info.length, &bound, NULL));
     EXPECT(TENSLICE_OK, tenslice_blz_inner(&bound, &other, scratch, (size_t)inner_length, &sum, NULL, NULL));
     CHECK(sum.real == inner.real && sum.exponent == inner.exponent);
     free(elements);
@@ -1432,14 +1432,14 @@ static void unreadable(const char *folder, const char *path, const char *name, c
 
     EXPECT(TENSLICE_UNKNOWN_DTYPE, tenslice_tensor_problem(&tensor, NULL));
     EXPECT(TENSLICE_UNKNOWN_DTYPE, tenslice_tensor_problem(&tensor, &error));
-    CHECK(error.kind == TENSLICE_UNKNOWN_DTYPE && error.item == TENSLICE_ITEM_DTYPE && error.offset < b.size);
+    CHECK(error.kind == TENSLICE_UNKNOWN_DTYPE && error.part == TENSLICE_PART_DTYPE && error.offset < b.size);
     EXPECT(TENSLICE_OK, tenslice_error_text(&error, b.data, b.size, why, sizeof why, NULL));
     CHECK(strstr(why, message) != NULL && strstr(why, name) != NULL);
 #define FAILS(call)                                                                                                    \
     do {                                                                                                               \
         memset(&other, 0, sizeof other);                                                                               \
         EXPECT(TENSLICE_UNKNOWN_DTYPE, call);                                                                          \
-        CHECK(other.offset == error.offset && other.kind == error.kind && other.item == error.item);                   \
+        CHECK(other.offset == error.offset && other.kind == error.kind && other.part == error.part);                   \
     } while (0)
     FAILS(tenslice_tensor_bytes(&tensor, TENSLICE_ANY, &bytes, &other));
     FAILS(tenslice_tensor_expect(&tensor, TENSLICE_ANY, NULL, TENSLICE_ANY_SHAPE, &bytes, &other));

@@ -109,7 +109,7 @@ static size_t rank_of_tens; /* for the TENS tensor */
     X(BLZ, tenslice_file, blz_get_core, 0, tenslice_blz_get_core(h, 0, INFO(0, tenslice_blz_core)))                    \
     X(BLZ, tenslice_file, blz_train, 0, tenslice_blz_train(h, OUT(0, tenslice_train), ERR))                            \
     X(BLZ, tenslice_file, blz_train_in, 0,                                                                             \
-      tenslice_blz_train_in(h, files[BLZ].data + cores.offset, (size_t)cores.length, OUT(0, tenslice_train), ERR))     \
+      tenslice_blz_train_from_bytes(h, files[BLZ].data + cores.offset, (size_t)cores.length, OUT(0, tenslice_train), ERR))     \
     X(B2ND, tenslice_file, b2nd_get_info, 0, tenslice_b2nd_get_info(h, INFO(0, tenslice_b2nd_info)))                   \
     X(B2ND, tenslice_file, b2nd_chunk_shape, 0,                                                                        \
       tenslice_b2nd_chunk_shape(h, 0, OUT(0, uint64_t), 2, OPTIONAL(1, uint32_t)))                                     \
@@ -169,7 +169,7 @@ static size_t rank_of_tens; /* for the TENS tensor */
       tenslice_tensor_stated_type(h).data == NULL ? HANDLE : 0)                                                        \
     X(DENSE, tenslice_tensor, tensor_rank, 0, tenslice_tensor_rank(h) == 0 ? HANDLE : 0)                               \
     X(DENSE, tenslice_tensor, tensor_dimension, 0, tenslice_tensor_dimension(h, 1) == 0 ? HANDLE : 0)                  \
-    X(DENSE, tenslice_tensor, tensor_elements, 0, tenslice_tensor_elements(h) == 0 ? HANDLE : 0)                       \
+    X(DENSE, tenslice_tensor, tensor_elements, 0, tenslice_tensor_element_count(h) == 0 ? HANDLE : 0)                       \
     X(DENSE, tenslice_tensor, tensor_layout, 0, tenslice_tensor_layout(h) == UINT32_MAX ? HANDLE : 0)                  \
     X(OF_BLOCKS, tenslice_tensor, tensor_block, 0,                                                                     \
       tenslice_tensor_block(h, OPTIONAL(0, uint32_t), OPTIONAL(1, uint64_t), OPTIONAL(2, uint64_t)))                   \

@@ -142,7 +142,7 @@ int main(void)
     AT(tenslice_error, entry_distance, 8);
     AT(tenslice_error, kind, 12);
     AT(tenslice_error, format, 14);
-    AT(tenslice_error, item, 15);
+    AT(tenslice_error, part, 15);
 
     SIZE(tenslice_need, 24);
     AT(tenslice_need, offset, 0);
@@ -220,7 +220,7 @@ int main(void)
     CHECK(TENSLICE_INVALID_ARGUMENT == 100 && TENSLICE_TRUNCATED == 200 && TENSLICE_UNKNOWN_FORMAT == 300);
     CHECK(TENSLICE_TOO_SMALL == 500 && TENSLICE_F32 == 17 && TENSLICE_FORMAT_ZTENSOR == 1);
     CHECK(TENSLICE_LAYOUT_OTHER == 255 && TENSLICE_ENCODING_ZSTD == 1 && TENSLICE_VALUE_TEXT == 7);
-    CHECK(TENSLICE_WARNING_NAMES_UNCHECKED == 1 << 10 && TENSLICE_ITEM_OFFSET == 15);
+    CHECK(TENSLICE_WARNING_NAMES_UNCHECKED == 1 << 10 && TENSLICE_PART_OFFSET == 15);
     CHECK(TENSLICE_FORMAT_GGUF == 6 && TENSLICE_LAYOUT_BLOCKS == 8 && TENSLICE_VALUE_ARRAY == 9);
     puts("layout: ok");
     return 0;

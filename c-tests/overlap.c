@@ -182,7 +182,7 @@ static tenslice_status permutation(unsigned char **at, const memory *of)
 
 static tenslice_status train_in(unsigned char **at, const memory *of)
 {
-    return tenslice_blz_train_in(&file, at[0], of[0].size, AT(tenslice_train, 1), NULL);
+    return tenslice_blz_train_from_bytes(&file, at[0], of[0].size, AT(tenslice_train, 1), NULL);
 }
 
 static tenslice_status element(unsigned char **at, const memory *of)

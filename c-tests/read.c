@@ -366,7 +366,7 @@ static void expectations(const char *folder)
     CHECK(bytes.data == whole.data && bytes.length == 32 && whole.length == 32);
     CHECK(same(tenslice_tensor_name(&tensor), "cplx") && tenslice_tensor_dtype(&tensor) == TENSLICE_C64);
     CHECK(tenslice_tensor_rank(&tensor) == 1 && tenslice_tensor_dimension(&tensor, 0) == 4);
-    CHECK(tenslice_tensor_elements(&tensor) == 4 && tenslice_tensor_layout(&tensor) == TENSLICE_LAYOUT_DENSE);
+    CHECK(tenslice_tensor_element_count(&tensor) == 4 && tenslice_tensor_layout(&tensor) == TENSLICE_LAYOUT_DENSE);
 
     orders(folder);
     memcpy(odd + 1, b.data, b.size);
@@ -404,7 +404,7 @@ static void error_text(const char *folder)
                            "extend past the end of the file (323 bytes) [at byte 199]";
 
     EXPECT(TENSLICE_OUT_OF_FILE, tenslice_file_open(&file, b.data, b.size, &error));
-    CHECK(error.kind == TENSLICE_OUT_OF_FILE && error.offset == 199 && error.item == TENSLICE_ITEM_OFFSET);
+    CHECK(error.kind == TENSLICE_OUT_OF_FILE && error.offset == 199 && error.part == TENSLICE_PART_OFFSET);
     EXPECT(TENSLICE_TOO_SMALL, tenslice_error_text(&error, b.data, b.size, NULL, 0, &needed));
     CHECK(needed == strlen(message) + 1);
     text[0] = '#';

@@ -99,7 +99,7 @@ static void tensors(result *r, const tenslice_file *file)
     add(r, numbers, rank * sizeof *numbers);
     EXPECT(TENSLICE_OK, tenslice_tensor_strides(&tensor, numbers, 4));
     add_number(r, tenslice_tensor_rank(&tensor) + tenslice_tensor_dimension(&tensor, 1));
-    add_number(r, tenslice_tensor_elements(&tensor) + tenslice_tensor_layout(&tensor) + tenslice_tensor_dtype(&tensor));
+    add_number(r, tenslice_tensor_element_count(&tensor) + tenslice_tensor_layout(&tensor) + tenslice_tensor_dtype(&tensor));
     add_number(r, tenslice_tensor_name(&tensor).length);
     EXPECT(TENSLICE_OK, tenslice_tensor_bytes(&tensor, TENSLICE_ANY, &bytes, NULL));
     EXPECT(TENSLICE_OK, tenslice_tensor_expect(&tensor, TENSLICE_ANY, shape, 2, &bytes, NULL));

@@ -273,7 +273,7 @@ tenslice_status tenslice_tensor_strides(const tenslice_tensor *tensor, uint64_t 
  * Returns the product of the dimensions of a tensor; UINT64_MAX if it exceeds 64 bits, which is possible for sparse
  * tensors; 0 for an invalid handle.
  */
-uint64_t tenslice_tensor_elements(const tenslice_tensor *tensor);
+uint64_t tenslice_tensor_element_count(const tenslice_tensor *tensor);
 
 /** Returns how the components of a tensor represent it, a TENSLICE_LAYOUT_ code; UINT32_MAX for an invalid handle. */
 uint32_t tenslice_tensor_layout(const tenslice_tensor *tensor);
@@ -529,7 +529,7 @@ tenslice_status tenslice_file_check_length(const tenslice_file *file, size_t *co
  * Compares exactly what could not be compared without memory when the file was opened: names
  * (TENSLICE_WARNING_NAMES_UNCHECKED), the roles within a tensor (TENSLICE_WARNING_ROLES_UNCHECKED), keys
  * (TENSLICE_WARNING_KEYS_UNCHECKED), and the places of components, entries of an archive, and shards
- * (TENSLICE_WARNING_PLACES_UNCHECKED). Sets `warnings` (may be NULL) to the warnings that remain.
+ * (TENSLICE_WARNING_EXTENTS_UNCHECKED). Sets `warnings` (may be NULL) to the warnings that remain.
  *
  * `scratch` is an array of `count` elements. With the count of tenslice_file_check_length, the items are sorted and
  * read once. With fewer, they are read once for each part that fits, at most eight times; a file that needs more

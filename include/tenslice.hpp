@@ -1008,7 +1008,7 @@ public:
     }
     std::uint32_t rank() const noexcept { return tenslice_tensor_rank(&handle_); }
     /** The product of the dimensions; none if it exceeds 64 bits, as for some sparse tensors. */
-    std::optional<std::uint64_t> elements() const noexcept { return detail::known(tenslice_tensor_elements(&handle_)); }
+    std::optional<std::uint64_t> elements() const noexcept { return detail::known(tenslice_tensor_element_count(&handle_)); }
     /** The layout, which says how the components form the tensor: a TENSLICE_LAYOUT_ code. */
     std::uint32_t layout() const noexcept { return tenslice_tensor_layout(&handle_); }
     std::string_view layout_name() const noexcept { return detail::view(info().layout_name); }
@@ -1843,7 +1843,7 @@ public:
     {
         tenslice_train train{};
         tenslice_error why = detail::no_details;
-        const auto status = tenslice_blz_train_in(&handle_, cores.data(), cores.size(), &train, &why);
+        const auto status = tenslice_blz_train_from_bytes(&handle_, cores.data(), cores.size(), &train, &why);
         return detail::finish(status, why, tenslice::train(train));
     }
     /** Verifies the digests of all components. `scratch` has verify_scratch_length() bytes. */

@@ -84,7 +84,7 @@
 //! # Errors and warnings
 //!
 //! An [`Error`] has 16 bytes and contains no text. It states the violated rule ([`ErrorKind`]), the part of the file
-//! ([`Item`]) and the position. [`Error::explain`] reads names and numbers from the file and prints the full message.
+//! ([`Part`]) and the position. [`Error::explain`] reads names and numbers from the file and prints the full message.
 //! If a specification requires only a warning, the file is opened, and [`File::warnings`] returns the warning.
 //!
 //! # Promises
@@ -174,7 +174,7 @@ pub use codec::BuiltIn;
 pub use codec::blocks;
 pub use codec::decoder::{DecodeError, Decoder};
 pub use codec::sparse;
-pub use error::origin::{Format, Item};
+pub use error::origin::{Format, Part};
 pub use error::warning::{Warning, Warnings};
 pub use error::{Error, ErrorKind, Result};
 pub use format::Described;

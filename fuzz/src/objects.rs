@@ -15,7 +15,7 @@ pub enum Kind {
 }
 
 /// A component, in little-endian order.
-pub struct Part {
+pub struct Stored {
     pub role: &'static str,
     pub dtype: DType,
     pub bytes: Vec<u8>,
@@ -25,7 +25,7 @@ pub struct Object {
     pub kind: Kind,
     pub shape: Vec<u64>,
     pub dtype: DType,
-    pub parts: Vec<Part>,
+    pub parts: Vec<Stored>,
     /// The elements, if they are known.
     pub dense: Option<Vec<u8>>,
     /// The coordinates and values of a sparse tensor.
@@ -54,18 +54,18 @@ impl Object {
                     *last &= 0xf; // half of the last byte is unused
                 }
                 made.dense = Some(bytes.clone());
-                made.parts.push(Part { role: "data", dtype, bytes });
+                made.parts.push(Stored { role: "data", dtype, bytes });
             }
             Kind::Other => {
                 for role in ["alpha", "data", "indices", "zeta"] {
                     if choices.below(2) == 0 {
                         let dtype = choices.of(dtypes);
                         let bytes = value(dtype, 0, 2 * choices.below(5) as u64);
-                        made.parts.push(Part { role, dtype, bytes });
+                        made.parts.push(Stored { role, dtype, bytes });
                     }
                 }
                 if made.parts.is_empty() {
-                    made.parts.push(Part { role: "only", dtype, bytes: Vec::new() });
+                    made.parts.push(Stored { role: "only", dtype, bytes: Vec::new() });
                 }
             }
             Kind::Csr | Kind::Coo => {
@@ -95,8 +95,8 @@ impl Object {
                 pointers.extend(wide(self.entries.iter().filter(|(at, _)| at[0] <= row).count() as u64));
             }
             let columns = self.entries.iter().flat_map(|(at, _)| wide(at[1])).collect();
-            self.parts.push(Part { role: "indices", dtype: index, bytes: columns });
-            self.parts.push(Part { role: "indptr", dtype: index, bytes: pointers });
+            self.parts.push(Stored { role: "indices", dtype: index, bytes: columns });
+            self.parts.push(Stored { role: "indptr", dtype: index, bytes: pointers });
         } else {
             if choices.below(2) == 0 {
                 self.entries.reverse(); // in any order
@@ -104,10 +104,10 @@ impl Object {
             let coordinates =
                 (0..self.shape.len()).flat_map(|d| self.entries.iter().flat_map(move |(at, _)| wide(at[d])));
             let coordinates = coordinates.collect();
-            self.parts.push(Part { role: "coords", dtype: index, bytes: coordinates });
+            self.parts.push(Stored { role: "coords", dtype: index, bytes: coordinates });
         }
         let values = self.entries.iter().flat_map(|(_, value)| value.clone()).collect();
-        self.parts.push(Part { role: "values", dtype: self.dtype, bytes: values });
+        self.parts.push(Stored { role: "values", dtype: self.dtype, bytes: values });
         let mut dense = vec![0; (count * size) as usize];
         for (at, value) in &self.entries {
             let place = at.iter().zip(&self.shape).fold(0, |place, (at, length)| place * length + at);

@@ -44,10 +44,10 @@ struct Tensor {
     object: Object,
     layout: &'static str,
     attributes: Option<Node>,
-    parts: Vec<Part>,
+    parts: Vec<Stored>,
 }
 
-struct Part {
+struct Stored {
     role: &'static str,
     dtype: DType,
     decoded: Vec<u8>,
@@ -103,7 +103,7 @@ impl Tensor {
             let blocks = object.shape.iter().product::<u64>() as usize / block;
             let seed = choices.any::<u8>();
             let bytes = |length: usize| (0..length).map(|i| seed.wrapping_mul(i as u8)).collect::<Vec<u8>>();
-            let part = |role, dtype, bytes| objects::Part { role, dtype, bytes };
+            let part = |role, dtype, bytes| objects::Stored { role, dtype, bytes };
             if layout == "zt.mx/1" {
                 let dtype = choices.of(&[DType::F4_E2M1, DType::F8_E4M3FN, DType::F8_E5M2, DType::I8]);
                 let length = dtype.byte_length((blocks * block) as u64).unwrap() as usize;
@@ -125,7 +125,7 @@ impl Tensor {
                     decoded.clone()
                 };
                 let (digest, in_shard) = (choices.below(5), choices.one_in(8));
-                Part { role: part.role, dtype: part.dtype, decoded, stored, is_encoded, digest, in_shard }
+                Stored { role: part.role, dtype: part.dtype, decoded, stored, is_encoded, digest, in_shard }
             })
             .collect();
         let name = format!("{}{number}", choices.of(&["", "b", "a", "long.name.of.a.tensor.", "é"]));

@@ -63,7 +63,7 @@ typedef struct {
  * Makes `train` the tensor train of the file, whose cores must be in memory.
  *
  * Errors: NOT_IN_MEMORY; then read the cores from the offset that tenslice_blz_get_info returns, and call
- * tenslice_blz_train_in.
+ * tenslice_blz_train_from_bytes.
  */
 tenslice_status tenslice_blz_train(const tenslice_file *file, tenslice_train *train, tenslice_error *error);
 
@@ -73,7 +73,7 @@ tenslice_status tenslice_blz_train(const tenslice_file *file, tenslice_train *tr
  *
  * Errors: WRONG_LENGTH.
  */
-tenslice_status tenslice_blz_train_in(const tenslice_file *file, const void *cores, size_t length,
+tenslice_status tenslice_blz_train_from_bytes(const tenslice_file *file, const void *cores, size_t length,
     tenslice_train *train, tenslice_error *error);
 
 /** The scratch memory that calls with a train need, in bytes. */

@@ -32,7 +32,7 @@ typedef struct {
     uint32_t entry_distance;
     uint16_t kind; /**< The rule, the same number as the status. */
     uint8_t format; /**< The kind of file, a TENSLICE_FORMAT_ code. */
-    uint8_t item; /**< The part of the file, a TENSLICE_ITEM_ code. */
+    uint8_t part; /**< The part of the file, a TENSLICE_PART_ code. */
 } tenslice_error;
 
 /** Bytes in place: `length` bytes at `data`, without a copy. */

@@ -10,7 +10,7 @@ use crate::bytes::text::Text;
 use crate::bytes::utf8::is_utf8;
 use crate::codec::gguf::{Encoding, Reader, kind};
 use crate::error::Error;
-use crate::error::origin::Item;
+use crate::error::origin::Part;
 
 /// The pairs of a file, or the elements of an array.
 #[derive(Clone, Copy, Debug)]
@@ -56,10 +56,10 @@ impl<'a> Items<'a> {
         }
         loop {
             let value = self.step(|items, reader| {
-                reader.item = Item::Key;
+                reader.item = Part::Key;
                 let is_it = reader.string()? == key;
                 let kind = reader.kind()?;
-                reader.item = Item::Value;
+                reader.item = Part::Value;
                 if is_it { items.value(reader, kind).map(Some) } else { reader.skip_value(kind).map(|()| None) }
             })?;
             if value.is_some() {
@@ -92,12 +92,12 @@ impl<'a> Items<'a> {
         let (key, kind) = match self.kind {
             Some(kind) => (None, kind),
             None => {
-                reader.item = Item::Key;
+                reader.item = Part::Key;
                 let key = reader.string()?;
                 (Some(Value::Text(Text::new(key, false))), reader.kind()?)
             }
         };
-        reader.item = Item::Value;
+        reader.item = Part::Value;
         let value = self.value(reader, kind)?;
         Ok(Attribute { key, value })
     }

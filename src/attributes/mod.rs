@@ -16,7 +16,7 @@ use core::marker::PhantomData;
 use crate::bytes::extent::Extent;
 use crate::bytes::text::Text;
 use crate::error::Error;
-use crate::error::abi_enum::pinned;
+use crate::error::abi_enum::abi_enum;
 
 /// The value of an attribute.
 #[derive(Clone, Copy, Debug)]
@@ -52,7 +52,7 @@ pub enum Value<'a> {
     ByteChunks(Attributes<'a>),
 }
 
-pinned! {
+abi_enum! {
     /// The kind of a [`Value`].
     ValueKind: u8 {
         Null = 1, "null";
@@ -276,7 +276,7 @@ impl<'a> Attributes<'a> {
         if let Inner::Gguf(items) = &mut self.0 {
             return items.find(key);
         }
-        let is_it = |found: &Attribute<'a>| matches!(found.key, Some(Value::Text(text)) if text.means(key));
+        let is_it = |found: &Attribute<'a>| matches!(found.key, Some(Value::Text(text)) if text.eq_bytes(key));
         self.find(is_it).map(|attribute| attribute.value)
     }
 }

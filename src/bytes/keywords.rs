@@ -69,7 +69,7 @@ impl Keywords {
         if !text.is_escaped() {
             return self.number_of(text.raw());
         }
-        self.find_map(|(word, number)| text.means(word).then_some(number)).unwrap_or(UNKNOWN)
+        self.find_map(|(word, number)| text.eq_bytes(word).then_some(number)).unwrap_or(UNKNOWN)
     }
 
     /// Removes the first keyword from the list and returns it.

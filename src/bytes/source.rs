@@ -11,7 +11,7 @@ use zerocopy::{FromBytes, Immutable, KnownLayout, Unaligned};
 
 use super::extent::{Extent, Region};
 use super::num::{to_u64, to_usize};
-use crate::error::origin::{Format, Item};
+use crate::error::origin::{Format, Part};
 use crate::error::{Error, ErrorKind, Result};
 
 /// The maximum number of segments in a [`Source`].
@@ -413,7 +413,7 @@ impl<'a> ParseContext<'a> {
         if let Some(source) = self.source {
             source.asked.set(Some(need));
         }
-        self.stop(Error::at(ErrorKind::NotInMemory, Format::Unknown, Item::File, need.extent.offset))
+        self.stop(Error::at(ErrorKind::NotInMemory, Format::Unknown, Part::File, need.extent.offset))
     }
 
     /// Stops with an error in `item` at byte `at` of the file, whose format is `format`.
@@ -448,7 +448,7 @@ impl<'a> ParseContext<'a> {
 }
 
 /// An error without an offset: the rule, the format, and the part of the file.
-pub(crate) type Rule = (ErrorKind, Format, Item);
+pub(crate) type Rule = (ErrorKind, Format, Part);
 
 #[cfg(test)]
 mod tests {

@@ -107,7 +107,7 @@ impl<'a> Text<'a> {
 
     /// Returns whether the decoded string equals `other`, which is UTF-8.
     #[inline]
-    pub(crate) fn means(&self, other: &[u8]) -> bool {
+    pub(crate) fn eq_bytes(&self, other: &[u8]) -> bool {
         if self.is_escaped { self.compare(&Text::new(other, false)).is_eq() } else { self.bytes == other }
     }
 
@@ -137,13 +137,13 @@ impl Eq for Text<'_> {}
 
 impl PartialEq<str> for Text<'_> {
     fn eq(&self, other: &str) -> bool {
-        self.means(other.as_bytes())
+        self.eq_bytes(other.as_bytes())
     }
 }
 
 impl PartialEq<&str> for Text<'_> {
     fn eq(&self, other: &&str) -> bool {
-        self.means(other.as_bytes())
+        self.eq_bytes(other.as_bytes())
     }
 }
 
@@ -284,7 +284,7 @@ mod tests {
             assert!(escaped == *meaning && plain == *meaning && escaped != *spelled && plain != *"");
             assert_eq!(escaped.partial_cmp(&Text::from("")), Some(Ordering::Greater));
             assert_eq!((escaped.is_empty(), plain.is_empty(), Text::default().is_empty()), (false, false, true));
-            assert!(escaped.means(meaning.as_bytes()) && !escaped.means(spelled.as_bytes()));
+            assert!(escaped.eq_bytes(meaning.as_bytes()) && !escaped.eq_bytes(spelled.as_bytes()));
             let places = (0..meaning.chars().count()).map(|at| meaning.chars().nth(at));
             assert!(places.eq(escaped.chars().map(Some)) && escaped.chars().size_hint() == (0, Some(spelled.len())));
             assert_eq!(hash(escaped), hash(plain));

@@ -4,7 +4,7 @@ use core::ffi::c_char;
 use core::mem::MaybeUninit;
 
 use super::pointer::{Array, Handle, HandleMut, Holds, InfoIn, InfoOut, Length, OptionalOut, Out, Writable};
-use super::status::{ApiError, Details, END, FfiResult, OK, answer, plain, tenslice_error, tenslice_status};
+use super::status::{ApiError, Details, END, FfiResult, OK, run, tenslice_error, tenslice_status, with_details};
 use super::text::tenslice_str;
 use crate::error::{Error, ErrorKind, Result};
 use crate::{Attributes, Value};
@@ -114,7 +114,7 @@ pub extern "C" fn tenslice_attributes_next(
     value: InfoOut<tenslice_value>,
     error: OptionalOut<tenslice_error>,
 ) -> tenslice_status {
-    answer(&error, |details| {
+    with_details(&error, |details| {
         let attributes = cursor.get_mut::<Attributes<'static>>()?;
         let key_out = key.writable_or_null()?;
         let value_out = value.writable()?;
@@ -139,7 +139,7 @@ pub extern "C" fn tenslice_value_items(
     value: InfoIn<tenslice_value>,
     cursor: Out<tenslice_cursor>,
 ) -> tenslice_status {
-    plain(|| {
+    run(|| {
         let items = value.items()?;
         let cursor = cursor.writable()?;
         cursor.store(items.get().map_err(|_| Error::new(ErrorKind::WrongType))?);
@@ -153,7 +153,7 @@ pub extern "C" fn tenslice_value_items(
 /// Errors: NOT_FOUND in other formats.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_attributes_length(cursor: Handle<tenslice_cursor>, count: Out<u64>) -> tenslice_status {
-    plain(|| {
+    run(|| {
         let length = cursor.get::<Attributes<'static>>()?.length();
         count.writable()?.set(length.ok_or(Error::new(ErrorKind::NotFound))?);
         Ok(OK)
@@ -171,7 +171,7 @@ pub extern "C" fn tenslice_attributes_extent(
     offset: Out<u64>,
     length: Out<u64>,
 ) -> tenslice_status {
-    plain(|| {
+    run(|| {
         let extent = cursor.get::<Attributes<'static>>()?.extent().ok_or(Error::new(ErrorKind::NotFound))?;
         let (offset, length) = (offset.writable()?, length.writable()?);
         offset.set(extent.offset);
@@ -192,7 +192,7 @@ pub extern "C" fn tenslice_attributes_get(
     value: InfoOut<tenslice_value>,
     error: OptionalOut<tenslice_error>,
 ) -> tenslice_status {
-    answer(&error, |details| {
+    with_details(&error, |details| {
         let found = find(details, cursor, key, length)?;
         value.writable()?.fill(tenslice_value::new(Some(found)));
         Ok(OK)
@@ -210,7 +210,7 @@ pub extern "C" fn tenslice_attributes_get_u64(
     number: Out<u64>,
     error: OptionalOut<tenslice_error>,
 ) -> tenslice_status {
-    answer(&error, |details| set(find(details, cursor, key, length)?.as_u64(), &number))
+    with_details(&error, |details| set(find(details, cursor, key, length)?.as_u64(), &number))
 }
 
 /// Sets `number` to the integer with this key, as tenslice_attributes_get does.
@@ -224,7 +224,7 @@ pub extern "C" fn tenslice_attributes_get_i64(
     number: Out<i64>,
     error: OptionalOut<tenslice_error>,
 ) -> tenslice_status {
-    answer(&error, |details| set(find(details, cursor, key, length)?.as_i64(), &number))
+    with_details(&error, |details| set(find(details, cursor, key, length)?.as_i64(), &number))
 }
 
 /// Sets `number` to the floating-point number with this key, as tenslice_attributes_get does.
@@ -238,7 +238,7 @@ pub extern "C" fn tenslice_attributes_get_f64(
     number: Out<f64>,
     error: OptionalOut<tenslice_error>,
 ) -> tenslice_status {
-    answer(&error, |details| set(find(details, cursor, key, length)?.as_f64(), &number))
+    with_details(&error, |details| set(find(details, cursor, key, length)?.as_f64(), &number))
 }
 
 /// Sets `truth` to the boolean with this key, 0 or 1, as tenslice_attributes_get does.
@@ -252,7 +252,7 @@ pub extern "C" fn tenslice_attributes_get_bool(
     truth: Out<u32>,
     error: OptionalOut<tenslice_error>,
 ) -> tenslice_status {
-    answer(&error, |details| set(find(details, cursor, key, length)?.as_bool().map(u32::from), &truth))
+    with_details(&error, |details| set(find(details, cursor, key, length)?.as_bool().map(u32::from), &truth))
 }
 
 /// Sets `text` to the text with this key, as tenslice_attributes_get does.
@@ -266,7 +266,7 @@ pub extern "C" fn tenslice_attributes_get_str(
     text: Out<tenslice_str>,
     error: OptionalOut<tenslice_error>,
 ) -> tenslice_status {
-    answer(&error, |details| set(find(details, cursor, key, length)?.as_text().map(tenslice_str::from), &text))
+    with_details(&error, |details| set(find(details, cursor, key, length)?.as_text().map(tenslice_str::from), &text))
 }
 
 /// Returns the value whose key is `key`.

@@ -8,7 +8,7 @@ use super::file::tenslice_file;
 use super::pointer::{
     Array, Buffer, Capacity, Handle, InfoOut, Length, OptionalIn, OptionalOut, Out, Scratch, ScratchLength, buffers,
 };
-use super::status::{ApiError, FfiResult, OK, answer, plain, tenslice_error, tenslice_status};
+use super::status::{ApiError, FfiResult, OK, run, tenslice_error, tenslice_status, with_details};
 use super::tensor::write_shape;
 use super::text::tenslice_str;
 use crate::b2nd;
@@ -115,7 +115,7 @@ pub extern "C" fn tenslice_b2nd_get_info(
     file: Handle<tenslice_file>,
     info: InfoOut<tenslice_b2nd_info>,
 ) -> tenslice_status {
-    plain(|| {
+    run(|| {
         let b2nd = b2nd(&file)?;
         let defaults = b2nd.defaults();
         info.writable()?.fill(tenslice_b2nd_info {
@@ -155,7 +155,7 @@ pub extern "C" fn tenslice_b2nd_chunk_shape(
     capacity: Capacity,
     rank: OptionalOut<u32>,
 ) -> tenslice_status {
-    plain(|| {
+    run(|| {
         let b2nd = b2nd(&file)?;
         let shape = if of_blocks == 0 { b2nd.chunk_shape() } else { b2nd.block_shape() };
         let shape = shape.ok_or(Error::new(ErrorKind::NotFound))?;
@@ -183,7 +183,7 @@ pub extern "C" fn tenslice_b2nd_get_chunk(
     chunk: InfoOut<tenslice_b2nd_chunk>,
     error: OptionalOut<tenslice_error>,
 ) -> tenslice_status {
-    answer(&error, |details| {
+    with_details(&error, |details| {
         let scratch = scratch.with_length(scratch_length, &[file.memory(), chunk.memory()])?;
         let b2nd = b2nd(&file)?;
         let info = chunk.writable()?;
@@ -221,7 +221,7 @@ pub extern "C" fn tenslice_b2nd_chunk_extent(
     length: Out<u64>,
     error: OptionalOut<tenslice_error>,
 ) -> tenslice_status {
-    answer(&error, |details| {
+    with_details(&error, |details| {
         let others = &[file.memory(), offset.memory(), length.memory()];
         let scratch = scratch.with_length(scratch_length, others)?;
         let b2nd = b2nd(&file)?;
@@ -250,7 +250,7 @@ pub extern "C" fn tenslice_b2nd_read_chunk(
     length: OptionalOut<u64>,
     error: OptionalOut<tenslice_error>,
 ) -> tenslice_status {
-    answer(&error, |details| {
+    with_details(&error, |details| {
         let others = &[file.memory(), decoder.memory(), length.memory()];
         let (destination, scratch) = buffers((destination, capacity), (scratch, scratch_length), others)?;
         let b2nd = b2nd(&file)?;
@@ -277,7 +277,7 @@ pub extern "C" fn tenslice_b2nd_uninitialised_chunks(
     count: Out<u64>,
     error: OptionalOut<tenslice_error>,
 ) -> tenslice_status {
-    answer(&error, |details| {
+    with_details(&error, |details| {
         let scratch = scratch.with_length(scratch_length, &[file.memory(), count.memory()])?;
         let b2nd = b2nd(&file)?;
         let count = count.writable()?;
@@ -308,7 +308,7 @@ pub extern "C" fn tenslice_b2nd_get_metalayer(
     index: u32,
     metalayer: InfoOut<tenslice_b2nd_metalayer>,
 ) -> tenslice_status {
-    plain(|| {
+    run(|| {
         let info = metalayer.writable()?;
         let (b2nd, found) = self::metalayer(&file, in_trailer, index)?;
         let (decoded_length, scratch) = match (in_trailer, b2nd.variable_metalayer(&found)) {
@@ -344,7 +344,7 @@ pub extern "C" fn tenslice_b2nd_read_metalayer(
     length: OptionalOut<u64>,
     error: OptionalOut<tenslice_error>,
 ) -> tenslice_status {
-    answer(&error, |details| {
+    with_details(&error, |details| {
         let others = &[file.memory(), decoder.memory(), length.memory()];
         let (destination, scratch) = buffers((destination, capacity), (scratch, scratch_length), others)?;
         let (b2nd, metalayer) = metalayer(&file, 1, index)?;
@@ -381,7 +381,7 @@ pub extern "C" fn tenslice_b2nd_region_lengths(
     scratch: OptionalOut<u64>,
     error: OptionalOut<tenslice_error>,
 ) -> tenslice_status {
-    answer(&error, |details| {
+    with_details(&error, |details| {
         let (b2nd, [start, stop]) = region(&file, [&start, &stop], rank)?;
         let (length, scratch) = (length.writable()?, scratch.writable()?);
         let bytes = details.of(b2nd.region_length(start, stop))?;
@@ -414,7 +414,7 @@ pub extern "C" fn tenslice_b2nd_region_work(
     work: Out<u64>,
     error: OptionalOut<tenslice_error>,
 ) -> tenslice_status {
-    answer(&error, |details| {
+    with_details(&error, |details| {
         let (b2nd, [start, stop]) = region(&file, [&start, &stop], rank)?;
         let work = work.writable()?;
         work.set(details.of(b2nd.work_length(start, stop))?);
@@ -445,7 +445,7 @@ pub extern "C" fn tenslice_b2nd_read_region(
     needed: OptionalOut<u64>,
     error: OptionalOut<tenslice_error>,
 ) -> tenslice_status {
-    answer(&error, |details| {
+    with_details(&error, |details| {
         let others = &[file.memory(), start.memory(rank), stop.memory(rank), decoder.memory(), needed.memory()];
         let (destination, scratch) = buffers((destination, capacity), (scratch, scratch_length), others)?;
         let (b2nd, [start, stop]) = region(&file, [&start, &stop], rank)?;

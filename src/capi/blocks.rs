@@ -4,7 +4,7 @@
 use core::ffi::c_void;
 
 use super::pointer::{Array, Buffer, Capacity, Length};
-use super::status::{ApiError, OK, plain, tenslice_status};
+use super::status::{ApiError, OK, run, tenslice_status};
 use crate::blocks::{self, dequantize_with};
 use crate::error::ErrorKind;
 
@@ -72,7 +72,7 @@ fn write(
     out: Buffer<'_, f32>,
     count: Capacity<'_>,
 ) -> tenslice_status {
-    plain(|| {
+    run(|| {
         let bytes = blocks.with_length(length)?;
         let out = out.with_capacity(count, &[blocks.memory(length)])?;
         decode(bytes, first, out).ok_or(ApiError::new(ErrorKind::NoSuchElement))?;

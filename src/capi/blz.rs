@@ -7,7 +7,7 @@ use super::file::tenslice_file;
 use super::pointer::{
     Array, Buffer, Capacity, ComplexOut, Handle, InfoOut, Length, OptionalOut, Out, Scratch, ScratchLength, buffers,
 };
-use super::status::{ApiError, FfiResult, OK, answer, plain, tenslice_error, tenslice_status};
+use super::status::{ApiError, FfiResult, OK, run, tenslice_error, tenslice_status, with_details};
 use super::text::to_code;
 use crate::blz::{self, Scaled};
 use crate::error::{Error, ErrorKind};
@@ -108,7 +108,7 @@ pub extern "C" fn tenslice_blz_get_info(
     file: Handle<tenslice_file>,
     info: InfoOut<tenslice_blz_info>,
 ) -> tenslice_status {
-    plain(|| {
+    run(|| {
         let blz = blz(&file)?;
         info.writable()?.fill(tenslice_blz_info {
             struct_size: 0,
@@ -133,7 +133,7 @@ pub extern "C" fn tenslice_blz_get_core(
     index: u32,
     core: InfoOut<tenslice_blz_core>,
 ) -> tenslice_status {
-    plain(|| {
+    run(|| {
         let blz = blz(&file)?;
         let core = core.writable()?;
         let found = usize::try_from(index).ok().and_then(|index| blz.cores().nth(index));
@@ -152,14 +152,14 @@ pub extern "C" fn tenslice_blz_get_core(
 /// Makes `train` the tensor train of the file, whose cores must be in memory.
 ///
 /// Errors: NOT_IN_MEMORY; then read the cores from the offset that tenslice_blz_get_info returns, and call
-/// tenslice_blz_train_in.
+/// tenslice_blz_train_from_bytes.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_blz_train(
     file: Handle<tenslice_file>,
     train: Out<tenslice_train>,
     error: OptionalOut<tenslice_error>,
 ) -> tenslice_status {
-    answer(&error, |details| {
+    with_details(&error, |details| {
         let blz = blz(&file)?;
         let train = train.writable()?;
         train.store_found(details, &blz.train())?;
@@ -172,14 +172,14 @@ pub extern "C" fn tenslice_blz_train(
 ///
 /// Errors: WRONG_LENGTH.
 #[unsafe(no_mangle)]
-pub extern "C" fn tenslice_blz_train_in(
+pub extern "C" fn tenslice_blz_train_from_bytes(
     file: Handle<tenslice_file>,
     cores: Array<'static, c_void>,
     length: Length,
     train: Out<tenslice_train>,
     error: OptionalOut<tenslice_error>,
 ) -> tenslice_status {
-    answer(&error, |details| {
+    with_details(&error, |details| {
         let (blz, cores) = (blz(&file)?, cores.with_length_beside(length, train.memory())?);
         train.writable()?.store_found(details, &blz.train_in(cores))?;
         Ok(OK)
@@ -192,7 +192,7 @@ pub extern "C" fn tenslice_blz_get_scratch(
     train: Handle<tenslice_train>,
     scratch: InfoOut<tenslice_blz_scratch>,
 ) -> tenslice_status {
-    plain(|| {
+    run(|| {
         let train = train.get()?;
         scratch.writable()?.fill(tenslice_blz_scratch {
             struct_size: 0,
@@ -220,7 +220,7 @@ pub extern "C" fn tenslice_blz_element(
     value: ComplexOut,
     error: OptionalOut<tenslice_error>,
 ) -> tenslice_status {
-    answer(&error, |details| {
+    with_details(&error, |details| {
         let others = &[train.memory(), index.memory(count), value.memory()];
         let scratch = scratch.with_length(scratch_length, others)?;
         let train = train.get()?;
@@ -253,7 +253,7 @@ pub extern "C" fn tenslice_blz_slice(
     length: OptionalOut<u64>,
     error: OptionalOut<tenslice_error>,
 ) -> tenslice_status {
-    answer(&error, |details| {
+    with_details(&error, |details| {
         let others = &[train.memory(), fixed.memory(count), length.memory()];
         let (destination, scratch) = buffers((destination, capacity), (scratch, scratch_length), others)?;
         let train = train.get()?;
@@ -277,7 +277,7 @@ pub extern "C" fn tenslice_blz_sum(
     sum: Out<tenslice_scaled>,
     error: OptionalOut<tenslice_error>,
 ) -> tenslice_status {
-    answer(&error, |details| {
+    with_details(&error, |details| {
         let scratch = scratch.with_length(scratch_length, &[train.memory(), sum.memory()])?;
         let train = train.get()?;
         let sum = sum.writable()?;
@@ -298,7 +298,7 @@ pub extern "C" fn tenslice_blz_norm(
     norm: Out<tenslice_scaled>,
     error: OptionalOut<tenslice_error>,
 ) -> tenslice_status {
-    answer(&error, |details| {
+    with_details(&error, |details| {
         let scratch = scratch.with_length(scratch_length, &[train.memory(), norm.memory()])?;
         let train = train.get()?;
         let norm = norm.writable()?;
@@ -322,7 +322,7 @@ pub extern "C" fn tenslice_blz_inner(
     needed: OptionalOut<u64>,
     error: OptionalOut<tenslice_error>,
 ) -> tenslice_status {
-    answer(&error, |details| {
+    with_details(&error, |details| {
         let others = &[train.memory(), other.memory(), inner.memory(), needed.memory()];
         let scratch = scratch.with_length(scratch_length, others)?;
         let train = train.get()?;

@@ -3,10 +3,10 @@
 use core::ffi::c_void;
 
 use super::pointer::{Array, Handle, InfoOut, Length, OptionalOut, Out};
-use super::status::{OK, answer, plain, tenslice_error, tenslice_status};
+use super::status::{OK, run, tenslice_error, tenslice_status, with_details};
 use super::text::{of_code, tenslice_str, to_code};
 use crate::Component;
-use crate::error::origin::Item;
+use crate::error::origin::Part;
 use crate::error::{Error, ErrorKind, Result};
 
 /// A component of a tensor.
@@ -65,7 +65,7 @@ pub(super) fn typed_bytes<'a>(component: &Component<'a>, dtype: u32) -> Result<&
     if dtype != 0 {
         let dtype = of_code(dtype).ok_or(Error::new(ErrorKind::InvalidArgument))?;
         if component.dtype() != Some(dtype) {
-            return Err(component.error(ErrorKind::WrongType, Item::DType));
+            return Err(component.error(ErrorKind::WrongType, Part::DType));
         }
         return component.aligned_bytes(dtype.alignment());
     }
@@ -78,7 +78,7 @@ pub extern "C" fn tenslice_component_get_info(
     component: Handle<tenslice_component>,
     info: InfoOut<tenslice_component_info>,
 ) -> tenslice_status {
-    plain(|| {
+    run(|| {
         let component = component.get()?;
         info.writable()?.fill(tenslice_component_info {
             struct_size: 0,
@@ -109,7 +109,7 @@ pub extern "C" fn tenslice_component_bytes(
     bytes: Out<tenslice_bytes>,
     error: OptionalOut<tenslice_error>,
 ) -> tenslice_status {
-    answer(&error, |details| {
+    with_details(&error, |details| {
         let component = component.get()?;
         bytes.writable()?.set(details.of(typed_bytes(component, dtype))?.into());
         Ok(OK)
@@ -125,7 +125,7 @@ pub extern "C" fn tenslice_component_stored(
     bytes: Out<tenslice_bytes>,
     error: OptionalOut<tenslice_error>,
 ) -> tenslice_status {
-    answer(&error, |details| {
+    with_details(&error, |details| {
         let component = component.get()?;
         bytes.writable()?.set(details.of(component.stored())?.into());
         Ok(OK)
@@ -145,7 +145,7 @@ pub extern "C" fn tenslice_component_with_bytes(
     bound: Out<tenslice_component>,
     error: OptionalOut<tenslice_error>,
 ) -> tenslice_status {
-    answer(&error, |details| {
+    with_details(&error, |details| {
         let (component, data) = (component.get()?, data.with_length_beside(length, bound.memory())?);
         let component = details.of(component.with_bytes(data))?;
         bound.writable()?.store::<Component<'static>>(&component); // may be the old handle, which has already been read
@@ -157,7 +157,7 @@ pub extern "C" fn tenslice_component_with_bytes(
 /// operation gets as far as reading the component's bytes. The bytes may still turn out to be damaged.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_component_caps(component: Handle<tenslice_component>, caps: Out<u32>) -> tenslice_status {
-    plain(|| {
+    run(|| {
         let flags = component.get()?.caps().bits();
         caps.writable()?.set(flags);
         Ok(OK)
@@ -172,7 +172,7 @@ pub extern "C" fn tenslice_component_shard(
     component: Handle<tenslice_component>,
     shard: Out<tenslice_str>,
 ) -> tenslice_status {
-    plain(|| {
+    run(|| {
         let name = tenslice_str::of(component.get()?.shard_text());
         shard.writable()?.set(name);
         Ok(OK)
@@ -192,7 +192,7 @@ pub extern "C" fn tenslice_component_with_shard(
     bound: Out<tenslice_component>,
     error: OptionalOut<tenslice_error>,
 ) -> tenslice_status {
-    answer(&error, |details| {
+    with_details(&error, |details| {
         let (component, data) = (component.get()?, data.with_length_beside(length, bound.memory())?);
         let component = details.of(component.with_shard(data))?;
         bound.writable()?.store::<Component<'static>>(&component); // may be the old handle, which has already been read

@@ -7,7 +7,7 @@ use super::file::tenslice_file;
 use super::pointer::{
     Buffer, CallersDecoder, Capacity, Handle, InfoOut, OptionalIn, OptionalOut, Out, Scratch, ScratchLength, buffers,
 };
-use super::status::{ApiError, Details, FfiResult, OK, answer, plain, tenslice_error, tenslice_status};
+use super::status::{ApiError, Details, FfiResult, OK, run, tenslice_error, tenslice_status, with_details};
 use super::tensor::tenslice_tensor;
 use super::text::{tenslice_str, to_code};
 use crate::bytes::num::to_u64;
@@ -190,7 +190,7 @@ pub extern "C" fn tenslice_component_read_into(
     length: OptionalOut<u64>,
     error: OptionalOut<tenslice_error>,
 ) -> tenslice_status {
-    answer(&error, |details| {
+    with_details(&error, |details| {
         let others = &[component.memory(), decoder.memory(), length.memory()];
         let destination = destination.with_capacity(capacity, others)?;
         let component = *component.get()?; // a copy: the decoder may use the handle
@@ -223,7 +223,7 @@ pub extern "C" fn tenslice_component_read_range(
     scratch_length: ScratchLength,
     error: OptionalOut<tenslice_error>,
 ) -> tenslice_status {
-    answer(&error, |details| {
+    with_details(&error, |details| {
         let (destination, scratch) =
             buffers((destination, capacity), (scratch, scratch_length), &[component.memory(), decoder.memory()])?;
         let component = *component.get()?; // a copy: the decoder may use the handle
@@ -241,7 +241,7 @@ pub extern "C" fn tenslice_component_range_scratch(
     component: Handle<tenslice_component>,
     length: Out<u64>,
 ) -> tenslice_status {
-    plain(|| {
+    run(|| {
         let needed = component.get()?.range_scratch_length().unwrap_or(u64::MAX);
         length.writable()?.set(needed);
         Ok(OK)
@@ -296,7 +296,7 @@ pub extern "C" fn tenslice_tensor_describe(
     described: InfoOut<tenslice_described>,
     error: OptionalOut<tenslice_error>,
 ) -> tenslice_status {
-    answer(&error, |details| {
+    with_details(&error, |details| {
         let (dimensions, scratch) = buffers(
             (dimensions, capacity),
             (scratch, scratch_length),
@@ -339,7 +339,7 @@ pub extern "C" fn tenslice_tensor_describe_scratch(
     length: Out<u64>,
     error: OptionalOut<tenslice_error>,
 ) -> tenslice_status {
-    answer(&error, |details| {
+    with_details(&error, |details| {
         let tensor = *tensor.get()?; // a copy: the decoder may use the handle
         let mut decoder = chosen(&decoder)?;
         let length = length.writable()?;
@@ -358,7 +358,7 @@ pub extern "C" fn tenslice_tensor_lengths(
     dense: OptionalOut<u64>,
     scratch: OptionalOut<u64>,
 ) -> tenslice_status {
-    plain(|| {
+    run(|| {
         let tensor = tensor.get()?;
         let (dense, scratch) = (dense.writable()?, scratch.writable()?);
         if let Some(dense) = dense {
@@ -394,7 +394,7 @@ pub extern "C" fn tenslice_tensor_read_into(
     length: OptionalOut<u64>,
     error: OptionalOut<tenslice_error>,
 ) -> tenslice_status {
-    answer(&error, |details| {
+    with_details(&error, |details| {
         let (destination, scratch) = buffers(
             (destination, capacity),
             (scratch, scratch_length),
@@ -459,7 +459,7 @@ pub extern "C" fn tenslice_component_verify(
     verified: InfoOut<tenslice_verified>,
     error: OptionalOut<tenslice_error>,
 ) -> tenslice_status {
-    answer(&error, |details| {
+    with_details(&error, |details| {
         let component = component.get()?;
         let verified = verified.writable()?;
         verified.fill(details.of(verify(component, &mut BuiltIn::default(), &mut []))?);
@@ -480,7 +480,7 @@ pub extern "C" fn tenslice_component_verify_with(
     verified: InfoOut<tenslice_verified>,
     error: OptionalOut<tenslice_error>,
 ) -> tenslice_status {
-    answer(&error, |details| {
+    with_details(&error, |details| {
         let others = &[component.memory(), decoder.memory(), verified.memory()];
         let scratch = scratch.with_length(scratch_length, others)?;
         let component = *component.get()?; // a copy: the decoder may use the handle
@@ -500,7 +500,7 @@ pub extern "C" fn tenslice_component_verify_scratch(
     component: Handle<tenslice_component>,
     length: Out<u64>,
 ) -> tenslice_status {
-    plain(|| {
+    run(|| {
         let component = component.get()?;
         let length = length.writable()?;
         length.set(component.verify_scratch_length().unwrap_or(u64::MAX));
@@ -521,7 +521,7 @@ pub extern "C" fn tenslice_file_verify(
     verified: InfoOut<tenslice_verified>,
     error: OptionalOut<tenslice_error>,
 ) -> tenslice_status {
-    answer(&error, |details| {
+    with_details(&error, |details| {
         let file = file.get()?;
         let verified = verified.writable()?;
         verified.fill(details.of(file.verify())?.into());
@@ -547,7 +547,7 @@ pub extern "C" fn tenslice_file_verify_with(
     verified: InfoOut<tenslice_verified>,
     error: OptionalOut<tenslice_error>,
 ) -> tenslice_status {
-    answer(&error, |details| {
+    with_details(&error, |details| {
         let scratch = scratch.with_length(scratch_length, &[file.memory(), decoder.memory(), verified.memory()])?;
         let file = *file.get()?; // a copy: the decoder may use the handle
         let mut decoder = chosen(&decoder)?;
@@ -562,7 +562,7 @@ pub extern "C" fn tenslice_file_verify_with(
 /// the metadata and the tables of frames.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_file_verify_scratch(file: Handle<tenslice_file>, length: Out<u64>) -> tenslice_status {
-    plain(|| {
+    run(|| {
         let file = file.get()?;
         let length = length.writable()?;
         length.set(file.verify_scratch_length().unwrap_or(u64::MAX));

@@ -7,7 +7,7 @@ use super::component::{tenslice_bytes, typed_bytes};
 use super::file::{tenslice_file, tenslice_file_find};
 use super::memory::memory;
 use super::pointer::{Array, Buffer, Capacity, Handle, In, Length, OptionalOut, Out};
-use super::status::{ApiError, Details, FfiResult, OK, answer, plain, tenslice_error, tenslice_status};
+use super::status::{ApiError, Details, FfiResult, OK, run, tenslice_error, tenslice_status, with_details};
 use super::tensor::tenslice_tensor;
 use super::text::{of_code, write_whole};
 use crate::error::ErrorKind;
@@ -42,7 +42,7 @@ pub extern "C" fn tenslice_file_expect(
     bytes: Out<tenslice_bytes>,
     error: OptionalOut<tenslice_error>,
 ) -> tenslice_status {
-    answer(&error, |details| {
+    with_details(&error, |details| {
         let expected = expected(&[], dtype, shape.unless_any(rank)?)?;
         let mut place = MaybeUninit::uninit();
         // Calls the function that C calls: a second path to the same code would take flash in programs that use only
@@ -68,7 +68,7 @@ pub extern "C" fn tenslice_tensor_expect(
     bytes: Out<tenslice_bytes>,
     error: OptionalOut<tenslice_error>,
 ) -> tenslice_status {
-    answer(&error, |details| {
+    with_details(&error, |details| {
         let expected = expected(&[], dtype, shape.unless_any(rank)?)?;
         expect(details, tensor.get()?, &expected, dtype, &bytes)
     })
@@ -92,7 +92,7 @@ pub extern "C" fn tenslice_expect_text(
     capacity: Capacity,
     needed: OptionalOut<usize>,
 ) -> tenslice_status {
-    plain(|| {
+    run(|| {
         let (name, lengths) = (name.text(length)?, shape.unless_any(rank)?);
         let shape_memory =
             lengths.map_or(memory(name.as_ptr(), 0), |lengths| memory(lengths.as_ptr(), lengths.len()));

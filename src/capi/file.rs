@@ -5,7 +5,7 @@ use core::ffi::{c_char, c_void};
 use super::attributes::{next, tenslice_cursor};
 use super::pointer::{Array, Handle, HandleMut, InfoOut, Length, OptionalOut, Out, Scratch, ScratchLength};
 use super::source::{tenslice_need, tenslice_source};
-use super::status::{NEED, OK, answer, plain, tenslice_error, tenslice_status};
+use super::status::{NEED, OK, run, tenslice_error, tenslice_status, with_details};
 use super::tensor::tenslice_tensor;
 use super::text::tenslice_str;
 use crate::error::warning::{Warning, Warnings};
@@ -49,7 +49,7 @@ pub extern "C" fn tenslice_file_open(
     length: Length,
     error: OptionalOut<tenslice_error>,
 ) -> tenslice_status {
-    answer(&error, |details| {
+    with_details(&error, |details| {
         let (file, bytes) = (file.writable()?, data.with_length_beside(length, file.memory())?);
         file.store_found::<File<'static>>(details, &File::open(bytes))?;
         Ok(OK)
@@ -67,7 +67,7 @@ pub extern "C" fn tenslice_file_open_source(
     need: Out<tenslice_need>,
     error: OptionalOut<tenslice_error>,
 ) -> tenslice_status {
-    answer(&error, |details| {
+    with_details(&error, |details| {
         let (file, need) = (file.writable()?, need.writable()?);
         let source = source.get()?;
         let found = File::open_once(source);
@@ -91,7 +91,7 @@ pub extern "C" fn tenslice_file_get_info(
     file: Handle<tenslice_file>,
     info: InfoOut<tenslice_file_info>,
 ) -> tenslice_status {
-    plain(|| {
+    run(|| {
         let file = file.get()?;
         info.writable()?.fill(tenslice_file_info {
             struct_size: 0,
@@ -117,7 +117,7 @@ pub extern "C" fn tenslice_file_warning_tensor(
     warning: u32,
     index: Out<u64>,
 ) -> tenslice_status {
-    plain(|| {
+    run(|| {
         let warnings: Warnings = file.get()?.warnings();
         let index = index.writable()?;
         let warning = Warning::ALL.iter().find(|known| known.bit() == warning);
@@ -137,7 +137,7 @@ pub extern "C" fn tenslice_file_warning_tensor(
 /// Errors: TOO_MANY if this machine could not address so many.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_file_check_length(file: Handle<tenslice_file>, count: Out<usize>) -> tenslice_status {
-    plain(|| {
+    run(|| {
         let (file, count) = (file.get()?, count.writable()?);
         count.set(file.check_length().ok_or(Error::new(ErrorKind::TooMany))?);
         Ok(OK)
@@ -147,7 +147,7 @@ pub extern "C" fn tenslice_file_check_length(file: Handle<tenslice_file>, count:
 /// Compares exactly what could not be compared without memory when the file was opened: names
 /// (TENSLICE_WARNING_NAMES_UNCHECKED), the roles within a tensor (TENSLICE_WARNING_ROLES_UNCHECKED), keys
 /// (TENSLICE_WARNING_KEYS_UNCHECKED), and the places of components, entries of an archive, and shards
-/// (TENSLICE_WARNING_PLACES_UNCHECKED). Sets `warnings` (may be NULL) to the warnings that remain.
+/// (TENSLICE_WARNING_EXTENTS_UNCHECKED). Sets `warnings` (may be NULL) to the warnings that remain.
 ///
 /// `scratch` is an array of `count` elements. With the count of tenslice_file_check_length, the items are sorted and
 /// read once. With fewer, they are read once for each part that fits, at most eight times; a file that needs more than
@@ -164,7 +164,7 @@ pub extern "C" fn tenslice_file_check(
     warnings: OptionalOut<u32>,
     error: OptionalOut<tenslice_error>,
 ) -> tenslice_status {
-    answer(&error, |details| {
+    with_details(&error, |details| {
         let scratch = scratch.with_length(count, &[file.memory(), warnings.memory()])?;
         let (file, warnings) = (file.get()?, warnings.writable()?);
         let found = details.of(file.check(scratch))?;
@@ -186,7 +186,7 @@ pub extern "C" fn tenslice_file_find(
     tensor: Out<tenslice_tensor>,
     error: OptionalOut<tenslice_error>,
 ) -> tenslice_status {
-    answer(&error, |details| {
+    with_details(&error, |details| {
         let (name, file, tensor) = (name.text(length)?, file.get()?, tensor.writable()?);
         let mut found = file.blank_tensor();
         details.of(file.find_into(name, &mut found))?;
@@ -201,7 +201,7 @@ pub extern "C" fn tenslice_file_tensors(
     file: Handle<tenslice_file>,
     cursor: Out<tenslice_cursor>,
 ) -> tenslice_status {
-    plain(|| {
+    run(|| {
         let file = file.get()?;
         cursor.writable()?.store(&file.tensors());
         Ok(OK)
@@ -215,7 +215,7 @@ pub extern "C" fn tenslice_tensors_next(
     tensor: Out<tenslice_tensor>,
     error: OptionalOut<tenslice_error>,
 ) -> tenslice_status {
-    answer(&error, |details| next(details, cursor, &tensor, Tensors::blank, Tensors::read_next))
+    with_details(&error, |details| next(details, cursor, &tensor, Tensors::blank, Tensors::read_next))
 }
 
 /// Sets `cursor` before the first attribute of the file, for tenslice_attributes_next.
@@ -224,7 +224,7 @@ pub extern "C" fn tenslice_file_attributes(
     file: Handle<tenslice_file>,
     cursor: Out<tenslice_cursor>,
 ) -> tenslice_status {
-    plain(|| {
+    run(|| {
         let file = file.get()?;
         cursor.writable()?.store(&file.attributes());
         Ok(OK)

@@ -6,7 +6,7 @@ use core::fmt::Write;
 use super::attributes::tenslice_cursor;
 use super::file::tenslice_file;
 use super::pointer::{Array, Buffer, Capacity, Handle, HandleMut, InfoOut, Length, OptionalOut, Out};
-use super::status::{ApiError, FfiResult, OK, answer, plain, tenslice_error, tenslice_status};
+use super::status::{ApiError, FfiResult, OK, run, tenslice_error, tenslice_status, with_details};
 use super::tensor::tenslice_tensor;
 use super::text::{tenslice_str, write_whole};
 use crate::error::ErrorKind;
@@ -64,7 +64,7 @@ pub extern "C" fn tenslice_gguf_get_info(
     file: Handle<tenslice_file>,
     info: InfoOut<tenslice_gguf_file_info>,
 ) -> tenslice_status {
-    plain(|| {
+    run(|| {
         let gguf = of(file)?;
         let split = gguf.split().unwrap_or(Split { index: 0, count: 0, tensors: 0 });
         info.writable()?.fill(tenslice_gguf_file_info {
@@ -84,7 +84,7 @@ pub extern "C" fn tenslice_gguf_get_info(
 /// Sets `cursor` before the first tensor of a GGUF file, for tenslice_gguf_infos_next.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_gguf_infos(file: Handle<tenslice_file>, cursor: Out<tenslice_cursor>) -> tenslice_status {
-    plain(|| {
+    run(|| {
         let gguf = of(file)?;
         cursor.writable()?.store(&gguf.infos());
         Ok(OK)
@@ -98,7 +98,7 @@ pub extern "C" fn tenslice_gguf_infos_next(
     info: InfoOut<tenslice_gguf_tensor_info>,
     error: OptionalOut<tenslice_error>,
 ) -> tenslice_status {
-    answer(&error, |details| {
+    with_details(&error, |details| {
         let infos = cursor.get_mut::<Infos<'static>>()?;
         let info = info.writable()?;
         let Some(next) = infos.next() else { return details.end(infos.error()) };
@@ -128,7 +128,7 @@ pub extern "C" fn tenslice_gguf_check_parts(
     failed: OptionalOut<usize>,
     error: OptionalOut<tenslice_error>,
 ) -> tenslice_status {
-    answer(&error, |details| {
+    with_details(&error, |details| {
         let failed = failed.writable()?;
         let handles = files.handles(count)?;
         handles.clone().try_for_each(|file| of(file).map(drop))?;
@@ -154,7 +154,7 @@ pub extern "C" fn tenslice_gguf_part_name(
     capacity: Capacity,
     needed: OptionalOut<usize>,
 ) -> tenslice_status {
-    plain(|| {
+    run(|| {
         let others = &[name.memory(length), needed.memory()];
         let buffer = buffer.with_capacity(capacity, others)?;
         let name = core::str::from_utf8(name.text(length)?).ok().and_then(PartName::parse);
@@ -177,7 +177,7 @@ pub extern "C" fn tenslice_tensor_block(
     elements: OptionalOut<u64>,
     bytes: OptionalOut<u64>,
 ) -> tenslice_status {
-    plain(|| {
+    run(|| {
         let block = tensor.get()?.block_type().ok_or(ApiError::new(ErrorKind::NotFound))?;
         let (block_type, elements, bytes) = (block_type.writable()?, elements.writable()?, bytes.writable()?);
         if let Some(block_type) = block_type {

@@ -4,7 +4,7 @@ use core::ffi::c_char;
 
 use super::file::tenslice_file;
 use super::pointer::{Array, Buffer, Capacity, Handle, Length, OptionalOut, Out};
-use super::status::{OK, answer, plain, tenslice_error, tenslice_status};
+use super::status::{OK, run, tenslice_error, tenslice_status, with_details};
 use super::tensor::tenslice_tensor;
 use crate::Index;
 use crate::error::{Error, ErrorKind};
@@ -21,7 +21,7 @@ pub struct tenslice_index {
 /// Errors: TOO_MANY if this machine could not address so many.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_file_index_length(file: Handle<tenslice_file>, count: Out<usize>) -> tenslice_status {
-    plain(|| {
+    run(|| {
         let (file, count) = (file.get()?, count.writable()?);
         count.set(file.index_length().ok_or(Error::new(ErrorKind::TooMany))?);
         Ok(OK)
@@ -47,7 +47,7 @@ pub extern "C" fn tenslice_file_index(
     index: Out<tenslice_index>,
     error: OptionalOut<tenslice_error>,
 ) -> tenslice_status {
-    answer(&error, |details| {
+    with_details(&error, |details| {
         let words = words.with_capacity(count, &[file.memory(), index.memory(), error.memory()])?;
         let (file, index) = (file.get()?, index.writable()?);
         index.store_found::<Index<'static, 'static>>(details, &file.index(words))?;
@@ -68,7 +68,7 @@ pub extern "C" fn tenslice_index_find(
     tensor: Out<tenslice_tensor>,
     error: OptionalOut<tenslice_error>,
 ) -> tenslice_status {
-    answer(&error, |details| {
+    with_details(&error, |details| {
         let (index, tensor) = (index.get()?, tensor.writable()?);
         tensor.store_found(details, &index.find_bytes(name.text(length)?))?;
         Ok(OK)

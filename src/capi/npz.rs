@@ -3,7 +3,7 @@
 use super::attributes::tenslice_cursor;
 use super::file::tenslice_file;
 use super::pointer::{Handle, HandleMut, InfoOut, OptionalOut, Out};
-use super::status::{ApiError, OK, answer, plain, tenslice_error, tenslice_status};
+use super::status::{ApiError, OK, run, tenslice_error, tenslice_status, with_details};
 use super::text::tenslice_str;
 use crate::error::ErrorKind;
 use crate::npz::ArchiveEntries;
@@ -33,7 +33,7 @@ pub struct tenslice_npz_entry {
 /// Sets `cursor` before the first entry of an NPZ archive, for tenslice_npz_entries_next.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_npz_entries(file: Handle<tenslice_file>, cursor: Out<tenslice_cursor>) -> tenslice_status {
-    plain(|| {
+    run(|| {
         let npz = file.get()?.as_npz().ok_or(ApiError::new(ErrorKind::InvalidArgument))?;
         cursor.writable()?.store(&npz.entries());
         Ok(OK)
@@ -47,7 +47,7 @@ pub extern "C" fn tenslice_npz_entries_next(
     entry: InfoOut<tenslice_npz_entry>,
     error: OptionalOut<tenslice_error>,
 ) -> tenslice_status {
-    answer(&error, |details| {
+    with_details(&error, |details| {
         let entries = cursor.get_mut::<ArchiveEntries<'static>>()?;
         let entry = entry.writable()?;
         match (entries.next(), entries.error()) {

@@ -4,7 +4,7 @@ use core::ffi::c_void;
 
 use super::decode::{chosen, report_length, tenslice_decoder};
 use super::pointer::{Buffer, Capacity, Handle, OptionalIn, OptionalOut, Out, Scratch, ScratchLength};
-use super::status::{OK, answer, plain, tenslice_error, tenslice_status};
+use super::status::{OK, run, tenslice_error, tenslice_status, with_details};
 use super::tensor::tenslice_tensor;
 use crate::types::float;
 
@@ -26,7 +26,7 @@ pub extern "C" fn tenslice_tensor_read_f32(
     count: Capacity,
     error: OptionalOut<tenslice_error>,
 ) -> tenslice_status {
-    answer(&error, |details| {
+    with_details(&error, |details| {
         let out = out.with_capacity(count, &[tensor.memory()])?;
         details.of(tensor.get()?.read_f32_range(first, out))?;
         Ok(OK)
@@ -37,7 +37,7 @@ pub extern "C" fn tenslice_tensor_read_f32(
 /// and quantized blocks that are stored raw. UINT64_MAX if the file does not state it.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_tensor_f32_scratch(tensor: Handle<tenslice_tensor>, length: Out<u64>) -> tenslice_status {
-    plain(|| {
+    run(|| {
         let needed = tensor.get()?.f32_scratch_length().unwrap_or(u64::MAX);
         length.writable()?.set(needed);
         Ok(OK)
@@ -61,7 +61,7 @@ pub extern "C" fn tenslice_tensor_read_f32_into(
     count: OptionalOut<u64>,
     error: OptionalOut<tenslice_error>,
 ) -> tenslice_status {
-    answer(&error, |details| {
+    with_details(&error, |details| {
         let others = [tensor.memory(), decoder.memory(), count.memory()];
         let memory = scratch.memory(scratch_length);
         let scratch = scratch.with_length(scratch_length, &others)?;

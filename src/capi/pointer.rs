@@ -678,5 +678,5 @@ impl CallersDecoder {
 
 /// Arguments for tests.
 #[cfg(test)]
-#[path = "from_c.rs"] // beside this file: xtask expects only files in this folder
-pub(super) mod from_c;
+#[path = "test_args.rs"] // beside this file: xtask expects only files in this folder
+pub(super) mod test_args;

@@ -4,7 +4,7 @@ use core::ffi::{c_char, c_void};
 
 use super::attributes::tenslice_cursor;
 use super::pointer::{Array, Buffer, Capacity, Handle, HandleMut, Length, OptionalOut, Out, Scratch, ScratchLength};
-use super::status::{OK, answer, plain, tenslice_error, tenslice_status};
+use super::status::{OK, run, tenslice_error, tenslice_status, with_details};
 use super::text::tenslice_str;
 use crate::error::{Error, ErrorKind};
 use crate::safetensors::{Index, IndexEntries};
@@ -26,7 +26,7 @@ pub extern "C" fn tenslice_safetensors_index_open(
     length: Length,
     error: OptionalOut<tenslice_error>,
 ) -> tenslice_status {
-    answer(&error, |details| {
+    with_details(&error, |details| {
         let bytes = data.with_length_beside(length, index.memory())?;
         let index = index.writable()?;
         index.store(&details.of(Index::open(bytes))?);
@@ -40,7 +40,7 @@ pub extern "C" fn tenslice_safetensors_index_count(
     index: Handle<tenslice_safetensors_index>,
     count: Out<u64>,
 ) -> tenslice_status {
-    plain(|| {
+    run(|| {
         let tensors = index.get()?.tensor_count();
         count.writable()?.set(tensors);
         Ok(OK)
@@ -59,7 +59,7 @@ pub extern "C" fn tenslice_safetensors_index_check(
     count: ScratchLength,
     error: OptionalOut<tenslice_error>,
 ) -> tenslice_status {
-    answer(&error, |details| {
+    with_details(&error, |details| {
         let scratch = scratch.with_length(count, &[index.memory()])?;
         details.of(index.get()?.check(scratch))?;
         Ok(OK)
@@ -77,7 +77,7 @@ pub extern "C" fn tenslice_safetensors_index_find(
     file: Out<tenslice_str>,
     error: OptionalOut<tenslice_error>,
 ) -> tenslice_status {
-    answer(&error, |details| {
+    with_details(&error, |details| {
         let (index, file) = (index.get()?, file.writable()?);
         file.set(details.of(index.find_bytes(name.text(length)?))?.into());
         Ok(OK)
@@ -90,7 +90,7 @@ pub extern "C" fn tenslice_safetensors_index_entries(
     index: Handle<tenslice_safetensors_index>,
     cursor: Out<tenslice_cursor>,
 ) -> tenslice_status {
-    plain(|| {
+    run(|| {
         let index = index.get()?;
         cursor.writable()?.store(&index.entries());
         Ok(OK)
@@ -106,7 +106,7 @@ pub extern "C" fn tenslice_safetensors_index_next(
     file: OptionalOut<tenslice_str>,
     error: OptionalOut<tenslice_error>,
 ) -> tenslice_status {
-    answer(&error, |details| {
+    with_details(&error, |details| {
         let entries = cursor.get_mut::<IndexEntries<'static>>()?;
         let (name, file) = (name.writable()?, file.writable()?);
         let Some(entry) = entries.next() else { return details.end(entries.error()) };
@@ -133,7 +133,7 @@ pub extern "C" fn tenslice_safetensors_index_files(
     count: Out<usize>,
     error: OptionalOut<tenslice_error>,
 ) -> tenslice_status {
-    answer(&error, |details| {
+    with_details(&error, |details| {
         let files = files.with_capacity(capacity, &[index.memory(), count.memory()])?;
         let (index, count) = (index.get()?, count.writable()?);
         count.set(details.of(index.files(files))?.len());
@@ -150,7 +150,7 @@ pub extern "C" fn tenslice_safetensors_index_file(
     file: u32,
     name: Out<tenslice_str>,
 ) -> tenslice_status {
-    plain(|| {
+    run(|| {
         let (index, place) = (index.get()?, name.writable()?);
         place.set(index.file_at(file).ok_or(Error::new(ErrorKind::NotFound))?.into());
         Ok(OK)
@@ -163,7 +163,7 @@ pub extern "C" fn tenslice_safetensors_index_metadata(
     index: Handle<tenslice_safetensors_index>,
     cursor: Out<tenslice_cursor>,
 ) -> tenslice_status {
-    plain(|| {
+    run(|| {
         let index = index.get()?;
         cursor.writable()?.store(&index.metadata());
         Ok(OK)

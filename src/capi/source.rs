@@ -3,7 +3,7 @@
 use core::ffi::c_void;
 
 use super::pointer::{Array, HandleMut, Length, Out};
-use super::status::{OK, plain, tenslice_status};
+use super::status::{OK, run, tenslice_status};
 use crate::Source;
 
 /// A file that is only partly in memory: its length, and the ranges fetched so far (at most TENSLICE_MAX_SEGMENTS). Do
@@ -32,7 +32,7 @@ pub struct tenslice_need {
 /// Makes `source` describe a file of `file_length` bytes, with no bytes in memory yet.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_source_init(source: Out<tenslice_source>, file_length: u64) -> tenslice_status {
-    plain(|| {
+    run(|| {
         source.writable()?.store(&Source::new(file_length));
         Ok(OK)
     })
@@ -51,7 +51,7 @@ pub extern "C" fn tenslice_source_add(
     data: Array<'static, c_void>,
     length: Length,
 ) -> tenslice_status {
-    plain(|| {
+    run(|| {
         let memory = source.memory();
         source.get_mut()?.add(offset, data.with_length_beside(length, memory)?)?;
         Ok(OK)

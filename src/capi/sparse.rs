@@ -7,7 +7,7 @@ use super::decode::{chosen, tenslice_decoder};
 use super::pointer::{
     Buffer, Capacity, Handle, HandleMut, InfoOut, OptionalIn, OptionalOut, Out, Scratch, ScratchLength,
 };
-use super::status::{ApiError, END, OK, answer, plain, tenslice_error, tenslice_status};
+use super::status::{ApiError, END, OK, run, tenslice_error, tenslice_status, with_details};
 use super::tensor::tenslice_tensor;
 use super::text::to_code;
 use crate::codec::sparse::Sparse;
@@ -61,7 +61,7 @@ pub extern "C" fn tenslice_tensor_sparse(
     sparse: Out<tenslice_sparse>,
     error: OptionalOut<tenslice_error>,
 ) -> tenslice_status {
-    answer(&error, |details| {
+    with_details(&error, |details| {
         let others = &[tensor.memory(), decoder.memory(), sparse.memory()];
         let scratch = scratch.with_length(scratch_length, others)?;
         let tensor = *tensor.get()?; // a copy: the decoder may use the handle
@@ -79,7 +79,7 @@ pub extern "C" fn tenslice_sparse_get_info(
     sparse: Handle<tenslice_sparse>,
     info: InfoOut<tenslice_sparse_info>,
 ) -> tenslice_status {
-    plain(|| {
+    run(|| {
         let SparseCursor { sparse, .. } = sparse.get()?;
         info.writable()?.fill(tenslice_sparse_info {
             struct_size: 0,
@@ -108,7 +108,7 @@ pub extern "C" fn tenslice_sparse_next(
     value: Out<tenslice_bytes>,
     error: OptionalOut<tenslice_error>,
 ) -> tenslice_status {
-    answer(&error, |_| {
+    with_details(&error, |_| {
         let index = index.with_capacity(capacity, &[sparse.memory(), value.memory()])?;
         let cursor = sparse.get_mut::<SparseCursor>()?;
         let value = value.writable()?;

@@ -30,13 +30,13 @@ pub struct tenslice_error {
     pub kind: u16,
     /// The kind of file, a TENSLICE_FORMAT_ code.
     pub format: u8,
-    /// The part of the file, a TENSLICE_ITEM_ code.
-    pub item: u8,
+    /// The part of the file, a TENSLICE_PART_ code.
+    pub part: u8,
 }
 
 impl tenslice_error {
     pub(super) fn to_rust(self) -> Result<Error> {
-        Error::from_parts(self.offset, self.entry_distance, self.kind, self.format, self.item)
+        Error::from_parts(self.offset, self.entry_distance, self.kind, self.format, self.part)
             .ok_or(Error::new(ErrorKind::InvalidArgument))
     }
 }
@@ -48,7 +48,7 @@ impl tenslice_error {
 #[derive(Clone, Copy)]
 pub(super) struct ApiError {
     kind: ErrorKind,
-    is_told: bool,
+    is_reported: bool,
 }
 
 /// A result on the C side of a call.
@@ -57,7 +57,7 @@ pub(super) type FfiResult<T> = core::result::Result<T, ApiError>;
 impl ApiError {
     /// Creates the error for a mistake of the caller.
     pub(super) const fn new(kind: ErrorKind) -> Self {
-        Self { kind, is_told: false }
+        Self { kind, is_reported: false }
     }
 }
 
@@ -89,7 +89,7 @@ impl Details<'_> {
     #[cold]
     #[inline(never)]
     fn status(self, refused: ApiError) -> tenslice_status {
-        if !refused.is_told {
+        if !refused.is_reported {
             self.report(&Error::new(refused.kind));
         }
         tenslice_status::from(refused.kind.code())
@@ -100,15 +100,15 @@ impl Details<'_> {
     #[inline(never)]
     pub(super) fn report(self, error: &Error) -> ApiError {
         if let Some(place) = self.0 {
-            let (offset, entry_distance, kind, format, item) = error.parts();
-            place.set(tenslice_error { offset, entry_distance, kind, format, item });
+            let (offset, entry_distance, kind, format, part) = error.parts();
+            place.set(tenslice_error { offset, entry_distance, kind, format, part });
         }
-        ApiError { kind: error.kind(), is_told: true }
+        ApiError { kind: error.kind(), is_reported: true }
     }
 }
 
 /// Runs a call and returns its status. Stores the details of an error in `error`, which may be NULL.
-pub(super) fn answer<'a>(
+pub(super) fn with_details<'a>(
     error: &OptionalOut<'a, tenslice_error>,
     call: impl FnOnce(Details<'a>) -> FfiResult<tenslice_status>,
 ) -> tenslice_status {
@@ -119,7 +119,7 @@ pub(super) fn answer<'a>(
 }
 
 /// Runs a call without error details and returns its status.
-pub(super) fn plain(call: impl FnOnce() -> Result<tenslice_status>) -> tenslice_status {
+pub(super) fn run(call: impl FnOnce() -> Result<tenslice_status>) -> tenslice_status {
     call().unwrap_or_else(|error| tenslice_status::from(error.kind().code()))
 }
 
@@ -175,7 +175,7 @@ mod tests {
                 offset_of!(E, entry_distance),
                 offset_of!(E, kind),
                 offset_of!(E, format),
-                offset_of!(E, item)
+                offset_of!(E, part)
             ],
             [0, 8, 12, 14, 15]
         );

@@ -6,7 +6,7 @@ use super::attributes::tenslice_cursor;
 use super::component::tenslice_bytes;
 use super::file::tenslice_file;
 use super::pointer::{Array, Buffer, Capacity, Handle, HandleMut, InfoOut, Length, OptionalOut, Out};
-use super::status::{ApiError, FfiResult, OK, answer, plain, tenslice_error, tenslice_status};
+use super::status::{ApiError, FfiResult, OK, run, tenslice_error, tenslice_status, with_details};
 use super::text::tenslice_str;
 use crate::error::{Error, ErrorKind};
 use crate::tens::{Symmetry, TensChunk, TensChunks};
@@ -62,7 +62,7 @@ pub extern "C" fn tenslice_tens_get_dimension(
     index: u32,
     dimension: InfoOut<tenslice_tens_dimension>,
 ) -> tenslice_status {
-    plain(|| {
+    run(|| {
         let tens = tens(&file)?;
         let dimension = dimension.writable()?;
         let found = usize::try_from(index).ok().and_then(|index| tens.dimensions().nth(index));
@@ -82,7 +82,7 @@ pub extern "C" fn tenslice_tens_get_dimension(
 /// dimensions directly, as in the files of most programs.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_tens_chunks(file: Handle<tenslice_file>, cursor: Out<tenslice_cursor>) -> tenslice_status {
-    plain(|| {
+    run(|| {
         let tens = tens(&file)?;
         cursor.writable()?.store(&tens.chunks());
         Ok(OK)
@@ -98,7 +98,7 @@ pub extern "C" fn tenslice_tens_chunks_next(
     chunk: InfoOut<tenslice_tens_chunk>,
     error: OptionalOut<tenslice_error>,
 ) -> tenslice_status {
-    answer(&error, |details| {
+    with_details(&error, |details| {
         let chunks = cursor.get_mut::<TensChunks<'static>>()?;
         let chunk = chunk.writable()?;
         match (chunks.next(), chunks.error()) {
@@ -138,7 +138,7 @@ pub extern "C" fn tenslice_tens_permutation(
     capacity: Capacity,
     error: OptionalOut<tenslice_error>,
 ) -> tenslice_status {
-    answer(&error, |details| {
+    with_details(&error, |details| {
         let mut chunks = tens(&file)?.chunks();
         let sources = sources.with_capacity(capacity, &[file.memory()])?;
         let symmetry = chunks.find(|chunk| chunk.extent.offset == offset).and_then(|chunk| chunk.symmetry());
@@ -170,7 +170,7 @@ pub extern "C" fn tenslice_tens_element(
     value: Out<tenslice_bytes>,
     error: OptionalOut<tenslice_error>,
 ) -> tenslice_status {
-    answer(&error, |details| {
+    with_details(&error, |details| {
         let tens = tens(&file)?;
         let (index, value) = (index.with_length(rank)?, value.writable()?);
         let element = details.of(tens.element_bytes(index))?;

@@ -6,7 +6,7 @@ use super::attributes::{next, tenslice_cursor};
 use super::component::{tenslice_bytes, tenslice_component, typed_bytes};
 use super::memory::Memory;
 use super::pointer::{Array, Buffer, Capacity, Handle, HandleMut, InfoOut, Length, OptionalOut, Out};
-use super::status::{ApiError, FfiResult, OK, answer, plain, tenslice_error, tenslice_status};
+use super::status::{ApiError, FfiResult, OK, run, tenslice_error, tenslice_status, with_details};
 use super::text::{tenslice_str, to_code};
 use crate::error::ErrorKind;
 use crate::{Components, Shape};
@@ -48,7 +48,7 @@ pub extern "C" fn tenslice_tensor_get_info(
     tensor: Handle<tenslice_tensor>,
     info: InfoOut<tenslice_tensor_info>,
 ) -> tenslice_status {
-    plain(|| {
+    run(|| {
         let tensor = tensor.get()?;
         let shape = tensor.shape();
         info.writable()?.fill(tenslice_tensor_info {
@@ -77,7 +77,7 @@ pub extern "C" fn tenslice_tensor_problem(
     tensor: Handle<tenslice_tensor>,
     error: OptionalOut<tenslice_error>,
 ) -> tenslice_status {
-    answer(&error, |details| details.of(tensor.get()?.problem().map_or(Ok(OK), Err)))
+    with_details(&error, |details| details.of(tensor.get()?.problem().map_or(Ok(OK), Err)))
 }
 
 /// Returns the name of a tensor; empty for an invalid handle.
@@ -120,7 +120,7 @@ pub extern "C" fn tenslice_tensor_dimension(tensor: Handle<tenslice_tensor>, ind
 /// Returns the product of the dimensions of a tensor; UINT64_MAX if it exceeds 64 bits, which is possible for sparse
 /// tensors; 0 for an invalid handle.
 #[unsafe(no_mangle)]
-pub extern "C" fn tenslice_tensor_elements(tensor: Handle<tenslice_tensor>) -> u64 {
+pub extern "C" fn tenslice_tensor_element_count(tensor: Handle<tenslice_tensor>) -> u64 {
     tensor.get().map_or(0, |tensor| tensor.shape().element_count().unwrap_or(u64::MAX))
 }
 
@@ -141,7 +141,7 @@ pub extern "C" fn tenslice_tensor_shape(
     capacity: Capacity,
     rank: OptionalOut<u32>,
 ) -> tenslice_status {
-    plain(|| {
+    run(|| {
         let shape = tensor.get()?.shape();
         write_shape(shape, tensor.memory(), dimensions, capacity, &rank)?;
         Ok(OK)
@@ -181,7 +181,7 @@ pub extern "C" fn tenslice_tensor_strides(
     strides: Buffer<u64>,
     capacity: Capacity,
 ) -> tenslice_status {
-    plain(|| {
+    run(|| {
         tensor.get()?.strides(strides.with_capacity(capacity, &[tensor.memory()])?)?;
         Ok(OK)
     })
@@ -199,7 +199,7 @@ pub extern "C" fn tenslice_tensor_bytes(
     bytes: Out<tenslice_bytes>,
     error: OptionalOut<tenslice_error>,
 ) -> tenslice_status {
-    answer(&error, |details| {
+    with_details(&error, |details| {
         let (tensor, bytes) = (tensor.get()?, bytes.writable()?);
         let mut data = tensor.blank_component();
         details.of(tensor.data_into(&mut data))?;
@@ -217,7 +217,7 @@ pub extern "C" fn tenslice_tensor_data(
     component: Out<tenslice_component>,
     error: OptionalOut<tenslice_error>,
 ) -> tenslice_status {
-    answer(&error, |details| {
+    with_details(&error, |details| {
         let data = details.of(tensor.get()?.data())?;
         component.writable()?.store(&data);
         Ok(OK)
@@ -235,7 +235,7 @@ pub extern "C" fn tenslice_tensor_component(
     component: Out<tenslice_component>,
     error: OptionalOut<tenslice_error>,
 ) -> tenslice_status {
-    answer(&error, |details| {
+    with_details(&error, |details| {
         let tensor = tensor.get()?;
         let component = component.writable()?;
         let mut found = tensor.blank_component();
@@ -251,7 +251,7 @@ pub extern "C" fn tenslice_tensor_components(
     tensor: Handle<tenslice_tensor>,
     cursor: Out<tenslice_cursor>,
 ) -> tenslice_status {
-    plain(|| {
+    run(|| {
         let tensor = tensor.get()?;
         cursor.writable()?.store(&tensor.components());
         Ok(OK)
@@ -265,7 +265,7 @@ pub extern "C" fn tenslice_components_next(
     component: Out<tenslice_component>,
     error: OptionalOut<tenslice_error>,
 ) -> tenslice_status {
-    answer(&error, |details| next(details, cursor, &component, Components::blank, Components::read_next))
+    with_details(&error, |details| next(details, cursor, &component, Components::blank, Components::read_next))
 }
 
 /// Sets `cursor` before the first attribute of the tensor, for tenslice_attributes_next.
@@ -274,7 +274,7 @@ pub extern "C" fn tenslice_tensor_attributes(
     tensor: Handle<tenslice_tensor>,
     cursor: Out<tenslice_cursor>,
 ) -> tenslice_status {
-    plain(|| {
+    run(|| {
         let tensor = tensor.get()?;
         cursor.writable()?.store(&tensor.attributes());
         Ok(OK)

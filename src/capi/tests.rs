@@ -17,7 +17,7 @@ use super::file::*;
 use super::gguf::*;
 use super::index::*;
 use super::numbers::*;
-use super::pointer::from_c::FromC;
+use super::pointer::test_args::FromC;
 use super::safetensors::*;
 use super::source::*;
 use super::sparse::*;
@@ -55,7 +55,7 @@ macro_rules! infos {
 
 /// A call as C makes it: with pointers and numbers.
 macro_rules! call {
-    ($function:ident($($argument:expr),* $(,)?)) => { $function($(FromC::from_c($argument)),*) };
+    ($function:ident($($argument:expr),* $(,)?)) => { $function($(FromC::test_args($argument)),*) };
 }
 
 macro_rules! ok {
@@ -66,7 +66,7 @@ macro_rules! ok {
 macro_rules! numbers {
     ($($ty:ty),*) => { $(
         impl FromC<$ty> for $ty {
-            unsafe fn from_c(raw: Self) -> Self {
+            unsafe fn test_args(raw: Self) -> Self {
                 raw
             }
         }
@@ -167,7 +167,7 @@ fn dense() {
         assert_eq!(read(message, expected.len()), expected);
         assert_eq!(text(call!(tenslice_tensor_name(tensor))), b"t.float64");
         assert_eq!((call!(tenslice_tensor_rank(tensor)), call!(tenslice_tensor_dimension(tensor, 1))), (2, 3));
-        assert_eq!((call!(tenslice_tensor_elements(tensor)), call!(tenslice_tensor_layout(tensor))), (6, 0));
+        assert_eq!((call!(tenslice_tensor_element_count(tensor)), call!(tenslice_tensor_layout(tensor))), (6, 0));
         assert_eq!(call!(tenslice_tensor_dtype(tensor)), u32::from(DType::F64.code()));
         assert!(call!(tenslice_tensor_stated_type(tensor)).data.is_null());
         places!(dimensions: [u64; 2], strides: [u64; 2], dst: [f64; 6]);
@@ -368,7 +368,7 @@ fn trains() {
         open(others, file);
         ok!(tenslice_blz_get_info(file, about));
         let cores = others[about.read().offset as usize..][..about.read().length as usize].to_vec();
-        ok!(tenslice_blz_train_in(file, cores.as_ptr().cast(), cores.len(), other, null_mut()));
+        ok!(tenslice_blz_train_from_bytes(file, cores.as_ptr().cast(), cores.len(), other, null_mut()));
         open(bytes, file);
         ok!(tenslice_blz_train(file, train, null_mut()), tenslice_blz_get_scratch(train, needed));
         ok!(tenslice_blz_get_core(file, 3, core));

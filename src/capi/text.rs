@@ -5,7 +5,7 @@ use core::ffi::{c_char, c_void};
 use super::memory::Memory;
 use super::pointer::{Array, Buffer, Capacity, Handle, In, Length, OptionalOut, Writable};
 use super::source::tenslice_source;
-use super::status::{OK, nth_text, plain, tenslice_error, tenslice_status};
+use super::status::{OK, nth_text, run, tenslice_error, tenslice_status};
 use crate::DType;
 use crate::bytes::source::Input;
 use crate::bytes::text::Text;
@@ -102,7 +102,7 @@ pub extern "C" fn tenslice_str_copy(
     capacity: Capacity,
     needed: OptionalOut<usize>,
 ) -> tenslice_status {
-    plain(|| {
+    run(|| {
         let (meaning, memory) = text.text()?;
         let buffer = buffer.with_capacity(capacity, &[text.memory(), memory, needed.memory()])?;
         write_whole(buffer, needed.writable()?, |out| {
@@ -120,7 +120,7 @@ pub extern "C" fn tenslice_str_copy(
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_str_equals(text: In<tenslice_str>, other: Array<c_char>, length: Length) -> u32 {
     let both = text.text().and_then(|(text, _)| Ok((text, other.text(length)?)));
-    both.map_or(0, |(text, other)| u32::from(text.means(other)))
+    both.map_or(0, |(text, other)| u32::from(text.eq_bytes(other)))
 }
 
 /// Writes the message of an error to `buffer`: which rule is broken, by which tensor, at which byte. The `length` bytes
@@ -137,7 +137,7 @@ pub extern "C" fn tenslice_error_text(
     capacity: Capacity,
     needed: OptionalOut<usize>,
 ) -> tenslice_status {
-    plain(|| {
+    run(|| {
         let input = Input::from(data.with_length(length)?);
         write_text(&error, input, data.memory(length), buffer, capacity, &needed)
     })
@@ -153,7 +153,7 @@ pub extern "C" fn tenslice_error_text_source(
     capacity: Capacity,
     needed: OptionalOut<usize>,
 ) -> tenslice_status {
-    plain(|| {
+    run(|| {
         let input = Input::from(source.get()?);
         write_text(&error, input, source.memory(), buffer, capacity, &needed)
     })

@@ -5,7 +5,7 @@ use core::ffi::{c_char, c_void};
 use super::attributes::tenslice_cursor;
 use super::file::tenslice_file;
 use super::pointer::{Array, Handle, HandleMut, InfoOut, Length, OptionalOut, Out};
-use super::status::{ApiError, FfiResult, OK, answer, plain, tenslice_error, tenslice_status};
+use super::status::{ApiError, FfiResult, OK, run, tenslice_error, tenslice_status, with_details};
 use super::text::tenslice_str;
 use crate::error::ErrorKind;
 use crate::ztensor2::{Shards, Ztensor2File};
@@ -36,7 +36,7 @@ pub extern "C" fn tenslice_ztensor2_shards(
     file: Handle<tenslice_file>,
     cursor: Out<tenslice_cursor>,
 ) -> tenslice_status {
-    plain(|| {
+    run(|| {
         let file = of(file)?;
         cursor.writable()?.store(&file.shards());
         Ok(OK)
@@ -50,7 +50,7 @@ pub extern "C" fn tenslice_ztensor2_shards_next(
     shard: InfoOut<tenslice_ztensor2_shard>,
     error: OptionalOut<tenslice_error>,
 ) -> tenslice_status {
-    answer(&error, |details| {
+    with_details(&error, |details| {
         let shards = cursor.get_mut::<Shards<'static>>()?;
         let shard = shard.writable()?;
         let Some(next) = shards.next() else { return details.end(shards.error()) };
@@ -82,7 +82,7 @@ pub extern "C" fn tenslice_ztensor2_check_shard(
     is_verified: OptionalOut<u32>,
     error: OptionalOut<tenslice_error>,
 ) -> tenslice_status {
-    answer(&error, |details| {
+    with_details(&error, |details| {
         let is_verified = is_verified.writable()?;
         let file = of(file)?;
         let (name, data) = (name.text(name_length)?, data.with_length(length)?);

@@ -15,7 +15,7 @@ pub(crate) enum Digest {
 
 /// The result of parsing the spelling of a digest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Spelled {
+pub(crate) enum DigestSpec {
     Known(Digest),
     /// A known kind with the wrong number of digits.
     Invalid,
@@ -36,30 +36,30 @@ const SHA256: &[u8] = b"sha256:";
 
 /// Parses `crc32c:0x` with 8 hexadecimal digits, or `sha256:` with 64, in upper or lower case (1.0 section 4.3). The
 /// reference readers also accept `0x` before a SHA-256, and reject a CRC-32C without it.
-pub(crate) fn spelled(text: &[u8]) -> Spelled {
-    let known = |digest: Option<Digest>| digest.map_or(Spelled::Invalid, Spelled::Known);
+pub(crate) fn spelled(text: &[u8]) -> DigestSpec {
+    let known = |digest: Option<Digest>| digest.map_or(DigestSpec::Invalid, DigestSpec::Known);
     if let Some(digits) = text.strip_prefix(CRC32C).or_else(|| text.strip_prefix(CRC32C_UPPER)) {
         known(bytes::<4>(digits).map(|bytes| Digest::Crc32c(u32::from_be_bytes(bytes))))
     } else if let Some(digits) = text.strip_prefix(SHA256) {
         let digits = digits.strip_prefix(b"0x").or_else(|| digits.strip_prefix(b"0X")).unwrap_or(digits);
         known(bytes::<32>(digits).map(Digest::Sha256))
     } else {
-        Spelled::Unknown
+        DigestSpec::Unknown
     }
 }
 
 /// Parses a digest of zTensor 2: `xxh3:` with 16 hexadecimal digits or `sha256:` with 64, in lower case (section 3.4).
 #[cfg(feature = "ztensor2")]
-pub(crate) fn spelled_strictly(text: &[u8]) -> Spelled {
+pub(crate) fn spelled_strictly(text: &[u8]) -> DigestSpec {
     let known = if let Some(digits) = text.strip_prefix(b"xxh3:") {
         bytes::<8>(digits).map(|bytes| Digest::Xxh3(u64::from_be_bytes(bytes)))
     } else if let Some(digits) = text.strip_prefix(SHA256) {
         bytes::<32>(digits).map(Digest::Sha256)
     } else {
-        return Spelled::Unknown;
+        return DigestSpec::Unknown;
     };
     let is_upper = text.iter().fold(false, |is_upper, byte| is_upper | byte.is_ascii_uppercase());
-    known.filter(|_| !is_upper).map_or(Spelled::Invalid, Spelled::Known)
+    known.filter(|_| !is_upper).map_or(DigestSpec::Invalid, DigestSpec::Known)
 }
 
 /// Parses two hexadecimal digits per byte.
@@ -158,11 +158,11 @@ mod tests {
 
     #[test]
     fn spellings() {
-        assert_eq!(spelled(b"crc32c:0x0000ABcd"), Spelled::Known(Digest::Crc32c(0xabcd)));
-        assert_eq!(spelled(b"crc32c:0X0000abcd"), Spelled::Known(Digest::Crc32c(0xabcd)));
+        assert_eq!(spelled(b"crc32c:0x0000ABcd"), DigestSpec::Known(Digest::Crc32c(0xabcd)));
+        assert_eq!(spelled(b"crc32c:0X0000abcd"), DigestSpec::Known(Digest::Crc32c(0xabcd)));
         for prefix in ["", "0x", "0X"] {
             let text = std::format!("sha256:{prefix}{}", "aB".repeat(32));
-            assert_eq!(spelled(text.as_bytes()), Spelled::Known(Digest::Sha256([0xab; 32])), "{text}");
+            assert_eq!(spelled(text.as_bytes()), DigestSpec::Known(Digest::Sha256([0xab; 32])), "{text}");
         }
         for invalid in [
             "crc32c:0x",
@@ -173,19 +173,19 @@ mod tests {
             "sha256:",
             "sha256:00",
         ] {
-            assert_eq!(spelled(invalid.as_bytes()), Spelled::Invalid, "{invalid}");
+            assert_eq!(spelled(invalid.as_bytes()), DigestSpec::Invalid, "{invalid}");
         }
         for unknown in ["", "crc32c:12345678", "CRC32C:0x12345678", "md5:00", "sha256"] {
-            assert_eq!(spelled(unknown.as_bytes()), Spelled::Unknown, "{unknown}");
+            assert_eq!(spelled(unknown.as_bytes()), DigestSpec::Unknown, "{unknown}");
         }
     }
 
     #[cfg(all(feature = "ztensor2", feature = "sha256"))]
     #[test]
     fn spellings_of_version_2() {
-        assert_eq!(spelled_strictly(b"xxh3:00000000000ab0cd"), Spelled::Known(Digest::Xxh3(0xab0cd)));
+        assert_eq!(spelled_strictly(b"xxh3:00000000000ab0cd"), DigestSpec::Known(Digest::Xxh3(0xab0cd)));
         let sha256 = "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
-        let Spelled::Known(digest) = spelled_strictly(sha256.as_bytes()) else { panic!() };
+        let DigestSpec::Known(digest) = spelled_strictly(sha256.as_bytes()) else { panic!() };
         assert!(digest.is_of(b""));
         for invalid in [
             "xxh3:",
@@ -197,10 +197,10 @@ mod tests {
             "sha256:00",
             &sha256.to_uppercase().replace("SHA", "sha"),
         ] {
-            assert_eq!(spelled_strictly(invalid.as_bytes()), Spelled::Invalid, "{invalid}");
+            assert_eq!(spelled_strictly(invalid.as_bytes()), DigestSpec::Invalid, "{invalid}");
         }
         for unknown in ["", ":", "xxh3", "XXH3:00000000000ab0cd", "crc32c:0x00000000", "blake3:00"] {
-            assert_eq!(spelled_strictly(unknown.as_bytes()), Spelled::Unknown, "{unknown}");
+            assert_eq!(spelled_strictly(unknown.as_bytes()), DigestSpec::Unknown, "{unknown}");
         }
     }
 
@@ -275,7 +275,7 @@ mod tests {
         assert!(!Digest::Crc32c(0xe306_9283).is_of(b"123456788"));
         #[cfg(feature = "npz")]
         assert!(Digest::Crc32(0xcbf4_3926).is_of(b"123456789") && !Digest::Crc32(0xcbf4_3926).is_of(b"123456788"));
-        let Spelled::Known(empty) =
+        let DigestSpec::Known(empty) =
             spelled(b"sha256:E3B0C44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855")
         else {
             panic!()

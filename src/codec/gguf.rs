@@ -7,7 +7,7 @@
 use crate::bytes::extent::Extent;
 use crate::bytes::num::{product, to_u64, to_usize};
 use crate::bytes::source::{Input, Interrupted, ParseContext, ParseResult, Walk};
-use crate::error::origin::{Format, Item};
+use crate::error::origin::{Format, Part};
 use crate::error::{Error, ErrorKind, NO_ENTRY};
 
 /// The maximum nesting depth of arrays.
@@ -135,14 +135,14 @@ pub(crate) struct Reader<'o, 'a> {
     at: u64,
     window: &'a [u8],
     /// The item being read, and the start of its record.
-    pub(crate) item: Item,
+    pub(crate) item: Part,
     pub(crate) record: Option<u64>,
 }
 
 impl<'o, 'a> Reader<'o, 'a> {
     pub(crate) fn new(opening: &'o ParseContext<'a>, encoding: Encoding, at: u64) -> Self {
         let window = opening.input.available_from(at);
-        Self { opening, encoding, at, window, item: Item::Header, record: None }
+        Self { opening, encoding, at, window, item: Part::Header, record: None }
     }
 
     #[cfg(not(small))]
@@ -489,7 +489,7 @@ impl<'o, 'a> Reader<'o, 'a> {
 
 /// Stops with an error at `at`, in a record.
 #[cfg_attr(not(small), cold, inline(never))]
-fn stop(opening: &ParseContext<'_>, (kind, item): (ErrorKind, Item), record: Option<u64>, at: u64) -> Interrupted {
+fn stop(opening: &ParseContext<'_>, (kind, item): (ErrorKind, Part), record: Option<u64>, at: u64) -> Interrupted {
     let distance = record.and_then(|record| u32::try_from(at.checked_sub(record)?).ok());
     let error = Error::at(kind, Format::Gguf, item, at).after_entry(distance.unwrap_or(NO_ENTRY));
     opening.stop(error)
@@ -502,7 +502,7 @@ fn stop(opening: &ParseContext<'_>, (kind, item): (ErrorKind, Item), record: Opt
 fn required<'a>(
     opening: &ParseContext<'a>,
     (at, count): (u64, u64),
-    (kind, item): (ErrorKind, Item),
+    (kind, item): (ErrorKind, Part),
     record: Option<u64>,
 ) -> ParseResult<&'a [u8]> {
     // No number is read, so the encoding does not matter.

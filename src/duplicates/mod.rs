@@ -32,7 +32,7 @@ const MAX_PASSES: u32 = 8;
 const BLOCK: usize = if cfg!(not(small)) { 1024 } else { 32 };
 
 /// An item that must not clash with another item of its kind.
-pub(crate) trait Item: Copy {
+pub(crate) trait Entry: Copy {
     /// Orders items so that an item that clashes with any later item clashes with the next item, or is equal to the
     /// next item.
     fn order(self, other: Self) -> Ordering;
@@ -44,7 +44,7 @@ pub(crate) trait Item: Copy {
 }
 
 /// Names must differ.
-impl Item for &[u8] {
+impl Entry for &[u8] {
     fn order(self, other: Self) -> Ordering {
         self.cmp(other)
     }
@@ -61,7 +61,7 @@ impl Item for &[u8] {
 
 /// Ranges must not overlap. Empty ranges never overlap, and callers skip them: an empty range between two others would
 /// hide that the others overlap.
-impl Item for Extent {
+impl Entry for Extent {
     fn order(self, other: Self) -> Ordering {
         self.offset.cmp(&other.offset).then(self.length.cmp(&other.length))
     }
@@ -97,7 +97,7 @@ impl Position for [u32; 2] {
 
 /// Items of a file that must not clash.
 pub(crate) trait Distinct {
-    type Item: Item;
+    type Entry: Entry;
     /// A position in the sequence of items.
     type Place: Copy;
     type Position: Position;
@@ -105,10 +105,10 @@ pub(crate) trait Distinct {
     /// Reads the item at `place` and moves on to the next item. Also returns the item's position, from which
     /// [`at`](Self::at) reads the item again. Positions are never 0 and increase from item to item. `None` after the
     /// last item.
-    fn next(&mut self, place: &mut Self::Place) -> Option<(Self::Item, Self::Position)>;
+    fn next(&mut self, place: &mut Self::Place) -> Option<(Self::Entry, Self::Position)>;
 
     /// Returns the item at a position that `next` returned.
-    fn at(&self, position: Self::Position) -> Self::Item;
+    fn at(&self, position: Self::Position) -> Self::Entry;
 
     /// Returns the error of the items read: the bytes have changed since the file was opened.
     fn check(&self) -> Result<()>;
@@ -212,7 +212,7 @@ pub(crate) fn clash_of_hashed<D: Distinct>(items: &mut D, start: D::Place) -> Cl
     #[cfg(not(small))]
     return if do_hashes_differ(items, start) { None } else { clash_on_stack(items, start).unwrap_or(None) };
     #[cfg(small)]
-    clash_of_few(items, start)
+    find_duplicate_small(items, start)
 }
 
 /// True if the hashes of all items differ and there is room for all of them.
@@ -235,13 +235,13 @@ pub(crate) fn clash_on_stack<D: Distinct>(items: &mut D, start: D::Place) -> Res
     #[cfg(not(small))]
     return clash(items, start, &mut [0; BLOCK]);
     #[cfg(small)]
-    Ok(clash_of_few(items, start))
+    Ok(find_duplicate_small(items, start))
 }
 
 /// Compares up to [`MAX_COMPARED`] items with little memory and code: each item with the items of the block before it.
 #[cfg(any(test, small))]
 #[inline(never)] // keeps its memory off the stack for items in order, as real programs write them
-pub(crate) fn clash_of_few<D: Distinct>(items: &mut D, start: D::Place) -> Clash<D::Position> {
+pub(crate) fn find_duplicate_small<D: Distinct>(items: &mut D, start: D::Place) -> Clash<D::Position> {
     // The first item after the block, and its index.
     let (mut next, mut first) = (start, 0_u32);
     loop {

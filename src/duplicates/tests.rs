@@ -3,7 +3,7 @@
 
 use std::prelude::v1::*;
 
-use super::{Distinct, ErrorKind, Extent, Item, Ordering, Result, clash, clash_of_few, sort_by};
+use super::{Distinct, Entry, ErrorKind, Extent, Ordering, Result, clash, find_duplicate_small, sort_by};
 #[cfg(all(feature = "gguf", not(small)))]
 use super::{HASHES, Hashes};
 #[cfg(feature = "gguf")]
@@ -30,7 +30,7 @@ fn sorts_every_order() {
 #[derive(Clone, Copy)]
 struct Shared(Extent);
 
-impl Item for Shared {
+impl Entry for Shared {
     fn order(self, other: Self) -> Ordering {
         self.0.order(other.0)
     }
@@ -47,8 +47,8 @@ impl Item for Shared {
 /// Ranges that a file may have, identified by their index plus 1.
 struct Places<I>(Vec<I>);
 
-impl<I: Item> Distinct for Places<I> {
-    type Item = I;
+impl<I: Entry> Distinct for Places<I> {
+    type Entry = I;
     type Place = u32;
     type Position = u32;
 
@@ -87,7 +87,7 @@ fn overlaps_are_found_with_any_memory() {
 
 /// Compares the clashes found in `places`, with every memory size, with the result of comparing all pairs. Returns
 /// whether any ranges clash.
-fn overlaps_are_found<I: Item>(places: &[Extent], may_be_same: bool, item: impl Fn(Extent) -> I) -> bool {
+fn overlaps_are_found<I: Entry>(places: &[Extent], may_be_same: bool, item: impl Fn(Extent) -> I) -> bool {
     let is_apart = |a: &Extent, b: &Extent| {
         a.offset + a.length <= b.offset || b.offset + b.length <= a.offset || may_be_same && a == b
     };
@@ -98,7 +98,7 @@ fn overlaps_are_found<I: Item>(places: &[Extent], may_be_same: bool, item: impl 
         assert_eq!(found.is_some(), expected, "{places:?} with {memory}");
         assert!(found.is_none_or(|(index, _)| clashes(index as usize)), "{places:?} with {memory}");
     };
-    check(clash_of_few(&mut items, 0), 0);
+    check(find_duplicate_small(&mut items, 0), 0);
     for memory in 1..24 {
         match clash(&mut items, 0, &mut vec![0; memory]) {
             Err(error) => {
@@ -117,7 +117,7 @@ fn overlaps_are_found<I: Item>(places: &[Extent], may_be_same: bool, item: impl 
 struct Names(Vec<&'static [u8]>, usize);
 
 impl Distinct for Names {
-    type Item = &'static [u8];
+    type Entry = &'static [u8];
     type Place = u32;
     type Position = u32;
 

@@ -2,7 +2,7 @@
 #![forbid(unsafe_code)]
 
 /// Declares an enum whose variants each have a pinned number, a name and a line of text, and lists the variants.
-macro_rules! pinned {
+macro_rules! abi_enum {
     ($(#[$meta:meta])* $name:ident: $repr:ident { $($(#[$doc:meta])* $variant:ident = $code:literal, $text:literal;)* }) => {
         $(#[$meta])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -57,4 +57,4 @@ macro_rules! pinned {
         }
     };
 }
-pub(crate) use pinned;
+pub(crate) use abi_enum;

@@ -7,8 +7,8 @@ pub(crate) mod warning;
 
 use core::fmt;
 
-use crate::error::abi_enum::pinned;
-use crate::error::origin::{Format, Item};
+use crate::error::abi_enum::abi_enum;
+use crate::error::origin::{Format, Part};
 
 /// The result of every fallible call.
 pub type Result<T> = core::result::Result<T, Error>;
@@ -18,22 +18,22 @@ pub type Result<T> = core::result::Result<T, Error>;
 pub(crate) struct Shown(u8);
 
 impl Shown {
-    const ITEM: u8 = 0x80;
+    const PART: u8 = 0x80;
     const ALONE: u8 = 0;
 
-    const fn new(item: u8, detail: Detail) -> Self {
+    const fn new(part: u8, detail: Detail) -> Self {
         #[allow(clippy::as_conversions)] // the discriminant of a fieldless enum
-        Self(item | detail as u8)
+        Self(part | detail as u8)
     }
 
-    /// Returns whether the item precedes the text; `false` if the text already mentions it.
-    pub(crate) const fn has_item(self) -> bool {
-        self.0 & Self::ITEM != 0
+    /// Returns whether the part precedes the text; `false` if the text already mentions it.
+    pub(crate) const fn has_part(self) -> bool {
+        self.0 & Self::PART != 0
     }
 
     pub(crate) fn detail(self) -> Detail {
         let mut details = Detail::ALL.into_iter();
-        details.nth(usize::from(self.0 & !Self::ITEM)).unwrap_or(Detail::Nothing)
+        details.nth(usize::from(self.0 & !Self::PART)).unwrap_or(Detail::Nothing)
     }
 }
 
@@ -60,12 +60,12 @@ impl Detail {
 }
 
 /// Declares the kinds as `pinned` does. A kind may state which parts its message has besides its text; the default is
-/// the item.
+/// the part.
 macro_rules! kinds {
-    (shown) => { Shown::new(Shown::ITEM, Detail::Nothing) };
-    (shown $item:ident $detail:ident) => { Shown::new(Shown::$item, Detail::$detail) };
-    ($(#[$meta:meta])* $name:ident { $($variant:ident = $code:literal, $text:literal $(, $item:ident $detail:ident)?;)* }) => {
-        pinned! {
+    (shown) => { Shown::new(Shown::PART, Detail::Nothing) };
+    (shown $part:ident $detail:ident) => { Shown::new(Shown::$part, Detail::$detail) };
+    ($(#[$meta:meta])* $name:ident { $($variant:ident = $code:literal, $text:literal $(, $part:ident $detail:ident)?;)* }) => {
+        abi_enum! {
             $(#[$meta])*
             $name: u16 { $($variant = $code, $text;)* }
         }
@@ -73,7 +73,7 @@ macro_rules! kinds {
         impl $name {
             /// Returns the parts of the message besides the text.
             pub(crate) fn shown(self) -> Shown {
-                static SHOWN: [Shown; $name::ALL.len()] = [$(kinds!(shown $($item $detail)?)),*];
+                static SHOWN: [Shown; $name::ALL.len()] = [$(kinds!(shown $($part $detail)?)),*];
                 SHOWN.get(self.place()).copied().unwrap_or(kinds!(shown))
             }
         }
@@ -95,7 +95,7 @@ kinds! {
         NotDense = 106, "the tensor is not a single dense array";
         NotInMemory = 107, "the bytes are in none of the segments added";
         WrongLength = 108, "the bytes supplied are not as long as the component";
-        Encoded = 109, "the component is stored encoded", ITEM Encoding;
+        Encoded = 109, "the component is stored encoded", PART Encoding;
         WrongRank = 110, "the number of indices differs from the number of dimensions";
         NoSuchElement = 111, "an index is outside its dimension, or a region ends before it begins";
         InShard = 112, "the bytes are in another file, a shard";
@@ -103,21 +103,21 @@ kinds! {
         WrongShape = 114, "the tensor is of another shape than the one requested";
         WrongOrder = 115, "the elements are in another order than the one requested";
 
-        Truncated = 200, "unexpected end of input", ITEM FileSize;
+        Truncated = 200, "unexpected end of input", PART FileSize;
         ManifestSize = 201, "the manifest does not fit between header and footer", ALONE FileSize;
         Malformed = 202, "the metadata is not well-formed";
         TrailingBytes = 203, "bytes follow the end of the metadata";
-        UnexpectedType = 204, "the value is of the wrong type", ITEM Found;
+        UnexpectedType = 204, "the value is of the wrong type", PART Found;
         ChunkedText = 205, "the text string is in chunks; it must be in one piece";
         InvalidUtf8 = 206, "the text is not valid UTF-8";
-        CountTooLarge = 207, "the item count exceeds the bytes left", ITEM Found;
+        CountTooLarge = 207, "the item count exceeds the bytes left", PART Found;
         MissingKey = 208, "a required key is missing", ALONE Missing;
         RepeatedKey = 209, "a key appears twice", ALONE Found;
         RepeatedName = 210, "a tensor name appears twice", ALONE Found;
         InvalidVersion = 211, "the version is not in the form MAJOR.MINOR", ALONE Found;
         UnknownDType = 212, "the dtype is not defined in this format version", ALONE Found;
-        InvalidByteOrder = 213, "the byte order is neither little nor big", ITEM Found;
-        TypeMismatch = 214, "the logical type cannot be stored in this dtype", ITEM Found;
+        InvalidByteOrder = 213, "the byte order is neither little nor big", PART Found;
+        TypeMismatch = 214, "the logical type cannot be stored in this dtype", PART Found;
         ShapeOverflow = 215, "the product of the shape, in bytes, exceeds 64 bits", ALONE Sizes;
         OutOfFile = 216, "offset + length exceeds the file size", ALONE Place;
         OverHeader = 217, "the bytes overlap the header", ALONE Place;
@@ -127,7 +127,7 @@ kinds! {
         MissingComponent = 221, "the layout lacks a component that it requires", ALONE Missing;
         RankMismatch = 222, "the layout does not allow this rank";
         IndexType = 223, "the index component is not of an integer type";
-        CountMismatch = 224, "the index component has a wrong number of elements for the layout", ITEM Sizes;
+        CountMismatch = 224, "the index component has a wrong number of elements for the layout", PART Sizes;
         NumberType = 225, "the format has no numbers of this type and width", ALONE Found;
         NumberCount = 226, "an element must have 1, 2, 4 or 8 lanes", ALONE Found;
         UnknownFlags = 227, "flags are set that the format does not define", ALONE Found;
@@ -139,7 +139,7 @@ kinds! {
         TooManyPairs = 233, "the pair count exceeds the elements of the tensor", ALONE Found;
         BoundaryRank = 234, "the first and the last bond dimension must be 1", ALONE Found;
         ZeroLength = 235, "a length is 0 but must not be";
-        WrongMarker = 236, "a value of another type is expected here", ITEM Found;
+        WrongMarker = 236, "a value of another type is expected here", PART Found;
         OutOfPlace = 237, "the position is outside the part of the file that it must be in";
         FrameLengths = 238, "header, chunks and trailer do not fit in the frame", ALONE Nothing;
         ChunkGrid = 239, "the chunks do not add up to the shape";
@@ -152,7 +152,7 @@ kinds! {
         TooMany = 246, "there are more than the format allows";
         HeadersDiffer = 247, "two records of the same thing differ";
         Overlap = 248, "the bytes of two entries overlap", ALONE Nothing;
-        InvalidName = 249, "a name contains a character that is not allowed", ITEM Found;
+        InvalidName = 249, "a name contains a character that is not allowed", PART Found;
         UnclaimedBytes = 250, "bytes of the file belong to no tensor";
         InvalidAlignment = 251, "the format does not allow this alignment";
         InvalidOffset = 252, "the tensor does not begin where the one before it ends";
@@ -166,7 +166,7 @@ kinds! {
         UnexpectedComponent = 260, "the layout does not allow this component", ALONE Found;
         MissingMagic = 261, "the file does not end with the bytes that its format requires", ALONE Nothing;
         MisalignedOffset = 262, "the offset is not a multiple of the alignment", ALONE Place;
-        NameLength = 263, "a name is empty, or longer than the format allows", ITEM Nothing;
+        NameLength = 263, "a name is empty, or longer than the format allows", PART Nothing;
         ShardSize = 264, "a shard is smaller than any file of the format", ALONE Found;
         OverFooter = 265, "the bytes overlap the footer", ALONE Place;
         OutOfShard = 266, "the bytes reach past those that the shard has", ALONE Place;
@@ -175,7 +175,7 @@ kinds! {
         UnsupportedFormat = 301, "files of this kind are not supported yet";
         NotBuiltIn = 302, "the library was built without support for this";
         UnsupportedVersion = 303, "this version is not supported", ALONE Found;
-        UnsupportedEncoding = 304, "there is no decoder for the encoding", ITEM Encoding;
+        UnsupportedEncoding = 304, "there is no decoder for the encoding", PART Encoding;
         TooDeep = 305, "values are nested too deeply";
         ManifestTooLarge = 306, "the metadata is larger than its limit: 1 GiB, in safetensors 100 MB", ALONE FileSize;
         UnsupportedLayout = 307, "the elements of tensors of this layout cannot be read";
@@ -239,7 +239,7 @@ impl ErrorKind {
 
 /// An error: which rule was broken, by which part of the file, at which byte.
 ///
-/// 16 bytes, `Copy`, and without a string of its own. [`Display`](core::fmt::Display) prints format, rule, item and
+/// 16 bytes, `Copy`, and without a string of its own. [`Display`](core::fmt::Display) prints format, rule, part and
 /// byte. [`Error::explain`] reads names and numbers from the file again and prints the full message.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(C)]
@@ -248,7 +248,7 @@ pub struct Error {
     entry_distance: u32,
     kind: ErrorKind,
     format: Format,
-    item: Item,
+    part: Part,
 }
 
 /// The offset of an error without an offset.
@@ -260,12 +260,12 @@ pub(crate) const NO_ENTRY: u32 = u32::MAX;
 impl Error {
     /// Creates an error for a mistake of the caller, without an offset.
     pub(crate) const fn new(kind: ErrorKind) -> Self {
-        Self { at: NOWHERE, entry_distance: NO_ENTRY, kind, format: Format::Unknown, item: Item::File }
+        Self { at: NOWHERE, entry_distance: NO_ENTRY, kind, format: Format::Unknown, part: Part::File }
     }
 
-    /// Creates an error of `item` at byte `at` of a file of kind `format`.
-    pub(crate) const fn at(kind: ErrorKind, format: Format, item: Item, at: u64) -> Self {
-        Self { at, entry_distance: NO_ENTRY, kind, format, item }
+    /// Creates an error of `part` at byte `at` of a file of kind `format`.
+    pub(crate) const fn at(kind: ErrorKind, format: Format, part: Part, at: u64) -> Self {
+        Self { at, entry_distance: NO_ENTRY, kind, format, part }
     }
 
     /// Sets the number of bytes from the record of the tensor to the error; [`NO_ENTRY`] if no tensor is involved.
@@ -287,8 +287,8 @@ impl Error {
 
     /// Returns the part of the file that the error is about.
     #[must_use]
-    pub const fn item(&self) -> Item {
-        self.item
+    pub const fn part(&self) -> Part {
+        self.part
     }
 
     /// Returns the offset in the file at which the rule is broken, or at which the component in question is recorded;
@@ -308,18 +308,18 @@ impl Error {
     /// Returns the integers that represent an error across the C boundary: offset, distance, then the three codes.
     #[cfg(feature = "capi")]
     pub(crate) const fn parts(&self) -> (u64, u32, u16, u8, u8) {
-        (self.at, self.entry_distance, self.kind.code(), self.format.code(), self.item.code())
+        (self.at, self.entry_distance, self.kind.code(), self.format.code(), self.part.code())
     }
 
     /// Rebuilds an error from the numbers that [`parts`](Self::parts) returned; `None` if no error has these numbers.
     #[cfg(feature = "capi")]
-    pub(crate) fn from_parts(at: u64, entry_distance: u32, kind: u16, format: u8, item: u8) -> Option<Self> {
+    pub(crate) fn from_parts(at: u64, entry_distance: u32, kind: u16, format: u8, part: u8) -> Option<Self> {
         Some(Self {
             at,
             entry_distance,
             kind: ErrorKind::from_code(kind)?,
             format: Format::from_code(format)?,
-            item: Item::from_code(item)?,
+            part: Part::from_code(part)?,
         })
     }
 }
@@ -348,9 +348,9 @@ mod tests {
     #[test]
     fn details_fit_their_bytes() {
         for detail in Detail::ALL {
-            let (alone, item) = (Shown::new(Shown::ALONE, detail), Shown::new(Shown::ITEM, detail));
-            assert_eq!((alone.detail(), item.detail()), (detail, detail));
-            assert!(!alone.has_item() && item.has_item());
+            let (alone, part) = (Shown::new(Shown::ALONE, detail), Shown::new(Shown::PART, detail));
+            assert_eq!((alone.detail(), part.detail()), (detail, detail));
+            assert!(!alone.has_part() && part.has_part());
         }
     }
 }

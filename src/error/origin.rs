@@ -1,9 +1,9 @@
 //! The format and the part of a file that an error refers to.
 #![forbid(unsafe_code)]
 
-use crate::error::abi_enum::pinned;
+use crate::error::abi_enum::abi_enum;
 
-pinned! {
+abi_enum! {
     /// A kind of file. Some kinds are recognized but cannot be read.
     Format: u8 {
         Unknown = 0, "unknown";
@@ -24,9 +24,9 @@ pinned! {
     }
 }
 
-pinned! {
+abi_enum! {
     /// The part of a file that an error refers to.
-    Item: u8 {
+    Part: u8 {
         File = 0, "file";
         Header = 1, "header";
         Footer = 2, "footer";

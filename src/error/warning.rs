@@ -1,9 +1,9 @@
 //! Warnings that the specification of a format calls for, and the set of warnings of a file.
 #![forbid(unsafe_code)]
 
-use crate::error::abi_enum::pinned;
+use crate::error::abi_enum::abi_enum;
 
-pinned! {
+abi_enum! {
     /// A warning that the specification of a format calls for. Its number is its bit in [`Warnings`].
     ///
     /// Bits 0 to 7 are warnings about a tensor, and the first tensor concerned is recorded. The others are about the
@@ -31,7 +31,7 @@ pinned! {
         OneDimension = 21, "a tensor train of one core, which the specification does not foresee";
         UnstatedByteOrder = 22, "numbers are in the byte order of the machine that wrote them; read as little-endian";
         NoArray = 23, "an entry of the archive is not an array";
-        PlacesUnchecked = 24, "too many unsorted byte ranges to compare without memory; check does";
+        ExtentsUnchecked = 24, "too many unsorted byte ranges to compare without memory; check does";
         KeysUnchecked = 25, "too many unsorted keys to compare without memory; check does";
         Uninitialised = 26, "chunks were never written; they read as zeros";
         NullMetadata = 27, "the metadata is null, as MLX writes it; read as none";

@@ -28,7 +28,7 @@ mod record;
 #[cfg(feature = "safetensors")]
 pub mod safetensors;
 #[cfg(feature = "safetensors")]
-mod spelled;
+mod json_str;
 #[cfg(feature = "tens")]
 pub mod tens;
 #[cfg(feature = "ztensor")]
@@ -36,6 +36,8 @@ pub mod ztensor;
 #[cfg(feature = "ztensor2")]
 pub mod ztensor2;
 
+#[cfg(feature = "safetensors")]
+pub(crate) use json_str::JsonStr;
 pub(crate) use name::{Name, Named};
 #[cfg(feature = "ztensor2")]
 #[allow(unused_imports)] // unused if zTensor 2 is the only format built in
@@ -44,15 +46,13 @@ pub use record::Described;
 pub(crate) use record::{ComponentRecord, Context, Cursor, Stated, Summary, TensorRecord};
 #[cfg(not(target_os = "none"))]
 pub(crate) use record::{Phrase, phrase};
-#[cfg(feature = "safetensors")]
-pub(crate) use spelled::Spelled;
 
 use crate::attributes::Attributes;
 use crate::bytes::extent::Extent;
 use crate::bytes::keywords::{Keywords, keywords};
 use crate::bytes::source::{Input, ParseContext, ParseResult};
 use crate::codec::decoder::Decoder;
-use crate::error::origin::{Format, Item};
+use crate::error::origin::{Format, Part};
 use crate::error::warning::Warnings;
 use crate::error::{Error, ErrorKind, Result};
 
@@ -140,7 +140,7 @@ pub(crate) trait FileFormat<'a>: Copy {
             return if is_it { Ok(()) } else { Err(Error::new(ErrorKind::NotFound)) };
         }
         while self.next_tensor(&mut cursor, tensor)? {
-            if tensor.name().means(name) {
+            if tensor.name().eq_bytes(name) {
                 return Ok(());
             }
             *tensor = TensorRecord::blank();
@@ -240,7 +240,7 @@ pub(crate) trait FileFormat<'a>: Copy {
         _dst: &'d mut [u8],
         _scratch: &mut [u8],
     ) -> Result<&'d mut [u8]> {
-        Err(Error::at(ErrorKind::UnsupportedLayout, Self::FORMAT, Item::Tensor, tensor.at))
+        Err(Error::at(ErrorKind::UnsupportedLayout, Self::FORMAT, Part::Tensor, tensor.at))
     }
 
     /// Returns the warnings that [`Tensor::verify_with`](crate::Tensor::verify_with) adds to those of the components.
@@ -493,14 +493,14 @@ fn hint_of_unknown(input: Input<'_>) -> Option<&'static str> {
 #[inline(never)]
 pub(crate) fn not_read(head: &[u8], format: Format) -> Error {
     let (kind, format, item) = match format {
-        _ if head.is_empty() => (ErrorKind::Truncated, Format::Unknown, Item::File),
-        format if is_read(format) => (ErrorKind::NotBuiltIn, format, Item::File),
+        _ if head.is_empty() => (ErrorKind::Truncated, Format::Unknown, Part::File),
+        format if is_read(format) => (ErrorKind::NotBuiltIn, format, Part::File),
         Format::Unknown => match of_magic(head, true) {
-            Format::Unknown => (ErrorKind::UnknownFormat, format, Item::File),
+            Format::Unknown => (ErrorKind::UnknownFormat, format, Part::File),
             // The file ends within one of our own magics: it was truncated.
-            cut => (ErrorKind::Truncated, cut, Item::Header),
+            cut => (ErrorKind::Truncated, cut, Part::Header),
         },
-        _ => (ErrorKind::UnsupportedFormat, format, Item::File),
+        _ => (ErrorKind::UnsupportedFormat, format, Part::File),
     };
     Error::at(kind, format, item, 0)
 }

@@ -4,10 +4,10 @@
 use core::cmp::Ordering;
 
 #[cfg(feature = "safetensors")]
-use super::Spelled;
+use super::JsonStr;
 use crate::bytes::text::Text;
 #[cfg(feature = "safetensors")]
-use crate::duplicates::Item as _;
+use crate::duplicates::Entry as _;
 
 /// A tensor as an index reads it: its name, and the positions that [`FileFormat::name_at`](super::FileFormat::name_at)
 /// and [`FileFormat::tensor_at`](super::FileFormat::tensor_at) take.
@@ -25,7 +25,7 @@ pub(crate) struct Named<'a> {
 pub(crate) enum Name<'a> {
     Plain(&'a [u8]),
     #[cfg(feature = "safetensors")]
-    Json(Spelled<'a>),
+    Json(JsonStr<'a>),
 }
 
 impl Name<'_> {
@@ -55,8 +55,8 @@ impl Name<'_> {
         #[cfg(feature = "safetensors")]
         if other.is_escaped() {
             return match self {
-                Self::Plain(name) => other.means(name),
-                Self::Json(name) => name.clashes_with(Spelled::of(other)),
+                Self::Plain(name) => other.eq_bytes(name),
+                Self::Json(name) => name.clashes_with(JsonStr::of(other)),
             };
         }
         self.compare(other.raw()).is_eq()

@@ -11,7 +11,7 @@ use core::num::NonZeroU16;
 
 use crate::bytes::keywords::{UNKNOWN, keywords};
 use crate::bytes::num::product;
-use crate::error::abi_enum::pinned;
+use crate::error::abi_enum::abi_enum;
 
 /// The type of an element.
 ///
@@ -233,7 +233,7 @@ impl DType {
         match self {
             Self::F4_E2M1 => 4,
             Self::F6_E2M3 | Self::F6_E3M2 => 6,
-            _ => self.whole_size().wrapping_shl(3),
+            _ => self.byte_size().wrapping_shl(3),
         }
     }
 
@@ -247,7 +247,7 @@ impl DType {
     /// Returns the size of one element in bytes: 1 to 128, a power of two; `None` if it is less than a byte.
     #[must_use]
     pub const fn size(self) -> Option<u64> {
-        if self.is_packed() { None } else { Some(self.whole_size()) }
+        if self.is_packed() { None } else { Some(self.byte_size()) }
     }
 
     /// Returns the number of bytes that `count` elements take; `None` beyond 64 bits. If packed elements end within a
@@ -257,7 +257,7 @@ impl DType {
         // Fast path for nearly all dtypes. Chips do without it, to save flash.
         #[cfg(not(small))]
         if !self.is_packed() {
-            return product(Some(count), self.whole_size());
+            return product(Some(count), self.byte_size());
         }
         self.packed_length(count)
     }
@@ -285,7 +285,7 @@ impl DType {
     }
 
     /// Returns the size of one element in bytes; 1 for packed elements.
-    pub(crate) const fn whole_size(self) -> u64 {
+    pub(crate) const fn byte_size(self) -> u64 {
         #[allow(clippy::as_conversions)] // widens
         {
             1_u32.wrapping_shl(self.log2_size()) as u64
@@ -337,7 +337,7 @@ impl fmt::Debug for DType {
     }
 }
 
-pinned! {
+abi_enum! {
     /// The byte order of a number.
     ByteOrder: u8 {
         Little = 0, "little-endian";
@@ -365,7 +365,7 @@ impl ByteOrder {
     }
 }
 
-pinned! {
+abi_enum! {
     /// The order of the elements of a dense array.
     Order: u8 {
         RowMajor = 0, "row-major";
@@ -373,7 +373,7 @@ pinned! {
     }
 }
 
-pinned! {
+abi_enum! {
     /// How the components of a tensor represent its elements.
     Layout: u8 {
         Dense = 0, "dense";
@@ -400,7 +400,7 @@ pinned! {
     }
 }
 
-pinned! {
+abi_enum! {
     /// How the bytes of a component are encoded.
     Encoding: u8 {
         Raw = 0, "raw";

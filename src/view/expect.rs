@@ -215,7 +215,7 @@ fn search<'a>(file: &File<'a>, name: &[u8]) -> core::result::Result<Tensor<'a>, 
     let mut nearest = None;
     for tensor in file.tensors() {
         let other = tensor.name();
-        if other.means(name) {
+        if other.eq_bytes(name) {
             return Ok(tensor);
         }
         if let Some(distance) = distance(name, other.raw()).filter(|distance| *distance <= limit) {

@@ -197,7 +197,7 @@ impl<'a> File<'a> {
     /// - the roles within a tensor ([`RolesUnchecked`](crate::Warning::RolesUnchecked));
     /// - keys ([`KeysUnchecked`](crate::Warning::KeysUnchecked));
     /// - the byte ranges of components, entries of an archive, and shards
-    ///   ([`PlacesUnchecked`](crate::Warning::PlacesUnchecked)).
+    ///   ([`ExtentsUnchecked`](crate::Warning::ExtentsUnchecked)).
     ///
     /// All items are compared exactly. With [`check_length`](Self::check_length) words the items are sorted and read
     /// once. With fewer words the items are compared in parts that fit, and read once for each part, at most eight

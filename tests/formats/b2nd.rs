@@ -10,7 +10,7 @@ use crate::support::{Case, Random, cases_of, fixture, open_in_parts, sha256};
 use serde_json::Value as Json;
 use tenslice::b2nd::{self, Content, codec_name, filter_name};
 use tenslice::{
-    BuiltIn, ByteOrder, DType, DecodeError, Decoder, Encoding, Error, ErrorKind, File, Format, Item, Layout, Opened,
+    BuiltIn, ByteOrder, DType, DecodeError, Decoder, Encoding, Error, ErrorKind, File, Format, Layout, Opened, Part,
     Source, Tensor, Warning,
 };
 
@@ -620,7 +620,7 @@ fn rejects_streams_too_long_for_their_content() {
             continue;
         }
         let error = read.expect_err("accepted");
-        assert_eq!((error.kind(), error.item()), (ErrorKind::DecodedLength, Item::Stream), "{stored}");
+        assert_eq!((error.kind(), error.part()), (ErrorKind::DecodedLength, Part::Stream), "{stored}");
         assert_eq!(error.offset(), Some(97 + 36), "{stored}"); // the position of its length
     }
 }
@@ -659,7 +659,7 @@ fn rejects_variable_blocks_too_long_for_their_content() {
             chunk.read_into(&mut [0], &mut []).map(|read| read.to_vec()).expect_err("accepted"),
         ];
         for error in errors {
-            assert_eq!((error.kind(), error.item()), (ErrorKind::DecodedLength, Item::Block), "{length}");
+            assert_eq!((error.kind(), error.part()), (ErrorKind::DecodedLength, Part::Block), "{length}");
             assert_eq!(error.offset(), Some(97 + 36), "{length}"); // the position of its length
         }
     }
@@ -702,7 +702,7 @@ fn rejects_dictionaries_longer_than_their_chunk() {
             continue;
         }
         let error = read.expect_err("accepted");
-        assert_eq!((error.kind(), error.item()), (ErrorKind::OutOfPlace, Item::Dictionary), "{length}");
+        assert_eq!((error.kind(), error.part()), (ErrorKind::OutOfPlace, Part::Dictionary), "{length}");
         assert_eq!(error.offset(), Some(97 + 36), "{length}"); // the position of its length
     }
 }
@@ -1504,10 +1504,10 @@ fn the_table_keeps_its_memory() {
     let read = |length: usize| {
         let mut room = [0; 32];
         let read = frame.read_region(&[0], &[32], &mut room, &mut vec![0xaa; length]).map(|read| read.to_vec());
-        read.map_err(|error| (error.kind(), error.item()))
+        read.map_err(|error| (error.kind(), error.part()))
     };
     assert_eq!(read(16 + 16), Ok(contents.concat()));
-    assert_eq!(read(16 + 15), Err((ErrorKind::OutOfScratch, Item::ChunkOffset)));
+    assert_eq!(read(16 + 15), Err((ErrorKind::OutOfScratch, Part::ChunkOffset)));
 }
 
 /// Chunks that a table repeats are examined once: here one of two chunks with 40 000 blocks of different lengths.
@@ -1523,7 +1523,7 @@ fn memory_of_chunks_that_a_table_repeats() {
 /// A chunk of one repeated value must contain the value, even if the chunk is empty.
 #[test]
 fn rejects_empty_repeated_values() {
-    for (value, expected) in [(&b"x"[..], Ok(0)), (b"", Err((ErrorKind::SpecialChunk, Item::Chunk, Some(109))))] {
+    for (value, expected) in [(&b"x"[..], Ok(0)), (b"", Err((ErrorKind::SpecialChunk, Part::Chunk, Some(109))))] {
         let nothing = repeated(value, 0);
         let chunks = [nothing, copied(b"ab")];
         let offsets = [0, chunks[0].len() as u64].map(u64::to_le_bytes).concat();
@@ -1531,7 +1531,7 @@ fn rejects_empty_repeated_values() {
         let bytes = Frame { chunks: &chunks.concat(), table: &table, length: 2, ..Frame::default() }.bytes();
         let file = File::open(&bytes).unwrap();
         let chunk = file.as_b2nd().unwrap().chunk(0, &mut []).map(|chunk| chunk.decoded_length());
-        let chunk = chunk.map_err(|error| (error.kind(), error.item(), error.offset()));
+        let chunk = chunk.map_err(|error| (error.kind(), error.part(), error.offset()));
         assert_eq!(chunk, expected, "{value:?}");
     }
 }
@@ -1565,8 +1565,8 @@ fn rejects_arrays_with_variable_blocks() {
     let error = region(&frame, &[0], &[32]).unwrap_err();
     let at = file.find("").unwrap().components().next().unwrap().extent().offset;
     assert_eq!(
-        (error.kind(), error.item(), error.offset()),
-        (ErrorKind::UnsupportedChunk, Item::Flags, Some(at + 30))
+        (error.kind(), error.part(), error.offset()),
+        (ErrorKind::UnsupportedChunk, Part::Flags, Some(at + 30))
     );
 }
 

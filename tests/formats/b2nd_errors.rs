@@ -3,12 +3,12 @@
 
 use crate::support::frames::{Chunk, Frame, NOT_SPLIT, all_first, copied, of_streams, of_variable_blocks, repeated};
 use tenslice::ErrorKind::*;
-use tenslice::{Error, ErrorKind, File, Item};
+use tenslice::{Error, ErrorKind, File, Part};
 
-type Found = (ErrorKind, Item, Option<u64>);
+type Found = (ErrorKind, Part, Option<u64>);
 
 fn found(error: Error) -> Found {
-    (error.kind(), error.item(), error.offset())
+    (error.kind(), error.part(), error.offset())
 }
 
 fn patched(bytes: &[u8], at: usize, patch: &[u8]) -> Vec<u8> {
@@ -59,115 +59,115 @@ fn errors_of_frames() {
     };
     assert_eq!(read(&good), Ok((0..64).collect()));
     // The offset of the patch, the patched bytes, and the expected kind, item and offset of the error.
-    let cases: &[(u64, &[u8], ErrorKind, Item, u64)] = &[
-        (15, &[0xce], WrongMarker, Item::Header, 15),
-        (24, &[0xa5], WrongMarker, Item::Header, 24),
-        (29, &[0xd2], WrongMarker, Item::Header, 29),
-        (38, &[0xd2], WrongMarker, Item::Header, 38),
-        (47, &[0xd3], WrongMarker, Item::Header, 47),
-        (52, &[0xd3], WrongMarker, Item::Header, 52),
-        (57, &[0xd3], WrongMarker, Item::Header, 57),
-        (62, &[0xd2], WrongMarker, Item::Header, 62),
-        (65, &[0xd2], WrongMarker, Item::Header, 65),
-        (68, &[0xc4], WrongMarker, Item::Header, 68),
-        (69, &[0xd9], WrongMarker, Item::Header, 69),
-        (25, &[0x10], UnsupportedVersion, Item::Version, 25),
-        (25, &[0x14], UnsupportedVersion, Item::Version, 25),
-        (25, &[0x02], UnknownFlags, Item::Flags, 25), // offsets of 32 bits
-        (25, &[0x22], UnknownFlags, Item::Flags, 25),
-        (26, &[1], SparseFrame, Item::Header, 26),
-        (26, &[2], UnknownFlags, Item::Header, 26),
-        (11, &[0x80], NegativeLength, Item::Header, 11),
-        (30, &[0x80], NegativeLength, Item::Header, 30),
-        (39, &[0x80], NegativeLength, Item::Header, 39),
-        (48, &[0x80], NegativeLength, Item::Header, 48),
-        (53, &[0x80], NegativeLength, Item::Header, 53),
-        (58, &[0xff; 4], NegativeLength, Item::Header, 58), // -1 is for frames without chunks
-        (48, &[0; 4], ZeroLength, Item::Header, 48),
-        (48, &[0, 0, 0, 0, 0xd2, 0x80], NegativeLength, Item::Header, 53),
-        (70, &[7], TooMany, Item::Filter, 70),
+    let cases: &[(u64, &[u8], ErrorKind, Part, u64)] = &[
+        (15, &[0xce], WrongMarker, Part::Header, 15),
+        (24, &[0xa5], WrongMarker, Part::Header, 24),
+        (29, &[0xd2], WrongMarker, Part::Header, 29),
+        (38, &[0xd2], WrongMarker, Part::Header, 38),
+        (47, &[0xd3], WrongMarker, Part::Header, 47),
+        (52, &[0xd3], WrongMarker, Part::Header, 52),
+        (57, &[0xd3], WrongMarker, Part::Header, 57),
+        (62, &[0xd2], WrongMarker, Part::Header, 62),
+        (65, &[0xd2], WrongMarker, Part::Header, 65),
+        (68, &[0xc4], WrongMarker, Part::Header, 68),
+        (69, &[0xd9], WrongMarker, Part::Header, 69),
+        (25, &[0x10], UnsupportedVersion, Part::Version, 25),
+        (25, &[0x14], UnsupportedVersion, Part::Version, 25),
+        (25, &[0x02], UnknownFlags, Part::Flags, 25), // offsets of 32 bits
+        (25, &[0x22], UnknownFlags, Part::Flags, 25),
+        (26, &[1], SparseFrame, Part::Header, 26),
+        (26, &[2], UnknownFlags, Part::Header, 26),
+        (11, &[0x80], NegativeLength, Part::Header, 11),
+        (30, &[0x80], NegativeLength, Part::Header, 30),
+        (39, &[0x80], NegativeLength, Part::Header, 39),
+        (48, &[0x80], NegativeLength, Part::Header, 48),
+        (53, &[0x80], NegativeLength, Part::Header, 53),
+        (58, &[0xff; 4], NegativeLength, Part::Header, 58), // -1 is for frames without chunks
+        (48, &[0; 4], ZeroLength, Part::Header, 48),
+        (48, &[0, 0, 0, 0, 0xd2, 0x80], NegativeLength, Part::Header, 53),
+        (70, &[7], TooMany, Part::Filter, 70),
         // The lengths of the header and of the frame. The trailer has at least 35 bytes.
-        (11, &86_u32.to_be_bytes(), FrameLengths, Item::Header, 11),
-        (11, &(LENGTH as u32 - 34).to_be_bytes(), FrameLengths, Item::Header, 11),
-        (11, &(LENGTH as u32 - 35).to_be_bytes(), FrameLengths, Item::Trailer, TAIL + 1),
-        (16, &(LENGTH + 1).to_be_bytes(), Truncated, Item::File, 16),
-        (16, &121_u64.to_be_bytes(), FrameLengths, Item::Header, 16),
-        (16, &122_u64.to_be_bytes(), FrameLengths, Item::Header, 11),
+        (11, &86_u32.to_be_bytes(), FrameLengths, Part::Header, 11),
+        (11, &(LENGTH as u32 - 34).to_be_bytes(), FrameLengths, Part::Header, 11),
+        (11, &(LENGTH as u32 - 35).to_be_bytes(), FrameLengths, Part::Trailer, TAIL + 1),
+        (16, &(LENGTH + 1).to_be_bytes(), Truncated, Part::File, 16),
+        (16, &121_u64.to_be_bytes(), FrameLengths, Part::Header, 16),
+        (16, &122_u64.to_be_bytes(), FrameLengths, Part::Header, 11),
         // The length of the chunks: up to the trailer, which leaves no room for a table.
-        (39, &(TRAILER - CHUNKS + 1).to_be_bytes(), FrameLengths, Item::Chunk, 39),
-        (39, &(TRAILER - CHUNKS).to_be_bytes(), OutOfPlace, Item::Chunk, TRAILER),
+        (39, &(TRAILER - CHUNKS + 1).to_be_bytes(), FrameLengths, Part::Chunk, 39),
+        (39, &(TRAILER - CHUNKS).to_be_bytes(), OutOfPlace, Part::Chunk, TRAILER),
         // The end of the trailer, and its start.
-        (TAIL, &[0xcd], WrongMarker, Item::Trailer, TAIL),
-        (TAIL + 1, &34_u32.to_be_bytes(), FrameLengths, Item::Trailer, TAIL + 1),
-        (TAIL + 1, &(LENGTH as u32 - CHUNKS as u32 + 1).to_be_bytes(), FrameLengths, Item::Trailer, TAIL + 1),
-        (TAIL + 5, &[0xd7], WrongMarker, Item::Trailer, TAIL + 5),
-        (TAIL + 6, &[1], WrongMarker, Item::Trailer, TAIL + 6),
-        (TRAILER, &[0x93], WrongMarker, Item::Trailer, TRAILER),
-        (TRAILER + 1, &[0x80], WrongMarker, Item::Version, TRAILER + 1),
+        (TAIL, &[0xcd], WrongMarker, Part::Trailer, TAIL),
+        (TAIL + 1, &34_u32.to_be_bytes(), FrameLengths, Part::Trailer, TAIL + 1),
+        (TAIL + 1, &(LENGTH as u32 - CHUNKS as u32 + 1).to_be_bytes(), FrameLengths, Part::Trailer, TAIL + 1),
+        (TAIL + 5, &[0xd7], WrongMarker, Part::Trailer, TAIL + 5),
+        (TAIL + 6, &[1], WrongMarker, Part::Trailer, TAIL + 6),
+        (TRAILER, &[0x93], WrongMarker, Part::Trailer, TRAILER),
+        (TRAILER + 1, &[0x80], WrongMarker, Part::Version, TRAILER + 1),
         // The index of the metalayers: their count, then the name of each and the offset of its content.
-        (87, &[0x92], WrongMarker, Item::Metalayer, 87),
-        (88, &[0xcc], WrongMarker, Item::Metalayer, 87),
-        (91, &[0xdf], WrongMarker, Item::Metalayer, 87),
-        (92, &[0, 17], TooMany, Item::Metalayer, 92),
-        (92, &[0, 4], WrongMarker, Item::Metalayer, 120),
-        (92, &[0, 2], WrongMarker, Item::Metalayer, 112),
-        (94, &[0xc4], WrongMarker, Item::Metalayer, 94),
-        (95, &[0xff], InvalidUtf8, Item::Metalayer, 95),
-        (99, &[0xd3], WrongMarker, Item::Metalayer, 99),
-        (114, b"y", RepeatedKey, Item::Metalayer, 112),
-        (100, &122_u32.to_be_bytes(), OutOfPlace, Item::Metalayer, 100),
-        (108, &122_u32.to_be_bytes(), OutOfPlace, Item::Metalayer, 108),
-        (108, &(CHUNKS as u32 - 4).to_be_bytes(), OutOfPlace, Item::Metalayer, 108),
-        (108, &(CHUNKS as u32 - 5).to_be_bytes(), WrongMarker, Item::Metalayer, CHUNKS - 5),
+        (87, &[0x92], WrongMarker, Part::Metalayer, 87),
+        (88, &[0xcc], WrongMarker, Part::Metalayer, 87),
+        (91, &[0xdf], WrongMarker, Part::Metalayer, 87),
+        (92, &[0, 17], TooMany, Part::Metalayer, 92),
+        (92, &[0, 4], WrongMarker, Part::Metalayer, 120),
+        (92, &[0, 2], WrongMarker, Part::Metalayer, 112),
+        (94, &[0xc4], WrongMarker, Part::Metalayer, 94),
+        (95, &[0xff], InvalidUtf8, Part::Metalayer, 95),
+        (99, &[0xd3], WrongMarker, Part::Metalayer, 99),
+        (114, b"y", RepeatedKey, Part::Metalayer, 112),
+        (100, &122_u32.to_be_bytes(), OutOfPlace, Part::Metalayer, 100),
+        (108, &122_u32.to_be_bytes(), OutOfPlace, Part::Metalayer, 108),
+        (108, &(CHUNKS as u32 - 4).to_be_bytes(), OutOfPlace, Part::Metalayer, 108),
+        (108, &(CHUNKS as u32 - 5).to_be_bytes(), WrongMarker, Part::Metalayer, CHUNKS - 5),
         // The contents of the metalayers.
-        (120, &[0xdd], WrongMarker, Item::Metalayer, 120),
-        (121, &[0, 2], CountsDiffer, Item::Metalayer, 121),
-        (SECOND, &[0xc5], WrongMarker, Item::Metalayer, SECOND),
-        (SECOND + 1, &14_u32.to_be_bytes(), OutOfPlace, Item::Metalayer, SECOND + 1),
+        (120, &[0xdd], WrongMarker, Part::Metalayer, 120),
+        (121, &[0, 2], CountsDiffer, Part::Metalayer, 121),
+        (SECOND, &[0xc5], WrongMarker, Part::Metalayer, SECOND),
+        (SECOND + 1, &14_u32.to_be_bytes(), OutOfPlace, Part::Metalayer, SECOND + 1),
         // The metalayers of the trailer.
-        (TRAILER + 2, &[0x92], WrongMarker, Item::Metalayer, TRAILER + 2),
-        (TRAILER + 12, &18_u32.to_be_bytes(), OutOfPlace, Item::Metalayer, TRAILER + 12),
-        (TRAILER + 20, &37_u32.to_be_bytes(), OutOfPlace, Item::Metalayer, TRAILER + 20),
+        (TRAILER + 2, &[0x92], WrongMarker, Part::Metalayer, TRAILER + 2),
+        (TRAILER + 12, &18_u32.to_be_bytes(), OutOfPlace, Part::Metalayer, TRAILER + 12),
+        (TRAILER + 20, &37_u32.to_be_bytes(), OutOfPlace, Part::Metalayer, TRAILER + 20),
         // The array: version, rank, shape, chunk shape, block shape, dtype.
-        (ARRAY, &[0x95], WrongMarker, Item::Metalayer, ARRAY),
-        (ARRAY + 1, &[1], UnsupportedVersion, Item::Metalayer, ARRAY + 1),
-        (ARRAY + 2, &[17], TooMany, Item::Metalayer, ARRAY + 2),
-        (ARRAY + 3, &[0x92], WrongMarker, Item::Shape, ARRAY + 3),
-        (ARRAY + 4, &[0xd2], WrongMarker, Item::Shape, ARRAY + 4),
-        (ARRAY + 5, &[0x80], NegativeLength, Item::Shape, ARRAY + 4),
-        (ARRAY + 13, &[0x92], WrongMarker, Item::ChunkShape, ARRAY + 13),
-        (ARRAY + 14, &[0xd3], WrongMarker, Item::ChunkShape, ARRAY + 14),
-        (ARRAY + 15, &[0x80], NegativeLength, Item::ChunkShape, ARRAY + 14),
-        (ARRAY + 19, &[0x92], WrongMarker, Item::BlockShape, ARRAY + 19),
-        (ARRAY + 20, &[0xd3], WrongMarker, Item::BlockShape, ARRAY + 20),
-        (ARRAY + 21, &[0x80], NegativeLength, Item::BlockShape, ARRAY + 20),
-        (ARRAY + 25, &[0x80], WrongMarker, Item::DType, ARRAY + 25),
-        (ARRAY + 26, &[0xda], WrongMarker, Item::DType, ARRAY + 26),
-        (ARRAY + 27, &2_u32.to_be_bytes(), OutOfPlace, Item::DType, ARRAY + 27),
-        (ARRAY + 27, &4_u32.to_be_bytes(), OutOfPlace, Item::DType, ARRAY + 27),
-        (ARRAY + 31, &[0xff], InvalidUtf8, Item::DType, ARRAY + 31),
-        (ARRAY - 4, &30_u32.to_be_bytes(), Truncated, Item::Metalayer, ARRAY + 30),
-        (ARRAY - 4, &2_u32.to_be_bytes(), Truncated, Item::Metalayer, ARRAY + 2),
+        (ARRAY, &[0x95], WrongMarker, Part::Metalayer, ARRAY),
+        (ARRAY + 1, &[1], UnsupportedVersion, Part::Metalayer, ARRAY + 1),
+        (ARRAY + 2, &[17], TooMany, Part::Metalayer, ARRAY + 2),
+        (ARRAY + 3, &[0x92], WrongMarker, Part::Shape, ARRAY + 3),
+        (ARRAY + 4, &[0xd2], WrongMarker, Part::Shape, ARRAY + 4),
+        (ARRAY + 5, &[0x80], NegativeLength, Part::Shape, ARRAY + 4),
+        (ARRAY + 13, &[0x92], WrongMarker, Part::ChunkShape, ARRAY + 13),
+        (ARRAY + 14, &[0xd3], WrongMarker, Part::ChunkShape, ARRAY + 14),
+        (ARRAY + 15, &[0x80], NegativeLength, Part::ChunkShape, ARRAY + 14),
+        (ARRAY + 19, &[0x92], WrongMarker, Part::BlockShape, ARRAY + 19),
+        (ARRAY + 20, &[0xd3], WrongMarker, Part::BlockShape, ARRAY + 20),
+        (ARRAY + 21, &[0x80], NegativeLength, Part::BlockShape, ARRAY + 20),
+        (ARRAY + 25, &[0x80], WrongMarker, Part::DType, ARRAY + 25),
+        (ARRAY + 26, &[0xda], WrongMarker, Part::DType, ARRAY + 26),
+        (ARRAY + 27, &2_u32.to_be_bytes(), OutOfPlace, Part::DType, ARRAY + 27),
+        (ARRAY + 27, &4_u32.to_be_bytes(), OutOfPlace, Part::DType, ARRAY + 27),
+        (ARRAY + 31, &[0xff], InvalidUtf8, Part::DType, ARRAY + 31),
+        (ARRAY - 4, &30_u32.to_be_bytes(), Truncated, Part::Metalayer, ARRAY + 30),
+        (ARRAY - 4, &2_u32.to_be_bytes(), Truncated, Part::Metalayer, ARRAY + 2),
         // The shapes are compared with each other, with 64 bits, and with the lengths in the header.
-        (ARRAY + 21, &33_u32.to_be_bytes(), BlockShape, Item::BlockShape, ARRAY + 4),
-        (ARRAY + 21, &0_u32.to_be_bytes(), BlockShape, Item::BlockShape, ARRAY + 4),
-        (ARRAY + 5, &i64::MAX.to_be_bytes(), ShapeOverflow, Item::Shape, ARRAY + 4),
-        (58, &33_u32.to_be_bytes(), ChunkGrid, Item::Shape, 58),
-        (58, &0_u32.to_be_bytes(), ChunkGrid, Item::Shape, 58),
-        (58, &64_u32.to_be_bytes(), ChunkGrid, Item::Shape, 48), // elements of 2 bytes, not of 1
-        (58, &(32 * 255_u32).to_be_bytes(), ChunkGrid, Item::Shape, 48),
-        (58, &(32 * 256_u32).to_be_bytes(), ChunkGrid, Item::Shape, 30), // some writers say 1 for so many bytes
-        (30, &65_u64.to_be_bytes(), ChunkGrid, Item::Shape, 30),
+        (ARRAY + 21, &33_u32.to_be_bytes(), BlockShape, Part::BlockShape, ARRAY + 4),
+        (ARRAY + 21, &0_u32.to_be_bytes(), BlockShape, Part::BlockShape, ARRAY + 4),
+        (ARRAY + 5, &i64::MAX.to_be_bytes(), ShapeOverflow, Part::Shape, ARRAY + 4),
+        (58, &33_u32.to_be_bytes(), ChunkGrid, Part::Shape, 58),
+        (58, &0_u32.to_be_bytes(), ChunkGrid, Part::Shape, 58),
+        (58, &64_u32.to_be_bytes(), ChunkGrid, Part::Shape, 48), // elements of 2 bytes, not of 1
+        (58, &(32 * 255_u32).to_be_bytes(), ChunkGrid, Part::Shape, 48),
+        (58, &(32 * 256_u32).to_be_bytes(), ChunkGrid, Part::Shape, 30), // some writers say 1 for so many bytes
+        (30, &65_u64.to_be_bytes(), ChunkGrid, Part::Shape, 30),
         // The number of offsets in the table, and where it ends.
-        (TABLE + 4, &17_u32.to_le_bytes(), CountsDiffer, Item::ChunkOffset, TABLE + 4),
-        (TABLE + 4, &24_u32.to_le_bytes(), CountsDiffer, Item::ChunkOffset, TABLE + 4),
-        (TABLE + 12, &49_u32.to_le_bytes(), OutOfPlace, Item::Chunk, TABLE + 12),
+        (TABLE + 4, &17_u32.to_le_bytes(), CountsDiffer, Part::ChunkOffset, TABLE + 4),
+        (TABLE + 4, &24_u32.to_le_bytes(), CountsDiffer, Part::ChunkOffset, TABLE + 4),
+        (TABLE + 12, &49_u32.to_le_bytes(), OutOfPlace, Part::Chunk, TABLE + 12),
         // An offset past the chunks, an offset with no room for a chunk, and an unknown kind of special chunk.
-        (TABLE + 40, &128_u64.to_le_bytes(), OutOfPlace, Item::ChunkOffset, TABLE),
-        (TABLE + 40, &113_u64.to_le_bytes(), OutOfPlace, Item::Chunk, CHUNKS + 113),
-        (TABLE + 47, &[0x80], SpecialChunk, Item::ChunkOffset, TABLE),
-        (TABLE + 47, &[0x83], SpecialChunk, Item::ChunkOffset, TABLE),
-        (TABLE + 47, &[0x82], SpecialChunk, Item::ChunkOffset, TABLE), // NaN of one byte
+        (TABLE + 40, &128_u64.to_le_bytes(), OutOfPlace, Part::ChunkOffset, TABLE),
+        (TABLE + 40, &113_u64.to_le_bytes(), OutOfPlace, Part::Chunk, CHUNKS + 113),
+        (TABLE + 47, &[0x80], SpecialChunk, Part::ChunkOffset, TABLE),
+        (TABLE + 47, &[0x83], SpecialChunk, Part::ChunkOffset, TABLE),
+        (TABLE + 47, &[0x82], SpecialChunk, Part::ChunkOffset, TABLE), // NaN of one byte
     ];
     for &(at, patch, kind, item, offset) in cases {
         let result = read(&patched(&good, at as usize, patch));
@@ -193,14 +193,14 @@ fn errors_of_frames() {
             array,
             ..Frame::default()
         };
-        File::open(&frame.bytes()).map(drop).map_err(|error| (error.kind(), error.item()))
+        File::open(&frame.bytes()).map(drop).map_err(|error| (error.kind(), error.part()))
     };
     assert_eq!(of_chunk(&[0x7fff_ffff]), Ok(()));
-    assert_eq!(of_chunk(&[0x8000, 0x1_0000]), Err((ShapeOverflow, Item::ChunkShape)));
+    assert_eq!(of_chunk(&[0x8000, 0x1_0000]), Err((ShapeOverflow, Part::ChunkShape)));
     // The second dimension.
     let array = Some((&[8, 8][..], &[4, 4][..], &[4, 5][..]));
     let bytes = Frame { array, length: 64, chunk_length: 16, ..Frame::default() }.bytes();
-    assert_eq!(File::open(&bytes).map(drop).map_err(found), Err((BlockShape, Item::BlockShape, Some(112 + 4 + 9))));
+    assert_eq!(File::open(&bytes).map(drop).map_err(found), Err((BlockShape, Part::BlockShape, Some(112 + 4 + 9))));
     // Fields that may differ.
     let accepted: &[(u64, &[u8])] = &[
         (25, &[0x11]),
@@ -219,8 +219,8 @@ fn errors_of_frames() {
     let header = |length: usize| {
         File::open(&patched(&good, 16, &(length as u64).to_be_bytes())[..length]).map(drop).map_err(found)
     };
-    assert_eq!(header(87), Err((FrameLengths, Item::Header, Some(16))));
-    assert_eq!(header(86), Err((Truncated, Item::Header, Some(86))));
+    assert_eq!(header(87), Err((FrameLengths, Part::Header, Some(16))));
+    assert_eq!(header(86), Err((Truncated, Part::Header, Some(86))));
     let cut = &good[..good.len() - 1];
     let error = File::open(cut).unwrap_err();
     let message = error.explain(cut).to_string();
@@ -239,7 +239,7 @@ fn errors_of_frames() {
         File::open(&bytes).map(drop).map_err(found)
     };
     assert_eq!((none(0), none(-1)), (Ok(()), Ok(())));
-    assert_eq!(none(-2), Err((NegativeLength, Item::Header, Some(58))));
+    assert_eq!(none(-2), Err((NegativeLength, Part::Header, Some(58))));
     // It also has no table, though there may be unused bytes.
     let bytes = Frame { chunks: b"abc", ..Frame::default() }.bytes();
     assert_eq!(File::open(&bytes).unwrap().as_b2nd().unwrap().table_extent(), tenslice::Extent::new(97, 0));
@@ -248,7 +248,7 @@ fn errors_of_frames() {
     let wide = include_bytes!("../fixtures/b2nd/hostile/bytedelta_300.b2nd");
     for (typesize, expected) in [(1_u32, None), (300, None), (2, Some(48)), (299, Some(48))] {
         let result = File::open(&patched(wide, 48, &typesize.to_be_bytes())).map(drop).map_err(found);
-        assert_eq!(result.err(), expected.map(|at| (ChunkGrid, Item::Shape, Some(at))), "{typesize}");
+        assert_eq!(result.err(), expected.map(|at| (ChunkGrid, Part::Shape, Some(at))), "{typesize}");
     }
 }
 
@@ -264,7 +264,7 @@ fn read_chunk(chunk: &[u8], length: u32) -> Result<Vec<u8>, Found> {
     };
     let bytes = frame.bytes();
     let file = File::open(&bytes).unwrap();
-    let from_start = |error: Error| (error.kind(), error.item(), error.offset().map(|at| at - AT));
+    let from_start = |error: Error| (error.kind(), error.part(), error.offset().map(|at| at - AT));
     let chunk = file.as_b2nd().unwrap().chunk(0, &mut []).map_err(from_start)?;
     let mut dst = vec![0x55; chunk.decoded_length() as usize];
     let mut scratch = vec![0xaa; chunk.scratch_length() as usize];
@@ -273,7 +273,7 @@ fn read_chunk(chunk: &[u8], length: u32) -> Result<Vec<u8>, Found> {
 }
 
 /// Checks that chunks of 32 bytes are rejected with these bytes at an offset.
-fn refused(chunk: &[u8], cases: &[(usize, &[u8], ErrorKind, Item, u64)]) {
+fn refused(chunk: &[u8], cases: &[(usize, &[u8], ErrorKind, Part, u64)]) {
     for &(at, patch, kind, item, offset) in cases {
         let result = read_chunk(&patched(chunk, at, patch), 32);
         assert_eq!(result, Err((kind, item, Some(offset))), "{patch:x?} at {at}");
@@ -288,20 +288,20 @@ fn errors_of_chunks() {
     refused(
         &good,
         &[
-            (3, &[0], ZeroLength, Item::Chunk, 3),
-            (7, &[0x80], NegativeLength, Item::Chunk, 4),
-            (11, &[0x80], NegativeLength, Item::Chunk, 8),
-            (15, &[0x80], NegativeLength, Item::Chunk, 12),
-            (8, &[0; 4], ChunkSize, Item::Block, 8),
-            (8, &536_866_817_u32.to_le_bytes(), ChunkSize, Item::Block, 8),
-            (12, &31_u32.to_le_bytes(), ChunkSize, Item::Chunk, 12), // less than the header
-            (12, &63_u32.to_le_bytes(), ChunkSize, Item::Chunk, 12), // less than the content
-            (12, &65_u32.to_le_bytes(), OutOfPlace, Item::Chunk, 12),
-            (30, &[1], UnsupportedChunk, Item::Flags, 30), // blocks of different lengths in a copied chunk
-            (30, &[2], UnsupportedChunk, Item::Flags, 30),
-            (31, &[0x08], UnsupportedChunk, Item::Flags, 31),
-            (31, &[0x80], UnsupportedChunk, Item::Flags, 31),
-            (31, &[0x50], SpecialChunk, Item::Chunk, 31),
+            (3, &[0], ZeroLength, Part::Chunk, 3),
+            (7, &[0x80], NegativeLength, Part::Chunk, 4),
+            (11, &[0x80], NegativeLength, Part::Chunk, 8),
+            (15, &[0x80], NegativeLength, Part::Chunk, 12),
+            (8, &[0; 4], ChunkSize, Part::Block, 8),
+            (8, &536_866_817_u32.to_le_bytes(), ChunkSize, Part::Block, 8),
+            (12, &31_u32.to_le_bytes(), ChunkSize, Part::Chunk, 12), // less than the header
+            (12, &63_u32.to_le_bytes(), ChunkSize, Part::Chunk, 12), // less than the content
+            (12, &65_u32.to_le_bytes(), OutOfPlace, Part::Chunk, 12),
+            (30, &[1], UnsupportedChunk, Part::Flags, 30), // blocks of different lengths in a copied chunk
+            (30, &[2], UnsupportedChunk, Part::Flags, 30),
+            (31, &[0x08], UnsupportedChunk, Part::Flags, 31),
+            (31, &[0x80], UnsupportedChunk, Part::Flags, 31),
+            (31, &[0x50], SpecialChunk, Part::Chunk, 31),
         ],
     );
     assert_eq!(read_chunk(&patched(&good, 8, &536_866_816_u32.to_le_bytes()), 32), Ok(content));
@@ -333,16 +333,16 @@ fn errors_of_chunks() {
     };
     let at = |kind, item, offset| Err((kind, item, Some(offset)));
     assert_eq!(special(1, 1, 32, &[]), Ok(vec![0; 32]));
-    assert_eq!(special(1, 1, 33, &[]), at(ChunkSize, Item::Chunk, 4)); // not the length that the frame states
+    assert_eq!(special(1, 1, 33, &[]), at(ChunkSize, Part::Chunk, 4)); // not the length that the frame states
     assert_eq!(special(2, 4, 32, &[]), Ok(f32::NAN.to_le_bytes().repeat(8)));
     assert_eq!(special(2, 8, 32, &[]), Ok(f64::NAN.to_le_bytes().repeat(4)));
-    assert_eq!(special(2, 2, 32, &[]), at(SpecialChunk, Item::Chunk, 3));
+    assert_eq!(special(2, 2, 32, &[]), at(SpecialChunk, Part::Chunk, 3));
     for length in [29, 30, 31] {
-        assert_eq!(special(2, 4, length, &[]), at(SpecialChunk, Item::Chunk, 3));
+        assert_eq!(special(2, 4, length, &[]), at(SpecialChunk, Part::Chunk, 3));
     }
     assert_eq!(special(3, 1, 32, b"ab"), Ok(b"ab".repeat(16)));
-    assert_eq!(special(3, 1, 32, &[]), at(SpecialChunk, Item::Chunk, 12));
-    assert_eq!(special(3, 1, 32, b"abcde"), at(SpecialChunk, Item::Chunk, 12));
+    assert_eq!(special(3, 1, 32, &[]), at(SpecialChunk, Part::Chunk, 12));
+    assert_eq!(special(3, 1, 32, b"abcde"), at(SpecialChunk, Part::Chunk, 12));
 }
 
 #[test]
@@ -358,25 +358,25 @@ fn errors_of_blocks() {
     refused(
         &good,
         &[
-            (2, &[2 << 5 | 0x15], UnsupportedCodec, Item::Codec, 2),
-            (2, &[5 << 5 | 0x15], UnsupportedCodec, Item::Codec, 2),
-            (2, &[7 << 5 | 0x15], UnsupportedCodec, Item::Codec, 2),
-            (8, &[2], CountTooLarge, Item::Block, 8), // 16 blocks, whose offsets take 64 bytes
-            (8, &[3], OutOfPlace, Item::Block, 32),   // 11 blocks: the first would be at 76
-            (12, &[31], ChunkSize, Item::Chunk, 12),  // less than the header
-            (16, &[50], UnsupportedFilter, Item::Filter, 16),
-            (19, &[50], UnsupportedFilter, Item::Filter, 19),
-            (21, &[32], UnsupportedFilter, Item::Filter, 21),
-            (32, &[39], OutOfPlace, Item::Block, 32),
-            (36, &[39], OutOfPlace, Item::Block, 36),
-            (36, &[80], OutOfPlace, Item::Block, 36),
-            (39, &[0x80], OutOfPlace, Item::Block, 36),
-            (36, &[79], OutOfPlace, Item::Stream, 79),
-            (60, &[17], OutOfPlace, Item::Stream, 60),
-            (60, &run(-5, 0), InvalidRun, Item::Stream, 64),
-            (60, &run(-256, 1), InvalidRun, Item::Stream, 60),
-            (60, &coded(&[0x10, b'x', 5, 0, 0]), CorruptStream, Item::Stream, 64), // a match before the start
-            (60, &coded(&[0x10, b'x']), DecodedLength, Item::Stream, 64),          // a byte
+            (2, &[2 << 5 | 0x15], UnsupportedCodec, Part::Codec, 2),
+            (2, &[5 << 5 | 0x15], UnsupportedCodec, Part::Codec, 2),
+            (2, &[7 << 5 | 0x15], UnsupportedCodec, Part::Codec, 2),
+            (8, &[2], CountTooLarge, Part::Block, 8), // 16 blocks, whose offsets take 64 bytes
+            (8, &[3], OutOfPlace, Part::Block, 32),   // 11 blocks: the first would be at 76
+            (12, &[31], ChunkSize, Part::Chunk, 12),  // less than the header
+            (16, &[50], UnsupportedFilter, Part::Filter, 16),
+            (19, &[50], UnsupportedFilter, Part::Filter, 19),
+            (21, &[32], UnsupportedFilter, Part::Filter, 21),
+            (32, &[39], OutOfPlace, Part::Block, 32),
+            (36, &[39], OutOfPlace, Part::Block, 36),
+            (36, &[80], OutOfPlace, Part::Block, 36),
+            (39, &[0x80], OutOfPlace, Part::Block, 36),
+            (36, &[79], OutOfPlace, Part::Stream, 79),
+            (60, &[17], OutOfPlace, Part::Stream, 60),
+            (60, &run(-5, 0), InvalidRun, Part::Stream, 64),
+            (60, &run(-256, 1), InvalidRun, Part::Stream, 60),
+            (60, &coded(&[0x10, b'x', 5, 0, 0]), CorruptStream, Part::Stream, 64), // a match before the start
+            (60, &coded(&[0x10, b'x']), DecodedLength, Part::Stream, 64),          // a byte
         ],
     );
     let frame = |chunk: &[u8]| {
@@ -388,7 +388,7 @@ fn errors_of_blocks() {
         let file = File::open(&bytes).unwrap();
         let error =
             file.as_b2nd().unwrap().read_region(&[0], &[32], &mut [0; 32], &mut [0; 32]).map(drop).unwrap_err();
-        assert_eq!(found(error), (UnsupportedFilter, Item::Filter, Some(97 + 21)));
+        assert_eq!(found(error), (UnsupportedFilter, Part::Filter, Some(97 + 21)));
         let message = error.explain(&bytes[..]).to_string();
         assert!(message.contains(part), "{message}");
     }
@@ -401,7 +401,7 @@ fn errors_of_blocks() {
         let file = File::open(&bytes).unwrap();
         let error =
             file.as_b2nd().unwrap().read_region(&[16], &[32], &mut [0; 16], &mut [0; 16]).map(drop).unwrap_err();
-        assert_eq!(found(error), (UnsupportedCodec, Item::Codec, Some(97 + 2)));
+        assert_eq!(found(error), (UnsupportedCodec, Part::Codec, Some(97 + 2)));
         let chunk = file.as_b2nd().unwrap().chunk(0, &mut []);
         assert_eq!(chunk.is_ok_and(|chunk| chunk.codec() == user), codec == 6);
         for length in [bytes.len(), 97 + if codec == 6 { 23 } else { 3 }] {
@@ -413,23 +413,23 @@ fn errors_of_blocks() {
     assert_eq!(read_chunk(&patched(&good, 60, &run(0, 0)), 32).unwrap()[16..], [0; 16]);
     // A run whose byte is missing.
     let end = patched(&patched(&good, 36, &[76]), 76, &(-5_i32).to_le_bytes());
-    assert_eq!(read_chunk(&end, 32), Err((OutOfPlace, Item::Stream, Some(80))));
+    assert_eq!(read_chunk(&end, 32), Err((OutOfPlace, Part::Stream, Some(80))));
     // Blocks of 16 bytes in three streams.
     let uneven = patched(&patched(&good, 2, &[LZ4 | 5]), 3, &[3]);
-    assert_eq!(read_chunk(&uneven, 32), Err((UnevenSplit, Item::Block, Some(0))));
+    assert_eq!(read_chunk(&uneven, 32), Err((UnevenSplit, Part::Block, Some(0))));
 
     // A dictionary follows the offsets: its length, then its bytes.
     let chunk = Chunk { flags1: 1, ..chunk };
     let with_length =
         |length: i32| read_chunk(&patched(&of_streams(chunk, &[&first, &second]), 40, &length.to_le_bytes()), 32);
     for length in [0, -1, 33, 37, 32_769] {
-        assert_eq!(with_length(length), Err((OutOfPlace, Item::Dictionary, Some(40))), "{length}");
+        assert_eq!(with_length(length), Err((OutOfPlace, Part::Dictionary, Some(40))), "{length}");
     }
     let bytes = frame(&patched(&of_streams(chunk, &[&first, &second]), 40, &[33]));
     let looked_up = File::open(&bytes).unwrap().as_b2nd().unwrap().chunk(0, &mut []).map(drop).map_err(found);
-    assert_eq!(looked_up, Err((OutOfPlace, Item::Dictionary, Some(97 + 40))));
+    assert_eq!(looked_up, Err((OutOfPlace, Part::Dictionary, Some(97 + 40))));
     // Blocks begin after the dictionary.
-    assert_eq!(with_length(8), Err((OutOfPlace, Item::Block, Some(32))));
+    assert_eq!(with_length(8), Err((OutOfPlace, Part::Block, Some(32))));
     // A codec without dictionaries ignores the flag.
     let of_blosclz = Chunk { flags: NOT_SPLIT, ..chunk };
     assert_eq!(read_chunk(&of_streams(of_blosclz, &[&first, &second]), 32), Ok((0..32).collect()));
@@ -441,7 +441,7 @@ fn errors_of_blocks() {
         read_chunk(&Chunk { length: 40_000, block_size: 40_000, payload, ..chunk }.bytes(), 40_000)
     };
     assert_eq!(with_dictionary(32_768), Ok(content.to_vec()));
-    assert_eq!(with_dictionary(32_769), Err((OutOfPlace, Item::Dictionary, Some(36))));
+    assert_eq!(with_dictionary(32_769), Err((OutOfPlace, Part::Dictionary, Some(36))));
 }
 
 #[test]
@@ -453,24 +453,24 @@ fn errors_of_variable_blocks() {
     refused(
         &good,
         &[
-            (2, &[7 << 5 | 0x15], UnsupportedCodec, Item::Codec, 2),
-            (8, &[33], CountTooLarge, Item::Block, 8), // more blocks than bytes
-            (8, &[13], CountTooLarge, Item::Block, 8), // more offsets than fit
-            (8, &[12], OutOfPlace, Item::Block, 32),   // the offsets fit, but the first block would overlap them
-            (21, &[3], UnsupportedFilter, Item::Filter, 21), // differences from the first block
-            (31, &[0x10], UnsupportedChunk, Item::Flags, 30),
-            (36, &[39], OutOfPlace, Item::Block, 36),
-            (36, &[77], OutOfPlace, Item::Block, 77), // no room for its length
-            (36, &[43], OutOfPlace, Item::Block, 40), // no room for the length of the first
-            (59, &[0x80], NegativeLength, Item::Block, 56),
-            (56, &[21], DecodedLength, Item::Block, 0), // the lengths do not add up
-            (56, &[19], DecodedLength, Item::Block, 0),
+            (2, &[7 << 5 | 0x15], UnsupportedCodec, Part::Codec, 2),
+            (8, &[33], CountTooLarge, Part::Block, 8), // more blocks than bytes
+            (8, &[13], CountTooLarge, Part::Block, 8), // more offsets than fit
+            (8, &[12], OutOfPlace, Part::Block, 32),   // the offsets fit, but the first block would overlap them
+            (21, &[3], UnsupportedFilter, Part::Filter, 21), // differences from the first block
+            (31, &[0x10], UnsupportedChunk, Part::Flags, 30),
+            (36, &[39], OutOfPlace, Part::Block, 36),
+            (36, &[77], OutOfPlace, Part::Block, 77), // no room for its length
+            (36, &[43], OutOfPlace, Part::Block, 40), // no room for the length of the first
+            (59, &[0x80], NegativeLength, Part::Block, 56),
+            (56, &[21], DecodedLength, Part::Block, 0), // the lengths do not add up
+            (56, &[19], DecodedLength, Part::Block, 0),
         ],
     );
-    assert_eq!(read_chunk(&of_variable_blocks(&[b"a", b""]), 1), Err((CountTooLarge, Item::Block, Some(8))));
+    assert_eq!(read_chunk(&of_variable_blocks(&[b"a", b""]), 1), Err((CountTooLarge, Part::Block, Some(8))));
     // More blocks than bytes.
     let many = of_variable_blocks(&[&b"a"[..], b"b"].iter().copied().chain([&b""[..]; 31]).collect::<Vec<_>>());
-    assert_eq!(read_chunk(&patched(&many, 4, &[32]), 32), Err((CountTooLarge, Item::Block, Some(8))));
+    assert_eq!(read_chunk(&patched(&many, 4, &[32]), 32), Err((CountTooLarge, Part::Block, Some(8))));
 }
 
 /// Filters of a whole chunk: the other blocks are differences from the first, and only some filters have a width of
@@ -532,18 +532,18 @@ fn errors_of_tables() {
     // The first offset is 0, so the first block is unchanged by taking differences.
     let at = 97 + chunks.len() as u64;
     assert_eq!(read(&table(3), 1, &mut [0; 16]), Ok(b"efgh".to_vec()));
-    assert_eq!(read(&table(3), 2, &mut [0; 16]), Err((UnsupportedFilter, Item::Filter, Some(at + 21))));
-    assert_eq!(read(&table(3), 1, &mut []), Err((OutOfScratch, Item::ChunkOffset, Some(at))));
+    assert_eq!(read(&table(3), 2, &mut [0; 16]), Err((UnsupportedFilter, Part::Filter, Some(at + 21))));
+    assert_eq!(read(&table(3), 1, &mut []), Err((OutOfScratch, Part::ChunkOffset, Some(at))));
     // Chunks of different lengths have at least 16 bytes each.
     let one = copied(b"a");
     let table = of_streams(Chunk { length: 24, block_size: 24, ..chunk }, &[&[0; 24]]);
     let bytes = Frame { chunks: &one, table: &table, length: 3, ..Frame::default() }.bytes();
     let result = File::open(&bytes).unwrap().as_b2nd().unwrap().scratch_length(&[0], &[3]).map_err(found);
-    assert_eq!(result, Err((CountTooLarge, Item::ChunkOffset, Some(97 + 33 + 4))));
+    assert_eq!(result, Err((CountTooLarge, Part::ChunkOffset, Some(97 + 33 + 4))));
     // A table has blocks of one length.
     let table = of_variable_blocks(&[&offsets.concat()]);
     let bytes = Frame { chunks: &chunks, table: &table, length: 16, chunk_length: 4, ..Frame::default() }.bytes();
-    assert_eq!(File::open(&bytes).map(drop).map_err(found), Err((CountsDiffer, Item::ChunkOffset, Some(at + 4))));
+    assert_eq!(File::open(&bytes).map(drop).map_err(found), Err((CountsDiffer, Part::ChunkOffset, Some(at + 4))));
     // Compressed to 16 bytes instead of 32, and with a match before the start.
     let chunk = Chunk { length: 32, block_size: 32, flags: NOT_SPLIT, ..Chunk::default() };
     for (stream, kind) in
@@ -551,7 +551,7 @@ fn errors_of_tables() {
     {
         for memory in [0, 32] {
             let result = read(&of_streams(chunk, &[stream]), 1, &mut vec![0; memory]);
-            assert_eq!(result, Err((kind, Item::Stream, Some(at + 40))), "{memory}");
+            assert_eq!(result, Err((kind, Part::Stream, Some(at + 40))), "{memory}");
         }
     }
 }
@@ -582,12 +582,12 @@ fn errors_of_calls() {
     assert_eq!(one, Some(1));
     let read = |dst: &mut [u8], scratch: &mut [u8]| chunk.read_into(dst, scratch).map(drop).map_err(found);
     assert_eq!(read(&mut [0; 32], &mut [0; 16]), Ok(()));
-    assert_eq!(read(&mut [0; 31], &mut [0; 16]), Err((TooSmall, Item::Chunk, Some(97 + 4))));
-    assert_eq!(read(&mut [0; 32], &mut [0; 15]), Err((OutOfScratch, Item::Block, Some(97))));
-    assert_eq!(chunk.block_length(2).map_err(found), Err((NotFound, Item::Block, Some(97))));
+    assert_eq!(read(&mut [0; 31], &mut [0; 16]), Err((TooSmall, Part::Chunk, Some(97 + 4))));
+    assert_eq!(read(&mut [0; 32], &mut [0; 15]), Err((OutOfScratch, Part::Block, Some(97))));
+    assert_eq!(chunk.block_length(2).map_err(found), Err((NotFound, Part::Block, Some(97))));
     assert_eq!(frame.chunk(1, &mut []).map(drop).map_err(|error| error.kind()), Err(NotFound));
     let all = |dst: &mut [u8]| frame.read_region(&[0], &[32], dst, &mut [0; 99]).map(drop).map_err(found);
-    assert_eq!(all(&mut [0; 31]), Err((TooSmall, Item::Tensor, Some(97))));
+    assert_eq!(all(&mut [0; 31]), Err((TooSmall, Part::Tensor, Some(97))));
 
     // Chunks of different lengths that add up to more or less than the frame, and a chunk that only the table
     // describes, so that its length is unknown.
@@ -601,13 +601,13 @@ fn errors_of_calls() {
     };
     let of = |table: &[u8], length| of_part(table, length, length);
     assert_eq!(of(&all_first(2), 64), Ok(64));
-    assert_eq!(of(&all_first(2), 65), Err((ChunkGrid, Item::Tensor, Some(97))));
-    assert_eq!(of(&all_first(2), 63), Err((ChunkGrid, Item::Tensor, Some(97))));
+    assert_eq!(of(&all_first(2), 65), Err((ChunkGrid, Part::Tensor, Some(97))));
+    assert_eq!(of(&all_first(2), 63), Err((ChunkGrid, Part::Tensor, Some(97))));
     let thrice = copied(&[0; 24]);
     assert_eq!(of(&thrice, 96), Ok(96));
     assert_eq!(of_part(&thrice, 96, 62), Ok(62));
-    assert_eq!(of_part(&thrice, 63, 62), Err((ChunkGrid, Item::Tensor, Some(97))));
-    assert_eq!(of(&all_first(1), 31), Err((ChunkSize, Item::Chunk, Some(97 + 4))));
+    assert_eq!(of_part(&thrice, 63, 62), Err((ChunkGrid, Part::Tensor, Some(97))));
+    assert_eq!(of(&all_first(1), 31), Err((ChunkSize, Part::Chunk, Some(97 + 4))));
     let zeros = repeated(&[0, 0, 0, 0, 0, 0, 0, 0x81], 8);
-    assert_eq!(of(&zeros, 32), Err((SpecialChunk, Item::ChunkOffset, Some(97 + 64))));
+    assert_eq!(of(&zeros, 32), Err((SpecialChunk, Part::ChunkOffset, Some(97 + 64))));
 }

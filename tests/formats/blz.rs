@@ -7,7 +7,7 @@ use std::path::Path;
 use crate::support::{cases_of, damaged, fixture, folders, open_in_parts, sha256};
 use serde_json::Value as Json;
 use tenslice::blz::{self, Scaled, Train};
-use tenslice::{DType, Error, ErrorKind, File, Format, Item, Layout, Opened, Order, Source, Warning};
+use tenslice::{DType, Error, ErrorKind, File, Format, Layout, Opened, Order, Part, Source, Warning};
 
 /// The warning of a side-car's code.
 fn warning(code: &str) -> Warning {
@@ -518,26 +518,26 @@ fn offsets_of_errors() {
         let bytes = file_of(lengths, bonds, &vec![1.0; numbers]);
         let error = File::open(&bytes).map(drop).unwrap_err();
         let is_doubted = error.explain(&bytes[..]).to_string().contains("other formats begin in the same way");
-        (error.kind(), error.item(), error.offset(), is_doubted)
+        (error.kind(), error.part(), error.offset(), is_doubted)
     };
     // The lengths are at 15, the bond dimensions at 39.
     let zero = ErrorKind::ZeroLength;
-    assert_eq!(refused(&[0, 2, 2], &[1; 4], 9), (zero, Item::Shape, Some(15), false));
-    assert_eq!(refused(&[2, 0, 2], &[1; 4], 9), (zero, Item::Shape, Some(23), false));
-    assert_eq!(refused(&[2, 2, 0], &[1; 4], 9), (zero, Item::Shape, Some(31), false));
-    assert_eq!(refused(&[2; 3], &[1, 0, 1, 1], 9), (zero, Item::BondDimension, Some(47), false));
-    assert_eq!(refused(&[2; 3], &[1, 2, 0, 1], 9), (zero, Item::BondDimension, Some(55), false));
+    assert_eq!(refused(&[0, 2, 2], &[1; 4], 9), (zero, Part::Shape, Some(15), false));
+    assert_eq!(refused(&[2, 0, 2], &[1; 4], 9), (zero, Part::Shape, Some(23), false));
+    assert_eq!(refused(&[2, 2, 0], &[1; 4], 9), (zero, Part::Shape, Some(31), false));
+    assert_eq!(refused(&[2; 3], &[1, 0, 1, 1], 9), (zero, Part::BondDimension, Some(47), false));
+    assert_eq!(refused(&[2; 3], &[1, 2, 0, 1], 9), (zero, Part::BondDimension, Some(55), false));
     let boundary = ErrorKind::BoundaryRank;
-    assert_eq!(refused(&[2; 3], &[0, 1, 1, 1], 9), (boundary, Item::BondDimension, Some(39), true));
-    assert_eq!(refused(&[2; 3], &[2, 1, 1, 1], 9), (boundary, Item::BondDimension, Some(39), true));
-    assert_eq!(refused(&[2; 3], &[1, 1, 1, 0], 9), (boundary, Item::BondDimension, Some(63), true));
-    assert_eq!(refused(&[], &[1], 9), (ErrorKind::RankMismatch, Item::Shape, Some(6), true));
-    assert_eq!(refused(&[2; 3], &[1; 4], 5), (ErrorKind::OutOfFile, Item::Core, Some(55), false));
+    assert_eq!(refused(&[2; 3], &[0, 1, 1, 1], 9), (boundary, Part::BondDimension, Some(39), true));
+    assert_eq!(refused(&[2; 3], &[2, 1, 1, 1], 9), (boundary, Part::BondDimension, Some(39), true));
+    assert_eq!(refused(&[2; 3], &[1, 1, 1, 0], 9), (boundary, Part::BondDimension, Some(63), true));
+    assert_eq!(refused(&[], &[1], 9), (ErrorKind::RankMismatch, Part::Shape, Some(6), true));
+    assert_eq!(refused(&[2; 3], &[1; 4], 5), (ErrorKind::OutOfFile, Part::Core, Some(55), false));
     let overflow = ErrorKind::ShapeOverflow;
-    assert_eq!(refused(&[2, 1 << 60, 2], &[1, 2, 8, 1], 4), (overflow, Item::Core, Some(47), false));
+    assert_eq!(refused(&[2, 1 << 60, 2], &[1, 2, 8, 1], 4), (overflow, Part::Core, Some(47), false));
     // One number fewer than the number of bytes that 64 bits can count.
-    assert_eq!(refused(&[2, (1 << 61) - 1, 2], &[1; 4], 2), (ErrorKind::OutOfFile, Item::Core, Some(47), false));
-    assert_eq!(refused(&[2, 1 << 61, 2], &[1; 4], 2), (overflow, Item::Core, Some(47), false));
+    assert_eq!(refused(&[2, (1 << 61) - 1, 2], &[1; 4], 2), (ErrorKind::OutOfFile, Part::Core, Some(47), false));
+    assert_eq!(refused(&[2, 1 << 61, 2], &[1; 4], 2), (overflow, Part::Core, Some(47), false));
 }
 
 /// Elements computed in blocks equal those computed one by one, bit for bit, whether or not some of the intermediate

@@ -1,10 +1,10 @@
 //! Components of zTensor 2: Zstandard frames, digests of the decoded bytes, shards, and numbers in blocks.
 #![cfg(all(feature = "ztensor2", feature = "digest", any(feature = "zstd", feature = "zstd-c")))]
 
-use crate::support::ztensor2::{Object, Part, file, frames, shard, xxh3};
+use crate::support::ztensor2::{Object, Stored, file, frames, shard, xxh3};
 use crate::support::{fixture, little, sha256};
 use serde_json::{Value as Json, json};
-use tenslice::{BuiltIn, ByteOrder, Caps, Encoding, ErrorKind, File, Item, Layout, Verification};
+use tenslice::{BuiltIn, ByteOrder, Caps, Encoding, ErrorKind, File, Layout, Part, Verification};
 
 /// Compares every component of a file of the reference implementation with its side-car: whole, in ranges, verified.
 #[test]
@@ -36,20 +36,20 @@ fn components_of_the_reference_implementation() {
         }
         let beyond = data.read_range_into(whole.len() as u64, &mut vec![0; lane], &mut scratch);
         let beyond = beyond.unwrap_err();
-        assert_eq!((beyond.kind(), beyond.item()), (ErrorKind::NoSuchElement, Item::Length));
+        assert_eq!((beyond.kind(), beyond.part()), (ErrorKind::NoSuchElement, Part::Length));
     }
 }
 
-fn part(role: &'static str, dtype: &'static str, logical: Option<&'static str>, stored: Vec<u8>) -> Part {
-    Part { role, dtype, logical, stored, ..Part::default() }
+fn part(role: &'static str, dtype: &'static str, logical: Option<&'static str>, stored: Vec<u8>) -> Stored {
+    Stored { role, dtype, logical, stored, ..Stored::default() }
 }
 
 /// The same component, stored in frames.
-fn framed(part: &Part, chunk: usize) -> Part {
-    Part { stored: frames(&part.stored, chunk), decoded_length: Some(part.stored.len()), ..part.clone() }
+fn framed(part: &Stored, chunk: usize) -> Stored {
+    Stored { stored: frames(&part.stored, chunk), decoded_length: Some(part.stored.len()), ..part.clone() }
 }
 
-fn dense(part: Part, count: u64) -> Object {
+fn dense(part: Stored, count: u64) -> Object {
     Object { name: "t", shape: vec![count], layout: "dense", attributes: Json::Null, parts: vec![part] }
 }
 
@@ -57,7 +57,7 @@ fn dense(part: Part, count: u64) -> Object {
 #[test]
 fn damaged_frames() {
     let content: Vec<u8> = (0..600_u32).map(|i| (i * i / 50) as u8).collect();
-    let part = Part { digest: Some(xxh3(&content)), ..framed(&part("data", "u8", None, content.clone()), 256) };
+    let part = Stored { digest: Some(xxh3(&content)), ..framed(&part("data", "u8", None, content.clone()), 256) };
     let mut bytes = file(&[dense(part.clone(), 600)], &[]);
     let mut scratch = [0; 256];
     let (mut refused, mut same) = (0, 0);
@@ -92,7 +92,7 @@ fn components_in_shards() {
     let content = [3_u8; 100];
     let other = shard(&content);
     let in_shard =
-        Part { shard: Some("w-1.zt"), digest: Some(xxh3(&content)), ..part("data", "u8", None, content.to_vec()) };
+        Stored { shard: Some("w-1.zt"), digest: Some(xxh3(&content)), ..part("data", "u8", None, content.to_vec()) };
     let bytes = file(&[dense(in_shard, 100)], &[("w-1.zt", other.len() as u64, xxh3(&other))]);
     let opened = File::open(&bytes).unwrap();
     let data = opened.find("t").unwrap().data().unwrap();
@@ -150,7 +150,7 @@ fn elements_are_verified() {
         let raw = part("data", "u8", Some(logical), stored);
         for part in [framed(&raw, 2), raw] {
             for digest in [None, Some(digest.clone())] {
-                let bytes = file(&[dense(Part { digest, ..part.clone() }, count)], &[]);
+                let bytes = file(&[dense(Stored { digest, ..part.clone() }, count)], &[]);
                 let opened = File::open(&bytes).unwrap();
                 let verified = opened.verify_with(&mut BuiltIn::default(), &mut [0; 2]);
                 let expected = if is_valid { Ok(()) } else { Err(ErrorKind::InvalidElement) };

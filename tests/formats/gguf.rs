@@ -5,7 +5,7 @@ use crate::support::gguf::{ARRAY, Gguf, Meta, TEXT};
 use crate::support::{Random, check_with_any_memory, describe, open_in_parts, unreadable};
 use tenslice::gguf::{PartName, Split, check_parts};
 use tenslice::{
-    Attributes, ByteOrder, DType, Error, ErrorKind, File, Item, Layout, Need, Opened, Source, Value, Warning,
+    Attributes, ByteOrder, DType, Error, ErrorKind, File, Layout, Need, Opened, Part, Source, Value, Warning,
 };
 
 const F32: u32 = 0;
@@ -26,9 +26,9 @@ const AFTER_NAME: u64 = FIRST + 9;
 
 /// Checks that a file is rejected, whole and in parts, and that the message is `gguf 3: ` and the given text.
 #[track_caller]
-fn refused(bytes: &[u8], kind: ErrorKind, item: Item, at: u64, message: &str) {
+fn refused(bytes: &[u8], kind: ErrorKind, item: Part, at: u64, message: &str) {
     let error = File::open(bytes).unwrap_err();
-    assert_eq!((error.kind(), error.item(), error.offset()), (kind, item, Some(at)), "{}", error.explain(bytes));
+    assert_eq!((error.kind(), error.part(), error.offset()), (kind, item, Some(at)), "{}", error.explain(bytes));
     // The number of missing bytes in a truncated file is tested for all formats, in `truncated.rs`.
     let full = error.explain(bytes).to_string();
     let cut = full.find("; the file is truncated").or(full.find("; unless the count is wrong"));
@@ -69,8 +69,8 @@ fn versions() {
     for (version, is_big) in [(0, false), (4, false), (0x10003, false), (1, true), (2, true), (4, true)] {
         let bytes = Gguf::new(version, is_big).bytes();
         let error = File::open(&bytes).unwrap_err();
-        let expected = (ErrorKind::UnsupportedVersion, Item::Version, Some(4));
-        assert_eq!((error.kind(), error.item(), error.offset()), expected);
+        let expected = (ErrorKind::UnsupportedVersion, Part::Version, Some(4));
+        assert_eq!((error.kind(), error.part(), error.offset()), expected);
         if !is_big {
             let message = format!("gguf: this version is not supported: {version} [at byte 4]");
             assert_eq!(error.explain(&bytes[..]).to_string(), message);
@@ -91,30 +91,30 @@ fn counts_and_lengths_fit_in_the_file() {
         [&b"GGUF\x03\0\0\0"[..], &tensors.to_le_bytes(), &pairs.to_le_bytes(), &vec![0; bytes]].concat()
     };
     let pairs = "attributes: the item count exceeds the bytes left:";
-    too_large(&counted(0, 3, 41), Item::Attributes, 16, &format!("3: {pairs} 3"));
+    too_large(&counted(0, 3, 41), Part::Attributes, 16, &format!("3: {pairs} 3"));
     assert_eq!(File::open(&counted(0, 3, 42)).unwrap_err().kind(), ErrorKind::InvalidName);
-    too_large(&counted(0, u64::MAX, 41), Item::Attributes, 16, &format!("3: {pairs} {}", u64::MAX));
+    too_large(&counted(0, u64::MAX, 41), Part::Attributes, 16, &format!("3: {pairs} {}", u64::MAX));
     let tensors = "tensors: the item count exceeds the bytes left:";
-    too_large(&counted(3, 0, 71), Item::Tensors, 8, &format!("3: {tensors} 3"));
+    too_large(&counted(3, 0, 71), Part::Tensors, 8, &format!("3: {tensors} 3"));
     assert_eq!(File::open(&counted(1, 0, 24)).unwrap_err().kind(), ErrorKind::OutOfFile);
-    too_large(&counted(1 << 32, 0, 71), Item::Tensors, 8, &format!("3: {tensors} 4294967296"));
+    too_large(&counted(1 << 32, 0, 71), Part::Tensors, 8, &format!("3: {tensors} 4294967296"));
 
     // In version 1, 10 bytes per pair and 20 per tensor.
     let counted = |tensors: u32, pairs: u32, bytes: usize| {
         [&b"GGUF\x01\0\0\0"[..], &tensors.to_le_bytes(), &pairs.to_le_bytes(), &vec![0; bytes]].concat()
     };
-    too_large(&counted(0, 3, 29), Item::Attributes, 12, &format!("1: {pairs} 3"));
+    too_large(&counted(0, 3, 29), Part::Attributes, 12, &format!("1: {pairs} 3"));
     assert_eq!(File::open(&counted(0, 3, 30)).unwrap_err().kind(), ErrorKind::InvalidName);
-    too_large(&counted(3, 0, 59), Item::Tensors, 8, &format!("1: {tensors} 3"));
+    too_large(&counted(3, 0, 59), Part::Tensors, 8, &format!("1: {tensors} 3"));
     assert_eq!(File::open(&counted(1, 0, 20)).unwrap_err().kind(), ErrorKind::OutOfFile);
 
     let file = pair("k", &Meta::text("abc"));
     let exceeds = "the item count exceeds the bytes left: ";
     let max = u64::MAX;
-    too_large(&with(file.clone(), FIRST, &count), Item::Key, FIRST, &format!("3: key: {exceeds}{max}"));
+    too_large(&with(file.clone(), FIRST, &count), Part::Key, FIRST, &format!("3: key: {exceeds}{max}"));
     too_large(
         &with(file.clone(), 37, &count),
-        Item::Value,
+        Part::Value,
         37,
         &format!("3: attribute \"k\": value: {exceeds}{max}"),
     );
@@ -123,12 +123,12 @@ fn counts_and_lengths_fit_in_the_file() {
     let more = left + 1;
     too_large(
         &with(file, 37, &more.to_le_bytes()),
-        Item::Value,
+        Part::Value,
         37,
         &format!("3: attribute \"k\": value: {exceeds}{more}"),
     );
     let named = with(tensor(&[2], F32, 8), FIRST, &count);
-    too_large(&named, Item::Name, FIRST, &format!("3: name: {exceeds}{max}"));
+    too_large(&named, Part::Name, FIRST, &format!("3: name: {exceeds}{max}"));
     // One element of each kind more than there is room for, and a product that wraps around.
     for (kind, size) in
         [(0, 1), (1, 1), (2, 2), (3, 2), (4, 4), (5, 4), (6, 4), (7, 1), (8, 8), (9, 12), (10, 8), (12, 8)]
@@ -137,7 +137,7 @@ fn counts_and_lengths_fit_in_the_file() {
             let start = [&u32::to_le_bytes(kind)[..], &u64::to_le_bytes(count), &[0; 48]].concat();
             let mut file = Gguf::default();
             file.raw_pair("k", ARRAY, &start).alignment = 1;
-            too_large(&file.bytes(), Item::Value, 41, &format!("3: attribute \"k\": value: {exceeds}{count}"));
+            too_large(&file.bytes(), Part::Value, 41, &format!("3: attribute \"k\": value: {exceeds}{count}"));
         }
     }
 }
@@ -150,19 +150,19 @@ fn rejects_every_truncated_file() {
     }
     let file = Gguf::default().info("a name", &[1, 1], F32, 0).head();
     let message = "3: tensor \"a name\": shape: unexpected end of input";
-    refused(&file[..50], ErrorKind::Truncated, Item::Shape, 50, message);
+    refused(&file[..50], ErrorKind::Truncated, Part::Shape, 50, message);
 }
 
 #[test]
 fn keys() {
     let rule = "3: key: a key has 1 to 65535 bytes";
-    refused(&pair("", &Meta::text("abc")), ErrorKind::InvalidName, Item::Key, FIRST, rule);
+    refused(&pair("", &Meta::text("abc")), ErrorKind::InvalidName, Part::Key, FIRST, rule);
     let long = pair("x".repeat(65536), &Meta::U8(1));
     assert_eq!(File::open(&long).unwrap_err().explain(&long[..]).to_string(), format!("gguf {rule} [at byte 24]"));
     let bytes = pair("x".repeat(65535), &Meta::U8(1));
     assert_eq!(File::open(&bytes).unwrap().attributes().get_u64(&"x".repeat(65535)), Some(1));
     let message = "3: key: the text is not valid UTF-8";
-    refused(&pair(b"a\xff", &Meta::U8(1)), ErrorKind::InvalidUtf8, Item::Key, FIRST, message);
+    refused(&pair(b"a\xff", &Meta::U8(1)), ErrorKind::InvalidUtf8, Part::Key, FIRST, message);
     let bytes = pair("Größe-1\0", &Meta::U8(1));
     assert_eq!(File::open(&bytes).unwrap().attributes().get_u64("Größe-1\0"), Some(1));
 }
@@ -172,16 +172,16 @@ fn kinds_of_values() {
     let rule = "3: attribute \"k\": value: there is no such type of value, or a truth value is not 0 or 1";
     for kind in [13, 255, u32::MAX] {
         let file = Gguf::default().raw_pair("k", kind, &[0; 8]).bytes();
-        refused(&file, ErrorKind::UnexpectedType, Item::Value, AFTER_NAME, rule);
+        refused(&file, ErrorKind::UnexpectedType, Part::Value, AFTER_NAME, rule);
         let file = Gguf::default().raw_pair("k", ARRAY, &[&kind.to_le_bytes()[..], &[0; 8]].concat()).bytes();
-        refused(&file, ErrorKind::UnexpectedType, Item::Value, 37, rule);
+        refused(&file, ErrorKind::UnexpectedType, Part::Value, 37, rule);
     }
     for byte in [2, 255] {
-        refused(&pair("k", &Meta::Bool(byte)), ErrorKind::UnexpectedType, Item::Value, 37, rule);
+        refused(&pair("k", &Meta::Bool(byte)), ErrorKind::UnexpectedType, Part::Value, 37, rule);
         let list = Meta::Array(BOOL, vec![Meta::Bool(1), Meta::Bool(0), Meta::Bool(byte)]);
-        refused(&pair("k", &list), ErrorKind::UnexpectedType, Item::Value, 51, rule);
+        refused(&pair("k", &list), ErrorKind::UnexpectedType, Part::Value, 51, rule);
         let nested = pair("k", &Meta::Array(ARRAY, vec![list]));
-        refused(&nested, ErrorKind::UnexpectedType, Item::Value, 63, rule);
+        refused(&nested, ErrorKind::UnexpectedType, Part::Value, 63, rule);
     }
 }
 
@@ -211,8 +211,8 @@ fn lists_in_lists() {
         let error = File::open(&bytes).unwrap_err();
         // The ninth array: the head of the value, then 12 bytes for each level.
         assert_eq!(
-            (error.kind(), error.item(), error.offset()),
-            (ErrorKind::TooDeep, Item::Value, Some(37 + 8 * 12))
+            (error.kind(), error.part(), error.offset()),
+            (ErrorKind::TooDeep, Part::Value, Some(37 + 8 * 12))
         );
         assert_eq!(error.explain(&bytes[..]).to_string(), format!("gguf {message} [at byte 133]"));
     }
@@ -239,11 +239,11 @@ fn alignments() {
     let value = FIRST + 8 + 17 + 4;
     for alignment in [0, 1, 2, 4, 24, 40, 48, 0x8000_0001, u32::MAX] {
         let bytes = pair("general.alignment", &Meta::U32(alignment));
-        refused(&bytes, ErrorKind::InvalidAlignment, Item::Alignment, value, rule);
+        refused(&bytes, ErrorKind::InvalidAlignment, Part::Alignment, value, rule);
     }
     for other in [Meta::U64(32), Meta::I32(32), Meta::U16(32), Meta::text("32"), Meta::Array(U32_VALUE, vec![])] {
         let bytes = pair("general.alignment", &other);
-        refused(&bytes, ErrorKind::InvalidAlignment, Item::Alignment, value - 4, rule);
+        refused(&bytes, ErrorKind::InvalidAlignment, Part::Alignment, value - 4, rule);
     }
     let bytes = pair("general.alignment", &Meta::U32(1 << 31));
     assert_eq!(File::open(&bytes).unwrap().as_gguf().unwrap().data_offset(), 1 << 31);
@@ -262,7 +262,7 @@ fn rejects_repeated_alignments() {
         file.pair("general.alignment", &Meta::U32(64));
         let bytes = file.bytes();
         let error = File::open(&bytes).unwrap_err();
-        assert_eq!((error.kind(), error.item(), error.offset()), (ErrorKind::RepeatedKey, Item::Key, Some(at)));
+        assert_eq!((error.kind(), error.part(), error.offset()), (ErrorKind::RepeatedKey, Part::Key, Some(at)));
     }
 }
 
@@ -275,7 +275,7 @@ fn names_of_tensors() {
         assert_eq!(file.tensors().next().unwrap().name(), name);
     }
     let bytes = Gguf::default().tensor(b"\xed\xa0\x80", &[1], I8, &[7]).bytes();
-    refused(&bytes, ErrorKind::InvalidUtf8, Item::Name, FIRST, "3: name: the text is not valid UTF-8");
+    refused(&bytes, ErrorKind::InvalidUtf8, Part::Name, FIRST, "3: name: the text is not valid UTF-8");
 }
 
 #[test]
@@ -300,7 +300,7 @@ fn shapes() {
     for rank in [9_u32, 10, u32::MAX] {
         let bytes = with(tensor(&[1, 1, 1, 1], I8, 1), AFTER_NAME, &rank.to_le_bytes());
         let message = "3: tensor \"t\": shape: a tensor has at most 8 dimensions";
-        refused(&bytes, ErrorKind::TooMany, Item::Shape, AFTER_NAME, message);
+        refused(&bytes, ErrorKind::TooMany, Part::Shape, AFTER_NAME, message);
     }
 }
 
@@ -431,7 +431,7 @@ fn unknown_types() {
                 let padded = if *name == "last" { stored.len() } else { stored.len().next_multiple_of(32) };
                 let stored = [stored, &vec![0; padded - stored.len()][..]].concat();
                 let error = unreadable(&tensor, &stored);
-                assert_eq!((error.kind(), error.item()), (ErrorKind::UnknownDType, Item::DType));
+                assert_eq!((error.kind(), error.part()), (ErrorKind::UnknownDType, Part::DType));
                 let at = error.offset().unwrap() as usize;
                 let written = if is_big { ggml_type.to_be_bytes() } else { ggml_type.to_le_bytes() };
                 assert_eq!(bytes[at..at + 4], written, "{name}");
@@ -526,7 +526,7 @@ fn offsets_after_an_unknown_type() {
     // A shape whose product overflows is an error for every type.
     let bytes = tensor(&[1 << 32, 1 << 32], 139, 64);
     let error = File::open(&bytes).unwrap_err();
-    assert_eq!((error.kind(), error.item(), error.offset()), (ErrorKind::ShapeOverflow, Item::Shape, Some(37)));
+    assert_eq!((error.kind(), error.part(), error.offset()), (ErrorKind::ShapeOverflow, Part::Shape, Some(37)));
 }
 
 #[test]
@@ -537,7 +537,7 @@ fn rejects_partial_blocks() {
     {
         let bytes = tensor(ne, ggml_type, 300);
         let error = File::open(&bytes).unwrap_err();
-        assert_eq!((error.kind(), error.item(), error.offset()), (ErrorKind::PartialBlock, Item::Shape, Some(37)));
+        assert_eq!((error.kind(), error.part(), error.offset()), (ErrorKind::PartialBlock, Part::Shape, Some(37)));
         assert!(error.explain(&bytes[..]).to_string().starts_with(&format!("gguf {message}")));
     }
     let bytes = tensor(&[64, 3], Q4_0, 2 * 3 * 18);
@@ -560,22 +560,22 @@ fn sizes_do_not_wrap() {
         let bytes = tensor(ne, ggml_type, 64);
         let error = File::open(&bytes).unwrap_err();
         let expected = if ggml_type == 15 { ErrorKind::PartialBlock } else { ErrorKind::ShapeOverflow };
-        assert_eq!((error.kind(), error.item(), error.offset()), (expected, Item::Shape, Some(37)), "{ne:?}");
+        assert_eq!((error.kind(), error.part(), error.offset()), (expected, Part::Shape, Some(37)), "{ne:?}");
     }
     let largest = u64::MAX - 31;
     let bytes = Gguf::default().info("t", &[largest], I8, 0).head();
     let outside =
         "3: tensor \"t\": 18446744073709551584 bytes at offset 64 extend past the end of the file (64 bytes)";
-    refused(&bytes, ErrorKind::OutOfFile, Item::Offset, 49, outside);
+    refused(&bytes, ErrorKind::OutOfFile, Part::Offset, 49, outside);
     // The sum of two lengths overflows, and one length with its padding.
     let bytes = Gguf::default().info("t", &[largest], I8, 0).info("u", &[32], I8, largest).head();
     let message = |name: char, length: u64| {
         let rule = "the product of the shape, in bytes, exceeds 64 bits";
         format!("3: tensor \"{name}\": {rule}: length {length}, shape [{length}]")
     };
-    refused(&bytes, ErrorKind::ShapeOverflow, Item::Shape, 57, &message('u', 32));
+    refused(&bytes, ErrorKind::ShapeOverflow, Part::Shape, 57, &message('u', 32));
     let bytes = Gguf::default().info("t", &[largest + 1], I8, 0).head();
-    refused(&bytes, ErrorKind::ShapeOverflow, Item::Shape, FIRST, &message('t', largest + 1));
+    refused(&bytes, ErrorKind::ShapeOverflow, Part::Shape, FIRST, &message('t', largest + 1));
 }
 
 #[test]
@@ -590,7 +590,7 @@ fn tensors_follow_each_other() {
     let at = AFTER_NAME + 4 + 8 + 4 + 8 + 9 + 4 + 8 + 4;
     for second in [0, 3, 31, 33, 64, 1 << 63, u64::MAX] {
         let message = "3: tensor \"b\": offset: the tensor does not begin where the one before it ends";
-        refused(&file(second), ErrorKind::InvalidOffset, Item::Offset, at, message);
+        refused(&file(second), ErrorKind::InvalidOffset, Part::Offset, at, message);
     }
 }
 
@@ -602,7 +602,7 @@ fn tensors_are_inside_the_file() {
     refused(
         &bytes[..bytes.len() - 1],
         ErrorKind::OutOfFile,
-        Item::Offset,
+        Part::Offset,
         at,
         "3: tensor \"t\": 40 bytes at offset 96 extend past the end of the file (135 bytes)",
     );
@@ -610,13 +610,13 @@ fn tensors_are_inside_the_file() {
     let head = Gguf::default().info("t", &[5, 2], F32, 0).head();
     let outside =
         format!("3: tensor \"t\": 40 bytes at offset 96 extend past the end of the file ({} bytes)", head.len());
-    refused(&head, ErrorKind::OutOfFile, Item::Offset, at, &outside);
+    refused(&head, ErrorKind::OutOfFile, Part::Offset, at, &outside);
     let bytes = Gguf::default().info("t", &[0], F32, 0).head();
     assert!(File::open(&bytes).is_ok());
     refused(
         &bytes[..58],
         ErrorKind::OutOfFile,
-        Item::Offset,
+        Part::Offset,
         49,
         "3: tensor \"t\": 0 bytes at offset 64 extend past the end of the file (58 bytes)",
     );
@@ -749,7 +749,7 @@ fn repeated_keys_and_names() {
         file
     };
     let unchecked = [Warning::KeysUnchecked, Warning::NamesUnchecked];
-    let kinds = [(ErrorKind::RepeatedKey, Item::Key), (ErrorKind::RepeatedName, Item::Name)];
+    let kinds = [(ErrorKind::RepeatedKey, Part::Key), (ErrorKind::RepeatedName, Part::Name)];
     let messages = ["a key appears twice", "a tensor name appears twice"];
     for (of_tensors, warning) in [(false, unchecked[0]), (true, unchecked[1])] {
         let (expected, message) = (kinds[usize::from(of_tensors)], messages[usize::from(of_tensors)]);
@@ -761,7 +761,7 @@ fn repeated_keys_and_names() {
             let error = File::open(&bytes).unwrap_err();
             let last =
                 if of_tensors { file.infos.len() - 13 - 4 - 8 - 4 - 8 } else { file.pairs.len() - 13 - 4 - 30 };
-            assert_eq!((error.kind(), error.item()), expected);
+            assert_eq!((error.kind(), error.part()), expected);
             assert_eq!(error.offset(), Some(FIRST + last as u64));
             let message = format!("gguf 3: {message}: \"{again:05}\" [at byte {}]", FIRST + last as u64);
             assert_eq!(error.explain(&bytes[..]).to_string(), message);
@@ -781,7 +781,7 @@ fn repeated_keys_and_names() {
             let opened = File::open(&bytes).unwrap();
             assert!(opened.warnings().contains(warning));
             let error = check_with_any_memory(&opened).unwrap_err();
-            assert_eq!((error.kind(), error.item()), expected);
+            assert_eq!((error.kind(), error.part()), expected);
         }
     }
     // Ascending names are not compared at all.
@@ -1193,21 +1193,21 @@ fn lengths_in_a_large_file() {
         let mut source = Source::new(LENGTH);
         let error = fetch(&mut source, head).err().unwrap();
         assert!(File::open_source(&source).is_err_and(|again| again == error));
-        (error.kind(), error.item(), error.offset())
+        (error.kind(), error.part(), error.offset())
     };
     let large = (30_u64 << 30).to_le_bytes();
     let key = with(pair("k", &Meta::U8(1)), FIRST, &large);
-    assert_eq!(refused(&key), (ErrorKind::ManifestTooLarge, Item::Key, Some(FIRST)));
+    assert_eq!(refused(&key), (ErrorKind::ManifestTooLarge, Part::Key, Some(FIRST)));
     let key = with(key, FIRST, &70_000_u64.to_le_bytes());
-    assert_eq!(refused(&key), (ErrorKind::InvalidName, Item::Key, Some(FIRST)));
+    assert_eq!(refused(&key), (ErrorKind::InvalidName, Part::Key, Some(FIRST)));
     let value = with(pair("k", &Meta::text("abcdefghij")), 37, &large);
-    assert_eq!(refused(&value), (ErrorKind::ManifestTooLarge, Item::Value, Some(37)));
+    assert_eq!(refused(&value), (ErrorKind::ManifestTooLarge, Part::Value, Some(37)));
     let name = with(tensor(&[1], I8, 1), FIRST, &large);
-    assert_eq!(refused(&name), (ErrorKind::ManifestTooLarge, Item::Name, Some(FIRST)));
+    assert_eq!(refused(&name), (ErrorKind::ManifestTooLarge, Part::Name, Some(FIRST)));
     for kind in [U8_VALUE, U32_VALUE, BOOL, TEXT, ARRAY] {
         let start = [&kind.to_le_bytes()[..], &(1_u64 << 30).to_le_bytes()].concat();
         let head = Gguf::default().raw_pair("k", ARRAY, &start).bytes();
-        assert_eq!(refused(&head), (ErrorKind::ManifestTooLarge, Item::Value, Some(41)), "{kind}");
+        assert_eq!(refused(&head), (ErrorKind::ManifestTooLarge, Part::Value, Some(41)), "{kind}");
     }
     // The list ends within the limit, and the pair after it exceeds the limit.
     let mut file = Gguf::default();
@@ -1220,8 +1220,8 @@ fn lengths_in_a_large_file() {
     source.add(0, &head).unwrap();
     source.add(end, &after).unwrap();
     let error = File::open_source(&source).map(drop).unwrap_err();
-    let expected = (ErrorKind::ManifestTooLarge, Item::Value, Some(end + 17));
-    assert_eq!((error.kind(), error.item(), error.offset()), expected);
+    let expected = (ErrorKind::ManifestTooLarge, Part::Value, Some(end + 17));
+    assert_eq!((error.kind(), error.part(), error.offset()), expected);
     // A list that ends exactly at the largest header.
     let start = [&U8_VALUE.to_le_bytes()[..], &((1 << 30) - list).to_le_bytes()].concat();
     let head = Gguf::default().raw_pair("k", ARRAY, &start).bytes();
@@ -1229,7 +1229,7 @@ fn lengths_in_a_large_file() {
     source.add(0, &head).unwrap();
     assert!(matches!(File::open_source(&source), Ok(Opened::File(_))));
     let counts = with(Gguf::default().bytes(), 16, &(1_u64 << 31).to_le_bytes());
-    assert_eq!(refused(&counts), (ErrorKind::CountTooLarge, Item::Attributes, Some(16)));
+    assert_eq!(refused(&counts), (ErrorKind::CountTooLarge, Part::Attributes, Some(16)));
 }
 
 /// A file that ends inside of an info or with it: the error names the missing field.
@@ -1241,7 +1241,7 @@ fn truncated_infos() {
     let name = start + 8 + 1;
     let is_cut = |end: usize, kind, item, at: usize| {
         let error = File::open(&whole[..end]).unwrap_err();
-        assert_eq!((error.kind(), error.item(), error.offset()), (kind, item, Some(at as u64)), "{end}");
+        assert_eq!((error.kind(), error.part(), error.offset()), (kind, item, Some(at as u64)), "{end}");
         // The last field in memory may also be incomplete.
         for there in start..end {
             let mut source = Source::new(end as u64);
@@ -1250,16 +1250,16 @@ fn truncated_infos() {
         }
     };
     for (from, to, item) in [
-        (start, start + 7, Item::Name),
-        (name, name + 3, Item::Shape),
-        (name + 4, name + 7, Item::DType),
-        (name + 8, name + 15, Item::Offset),
+        (start, start + 7, Part::Name),
+        (name, name + 3, Part::Shape),
+        (name + 4, name + 7, Part::DType),
+        (name + 8, name + 15, Part::Offset),
     ] {
         for end in from..=to {
             is_cut(end, ErrorKind::Truncated, item, end);
         }
     }
-    is_cut(name + 16, ErrorKind::OutOfFile, Item::Offset, name + 8);
+    is_cut(name + 16, ErrorKind::OutOfFile, Part::Offset, name + 8);
 }
 
 #[test]
@@ -1270,7 +1270,7 @@ fn empty_files_with_trailing_bytes() {
     assert!(File::open(&bytes).unwrap().warnings().is_empty());
     bytes.push(0);
     let error = File::open(&bytes).unwrap_err();
-    assert_eq!((error.kind(), error.item(), error.offset()), (ErrorKind::UnclaimedBytes, Item::Tensors, Some(24)));
+    assert_eq!((error.kind(), error.part(), error.offset()), (ErrorKind::UnclaimedBytes, Part::Tensors, Some(24)));
 }
 
 /// The elements of a list have no keys, even if their bytes spell one.

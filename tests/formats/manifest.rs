@@ -3,7 +3,7 @@
 
 use crate::support::{Cbor, check_with_any_memory, component, entry_0_1, file_0_1, file_1_2, manifest_1_2};
 use serde_json::{Value as Json, json};
-use tenslice::{ByteOrder, DType, Error, ErrorKind, File, Item, Value, Warning};
+use tenslice::{ByteOrder, DType, Error, ErrorKind, File, Part, Value, Warning};
 
 fn kind(error: Error) -> ErrorKind {
     error.kind()
@@ -208,7 +208,7 @@ fn rejects_repeated_roles() {
         let components = roles.map(|role| (role, "u8", if role == "data" { 4 } else { 1 }));
         let bytes = with_components("dense", &components);
         assert_eq!(File::open(&bytes).map_err(kind).unwrap_err(), ErrorKind::RepeatedKey, "{roles:?}");
-        assert_eq!(File::open(&bytes).unwrap_err().item(), Item::Role);
+        assert_eq!(File::open(&bytes).unwrap_err().part(), Part::Role);
     }
 }
 
@@ -227,7 +227,7 @@ fn compares_roles_in_any_order() {
         roles[second] = roles[first].clone();
         let bytes = with_components("own", &of_roles(&roles));
         let error = File::open(&bytes).unwrap_err();
-        assert_eq!((error.kind(), error.item()), (ErrorKind::RepeatedKey, Item::Role), "{first} {second}");
+        assert_eq!((error.kind(), error.part()), (ErrorKind::RepeatedKey, Part::Role), "{first} {second}");
         // The error is at the second of the two.
         let mut role = Cbor::default();
         role.text(&roles[first]).map(3);
@@ -274,7 +274,7 @@ fn too_many_unsorted_roles_need_memory() {
     let bytes = with_components("own", &of_roles(&roles));
     let file = File::open(&bytes).unwrap();
     let error = check_with_any_memory(&file).unwrap_err();
-    assert_eq!((error.kind(), error.item()), (ErrorKind::RepeatedKey, Item::Role));
+    assert_eq!((error.kind(), error.part()), (ErrorKind::RepeatedKey, Part::Role));
 }
 
 /// A repeated name is detected, whatever else has to be compared.
@@ -328,8 +328,8 @@ fn compares_roles_of_every_tensor() {
         let bytes = manifest(roles);
         let error = check_with_any_memory(&File::open(&bytes).unwrap()).unwrap_err();
         let at = (0..bytes.len()).filter(|at| bytes[*at..].starts_with(&role.0)).nth(second);
-        let found = (error.kind(), error.item(), error.offset());
-        assert_eq!(found, (ErrorKind::RepeatedKey, Item::Role, at.map(|at| at as u64)));
+        let found = (error.kind(), error.part(), error.offset());
+        assert_eq!(found, (ErrorKind::RepeatedKey, Part::Role, at.map(|at| at as u64)));
         let message = error.explain(&bytes[..]).to_string();
         assert!(message.contains(&format!("component \"01082\" of tensor {tensor:?}")), "{message}");
     }
@@ -345,7 +345,7 @@ fn rejects_repeated_required_roles_among_many() {
         let all = [required, &others, &[again]].concat();
         let bytes = with_components(layout, &all);
         let error = File::open(&bytes).unwrap_err();
-        assert_eq!((error.kind(), error.item()), (ErrorKind::RepeatedKey, Item::Role), "{again:?}: {error}");
+        assert_eq!((error.kind(), error.part()), (ErrorKind::RepeatedKey, Part::Role), "{again:?}: {error}");
     };
     // One of the two has no element, the other as many as the shape says; then the other way round.
     is_refused("dense", &[("data", "u8", 0)], ("data", "u8", 4));
@@ -413,17 +413,17 @@ fn checks_the_number_of_row_pointers() {
         File::open(&bytes).map(drop).map_err(|error| {
             let role = bytes.windows(7).position(|part| part == b"\x66indptr").map(|at| at as u64);
             assert_eq!(error.offset(), role);
-            (error.kind(), error.item())
+            (error.kind(), error.part())
         })
     };
     assert_eq!(opened(("u8", 4)), Ok(()));
-    assert_eq!(opened(("u8", 3)), Err((ErrorKind::CountMismatch, Item::Length)));
-    assert_eq!(opened(("f32", 4)), Err((ErrorKind::IndexType, Item::DType)));
+    assert_eq!(opened(("u8", 3)), Err((ErrorKind::CountMismatch, Part::Length)));
+    assert_eq!(opened(("f32", 4)), Err((ErrorKind::IndexType, Part::DType)));
     // The number of rows plus one exceeds 64 bits.
     let components = [("indices", "u8", 1, None), ("indptr", "u8", 4, None), ("values", "u8", 1, None)];
     let bytes = of_two_dimensions("sparse_csr", [u64::MAX, 2], &components);
     let error = File::open(&bytes).unwrap_err();
-    assert_eq!((error.kind(), error.item()), (ErrorKind::ShapeOverflow, Item::Shape));
+    assert_eq!((error.kind(), error.part()), (ErrorKind::ShapeOverflow, Part::Shape));
 }
 
 #[test]
@@ -442,12 +442,12 @@ fn layouts_require_components() {
                 assert_eq!(error.offset(), place, "{layout} without {missing}");
                 let message = error.explain(&bytes[..]).to_string();
                 assert!(message.contains(&format!("{missing:?}")), "{message}");
-                (error.kind(), error.item())
+                (error.kind(), error.part())
             })
         };
         assert_eq!(opened(""), Ok(()), "{layout}");
         for (missing, _) in roles {
-            let expected = Err((ErrorKind::MissingComponent, Item::Components));
+            let expected = Err((ErrorKind::MissingComponent, Part::Components));
             assert_eq!(opened(missing), expected, "{layout} without {missing}");
         }
     }
@@ -509,7 +509,7 @@ fn messages_use_the_first_name() {
     cbor.raw(&entry.0[1 + 5 + 2..]);
     let bytes = file_0_1(&cbor.0);
     let error = File::open(&bytes).unwrap_err();
-    assert_eq!((error.kind(), error.item()), (ErrorKind::RepeatedKey, Item::Name));
+    assert_eq!((error.kind(), error.part()), (ErrorKind::RepeatedKey, Part::Name));
     let message = error.explain(&bytes[..]).to_string();
     assert!(message.contains("tensor \"w\""), "{message}");
 }
@@ -522,10 +522,10 @@ fn rejects_partial_elements_in_version_1_0() {
         manifest.pairs("/tensors/t").iter_mut().find(|(key, _)| key == "format").unwrap().1 = Node::Text("own");
         manifest.pairs("/tensors/t/components/data")[1].1 = Node::Uint(length);
         let bytes = written("1.0", &manifest, Style::Shortest);
-        File::open(&bytes).map(drop).map_err(|error| (error.kind(), error.item()))
+        File::open(&bytes).map(drop).map_err(|error| (error.kind(), error.part()))
     };
     assert_eq!(opened(4), Ok(()));
-    assert_eq!(opened(3), Err((ErrorKind::PartialElement, Item::Length)));
+    assert_eq!(opened(3), Err((ErrorKind::PartialElement, Part::Length)));
 }
 
 #[test]
@@ -535,10 +535,10 @@ fn raw_bytes_are_not_decoded() {
         let data = manifest.pairs("/objects/t/components/data");
         data.iter_mut().find(|(key, _)| key == "uncompressed_length").unwrap().1 = Node::Uint(decoded);
         let bytes = written("1.2", &manifest, Style::Shortest);
-        File::open(&bytes).map(drop).map_err(|error| (error.kind(), error.item()))
+        File::open(&bytes).map(drop).map_err(|error| (error.kind(), error.part()))
     };
     assert_eq!(opened(4), Ok(()));
-    assert_eq!(opened(5), Err((ErrorKind::SizeMismatch, Item::DecodedLength)));
+    assert_eq!(opened(5), Err((ErrorKind::SizeMismatch, Part::DecodedLength)));
 }
 
 /// Two coordinates for each value exceed 64 bits.
@@ -549,10 +549,10 @@ fn rejects_uncountable_coordinates() {
         let bytes = of_two_dimensions("sparse_coo", [3, 2], &components);
         let error = File::open(&bytes).unwrap_err();
         let shape = bytes.windows(3).position(|part| part == b"\x82\x03\x02").map(|at| at as u64);
-        (error.kind(), error.item(), error.offset() == shape)
+        (error.kind(), error.part(), error.offset() == shape)
     };
-    assert_eq!(opened(1 << 63), (ErrorKind::ShapeOverflow, Item::Shape, true));
-    assert_eq!(opened((1 << 63) - 1), (ErrorKind::CountMismatch, Item::Length, false));
+    assert_eq!(opened(1 << 63), (ErrorKind::ShapeOverflow, Part::Shape, true));
+    assert_eq!(opened((1 << 63) - 1), (ErrorKind::CountMismatch, Part::Length, false));
 }
 
 /// A range may end at the end of the file. One byte more is outside of the file.
@@ -623,7 +623,7 @@ fn version_1_0_has_no_entries_of_1_2() {
         bytes
     };
     let error = File::open(&file(None)).unwrap_err();
-    assert_eq!((error.kind(), error.item()), (ErrorKind::MissingKey, Item::DType));
+    assert_eq!((error.kind(), error.part()), (ErrorKind::MissingKey, Part::DType));
     let bytes = file(Some("int32"));
     let file = File::open(&bytes).unwrap();
     let data = file.find("w").unwrap().data().unwrap();
@@ -650,11 +650,11 @@ fn dimensions_in_an_indefinite_list() {
         cbor.raw(shape).text("format").text("dense").text("components").map(1).text("data");
         component(&mut cbor);
         let place = |error: &Error| error.offset().map(|offset| offset - at);
-        File::open(&file_1_2(&cbor.0)).map(drop).map_err(|error| (error.kind(), error.item(), place(&error)))
+        File::open(&file_1_2(&cbor.0)).map(drop).map_err(|error| (error.kind(), error.part(), place(&error)))
     };
     assert_eq!(opened(&[0x9f, 1, 1, 0xff]), Ok(()));
-    assert_eq!(opened(&[0x9f, 1, 0xfc, 1, 0xff]), Err((ErrorKind::Malformed, Item::Shape, Some(2))));
-    assert_eq!(opened(&[0x9f, 1, 0xf6, 1, 0xff]), Err((ErrorKind::UnexpectedType, Item::Shape, Some(2))));
+    assert_eq!(opened(&[0x9f, 1, 0xfc, 1, 0xff]), Err((ErrorKind::Malformed, Part::Shape, Some(2))));
+    assert_eq!(opened(&[0x9f, 1, 0xf6, 1, 0xff]), Err((ErrorKind::UnexpectedType, Part::Shape, Some(2))));
 }
 
 /// A component is a map. Whatever follows the last one is not a component.
@@ -673,17 +673,17 @@ fn components_begin_and_end() {
         let bytes = file_1_2(&cbor.0);
         let error = File::open(&bytes).unwrap_err();
         let place = [at, end].iter().position(|place| error.offset() == Some(*place));
-        (error.kind(), error.item(), place, error.explain(&bytes[..]).to_string())
+        (error.kind(), error.part(), place, error.explain(&bytes[..]).to_string())
     };
     let (kind, item, place, message) = refused(|cbor| cbor.0.push(5), &[]);
-    assert_eq!((kind, item, place), (ErrorKind::UnexpectedType, Item::Component, Some(0)));
+    assert_eq!((kind, item, place), (ErrorKind::UnexpectedType, Part::Component, Some(0)));
     assert!(message.contains("component \"data\" of tensor \"w\""), "{message}");
     let broken = |cbor: &mut Cbor| cbor.map(3).text("dtype").0.push(0x1c);
     let (kind, item, _, message) = refused(broken, &[]);
-    assert_eq!((kind, item), (ErrorKind::Malformed, Item::DType));
+    assert_eq!((kind, item), (ErrorKind::Malformed, Part::DType));
     assert!(message.contains("component \"data\" of tensor \"w\""), "{message}");
     let (kind, item, place, message) = refused(component, &["shape"]);
-    assert_eq!((kind, item, place), (ErrorKind::RepeatedKey, Item::Shape, Some(1)));
+    assert_eq!((kind, item, place), (ErrorKind::RepeatedKey, Part::Shape, Some(1)));
     assert!(message.contains("tensor \"w\"") && !message.contains("data"), "{message}");
 }
 
@@ -695,13 +695,13 @@ fn missing_end_belongs_to_no_tensor() {
     cbor.text("format").text("dense").text("shape").array(0).text("components").map(1).text("data");
     component(&mut cbor);
     let error = File::open(&file_1_2(&cbor.0)).unwrap_err();
-    assert_eq!((error.kind(), error.item(), error.entry()), (ErrorKind::Truncated, Item::Tensors, None));
+    assert_eq!((error.kind(), error.part(), error.entry()), (ErrorKind::Truncated, Part::Tensors, None));
     assert_eq!(error.offset(), Some(68 + cbor.0.len() as u64));
     let mut cbor = Cbor::default();
     cbor.raw(&[0x9f]);
     entry_0_1(&mut cbor, "w");
     let error = File::open(&file_0_1(&cbor.0)).unwrap_err();
-    assert_eq!((error.kind(), error.item(), error.entry()), (ErrorKind::Truncated, Item::Tensors, None));
+    assert_eq!((error.kind(), error.part(), error.entry()), (ErrorKind::Truncated, Part::Tensors, None));
 }
 
 /// Unknown keys are checked, too.
@@ -712,8 +712,8 @@ fn rejects_keys_that_are_not_utf_8() {
     let at = 68 + cbor.0.len() as u64;
     cbor.raw(b"\x62a\xff").uint(0).text("objects").map(0);
     let error = File::open(&file_1_2(&cbor.0)).unwrap_err();
-    let found = (error.kind(), error.item(), error.offset());
-    assert_eq!(found, (ErrorKind::InvalidUtf8, Item::Key, Some(at)));
+    let found = (error.kind(), error.part(), error.offset());
+    assert_eq!(found, (ErrorKind::InvalidUtf8, Part::Key, Some(at)));
 }
 
 /// If the tensors are missing, the message says which key has them.
@@ -787,7 +787,7 @@ fn rejects_roles_that_are_not_texts() {
         cbor.raw(role);
         component(&mut cbor);
         let error = File::open(&file_1_2(&cbor.0)).unwrap_err();
-        assert_eq!((error.kind(), error.item(), error.offset()), (kind, Item::Role, Some(at)), "{role:02x?}");
+        assert_eq!((error.kind(), error.part(), error.offset()), (kind, Part::Role, Some(at)), "{role:02x?}");
     }
 }
 
@@ -800,7 +800,7 @@ fn reads_on_after_the_components() {
     component(&mut cbor);
     let end = 68 + cbor.0.len() as u64;
     let error = File::open(&file_1_2(&cbor.0)).unwrap_err();
-    assert_eq!((error.kind(), error.item(), error.offset()), (ErrorKind::Truncated, Item::Components, Some(end)));
+    assert_eq!((error.kind(), error.part(), error.offset()), (ErrorKind::Truncated, Part::Components, Some(end)));
     cbor.raw(&[0xff]);
     assert!(File::open(&file_1_2(&cbor.0)).is_ok());
 }
@@ -860,11 +860,11 @@ fn compares_whole_keys() {
         component(&mut cbor);
         cbor.text("attributes").map(1).text("a").text("nts");
         let error = File::open(&file_1_2(&cbor.0)).map(|file| file.tensor_count());
-        (error.map_err(|error| (error.kind(), error.item(), error.offset())), at)
+        (error.map_err(|error| (error.kind(), error.part(), error.offset())), at)
     };
     assert_eq!(of("components").0, Ok(1));
     let (found, at) = of("component_");
-    assert_eq!(found, Err((ErrorKind::MissingKey, Item::Components, Some(at))));
+    assert_eq!(found, Err((ErrorKind::MissingKey, Part::Components, Some(at))));
 }
 
 /// In 0.1 a tensor is a map in a list.
@@ -875,13 +875,13 @@ fn rejects_entries_that_are_not_maps() {
     cbor.uint(5);
     let refused = |manifest: &Cbor| {
         let error = File::open(&file_0_1(&manifest.0)).unwrap_err();
-        (error.kind(), error.item(), error.offset())
+        (error.kind(), error.part(), error.offset())
     };
-    assert_eq!(refused(&cbor), (ErrorKind::UnexpectedType, Item::Tensor, Some(at)));
+    assert_eq!(refused(&cbor), (ErrorKind::UnexpectedType, Part::Tensor, Some(at)));
     // A manifest must be a list.
     let mut map = Cbor::default();
     map.map(0);
-    assert_eq!(refused(&map), (ErrorKind::UnexpectedType, Item::Manifest, Some(68)));
+    assert_eq!(refused(&map), (ErrorKind::UnexpectedType, Part::Manifest, Some(68)));
 }
 
 /// Data may not overlap the magic. It may begin right after it, with a warning for the offset.
@@ -983,32 +983,32 @@ fn with_null(version: &str, null: &str) -> Vec<u8> {
 #[test]
 fn rejects_null_for_required_keys() {
     for (version, key, item) in [
-        ("0.1", "/0/name", Item::Name),
-        ("0.1", "/0/offset", Item::Offset),
-        ("0.1", "/0/size", Item::Length),
-        ("0.1", "/0/dtype", Item::DType),
-        ("0.1", "/0/shape", Item::Shape),
-        ("0.1", "/0/encoding", Item::Encoding),
-        ("1.0", "/version", Item::Version),
-        ("1.0", "/tensors", Item::Tensors),
-        ("1.0", "/tensors/t/dtype", Item::DType),
-        ("1.0", "/tensors/t/shape", Item::Shape),
-        ("1.0", "/tensors/t/format", Item::Layout),
-        ("1.0", "/tensors/t/components", Item::Components),
-        ("1.0", "/tensors/t/components/data/offset", Item::Offset),
-        ("1.0", "/tensors/t/components/data/length", Item::Length),
-        ("1.2", "/version", Item::Version),
-        ("1.2", "/objects", Item::Tensors),
-        ("1.2", "/objects/t/shape", Item::Shape),
-        ("1.2", "/objects/t/format", Item::Layout),
-        ("1.2", "/objects/t/components", Item::Components),
-        ("1.2", "/objects/t/components/data/dtype", Item::DType),
-        ("1.2", "/objects/t/components/data/offset", Item::Offset),
-        ("1.2", "/objects/t/components/data/length", Item::Length),
+        ("0.1", "/0/name", Part::Name),
+        ("0.1", "/0/offset", Part::Offset),
+        ("0.1", "/0/size", Part::Length),
+        ("0.1", "/0/dtype", Part::DType),
+        ("0.1", "/0/shape", Part::Shape),
+        ("0.1", "/0/encoding", Part::Encoding),
+        ("1.0", "/version", Part::Version),
+        ("1.0", "/tensors", Part::Tensors),
+        ("1.0", "/tensors/t/dtype", Part::DType),
+        ("1.0", "/tensors/t/shape", Part::Shape),
+        ("1.0", "/tensors/t/format", Part::Layout),
+        ("1.0", "/tensors/t/components", Part::Components),
+        ("1.0", "/tensors/t/components/data/offset", Part::Offset),
+        ("1.0", "/tensors/t/components/data/length", Part::Length),
+        ("1.2", "/version", Part::Version),
+        ("1.2", "/objects", Part::Tensors),
+        ("1.2", "/objects/t/shape", Part::Shape),
+        ("1.2", "/objects/t/format", Part::Layout),
+        ("1.2", "/objects/t/components", Part::Components),
+        ("1.2", "/objects/t/components/data/dtype", Part::DType),
+        ("1.2", "/objects/t/components/data/offset", Part::Offset),
+        ("1.2", "/objects/t/components/data/length", Part::Length),
     ] {
         let bytes = with_null(version, key);
         let error = File::open(&bytes).expect_err(key);
-        assert_eq!((error.kind(), error.item()), (ErrorKind::UnexpectedType, item), "{version} {key}");
+        assert_eq!((error.kind(), error.part()), (ErrorKind::UnexpectedType, item), "{version} {key}");
         let null = bytes.iter().position(|byte| *byte == 0xf6);
         assert_eq!(error.offset(), null.map(|at| at as u64), "{version} {key}");
     }
@@ -1241,50 +1241,50 @@ fn full(version: &str) -> Node {
 }
 
 /// Each record of each version, and the item of each of its keys: required keys, then optional ones.
-type Record = (&'static str, &'static str, &'static [(&'static str, Item)], &'static [(&'static str, Item)]);
+type Record = (&'static str, &'static str, &'static [(&'static str, Part)], &'static [(&'static str, Part)]);
 const RECORDS: &[Record] = &[
     (
         "0.1",
         "/0",
         &[
-            ("name", Item::Name),
-            ("offset", Item::Offset),
-            ("size", Item::Length),
-            ("dtype", Item::DType),
-            ("shape", Item::Shape),
-            ("encoding", Item::Encoding),
+            ("name", Part::Name),
+            ("offset", Part::Offset),
+            ("size", Part::Length),
+            ("dtype", Part::DType),
+            ("shape", Part::Shape),
+            ("encoding", Part::Encoding),
         ],
-        &[("layout", Item::Layout), ("data_endianness", Item::ByteOrder), ("checksum", Item::Digest)],
+        &[("layout", Part::Layout), ("data_endianness", Part::ByteOrder), ("checksum", Part::Digest)],
     ),
-    ("1.0", "", &[("version", Item::Version), ("tensors", Item::Tensors)], &[("attributes", Item::Attributes)]),
+    ("1.0", "", &[("version", Part::Version), ("tensors", Part::Tensors)], &[("attributes", Part::Attributes)]),
     (
         "1.0",
         "/tensors/t",
-        &[("dtype", Item::DType), ("shape", Item::Shape), ("format", Item::Layout), ("components", Item::Components)],
+        &[("dtype", Part::DType), ("shape", Part::Shape), ("format", Part::Layout), ("components", Part::Components)],
         &[],
     ),
     (
         "1.0",
         "/tensors/t/components/data",
-        &[("offset", Item::Offset), ("length", Item::Length)],
-        &[("encoding", Item::Encoding), ("digest", Item::Digest)],
+        &[("offset", Part::Offset), ("length", Part::Length)],
+        &[("encoding", Part::Encoding), ("digest", Part::Digest)],
     ),
-    ("1.2", "", &[("version", Item::Version), ("objects", Item::Tensors)], &[("attributes", Item::Attributes)]),
+    ("1.2", "", &[("version", Part::Version), ("objects", Part::Tensors)], &[("attributes", Part::Attributes)]),
     (
         "1.2",
         "/objects/t",
-        &[("shape", Item::Shape), ("format", Item::Layout), ("components", Item::Components)],
-        &[("attributes", Item::Attributes)],
+        &[("shape", Part::Shape), ("format", Part::Layout), ("components", Part::Components)],
+        &[("attributes", Part::Attributes)],
     ),
     (
         "1.2",
         "/objects/t/components/data",
-        &[("dtype", Item::DType), ("offset", Item::Offset), ("length", Item::Length)],
+        &[("dtype", Part::DType), ("offset", Part::Offset), ("length", Part::Length)],
         &[
-            ("type", Item::LogicalType),
-            ("uncompressed_length", Item::DecodedLength),
-            ("encoding", Item::Encoding),
-            ("digest", Item::Digest),
+            ("type", Part::LogicalType),
+            ("uncompressed_length", Part::DecodedLength),
+            ("encoding", Part::Encoding),
+            ("digest", Part::Digest),
         ],
     ),
 ];
@@ -1351,11 +1351,11 @@ fn compares_every_letter_of_a_key() {
                     Ok(file) => {
                         assert!(!is_required, "{context}");
                         let digest = file.find("t").unwrap().data().unwrap().digest();
-                        assert_eq!(digest.is_none(), *item == Item::Digest, "{context}");
+                        assert_eq!(digest.is_none(), *item == Part::Digest, "{context}");
                     }
                     Err(error) => {
                         assert!(is_required, "{context}");
-                        assert_eq!((error.kind(), error.item()), (ErrorKind::MissingKey, *item), "{context}");
+                        assert_eq!((error.kind(), error.part()), (ErrorKind::MissingKey, *item), "{context}");
                     }
                 }
                 // If the right key follows, nothing is missing.
@@ -1375,7 +1375,7 @@ fn names_missing_keys() {
             manifest.pairs(record).retain(|(name, _)| name != key);
             let bytes = written(version, &manifest, Style::Shortest);
             let error = File::open(&bytes).unwrap_err();
-            assert_eq!((error.kind(), error.item()), (ErrorKind::MissingKey, *item), "{version} {record} {key}");
+            assert_eq!((error.kind(), error.part()), (ErrorKind::MissingKey, *item), "{version} {record} {key}");
             let message = error.explain(&bytes[..]).to_string();
             assert!(message.contains(&format!("a required key is missing: {key:?}")), "{message}");
             assert_eq!(message.contains("component \"data\" of tensor \"t\""), record.ends_with("data"), "{message}");
@@ -1399,7 +1399,7 @@ fn rejects_repeated_keys() {
                     let context = format!("{version} {record} {key} at {place}");
                     let bytes = written(version, &manifest, style);
                     let error = File::open(&bytes).expect_err(&context);
-                    assert_eq!((error.kind(), error.item()), (ErrorKind::RepeatedKey, *item), "{context}");
+                    assert_eq!((error.kind(), error.part()), (ErrorKind::RepeatedKey, *item), "{context}");
                     // The error is at the second of the two.
                     let spelled = [&[0x60 | key.len() as u8], key.as_bytes()].concat();
                     let all = bytes.windows(spelled.len()).enumerate().filter(|(_, part)| *part == spelled);
@@ -1420,7 +1420,7 @@ fn rejects_bytes_after_a_manifest() {
             for more in [&[0][..], &[0xf6], &[0xff], &[0x61], &[0; 100]] {
                 let (bytes, at) = file_of(version, &[&cbor, more].concat());
                 let error = File::open(&bytes).unwrap_err();
-                assert_eq!((error.kind(), error.item()), (ErrorKind::TrailingBytes, Item::Manifest), "{version}");
+                assert_eq!((error.kind(), error.part()), (ErrorKind::TrailingBytes, Part::Manifest), "{version}");
                 assert_eq!(error.offset(), Some(at + cbor.len() as u64), "{version}");
             }
             for length in 1..cbor.len() {

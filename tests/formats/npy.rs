@@ -1,7 +1,7 @@
 //! NPY: every rule of the header, and the calls specific to the format.
 #![cfg(feature = "npy")]
 
-use tenslice::{DType, ErrorKind, File, Item, Order, Warning};
+use tenslice::{DType, ErrorKind, File, Order, Part, Warning};
 
 /// A file of that version with `header`, and `length` bytes of items.
 fn file(version: u8, header: &str, length: usize) -> Vec<u8> {
@@ -29,15 +29,15 @@ fn accepted(descr: &str, shape: &str, length: usize) {
     assert_eq!(opened.find("").unwrap().stated_type(), Some(descr.as_bytes()), "{descr} {shape}");
     if length > 0 {
         let short = File::open(&bytes[..bytes.len() - 1]).unwrap_err();
-        assert_eq!((short.kind(), short.item()), (ErrorKind::Truncated, Item::Data), "{descr} {shape}");
+        assert_eq!((short.kind(), short.part()), (ErrorKind::Truncated, Part::Data), "{descr} {shape}");
     }
 }
 
 /// Checks that a header is rejected at that byte of it.
 #[track_caller]
-fn refused(header: &str, kind: ErrorKind, item: Item, at: u64) {
+fn refused(header: &str, kind: ErrorKind, item: Part, at: u64) {
     let error = File::open(&file(1, header, 64)).unwrap_err();
-    assert_eq!((error.kind(), error.item(), error.offset()), (kind, item, Some(10 + at)), "{header}");
+    assert_eq!((error.kind(), error.part(), error.offset()), (kind, item, Some(10 + at)), "{header}");
 }
 
 #[test]
@@ -107,7 +107,7 @@ fn types() {
         "[('a',   '|O')]",
     ] {
         let inner = descr.rfind(", ").map_or(0, |at| descr.len() - descr[at + 1..].trim_start().len()) as u64;
-        refused(&header(descr, "False", "(1,)"), ErrorKind::UnknownDType, Item::DType, start + inner);
+        refused(&header(descr, "False", "(1,)"), ErrorKind::UnknownDType, Part::DType, start + inner);
     }
     for descr in [
         "4",
@@ -131,7 +131,7 @@ fn types() {
     }
     // The field's tuple ends too early, not its shape.
     let descr = "[('a', '<f4', (2,)]";
-    refused(&header(descr, "False", "(1,)"), ErrorKind::Malformed, Item::DType, start + descr.len() as u64 - 1);
+    refused(&header(descr, "False", "(1,)"), ErrorKind::Malformed, Part::DType, start + descr.len() as u64 - 1);
 }
 
 /// Comparing names again needs no memory if opening has compared them.
@@ -150,7 +150,7 @@ fn rejects_repeated_field_names() {
     let open = |version, descr: &str| {
         let bytes = file(version, &header(descr, "False", "(0,)"), 0);
         File::open(&bytes).map(drop).map_err(|error| {
-            let found = (error.kind(), error.item(), error.offset().unwrap());
+            let found = (error.kind(), error.part(), error.offset().unwrap());
             (found, error.explain(&bytes[..]).to_string())
         })
     };
@@ -211,7 +211,7 @@ fn rejects_repeated_field_names() {
         let (before, after) = marked.split_once('^').unwrap();
         let at = "{'descr': ".len() + before.len() + after.find(['\'', '"']).unwrap();
         let (found, message) = open(1, &[before, after].concat()).unwrap_err();
-        assert_eq!(found, (ErrorKind::RepeatedName, Item::Name, 10 + at as u64), "{marked}");
+        assert_eq!(found, (ErrorKind::RepeatedName, Part::Name, 10 + at as u64), "{marked}");
         assert!(message.starts_with("npy 1.0: two fields of a record have the same name or title: \""), "{message}");
     }
     // A character that is not ASCII: bytes of Latin-1, or of UTF-8 from 3.0 on.
@@ -227,7 +227,7 @@ fn rejects_repeated_field_names() {
         assert_eq!(found.is_err(), is_same, "{version} {name}");
     }
     let (found, message) = open(1, "[('\\N{DIGIT ONE}', '<i4'), ('1', '<i4')]").unwrap_err();
-    assert_eq!((found.0, found.1), (ErrorKind::Malformed, Item::DType), "{message}");
+    assert_eq!((found.0, found.1), (ErrorKind::Malformed, Part::DType), "{message}");
 }
 
 /// More names than opening compares. (NumPy itself rejects such headers unless it is told to trust them.)
@@ -257,7 +257,7 @@ fn many_fields_are_compared_with_memory() {
             opened => opened.unwrap_err(),
         };
         let at = bytes.windows(4).rposition(|four| four == b"'f3'").unwrap() as u64;
-        assert_eq!((error.kind(), error.item(), error.offset()), (ErrorKind::RepeatedName, Item::Name, Some(at)));
+        assert_eq!((error.kind(), error.part(), error.offset()), (ErrorKind::RepeatedName, Part::Name, Some(at)));
     }
 }
 
@@ -269,15 +269,15 @@ fn nesting_of_records_is_bounded() {
     // The error points to the item that is too deep, after white space.
     let deeper = nested(33).replacen("[('a', [('a', '<f4'", "[('a', [ \t('a', '<f4'", 1);
     let at = (start + deeper.find('\t').unwrap() + 1) as u64;
-    refused(&header(&deeper, "False", "(2,)"), ErrorKind::TooDeep, Item::DType, at);
+    refused(&header(&deeper, "False", "(2,)"), ErrorKind::TooDeep, Part::DType, at);
     // Subarrays are limited in the same way.
     let nested = |depth| format!("[('a', {}'<f4'{})]", "(".repeat(depth), ", (1,))".repeat(depth));
     accepted(&nested(31), "(2,)", 8);
-    refused(&header(&nested(32), "False", "(2,)"), ErrorKind::TooDeep, Item::DType, start as u64 + 7 + 32);
+    refused(&header(&nested(32), "False", "(2,)"), ErrorKind::TooDeep, Part::DType, start as u64 + 7 + 32);
     // The error of a field that is too large points past the white space after its shape.
     let large = "[('a', '<f4', (9223372036854775808,) )]";
     let at = (start + large.len() - 2) as u64;
-    refused(&header(large, "False", "(2,)"), ErrorKind::ShapeOverflow, Item::Shape, at);
+    refused(&header(large, "False", "(2,)"), ErrorKind::ShapeOverflow, Part::Shape, at);
 }
 
 #[test]
@@ -315,10 +315,10 @@ fn shapes() {
         ("(3LL,)", 3),
         ("(3, 4 5)", 6),
     ] {
-        refused(&header("'<i2'", "False", shape), ErrorKind::Malformed, Item::Shape, start + at);
+        refused(&header("'<i2'", "False", shape), ErrorKind::Malformed, Part::Shape, start + at);
     }
     let long = header("'<i2'", "False", "(9223372036854775808,)");
-    refused(&long, ErrorKind::ShapeOverflow, Item::Shape, start);
+    refused(&long, ErrorKind::ShapeOverflow, Part::Shape, start);
     for version in [1, 2] {
         let overflow = File::open(&file(version, &long, 0)).unwrap_err();
         let before = if version == 1 { 10 } else { 12 };
@@ -332,7 +332,7 @@ fn shapes() {
 
 #[test]
 fn keys() {
-    refused("{'descr': '<f4', 'shape': (1,)}", ErrorKind::MissingKey, Item::Order, 0);
+    refused("{'descr': '<f4', 'shape': (1,)}", ErrorKind::MissingKey, Part::Order, 0);
     for (key, header) in [
         ("descr", "{'fortran_order': False, 'shape': (1,)}"),
         ("fortran_order", "{'descr': '<f4', 'shape': (1,)}"),
@@ -342,11 +342,11 @@ fn keys() {
         let message = File::open(&bytes).unwrap_err().explain(&bytes[..]).to_string();
         assert!(message.contains(&format!("a required key is missing: \"{key}\"")), "{message}");
     }
-    refused("{'descr': '<f4', 'descr': '<f4'}", ErrorKind::RepeatedKey, Item::Key, 17);
-    refused("{'more': 1}", ErrorKind::Malformed, Item::Key, 1);
-    refused(r"{'a\'\'\''", ErrorKind::Malformed, Item::Key, 1); // with escapes, at the end
-    refused(&(header("'<f4'", "False", "(1,)") + "."), ErrorKind::TrailingBytes, Item::Header, 58);
-    refused(&header("'<f4'", "1", "(1,)"), ErrorKind::Malformed, Item::Order, 34);
+    refused("{'descr': '<f4', 'descr': '<f4'}", ErrorKind::RepeatedKey, Part::Key, 17);
+    refused("{'more': 1}", ErrorKind::Malformed, Part::Key, 1);
+    refused(r"{'a\'\'\''", ErrorKind::Malformed, Part::Key, 1); // with escapes, at the end
+    refused(&(header("'<f4'", "False", "(1,)") + "."), ErrorKind::TrailingBytes, Part::Header, 58);
+    refused(&header("'<f4'", "1", "(1,)"), ErrorKind::Malformed, Part::Order, 34);
     for order in [
         "{'shape':(1,),'fortran_order':True,'descr':'<f4'}",
         "\t{ 'fortran_order' : False , 'shape' : ( 1 , ) , 'descr' : '<f4' , } ",
@@ -419,8 +419,8 @@ fn versions_and_texts() {
         bytes[6..8].copy_from_slice(&version);
         let error = File::open(&bytes).unwrap_err();
         assert_eq!(
-            (error.kind(), error.item(), error.offset()),
-            (ErrorKind::UnsupportedVersion, Item::Version, Some(6))
+            (error.kind(), error.part(), error.offset()),
+            (ErrorKind::UnsupportedVersion, Part::Version, Some(6))
         );
         assert_eq!(File::open(&bytes[..8]).unwrap_err().kind(), ErrorKind::UnsupportedVersion);
     }

@@ -2,8 +2,8 @@
 #![cfg(feature = "npz")]
 
 use tenslice::{
-    BuiltIn, ByteOrder, DType, DecodeError, Decoder, Encoding, Error, ErrorKind, Extent, File, Format, Item, Opened,
-    Order, Source, Tensor, Warning,
+    BuiltIn, ByteOrder, DType, DecodeError, Decoder, Encoding, Error, ErrorKind, Extent, File, Format, Opened, Order,
+    Part, Source, Tensor, Warning,
 };
 
 /// An archive under construction: entries, then the directory.
@@ -96,9 +96,9 @@ fn about(name: &str, content: &[u8]) -> Vec<u8> {
 }
 
 #[track_caller]
-fn refused(bytes: &[u8]) -> (ErrorKind, Item) {
+fn refused(bytes: &[u8]) -> (ErrorKind, Part) {
     let error = File::open(bytes).unwrap_err();
-    (error.kind(), error.item())
+    (error.kind(), error.part())
 }
 
 /// The error of a rejected file, or of its first tensor that cannot be read.
@@ -206,7 +206,7 @@ fn one_bad_entry() {
     assert!(kinds.eq([None, Some(ErrorKind::UnknownDType), Some(ErrorKind::Truncated)]));
     // The rules for directory and local headers apply, whatever the entries contain.
     archive.add("c", ARRAY);
-    assert_eq!(refused(&archive.finish()), (ErrorKind::RepeatedName, Item::Name));
+    assert_eq!(refused(&archive.finish()), (ErrorKind::RepeatedName, Part::Name));
 }
 
 #[test]
@@ -268,7 +268,7 @@ fn verifies_checksums_of_compressed_entries() {
     let local = 14;
     let directory = bytes.windows(4).position(|four| four == b"PK\x01\x02").unwrap() + 16;
     bytes[local] ^= 1;
-    assert_eq!(refused(&bytes), (ErrorKind::HeadersDiffer, Item::Digest));
+    assert_eq!(refused(&bytes), (ErrorKind::HeadersDiffer, Part::Digest));
     bytes[directory] ^= 1;
     assert_eq!(read(&bytes).unwrap_err().kind(), ErrorKind::ChecksumMismatch);
 }
@@ -281,10 +281,10 @@ fn compares_names_and_offsets_in_any_order() {
     }
     assert!(File::open(&archive.finish()).unwrap().warnings().is_empty());
     archive.add("0500.npy", ARRAY);
-    assert_eq!(refused(&archive.finish()), (ErrorKind::RepeatedName, Item::Name));
+    assert_eq!(refused(&archive.finish()), (ErrorKind::RepeatedName, Part::Name));
     // A name is the same with and without the suffix.
     let twice = Archive::default().add("b.npy", ARRAY).add("a.npy", ARRAY).add("a", ARRAY).finish();
-    assert_eq!(refused(&twice), (ErrorKind::RepeatedName, Item::Name));
+    assert_eq!(refused(&twice), (ErrorKind::RepeatedName, Part::Name));
 }
 
 #[test]
@@ -295,7 +295,7 @@ fn rejects_an_entry_inside_another() {
     archive.add("c", &inner).add("d.npy", ARRAY);
     assert!(File::open(&archive.finish()).is_ok());
     let hidden = archive.list("b.npy", &about("b.npy", ARRAY), 31).finish();
-    assert_eq!(refused(&hidden), (ErrorKind::Overlap, Item::Entry));
+    assert_eq!(refused(&hidden), (ErrorKind::Overlap, Part::Entry));
 }
 
 /// The extra field before an entry's data belongs to the entry, although the directory does not mention it.
@@ -313,8 +313,8 @@ fn rejects_entries_that_overlap_by_their_headers() {
         let mut archive = Archive { bytes, ..Archive::default() };
         // Not in file order, so that they are compared.
         archive.list("b.npy", &about("b.npy", ARRAY), at as u32).list("a", &about_first, 0);
-        let found = File::open(&archive.finish()).map(drop).map_err(|error| (error.kind(), error.item()));
-        let expected = if shared == 0 { Ok(()) } else { Err((ErrorKind::Overlap, Item::Entry)) };
+        let found = File::open(&archive.finish()).map(drop).map_err(|error| (error.kind(), error.part()));
+        let expected = if shared == 0 { Ok(()) } else { Err((ErrorKind::Overlap, Part::Entry)) };
         assert_eq!(found, expected, "{shared}");
     }
 }
@@ -330,7 +330,7 @@ fn too_many_unsorted_entries_need_memory() {
     archive.directory = archive.directory.chunks(entry).rev().flatten().copied().collect();
     let bytes = archive.finish();
     let file = File::open(&bytes).unwrap();
-    assert_eq!(file.warnings().iter().collect::<Vec<_>>(), [Warning::PlacesUnchecked]);
+    assert_eq!(file.warnings().iter().collect::<Vec<_>>(), [Warning::ExtentsUnchecked]);
     assert_eq!(file.check_length(), Some(3000));
     assert!(crate::support::check_with_any_memory(&file).unwrap().is_empty());
     // An archive as the last entry, with its own entry listed, too.
@@ -341,7 +341,7 @@ fn too_many_unsorted_entries_need_memory() {
     let file = File::open(&bytes).unwrap();
     assert_eq!(file.check_length(), Some(3002));
     let error = crate::support::check_with_any_memory(&file).unwrap_err();
-    assert_eq!((error.kind(), error.item()), (ErrorKind::Overlap, Item::Entry));
+    assert_eq!((error.kind(), error.part()), (ErrorKind::Overlap, Part::Entry));
 
     let mut archive = Archive::default();
     for i in (0..3000).rev() {
@@ -353,7 +353,7 @@ fn too_many_unsorted_entries_need_memory() {
     assert!(crate::support::check_with_any_memory(&file).unwrap().is_empty());
     let bytes = archive.add("0007.npy", ARRAY).finish();
     let error = crate::support::check_with_any_memory(&File::open(&bytes).unwrap()).unwrap_err();
-    assert_eq!((error.kind(), error.item()), (ErrorKind::RepeatedName, Item::Name));
+    assert_eq!((error.kind(), error.part()), (ErrorKind::RepeatedName, Part::Name));
     assert!(error.explain(&bytes[..]).to_string().contains("tensor \"0007\":"), "{}", error.explain(&bytes[..]));
 }
 
@@ -376,7 +376,7 @@ fn rejects_entries_larger_than_the_file() {
     for _ in 0..3000 {
         archive.list("a.npy", &about, 0);
     }
-    assert_eq!(refused(&archive.finish()), (ErrorKind::Overlap, Item::Entry));
+    assert_eq!(refused(&archive.finish()), (ErrorKind::Overlap, Part::Entry));
 }
 
 /// The zip64 field of an entry is searched for repeatedly, so only a few fields may precede it.
@@ -399,9 +399,9 @@ fn zip64_field_must_be_among_the_first() {
         let data = File::open(&bytes).unwrap().find("a").unwrap().data().unwrap();
         assert_eq!(data.bytes(), Ok(&[7, 8, 9][..]));
     }
-    assert_eq!(refused(&archive(65, b"")), (ErrorKind::Malformed, Item::Entry));
+    assert_eq!(refused(&archive(65, b"")), (ErrorKind::Malformed, Part::Entry));
     // The fields after it must fit, too.
-    assert_eq!(refused(&archive(0, b"xx\x02\0y")), (ErrorKind::Malformed, Item::Entry));
+    assert_eq!(refused(&archive(0, b"xx\x02\0y")), (ErrorKind::Malformed, Part::Entry));
 }
 
 /// A field after the zip64 field, longer than the rest of the header.
@@ -418,7 +418,7 @@ fn reads_all_fields_of_a_local_header() {
         archive.list("a.npy", &about("a.npy", ARRAY), 0).finish()
     };
     assert_eq!(File::open(&archive(2)).unwrap().find("a").unwrap().data().unwrap().bytes(), Ok(&[7, 8, 9][..]));
-    assert_eq!(refused(&archive(3)), (ErrorKind::HeadersDiffer, Item::Length)); // no zip64 field is found
+    assert_eq!(refused(&archive(3)), (ErrorKind::HeadersDiffer, Part::Length)); // no zip64 field is found
 }
 
 #[test]
@@ -446,8 +446,8 @@ fn data_ends_before_the_directory() {
     archive.bytes.truncate(archive.bytes.len() - 10);
     archive.directory.rotate_left(46 + 5);
     let error = File::open(&archive.finish()).unwrap_err();
-    let expected = (ErrorKind::OutOfPlace, Item::Data, Some(archive.bytes.len() as u64));
-    assert_eq!((error.kind(), error.item(), error.offset()), expected);
+    let expected = (ErrorKind::OutOfPlace, Part::Data, Some(archive.bytes.len() as u64));
+    assert_eq!((error.kind(), error.part(), error.offset()), expected);
 }
 
 /// The first eight bytes of such an archive and the method of its first entry also look like the length of a
@@ -482,7 +482,7 @@ fn both_headers_say_whether_a_name_is_utf_8() {
     let [local, central] = [7, record + 9];
     for place in [local, central] {
         let bytes = with_flags(&[place]);
-        assert_eq!(refused(&bytes), (ErrorKind::HeadersDiffer, Item::Flags));
+        assert_eq!(refused(&bytes), (ErrorKind::HeadersDiffer, Part::Flags));
         let message = File::open(&bytes).unwrap_err().explain(&bytes[..]).to_string();
         assert!(message.contains("names in UTF-8 (bit 11)") && message.contains(&name), "{message}");
     }
@@ -556,7 +556,7 @@ fn rejects_repeated_field_names_of_an_array() {
     assert_eq!(file.warnings().first_tensor(Warning::UnreadableTensor), Some(1));
     let problem = file.find("1").unwrap().problem().unwrap();
     let at = bytes.windows(4).rposition(|four| four == b"'f0'").unwrap() as u64;
-    assert_eq!((problem.kind(), problem.item(), problem.offset()), (ErrorKind::RepeatedName, Item::Name, Some(at)));
+    assert_eq!((problem.kind(), problem.part(), problem.offset()), (ErrorKind::RepeatedName, Part::Name, Some(at)));
     let message = problem.explain(&bytes[..]).to_string();
     assert!(message.contains("\"1\"") && message.contains("the same name or title: \"f0\""), "{message}");
     // The memory is for the largest record, or for the names of the arrays if they need more.
@@ -569,7 +569,7 @@ fn rejects_repeated_field_names_of_an_array() {
     let bytes = open(&[array(&names(1100)), array(&twice(1200))]);
     let error = File::open(&bytes).unwrap().check(&mut [0; 1201]).unwrap_err();
     let at = bytes.windows(4).rposition(|four| four == b"'f0'").unwrap() as u64;
-    assert_eq!((error.kind(), error.item(), error.offset()), (ErrorKind::RepeatedName, Item::Name, Some(at)));
+    assert_eq!((error.kind(), error.part(), error.offset()), (ErrorKind::RepeatedName, Part::Name, Some(at)));
 }
 
 #[test]
@@ -605,8 +605,8 @@ fn the_two_end_records_must_agree() {
         let mut bytes = bytes.clone();
         bytes[at] ^= 1;
         let error = File::open(&bytes).unwrap_err();
-        let found = (error.kind(), error.item(), error.offset());
-        assert_eq!(found, (ErrorKind::HeadersDiffer, Item::Footer, Some(end as u64)), "{at}");
+        let found = (error.kind(), error.part(), error.offset());
+        assert_eq!(found, (ErrorKind::HeadersDiffer, Part::Footer, Some(end as u64)), "{at}");
         bytes[at..at + if at < last + 12 { 2 } else { 4 }].fill(0xff);
         assert_eq!(File::open(&bytes).unwrap().tensor_count(), 1, "{at}");
     }
@@ -628,7 +628,7 @@ fn the_disk_of_an_entry_may_be_wide() {
         archive.finish()
     };
     assert_eq!(File::open(&archive(0)).unwrap().tensor_count(), 1);
-    assert_eq!(refused(&archive(1)), (ErrorKind::CountsDiffer, Item::Entry));
+    assert_eq!(refused(&archive(1)), (ErrorKind::CountsDiffer, Part::Entry));
 }
 
 #[test]
@@ -678,7 +678,7 @@ fn rejects_hidden_entries() {
     archive.add("a.npy", ARRAY);
     archive.directory.clear();
     archive.count = 0;
-    assert_eq!(refused(&archive.finish()), (ErrorKind::ManifestSize, Item::Footer));
+    assert_eq!(refused(&archive.finish()), (ErrorKind::ManifestSize, Part::Footer));
 }
 
 #[test]
@@ -787,42 +787,42 @@ fn offsets_of_errors() {
     let (size, stored) = (ARRAY.len() as u32, ARRAY.len() as u32);
     let most = (stored + 1) * 1032; // the largest size that deflate can decode to
     let sizes = |size: u32| size.to_le_bytes();
-    let cases: &[(&[Patch<'_>], ErrorKind, Item, usize)] = &[
-        (&[(local, b"PK\x03\x05")], ErrorKind::Malformed, Item::Entry, local),
-        (&[(local + 6, &[1])], ErrorKind::HeadersDiffer, Item::Flags, local),
-        (&[(local + 6, &[1 << 3])], ErrorKind::HeadersDiffer, Item::Flags, local),
-        (&[(local + 7, &[1 << 3])], ErrorKind::HeadersDiffer, Item::Flags, local),
-        (&[(record + 9, &[1 << 3])], ErrorKind::HeadersDiffer, Item::Flags, local),
-        (&[(local + 8, &[8])], ErrorKind::HeadersDiffer, Item::Encoding, local),
-        (&[(local + 14, &[0xff])], ErrorKind::HeadersDiffer, Item::Digest, local),
-        (&[(local + 18, &sizes(stored - 1))], ErrorKind::HeadersDiffer, Item::Length, local),
-        (&[(local + 22, &sizes(size - 1))], ErrorKind::HeadersDiffer, Item::Length, local),
-        (&[(local + 26, &[4])], ErrorKind::HeadersDiffer, Item::Name, local),
-        (&[(local + 28, &[0xff; 2])], ErrorKind::OutOfPlace, Item::Data, local),
-        (&[(local + 30, b"c")], ErrorKind::HeadersDiffer, Item::Name, local),
-        (&[(local + 35, b"\x92")], ErrorKind::Malformed, Item::Header, local + 35),
-        (&[(local + 41, &[9])], ErrorKind::UnsupportedVersion, Item::Version, local + 41),
-        (&[(local + 43, &[0xff; 2])], ErrorKind::OutOfFile, Item::Header, local + 43),
-        (&[(record, b"PK\x01\x03")], ErrorKind::Malformed, Item::Entry, record),
-        (&[(record + 8, &[1])], ErrorKind::HeadersDiffer, Item::Flags, local),
-        (&[(record + 28, &[6])], ErrorKind::Truncated, Item::Entry, record),
-        (&[(record + 30, &[1])], ErrorKind::Truncated, Item::Entry, record),
-        (&[(record + 32, &[1])], ErrorKind::Truncated, Item::Entry, record),
-        (&[(record + 34, &[1])], ErrorKind::CountsDiffer, Item::Entry, record),
-        (&[(record + 42, &sizes(directory as u32 - 29))], ErrorKind::OutOfPlace, Item::Offset, record),
-        (&[(record + 42, &sizes(0))], ErrorKind::HeadersDiffer, Item::Name, 0),
-        (&[(record + 46, &[0xff])], ErrorKind::InvalidUtf8, Item::Name, record),
-        (&[(record + 46, &[0])], ErrorKind::InvalidName, Item::Name, record),
+    let cases: &[(&[Patch<'_>], ErrorKind, Part, usize)] = &[
+        (&[(local, b"PK\x03\x05")], ErrorKind::Malformed, Part::Entry, local),
+        (&[(local + 6, &[1])], ErrorKind::HeadersDiffer, Part::Flags, local),
+        (&[(local + 6, &[1 << 3])], ErrorKind::HeadersDiffer, Part::Flags, local),
+        (&[(local + 7, &[1 << 3])], ErrorKind::HeadersDiffer, Part::Flags, local),
+        (&[(record + 9, &[1 << 3])], ErrorKind::HeadersDiffer, Part::Flags, local),
+        (&[(local + 8, &[8])], ErrorKind::HeadersDiffer, Part::Encoding, local),
+        (&[(local + 14, &[0xff])], ErrorKind::HeadersDiffer, Part::Digest, local),
+        (&[(local + 18, &sizes(stored - 1))], ErrorKind::HeadersDiffer, Part::Length, local),
+        (&[(local + 22, &sizes(size - 1))], ErrorKind::HeadersDiffer, Part::Length, local),
+        (&[(local + 26, &[4])], ErrorKind::HeadersDiffer, Part::Name, local),
+        (&[(local + 28, &[0xff; 2])], ErrorKind::OutOfPlace, Part::Data, local),
+        (&[(local + 30, b"c")], ErrorKind::HeadersDiffer, Part::Name, local),
+        (&[(local + 35, b"\x92")], ErrorKind::Malformed, Part::Header, local + 35),
+        (&[(local + 41, &[9])], ErrorKind::UnsupportedVersion, Part::Version, local + 41),
+        (&[(local + 43, &[0xff; 2])], ErrorKind::OutOfFile, Part::Header, local + 43),
+        (&[(record, b"PK\x01\x03")], ErrorKind::Malformed, Part::Entry, record),
+        (&[(record + 8, &[1])], ErrorKind::HeadersDiffer, Part::Flags, local),
+        (&[(record + 28, &[6])], ErrorKind::Truncated, Part::Entry, record),
+        (&[(record + 30, &[1])], ErrorKind::Truncated, Part::Entry, record),
+        (&[(record + 32, &[1])], ErrorKind::Truncated, Part::Entry, record),
+        (&[(record + 34, &[1])], ErrorKind::CountsDiffer, Part::Entry, record),
+        (&[(record + 42, &sizes(directory as u32 - 29))], ErrorKind::OutOfPlace, Part::Offset, record),
+        (&[(record + 42, &sizes(0))], ErrorKind::HeadersDiffer, Part::Name, 0),
+        (&[(record + 46, &[0xff])], ErrorKind::InvalidUtf8, Part::Name, record),
+        (&[(record + 46, &[0])], ErrorKind::InvalidName, Part::Name, record),
         (
             &[(local + 22, &sizes(size + 1)), (record + 24, &sizes(size + 1))],
             ErrorKind::SizeMismatch,
-            Item::Length,
+            Part::Length,
             record,
         ),
         (
             &[(local + 18, &sizes(u32::MAX - 1)), (record + 20, &sizes(u32::MAX - 1))],
             ErrorKind::OutOfPlace,
-            Item::Data,
+            Part::Data,
             record,
         ),
         (
@@ -833,22 +833,22 @@ fn offsets_of_errors() {
                 (record + 24, &sizes(most + 1)),
             ],
             ErrorKind::TooMany,
-            Item::DecodedLength,
+            Part::DecodedLength,
             record,
         ),
-        (&[(end + 4, &[1])], ErrorKind::CountsDiffer, Item::Footer, end),
-        (&[(end + 6, &[1])], ErrorKind::CountsDiffer, Item::Footer, end),
-        (&[(end + 8, &[3])], ErrorKind::CountsDiffer, Item::Footer, end),
-        (&[(end + 10, &[3])], ErrorKind::CountsDiffer, Item::Footer, end),
-        (&[(end + 8, &[3, 0, 3])], ErrorKind::CountsDiffer, Item::Manifest, directory),
-        (&[(end + 8, &[1, 0, 1])], ErrorKind::CountsDiffer, Item::Manifest, directory),
-        (&[(end + 12, &[103])], ErrorKind::ManifestSize, Item::Footer, end),
-        (&[(end + 16, &sizes(directory as u32 + 1))], ErrorKind::ManifestSize, Item::Footer, end),
-        (&[(end + 20, &[1])], ErrorKind::Truncated, Item::Footer, end + 22),
+        (&[(end + 4, &[1])], ErrorKind::CountsDiffer, Part::Footer, end),
+        (&[(end + 6, &[1])], ErrorKind::CountsDiffer, Part::Footer, end),
+        (&[(end + 8, &[3])], ErrorKind::CountsDiffer, Part::Footer, end),
+        (&[(end + 10, &[3])], ErrorKind::CountsDiffer, Part::Footer, end),
+        (&[(end + 8, &[3, 0, 3])], ErrorKind::CountsDiffer, Part::Manifest, directory),
+        (&[(end + 8, &[1, 0, 1])], ErrorKind::CountsDiffer, Part::Manifest, directory),
+        (&[(end + 12, &[103])], ErrorKind::ManifestSize, Part::Footer, end),
+        (&[(end + 16, &sizes(directory as u32 + 1))], ErrorKind::ManifestSize, Part::Footer, end),
+        (&[(end + 20, &[1])], ErrorKind::Truncated, Part::Footer, end + 22),
     ];
     for (patches, kind, item, at) in cases {
         let error = fault(&patched(patches));
-        let found = (error.kind(), error.item(), error.offset());
+        let found = (error.kind(), error.part(), error.offset());
         assert_eq!(found, (*kind, *item, Some(*at as u64)), "{patches:x?}");
     }
     for patches in [
@@ -888,13 +888,13 @@ fn offsets_of_errors() {
     let message = File::open(&sum).unwrap_err().explain(&sum[..]).to_string();
     assert!(message.contains("tensor \"b\""), "{message}");
     let cut = File::open(&good[..end + 21]).unwrap_err();
-    assert_eq!((cut.kind(), cut.item(), cut.offset()), (ErrorKind::Truncated, Item::Footer, Some(end as u64 + 21)));
+    assert_eq!((cut.kind(), cut.part(), cut.offset()), (ErrorKind::Truncated, Part::Footer, Some(end as u64 + 21)));
     for comment in [1, 1000, 0xffff] {
         let mut bytes = patched(&[(end + 20, &(comment as u16).to_le_bytes())]);
         bytes.resize(bytes.len() + comment, b'x');
         assert_eq!(File::open(&bytes).unwrap().tensor_count(), 2, "{comment}");
         bytes.push(b'x');
-        assert_eq!(refused(&bytes), (ErrorKind::Truncated, Item::Footer), "{comment}");
+        assert_eq!(refused(&bytes), (ErrorKind::Truncated, Part::Footer), "{comment}");
     }
 }
 
@@ -906,7 +906,7 @@ fn conflicts_point_to_a_record() {
     let records = [1, 3].map(|i| Some((archive.bytes.len() + i * (46 + 5)) as u64));
     let bytes = archive.finish();
     let error = File::open(&bytes).unwrap_err();
-    assert_eq!((error.kind(), error.item()), (ErrorKind::RepeatedName, Item::Name));
+    assert_eq!((error.kind(), error.part()), (ErrorKind::RepeatedName, Part::Name));
     assert!(records.contains(&error.offset()), "{error}");
     let message = error.explain(&bytes[..]).to_string();
     assert!(message.contains("tensor \"a\": a tensor name appears twice"), "{message}");
@@ -922,7 +922,7 @@ fn conflicts_point_to_a_record() {
         let records = [at, at + 46 + 1 + 46 + 5].map(Some);
         let bytes = archive.finish();
         let error = File::open(&bytes).unwrap_err();
-        assert_eq!((error.kind(), error.item()), (ErrorKind::Overlap, Item::Entry));
+        assert_eq!((error.kind(), error.part()), (ErrorKind::Overlap, Part::Entry));
         assert!(records.contains(&error.offset()), "{error}");
         let message = error.explain(&bytes[..]).to_string();
         assert!(message.contains("the bytes of two entries overlap"), "{message}");
@@ -1002,7 +1002,7 @@ fn padding_after_an_archive() {
                 for byte in [1, b' ', b'\t', b'P', 0x80, 0xfe] {
                     let mut bytes = bytes.clone();
                     bytes[plain.len() + at] = byte;
-                    assert_eq!(refused(&bytes), (ErrorKind::Truncated, Item::Footer), "{what:?} {at} {byte}");
+                    assert_eq!(refused(&bytes), (ErrorKind::Truncated, Part::Footer), "{what:?} {at} {byte}");
                 }
             }
         }
@@ -1012,12 +1012,12 @@ fn padding_after_an_archive() {
     for padding in [0, 0xff] {
         let mut bytes = cut[..cut.len() - 22].to_vec();
         bytes.resize(cut.len() + 5000, padding);
-        assert_eq!(refused(&bytes), (ErrorKind::Truncated, Item::Footer));
+        assert_eq!(refused(&bytes), (ErrorKind::Truncated, Part::Footer));
     }
     // The limit of this crate.
     let mut bytes = cut.clone();
     bytes.resize(cut.len() + (17 << 20), 0xff);
-    assert_eq!(refused(&bytes), (ErrorKind::Truncated, Item::Footer));
+    assert_eq!(refused(&bytes), (ErrorKind::Truncated, Part::Footer));
 }
 
 /// The description of a tensor, with the dtype as NumPy spells it.
@@ -1128,14 +1128,14 @@ fn checks_headers_of_compressed_entries() {
     };
     let missing = array("{'descr': '<f4', 'fortran_order': False, }\n", 8);
     let cases = [
-        (b"\x80\x04pickle, and no array".to_vec(), ErrorKind::Malformed, Item::Header, "no header of an array"),
-        (b"\x93NUM".to_vec(), ErrorKind::Truncated, Item::Header, "the array is longer than its entry"),
-        (Vec::new(), ErrorKind::Truncated, Item::Header, "the array is longer than its entry"),
-        (of("'|O'", "(1,)"), ErrorKind::UnknownDType, Item::DType, "the dtype is not defined"),
-        (of("'<f4'", "(3,)"), ErrorKind::Truncated, Item::Data, "the array is longer than its entry"),
-        (of("'<f4'", "(3"), ErrorKind::Malformed, Item::Shape, "a shape is a tuple"),
-        (missing, ErrorKind::MissingKey, Item::Shape, "\"shape\""),
-        (b"\x93NUMPY\x09\0\x01\0{}}}}".to_vec(), ErrorKind::UnsupportedVersion, Item::Version, ""),
+        (b"\x80\x04pickle, and no array".to_vec(), ErrorKind::Malformed, Part::Header, "no header of an array"),
+        (b"\x93NUM".to_vec(), ErrorKind::Truncated, Part::Header, "the array is longer than its entry"),
+        (Vec::new(), ErrorKind::Truncated, Part::Header, "the array is longer than its entry"),
+        (of("'|O'", "(1,)"), ErrorKind::UnknownDType, Part::DType, "the dtype is not defined"),
+        (of("'<f4'", "(3,)"), ErrorKind::Truncated, Part::Data, "the array is longer than its entry"),
+        (of("'<f4'", "(3"), ErrorKind::Malformed, Part::Shape, "a shape is a tuple"),
+        (missing, ErrorKind::MissingKey, Part::Shape, "\"shape\""),
+        (b"\x93NUMPY\x09\0\x01\0{}}}}".to_vec(), ErrorKind::UnsupportedVersion, Part::Version, ""),
     ];
     for (content, kind, item, message) in cases {
         let bytes = Archive::default().add_deflated("good.npy", ARRAY).add_deflated("bad one.npy", &content).finish();
@@ -1143,7 +1143,7 @@ fn checks_headers_of_compressed_entries() {
         let tensor = file.find("bad one").unwrap();
         let error = described(&tensor, &mut BuiltIn::default()).unwrap_err();
         let record = bytes.windows(4).rposition(|four| four == b"PK\x01\x02").unwrap() as u64;
-        assert_eq!((error.kind(), error.item(), error.offset()), (kind, item, Some(record)), "{message}");
+        assert_eq!((error.kind(), error.part(), error.offset()), (kind, item, Some(record)), "{message}");
         let said = error.explain(&*bytes).to_string();
         assert!(said.starts_with("npz: tensor \"bad one\": ") && said.contains(message), "{said}");
         assert_eq!(tensor.verify().unwrap_err(), error);

@@ -4,7 +4,7 @@
 
 use crate::support::{Random, cases_of, check_with_any_memory};
 use tenslice::safetensors::Index;
-use tenslice::{Attributes, DType, ErrorKind, Extent, File, Format, Item, Opened, Source, Value, Warning};
+use tenslice::{Attributes, DType, ErrorKind, Extent, File, Format, Opened, Part, Source, Value, Warning};
 
 /// A file with that header and `data` bytes of data.
 fn file(header: &str, data: usize) -> Vec<u8> {
@@ -25,9 +25,9 @@ fn file_of(entries: &[(&str, u64, u64)], data: usize) -> Vec<u8> {
 
 /// The error of a file: the kind, the item, and the text at its offset.
 #[track_caller]
-fn refused(bytes: &[u8]) -> (ErrorKind, Item, &str) {
+fn refused(bytes: &[u8]) -> (ErrorKind, Part, &str) {
     let error = File::open(bytes).unwrap_err();
-    (error.kind(), error.item(), text_at(bytes, error.offset().unwrap()))
+    (error.kind(), error.part(), text_at(bytes, error.offset().unwrap()))
 }
 
 /// The next bytes of a text, at most eight.
@@ -93,7 +93,7 @@ fn rejects_two_spellings_of_one_name() {
     {
         let bytes = file_of(&[(first, 0, 1), ("m", 1, 2), (second, 2, 3), ("k", 3, 4)], 4);
         let (kind, item, text) = refused(&bytes);
-        assert_eq!((kind, item), (ErrorKind::RepeatedName, Item::Name));
+        assert_eq!((kind, item), (ErrorKind::RepeatedName, Part::Name));
         assert!(text.starts_with(&format!("\"{second}")[..4.min(second.len() + 1)]), "{text}");
         let name = File::open(&file_of(&[(second, 0, 0)], 0)).unwrap().tensors().next().unwrap().name().to_string();
         let message = File::open(&bytes).unwrap_err().explain(&*bytes).to_string();
@@ -101,8 +101,8 @@ fn rejects_two_spellings_of_one_name() {
     }
     // The keys of an entry, and the name of the metadata.
     for (header, item, text) in [
-        (r#"{"a":{"dtype":"U8","shape":[],"data_offsets":[0,1],"dty\u0070e":"U8"}}"#, Item::Key, "\"dty\\u00"),
-        (r#"{"__metadata__":{},"\u005f_metadata__":{}}"#, Item::Name, "\"\\u005f_"),
+        (r#"{"a":{"dtype":"U8","shape":[],"data_offsets":[0,1],"dty\u0070e":"U8"}}"#, Part::Key, "\"dty\\u00"),
+        (r#"{"__metadata__":{},"\u005f_metadata__":{}}"#, Part::Name, "\"\\u005f_"),
     ] {
         assert_eq!(refused(&file(header, 1)), (ErrorKind::RepeatedKey, item, text));
     }
@@ -153,7 +153,7 @@ fn names_on_both_sides_of_the_metadata() {
     ] {
         let header = format!("{{{}}}", entries.join(","));
         let error = File::open(&file(&header, 3)).unwrap_err();
-        assert_eq!((error.kind(), error.item()), (ErrorKind::RepeatedName, Item::Name), "{header}");
+        assert_eq!((error.kind(), error.part()), (ErrorKind::RepeatedName, Part::Name), "{header}");
     }
 }
 
@@ -163,7 +163,7 @@ fn sorted_names_and_offsets_need_no_memory() {
         let bytes = file_of_bytes(&unsorted(1100, is_name_falling, is_place_falling));
         let warnings = File::open(&bytes).unwrap().warnings();
         assert_eq!(warnings.contains(Warning::NamesUnchecked), is_name_falling);
-        assert_eq!(warnings.contains(Warning::PlacesUnchecked), is_place_falling);
+        assert_eq!(warnings.contains(Warning::ExtentsUnchecked), is_place_falling);
     }
 }
 
@@ -303,7 +303,7 @@ fn compares_names_and_offsets_in_any_order() {
             let mut expected = Vec::new();
             if count > 1024 {
                 expected.extend(is_name_falling.then_some(Warning::NamesUnchecked));
-                expected.extend(is_place_falling.then_some(Warning::PlacesUnchecked));
+                expected.extend(is_place_falling.then_some(Warning::ExtentsUnchecked));
             }
             assert_eq!(file.warnings().iter().collect::<Vec<_>>(), expected, "{context}");
             assert_eq!(file.check_length(), Some(if expected.is_empty() { 0 } else { count as usize }), "{context}");
@@ -387,10 +387,10 @@ fn every_byte_is_in_one_tensor() {
         let bytes = file_of(entries, data);
         let error = File::open(&bytes).unwrap_err();
         let start = bytes.len() - data;
-        (error.kind(), error.item(), error.offset().unwrap().checked_sub(start as u64))
+        (error.kind(), error.part(), error.offset().unwrap().checked_sub(start as u64))
     };
-    let unclaimed = |at| (ErrorKind::UnclaimedBytes, Item::Data, Some(at));
-    let overlap = (ErrorKind::Overlap, Item::Offset, None); // in the header
+    let unclaimed = |at| (ErrorKind::UnclaimedBytes, Part::Data, Some(at));
+    let overlap = (ErrorKind::Overlap, Part::Offset, None); // in the header
     // The error points to the first unclaimed byte.
     assert_eq!(refused(&[], 1), unclaimed(0));
     assert_eq!(refused(&[("a", 1, 3)], 3), unclaimed(0));
@@ -413,7 +413,7 @@ fn every_byte_is_in_one_tensor() {
     assert_eq!(refused(&[("d", 6, 8), ("c", 2, 4), ("b", 0, 2)], 8), unclaimed(0));
     assert_eq!(refused(&[("b", 4, 8), ("a", 0, 4)], 9), unclaimed(0));
     // More bytes than the data has.
-    assert_eq!(refused(&[("a", 1, 3), ("b", 0, 3)], 3), (ErrorKind::Overlap, Item::Data, Some(0)));
+    assert_eq!(refused(&[("a", 1, 3), ("b", 0, 3)], 3), (ErrorKind::Overlap, Part::Data, Some(0)));
     // Empty tensors may be anywhere inside of the data.
     for at in 0..=4 {
         assert!(File::open(&file_of(&[("a", 2, 4), ("b", at, at), ("c", 0, 2)], 4)).is_ok());
@@ -423,7 +423,7 @@ fn every_byte_is_in_one_tensor() {
 
 /// Checks that a file with that header is rejected with this kind, item, text at the offset, and message.
 #[track_caller]
-fn says(header: &str, data: usize, kind: ErrorKind, item: Item, at: &str, message: &str) {
+fn says(header: &str, data: usize, kind: ErrorKind, item: Part, at: &str, message: &str) {
     let bytes = file(header, data);
     assert_eq!(refused(&bytes), (kind, item, at), "{header}");
     let error = File::open(&bytes).unwrap_err();
@@ -441,44 +441,44 @@ fn every_rule_has_its_error() {
     let a = r#"tensor "a""#;
 
     // ST4
-    says("{\"a\"", 0, Malformed, Item::Name, "", "name: this is not well-formed JSON");
-    says("{,}", 0, Malformed, Item::Name, ",}", "name: this is not well-formed JSON");
+    says("{\"a\"", 0, Malformed, Part::Name, "", "name: this is not well-formed JSON");
+    says("{,}", 0, Malformed, Part::Name, ",}", "name: this is not well-formed JSON");
     let only_space = "header: only white space may follow the JSON object";
     let trailing = format!("{} x", of("\"U8\"", "[1]", "[0,1]"));
-    says(&trailing, 1, TrailingBytes, Item::Header, "x\u{7}", only_space);
+    says(&trailing, 1, TrailingBytes, Part::Header, "x\u{7}", only_space);
     // The first error is in no entry, unlike the second.
     let entry = |header: &str| File::open(&file(header, 1)).unwrap_err().entry();
     assert_eq!((entry(&trailing), entry("{\"a\":1}")), (None, Some(9)));
     let deep = |depth| format!(r#"{{"a":{{"x":{}{}}}}}"#, "[".repeat(depth), "]".repeat(depth));
     let too_deep = format!("{a}: key: values are nested too deeply");
-    says(&deep(126), 0, TooDeep, Item::Key, "[]]]]]]]", &too_deep);
+    says(&deep(126), 0, TooDeep, Part::Key, "[]]]]]]]", &too_deep);
     let no_dtype = format!("{a}: a required key is missing: \"dtype\"");
-    says(&deep(125), 0, MissingKey, Item::DType, "{\"x\":[[[", &no_dtype);
+    says(&deep(125), 0, MissingKey, Part::DType, "{\"x\":[[[", &no_dtype);
 
     // ST6
     for (entry, at) in
         [("[\"U8\",[1],[0,1]]", "[\"U8\",[1"), ("1", "1}\u{7}"), ("null", "null}\u{7}"), ("\"\"", "\"\"}\u{7}")]
     {
         let message = format!("{a}: an entry must be an object");
-        says(&format!("{{\"a\":{entry}}}"), 1, UnexpectedType, Item::Tensor, at, &message);
+        says(&format!("{{\"a\":{entry}}}"), 1, UnexpectedType, Part::Tensor, at, &message);
     }
-    says("{\"a\":{}}", 0, MissingKey, Item::DType, "{}}", &no_dtype);
+    says("{\"a\":{}}", 0, MissingKey, Part::DType, "{}}", &no_dtype);
     let no_shape = format!("{a}: a required key is missing: \"shape\"");
     let header = r#"{"a":{"dtype":"U8","data_offsets":[0,1]}}"#;
-    says(header, 1, MissingKey, Item::Shape, "{\"dtype\"", &no_shape);
+    says(header, 1, MissingKey, Part::Shape, "{\"dtype\"", &no_shape);
     let no_offsets = format!("{a}: a required key is missing: \"data_offsets\"");
-    says(r#"{"a":{"dtype":"U8","shape":[]}}"#, 1, MissingKey, Item::Offset, "{\"dtype\"", &no_offsets);
+    says(r#"{"a":{"dtype":"U8","shape":[]}}"#, 1, MissingKey, Part::Offset, "{\"dtype\"", &no_offsets);
 
     // ST7
     for dtype in ["u8", "F8", "F8_E4M3FN", "C128", "U4", ""] {
         let message = format!("{a}: the dtype is not defined in this format version: {dtype:?}");
         let at = format!("\"{dtype}\",\"shape\"");
-        says(&of(&format!("{dtype:?}"), "[1]", "[0,1]"), 1, UnknownDType, Item::DType, &at[..8], &message);
+        says(&of(&format!("{dtype:?}"), "[1]", "[0,1]"), 1, UnknownDType, Part::DType, &at[..8], &message);
     }
     for dtype in ["null", "8", "[\"U8\"]", "{\"U8\":null}"] {
         let at = format!("{dtype},\"shape\"");
         let message = format!("{a}: dtype: a dtype must be a string");
-        says(&of(dtype, "[1]", "[0,1]"), 1, UnexpectedType, Item::DType, &at[..8], &message);
+        says(&of(dtype, "[1]", "[0,1]"), 1, UnexpectedType, Part::DType, &at[..8], &message);
     }
 
     // ST8 and ST9: anything but plain integers.
@@ -486,49 +486,49 @@ fn every_rule_has_its_error() {
     let offsets = format!("{a}: offset: the offsets must be two plain integers from 0 to 2^64 - 1");
     for number in ["-1", "-0", "1.0", "1e0", "01", "+1", "\"1\"", "true", "null", "[1]", "18446744073709551616"] {
         let at = format!("{number}],\"data_offsets\"");
-        says(&of("\"U8\"", &format!("[1,{number}]"), "[0,1]"), 1, UnexpectedType, Item::Shape, &at[..8], &shape);
+        says(&of("\"U8\"", &format!("[1,{number}]"), "[0,1]"), 1, UnexpectedType, Part::Shape, &at[..8], &shape);
         let at = format!("{number}]}}}}\u{7}");
         let header = of("\"U8\"", "[1]", &format!("[0,{number}]"));
-        says(&header, 1, UnexpectedType, Item::Offset, &at[..at.len().min(8)], &offsets);
+        says(&header, 1, UnexpectedType, Part::Offset, &at[..at.len().min(8)], &offsets);
     }
-    says(&of("\"U8\"", "1", "[0,1]"), 1, UnexpectedType, Item::Shape, "1,\"data_", &shape);
-    says(&of("\"U8\"", "[1]", "[0]"), 1, UnexpectedType, Item::Offset, "]}}\u{7}", &offsets);
-    says(&of("\"U8\"", "[1]", "[0,1,1]"), 1, UnexpectedType, Item::Offset, ",1]}}\u{7}", &offsets);
+    says(&of("\"U8\"", "1", "[0,1]"), 1, UnexpectedType, Part::Shape, "1,\"data_", &shape);
+    says(&of("\"U8\"", "[1]", "[0]"), 1, UnexpectedType, Part::Offset, "]}}\u{7}", &offsets);
+    says(&of("\"U8\"", "[1]", "[0,1,1]"), 1, UnexpectedType, Part::Offset, ",1]}}\u{7}", &offsets);
     let reversed = format!("{a}: offset: the data ends before it begins");
-    says(&of("\"U8\"", "[1]", "[1,0]"), 1, NegativeLength, Item::Offset, "[1,0]}}\u{7}", &reversed);
+    says(&of("\"U8\"", "[1]", "[1,0]"), 1, NegativeLength, Part::Offset, "[1,0]}}\u{7}", &reversed);
     let outside = format!(
         "{a}: 2 bytes at offset 61 extend past the end of the file (62 bytes); the file is truncated: it should have at least 63 bytes, 1 is missing"
     );
-    says(&of("\"U8\"", "[2]", "[0,2]"), 1, OutOfFile, Item::Offset, "[0,2]}}\u{7}", &outside);
+    says(&of("\"U8\"", "[2]", "[0,2]"), 1, OutOfFile, Part::Offset, "[0,2]}}\u{7}", &outside);
     let outside = format!(
         "{a}: 2 bytes at offset 64 extend past the end of the file (64 bytes); the file is truncated: it should have at least 66 bytes, 2 are missing"
     );
-    says(&of("\"U8\"", "[2]", "[3,5]"), 3, OutOfFile, Item::Offset, "[3,5]}}\u{7}", &outside);
+    says(&of("\"U8\"", "[2]", "[3,5]"), 3, OutOfFile, Part::Offset, "[3,5]}}\u{7}", &outside);
 
     // ST10
     let differs = "the length does not match the shape and the dtype";
     let message = format!("{a}: {differs}: length 5, shape [2, 3], dtype u8, which takes 6");
-    says(&of("\"U8\"", "[2,3]", "[0,5]"), 5, SizeMismatch, Item::Offset, "[0,5]}}\u{7}", &message);
+    says(&of("\"U8\"", "[2,3]", "[0,5]"), 5, SizeMismatch, Part::Offset, "[0,5]}}\u{7}", &message);
     let message =
         format!("{a}: the elements do not fill whole bytes: length 2, shape [3], dtype f4_e2m1, which takes 2");
-    says(&of("\"F4\"", "[3]", "[0,2]"), 2, SizeMismatch, Item::Offset, "[0,2]}}\u{7}", &message);
+    says(&of("\"F4\"", "[3]", "[0,2]"), 2, SizeMismatch, Part::Offset, "[0,2]}}\u{7}", &message);
     let overflow = "the product of the shape, in bytes, exceeds 64 bits";
     let message = format!("{a}: {overflow}: length 0, shape [4294967296, 4294967296], dtype u8");
     let header = of("\"U8\"", "[4294967296,4294967296]", "[0,0]");
-    says(&header, 0, ShapeOverflow, Item::Shape, "[4294967", &message);
+    says(&header, 0, ShapeOverflow, Part::Shape, "[4294967", &message);
     assert!(File::open(&file(&of("\"U8\"", "[4294967296,4294967296,0]", "[0,0]"), 0)).is_ok());
 
     // ST12
     for metadata in ["[]", "\"\"", "1"] {
         let message = "attributes: the metadata must be an object";
         let header = format!("{{\"__metadata__\":{metadata}}}");
-        says(&header, 0, UnexpectedType, Item::Attributes, &format!("{metadata}}}"), message);
+        says(&header, 0, UnexpectedType, Part::Attributes, &format!("{metadata}}}"), message);
     }
-    assert_eq!(refused(&file(r#"{"__metadata__":{1:""}}"#, 0)), (Malformed, Item::Key, "1:\"\"}}"));
+    assert_eq!(refused(&file(r#"{"__metadata__":{1:""}}"#, 0)), (Malformed, Part::Key, "1:\"\"}}"));
     for value in ["null", "[]", "{}", "1"] {
         let message = "attribute \"a\": value: values of the metadata must be strings";
         let header = format!("{{\"__metadata__\":{{\"a\":{value}}}}}");
-        says(&header, 0, UnexpectedType, Item::Value, &format!("{value}}}}}"), message);
+        says(&header, 0, UnexpectedType, Part::Value, &format!("{value}}}}}"), message);
     }
 }
 
@@ -641,10 +641,10 @@ fn rejects_dtypes_that_are_not_texts() {
 
 /// The error of an index: the kind, the item, and the text at its offset.
 #[track_caller]
-fn refused_index(text: &str) -> (ErrorKind, Item, &str) {
+fn refused_index(text: &str) -> (ErrorKind, Part, &str) {
     let error = Index::open(text.as_bytes()).unwrap_err();
     assert_eq!(error.format(), Format::SafetensorsIndex);
-    (error.kind(), error.item(), text_at(text.as_bytes(), error.offset().unwrap()))
+    (error.kind(), error.part(), text_at(text.as_bytes(), error.offset().unwrap()))
 }
 
 fn files_of(index: &Index<'_>) -> Vec<String> {
@@ -759,7 +759,7 @@ fn rejected_indices() {
     ] {
         let text = format!(r#"{{"weight_map":{{"a":"f","b":"{file}"}}}}"#);
         let (kind, item, at) = refused_index(&text);
-        assert_eq!((kind, item), (ErrorKind::InvalidName, Item::Value), "{file}");
+        assert_eq!((kind, item), (ErrorKind::InvalidName, Part::Value), "{file}");
         assert!(text.ends_with(&format!("{file}\"}}}}")) && at.starts_with('"') && !at.starts_with("\"f"), "{at}");
         let message = Index::open(text.as_bytes()).unwrap_err().explain(text.as_bytes()).to_string();
         assert!(message.contains("the path of a file must stay in the folder"), "{message}");
@@ -772,20 +772,20 @@ fn rejected_indices() {
         assert_eq!(files_of(&Index::open(text.as_bytes()).unwrap()), [file]);
     }
     for (text, kind, item, at) in [
-        ("", ErrorKind::UnexpectedType, Item::Header, ""),
-        ("[]", ErrorKind::UnexpectedType, Item::Header, "[]"),
-        ("{}", ErrorKind::MissingKey, Item::Tensors, "{}"),
-        (r#"{"weight_map":{1:"f"}}"#, ErrorKind::Malformed, Item::Name, "1:\"f\"}}"),
-        (r#"{"weight_map":{"a":"f" "b"}}"#, ErrorKind::Malformed, Item::Value, "\"b\"}}"),
-        (r#"{"metadata":{}}"#, ErrorKind::MissingKey, Item::Tensors, "{\"metada"),
-        (r#"{"weight_map":[]}"#, ErrorKind::UnexpectedType, Item::Tensors, "[]}"),
-        (r#"{"weight_map":{}}}"#, ErrorKind::TrailingBytes, Item::Header, "}"),
-        (r#"{"weight_map":{}"#, ErrorKind::Malformed, Item::Header, ""),
-        (r#"{"weight_map":{"a":"f","a":"f"}}"#, ErrorKind::RepeatedName, Item::Name, "\"a\":\"f\"}"),
-        (r#"{"weight_map":{"\u0061":"f","b":"f","a":"g"}}"#, ErrorKind::RepeatedName, Item::Name, "\"a\":\"g\"}"),
-        (r#"{"weight_map":{},"weight\u005fmap":{}}"#, ErrorKind::RepeatedKey, Item::Key, "\"weight\\"),
-        (r#"{"metadata":{},"weight_map":{},"metadata":1}"#, ErrorKind::RepeatedKey, Item::Key, "\"metadat"),
-        (r#"{"metadata":1,"weight_map":{},"metadata":{}}"#, ErrorKind::RepeatedKey, Item::Key, "\"metadat"),
+        ("", ErrorKind::UnexpectedType, Part::Header, ""),
+        ("[]", ErrorKind::UnexpectedType, Part::Header, "[]"),
+        ("{}", ErrorKind::MissingKey, Part::Tensors, "{}"),
+        (r#"{"weight_map":{1:"f"}}"#, ErrorKind::Malformed, Part::Name, "1:\"f\"}}"),
+        (r#"{"weight_map":{"a":"f" "b"}}"#, ErrorKind::Malformed, Part::Value, "\"b\"}}"),
+        (r#"{"metadata":{}}"#, ErrorKind::MissingKey, Part::Tensors, "{\"metada"),
+        (r#"{"weight_map":[]}"#, ErrorKind::UnexpectedType, Part::Tensors, "[]}"),
+        (r#"{"weight_map":{}}}"#, ErrorKind::TrailingBytes, Part::Header, "}"),
+        (r#"{"weight_map":{}"#, ErrorKind::Malformed, Part::Header, ""),
+        (r#"{"weight_map":{"a":"f","a":"f"}}"#, ErrorKind::RepeatedName, Part::Name, "\"a\":\"f\"}"),
+        (r#"{"weight_map":{"\u0061":"f","b":"f","a":"g"}}"#, ErrorKind::RepeatedName, Part::Name, "\"a\":\"g\"}"),
+        (r#"{"weight_map":{},"weight\u005fmap":{}}"#, ErrorKind::RepeatedKey, Part::Key, "\"weight\\"),
+        (r#"{"metadata":{},"weight_map":{},"metadata":1}"#, ErrorKind::RepeatedKey, Part::Key, "\"metadat"),
+        (r#"{"metadata":1,"weight_map":{},"metadata":{}}"#, ErrorKind::RepeatedKey, Part::Key, "\"metadat"),
     ] {
         assert_eq!(refused_index(text), (kind, item, at), "{text}");
     }
@@ -855,10 +855,10 @@ fn deep_values_beside_the_map_of_an_index() {
     let opened = |depth: usize| {
         let text = format!(r#"{{"x":{}{},"weight_map":{{}}}}"#, "[".repeat(depth), "]".repeat(depth));
         let found = Index::open(text.as_bytes()).map(|index| index.tensor_count());
-        found.map_err(|error| (error.kind(), error.item(), error.offset()))
+        found.map_err(|error| (error.kind(), error.part(), error.offset()))
     };
     assert_eq!(opened(126), Ok(0));
-    assert_eq!(opened(127), Err((ErrorKind::TooDeep, Item::Key, Some(5 + 126))));
+    assert_eq!(opened(127), Err((ErrorKind::TooDeep, Part::Key, Some(5 + 126))));
 }
 
 /// An unknown field at the largest depth does not affect an index of the names.

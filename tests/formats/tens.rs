@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use crate::support::{Case, cases_of, damaged, fixture, little, open_in_parts, sha256, unhex};
 use serde_json::Value as Json;
-use tenslice::{ByteOrder, DType, Element, Error, ErrorKind, File, Item, Layout, Order, Source, Warning};
+use tenslice::{ByteOrder, DType, Element, Error, ErrorKind, File, Layout, Order, Part, Source, Warning};
 
 /// The warning of a side-car's code.
 fn warning(code: &str) -> Warning {
@@ -311,7 +311,7 @@ fn many_chunks_need_no_space_in_a_source() {
     assert!(chunks.next().is_none());
     let error = chunks.error().unwrap();
     let first = File::open(&bytes).unwrap().as_tens().unwrap().chunks().next().unwrap().extent.offset;
-    assert_eq!((error.kind(), error.item(), error.offset()), (ErrorKind::NotInMemory, Item::Chunk, Some(first)));
+    assert_eq!((error.kind(), error.part(), error.offset()), (ErrorKind::NotInMemory, Part::Chunk, Some(first)));
 }
 
 /// Bytes added along with the answer to a transient request are kept.
@@ -583,49 +583,49 @@ fn offsets_of_errors() {
     let good = file_of(&[(2, b'a'), (3, b'b')], &[symmetry(b"ab")]);
     assert!(File::open(&good).is_ok());
     /// Bytes at an offset, the resulting error, and a part of its message.
-    type Wrong<'a> = (usize, &'a [u8], ErrorKind, Item, u64, &'a str);
+    type Wrong<'a> = (usize, &'a [u8], ErrorKind, Part, u64, &'a str);
     let cases: &[Wrong<'_>] = &[
-        (4, &0x0002_0000_u32.to_le_bytes(), ErrorKind::UnsupportedVersion, Item::Version, 4, ": 131072 ("),
-        (4, &0x0001_0001_u32.to_le_bytes(), ErrorKind::UnsupportedVersion, Item::Version, 4, ": 65537 ("),
-        (4, &0_u32.to_le_bytes(), ErrorKind::UnsupportedVersion, Item::Version, 4, ": 0 ("),
-        (4, &0x0001_0000_u32.to_be_bytes(), ErrorKind::ByteSwapped, Item::Version, 4, ""),
-        (4, &0x0000_9000_u32.to_be_bytes(), ErrorKind::ByteSwapped, Item::Version, 4, ""),
-        (8, b"Uint", ErrorKind::NumberType, Item::NumberType, 8, "\"Uint\" (uint, UINT"),
-        (12, &[3], ErrorKind::NumberType, Item::NumberType, 12, ": 3 ["),
-        (12, &[0], ErrorKind::NumberType, Item::NumberType, 12, ": 0 ["),
-        (16, &[3], ErrorKind::NumberCount, Item::NumberType, 16, ": 3 ["),
-        (16, &[0, 1], ErrorKind::NumberCount, Item::NumberType, 16, ": 256 ["),
+        (4, &0x0002_0000_u32.to_le_bytes(), ErrorKind::UnsupportedVersion, Part::Version, 4, ": 131072 ("),
+        (4, &0x0001_0001_u32.to_le_bytes(), ErrorKind::UnsupportedVersion, Part::Version, 4, ": 65537 ("),
+        (4, &0_u32.to_le_bytes(), ErrorKind::UnsupportedVersion, Part::Version, 4, ": 0 ("),
+        (4, &0x0001_0000_u32.to_be_bytes(), ErrorKind::ByteSwapped, Part::Version, 4, ""),
+        (4, &0x0000_9000_u32.to_be_bytes(), ErrorKind::ByteSwapped, Part::Version, 4, ""),
+        (8, b"Uint", ErrorKind::NumberType, Part::NumberType, 8, "\"Uint\" (uint, UINT"),
+        (12, &[3], ErrorKind::NumberType, Part::NumberType, 12, ": 3 ["),
+        (12, &[0], ErrorKind::NumberType, Part::NumberType, 12, ": 0 ["),
+        (16, &[3], ErrorKind::NumberCount, Part::NumberType, 16, ": 3 ["),
+        (16, &[0, 1], ErrorKind::NumberCount, Part::NumberType, 16, ": 256 ["),
         (
             20,
             &[0xff; 4],
             ErrorKind::CountTooLarge,
-            Item::Header,
+            Part::Header,
             20,
             ": 4294967295; unless the count is wrong, the file is truncated: it has 96 bytes",
         ),
-        (24, &[3], ErrorKind::UnknownFlags, Item::Flags, 24, ": 3 ["),
-        (24, &[0, 0, 0, 0x80], ErrorKind::UnknownFlags, Item::Flags, 24, ": 2147483648 ["),
+        (24, &[3], ErrorKind::UnknownFlags, Part::Flags, 24, ": 3 ["),
+        (24, &[0, 0, 0, 0x80], ErrorKind::UnknownFlags, Part::Flags, 24, ": 2147483648 ["),
         // The symmetry chunk at 48: its size, the length of its operation, its names.
-        (56, &[25], ErrorKind::ChunkSize, Item::Chunk, 56, ": 25 ["),
-        (56, &[0], ErrorKind::ChunkSize, Item::Chunk, 56, ": 0 ["),
-        (67, b"z", ErrorKind::UnknownIndexName, Item::Symmetry, 48, ""),
-        (67, b"b", ErrorKind::NotPermutation, Item::Symmetry, 48, ""),
+        (56, &[25], ErrorKind::ChunkSize, Part::Chunk, 56, ": 25 ["),
+        (56, &[0], ErrorKind::ChunkSize, Part::Chunk, 56, ": 0 ["),
+        (67, b"z", ErrorKind::UnknownIndexName, Part::Symmetry, 48, ""),
+        (67, b"b", ErrorKind::NotPermutation, Part::Symmetry, 48, ""),
         // The data chunk at 72.
         (
             80,
             &[0xf8, 0xff],
             ErrorKind::OutOfFile,
-            Item::Chunk,
+            Part::Chunk,
             80,
             "65528 bytes at offset 72 extend past the end of the file (96 bytes)",
         ),
-        (80, &[16], ErrorKind::SizeMismatch, Item::Chunk, 80, ": length 0, shape [2, 3], dtype u8, which takes 6"),
+        (80, &[16], ErrorKind::SizeMismatch, Part::Chunk, 80, ": length 0, shape [2, 3], dtype u8, which takes 6"),
     ];
     for &(at, patch, kind, item, offset, part) in cases {
         let mut bytes = good.clone();
         bytes[at..at + patch.len()].copy_from_slice(patch);
         let error = File::open(&bytes).map(drop).unwrap_err();
-        assert_eq!((error.kind(), error.item(), error.offset()), (kind, item, Some(offset)), "{patch:x?} at {at}");
+        assert_eq!((error.kind(), error.part(), error.offset()), (kind, item, Some(offset)), "{patch:x?} at {at}");
         let message = error.explain(&bytes[..]).to_string();
         assert!(message.contains(part), "{message}");
     }
@@ -696,7 +696,7 @@ fn errors_of_the_tensor_point_to_its_data() {
     let bytes = file_of(&[(2, b'a'), (3, b'b')], &[symmetry(b"ab")]);
     let file = File::open(&bytes).unwrap();
     let error = file.find("").unwrap().strides(&mut [0]).map(drop).unwrap_err();
-    assert_eq!((error.kind(), error.item(), error.offset()), (ErrorKind::TooSmall, Item::Tensor, Some(88)));
+    assert_eq!((error.kind(), error.part(), error.offset()), (ErrorKind::TooSmall, Part::Tensor, Some(88)));
 }
 
 /// The message states how many bytes the dimensions would take.

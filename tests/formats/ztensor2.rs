@@ -3,72 +3,72 @@
 
 use std::path::PathBuf;
 
-use crate::support::ztensor2::{Object, Part, file};
+use crate::support::ztensor2::{Object, Stored, file};
 use crate::support::{Cbor, Random, check_with_any_memory, describe, fixture, open_in_parts};
 use serde_json::Value as Json;
-use tenslice::{BuiltIn, Error, ErrorKind, File, Item, Source, Tensor, Warning};
+use tenslice::{BuiltIn, Error, ErrorKind, File, Part, Source, Tensor, Warning};
 
 /// The files that the suite requires readers to reject: the file, the suite's rule, and the kind and item of our
 /// error.
-const REFUSED: &[(&str, &str, ErrorKind, Item)] = &[
-    ("attribute-key-empty", "Name", ErrorKind::NameLength, Item::Key),
-    ("attribute-key-not-text", "Schema", ErrorKind::UnexpectedType, Item::Key),
-    ("attribute-key-nul", "Name", ErrorKind::InvalidName, Item::Key),
-    ("attributes-not-a-map", "Schema", ErrorKind::UnexpectedType, Item::Attributes),
-    ("blob-array-with-three-elements", "Schema", ErrorKind::UnexpectedType, Item::Offset),
-    ("blob-misaligned", "BlobAlignment", ErrorKind::MisalignedOffset, Item::Offset),
-    ("blob-offset-zero", "BlobAlignment", ErrorKind::MisalignedOffset, Item::Offset),
-    ("blob-out-of-bounds", "BlobBounds", ErrorKind::OutOfFile, Item::Offset),
-    ("blob-partial-overlap", "BlobOverlap", ErrorKind::Overlap, Item::Offset),
-    ("bool-invalid-byte", "LayoutData", ErrorKind::InvalidElement, Item::Component),
-    ("cbor-depth", "CborDepth", ErrorKind::TooDeep, Item::Manifest),
-    ("cbor-duplicate-key", "CborDuplicateKey", ErrorKind::RepeatedKey, Item::Key),
-    ("cbor-indefinite", "CborSyntax", ErrorKind::IndefiniteLength, Item::Manifest),
-    ("cbor-non-shortest", "CborDeterminism", ErrorKind::NotShortest, Item::Manifest),
-    ("cbor-tag", "CborSyntax", ErrorKind::Tagged, Item::Manifest),
-    ("cbor-trailing-bytes", "CborSyntax", ErrorKind::TrailingBytes, Item::Manifest),
-    ("cbor-unsorted-keys", "CborDeterminism", ErrorKind::KeyOrder, Item::Key),
-    ("csr-index-out-of-cols", "LayoutData", ErrorKind::IndexOutOfRange, Item::Tensor),
-    ("csr-indptr-count", "LayoutRule", ErrorKind::CountMismatch, Item::Length),
-    ("csr-indptr-not-zero-based", "LayoutData", ErrorKind::InvalidRowPointers, Item::Tensor),
-    ("csr-missing-part", "LayoutRule", ErrorKind::MissingComponent, Item::Components),
-    ("csr-row-not-increasing", "LayoutData", ErrorKind::IndexOrder, Item::Tensor),
-    ("csr-signed-indices", "LayoutRule", ErrorKind::IndexType, Item::DType),
-    ("csr-values-size", "LayoutRule", ErrorKind::SizeMismatch, Item::Length),
-    ("data-shard-nonzero-offset", "ManifestBounds", ErrorKind::ManifestSize, Item::Footer),
-    ("dense-extra-part", "LayoutRule", ErrorKind::UnexpectedComponent, Item::Components),
-    ("dense-f4-size-mismatch", "DenseSize", ErrorKind::SizeMismatch, Item::Length),
-    ("dense-size-mismatch", "DenseSize", ErrorKind::SizeMismatch, Item::Length),
-    ("f4-nonzero-odd-nibble", "LayoutData", ErrorKind::InvalidElement, Item::Component),
+const REFUSED: &[(&str, &str, ErrorKind, Part)] = &[
+    ("attribute-key-empty", "Name", ErrorKind::NameLength, Part::Key),
+    ("attribute-key-not-text", "Schema", ErrorKind::UnexpectedType, Part::Key),
+    ("attribute-key-nul", "Name", ErrorKind::InvalidName, Part::Key),
+    ("attributes-not-a-map", "Schema", ErrorKind::UnexpectedType, Part::Attributes),
+    ("blob-array-with-three-elements", "Schema", ErrorKind::UnexpectedType, Part::Offset),
+    ("blob-misaligned", "BlobAlignment", ErrorKind::MisalignedOffset, Part::Offset),
+    ("blob-offset-zero", "BlobAlignment", ErrorKind::MisalignedOffset, Part::Offset),
+    ("blob-out-of-bounds", "BlobBounds", ErrorKind::OutOfFile, Part::Offset),
+    ("blob-partial-overlap", "BlobOverlap", ErrorKind::Overlap, Part::Offset),
+    ("bool-invalid-byte", "LayoutData", ErrorKind::InvalidElement, Part::Component),
+    ("cbor-depth", "CborDepth", ErrorKind::TooDeep, Part::Manifest),
+    ("cbor-duplicate-key", "CborDuplicateKey", ErrorKind::RepeatedKey, Part::Key),
+    ("cbor-indefinite", "CborSyntax", ErrorKind::IndefiniteLength, Part::Manifest),
+    ("cbor-non-shortest", "CborDeterminism", ErrorKind::NotShortest, Part::Manifest),
+    ("cbor-tag", "CborSyntax", ErrorKind::Tagged, Part::Manifest),
+    ("cbor-trailing-bytes", "CborSyntax", ErrorKind::TrailingBytes, Part::Manifest),
+    ("cbor-unsorted-keys", "CborDeterminism", ErrorKind::KeyOrder, Part::Key),
+    ("csr-index-out-of-cols", "LayoutData", ErrorKind::IndexOutOfRange, Part::Tensor),
+    ("csr-indptr-count", "LayoutRule", ErrorKind::CountMismatch, Part::Length),
+    ("csr-indptr-not-zero-based", "LayoutData", ErrorKind::InvalidRowPointers, Part::Tensor),
+    ("csr-missing-part", "LayoutRule", ErrorKind::MissingComponent, Part::Components),
+    ("csr-row-not-increasing", "LayoutData", ErrorKind::IndexOrder, Part::Tensor),
+    ("csr-signed-indices", "LayoutRule", ErrorKind::IndexType, Part::DType),
+    ("csr-values-size", "LayoutRule", ErrorKind::SizeMismatch, Part::Length),
+    ("data-shard-nonzero-offset", "ManifestBounds", ErrorKind::ManifestSize, Part::Footer),
+    ("dense-extra-part", "LayoutRule", ErrorKind::UnexpectedComponent, Part::Components),
+    ("dense-f4-size-mismatch", "DenseSize", ErrorKind::SizeMismatch, Part::Length),
+    ("dense-size-mismatch", "DenseSize", ErrorKind::SizeMismatch, Part::Length),
+    ("f4-nonzero-odd-nibble", "LayoutData", ErrorKind::InvalidElement, Part::Component),
     // Too short for the magic.
-    ("file-too-small", "FileTooSmall", ErrorKind::UnknownFormat, Item::File),
-    ("footer-magic", "FooterMagic", ErrorKind::MissingMagic, Item::Footer),
-    ("header-magic", "HeaderMagic", ErrorKind::UnknownFormat, Item::File),
-    ("manifest-hash-mismatch", "ManifestHash", ErrorKind::ManifestHash, Item::Manifest),
-    ("manifest-misaligned", "BlobAlignment", ErrorKind::MisalignedOffset, Item::Footer),
-    ("manifest-out-of-bounds", "ManifestBounds", ErrorKind::ManifestSize, Item::Footer),
-    ("manifest-too-large", "ManifestTooLarge", ErrorKind::ManifestTooLarge, Item::Footer),
-    ("name-empty", "Name", ErrorKind::NameLength, Item::Name),
-    ("name-nul", "Name", ErrorKind::InvalidName, Item::Name),
-    ("name-too-long", "Name", ErrorKind::NameLength, Item::Name),
-    ("object-attributes-not-a-map", "Schema", ErrorKind::UnexpectedType, Item::Attributes),
-    ("schema-blob-arity", "Schema", ErrorKind::UnexpectedType, Item::Offset),
-    ("schema-digest-uppercase-hex", "Schema", ErrorKind::InvalidDigest, Item::Digest),
-    ("schema-encoding-without-decoded-length", "Schema", ErrorKind::MissingKey, Item::DecodedLength),
-    ("schema-ltype-dtype-mismatch", "Schema", ErrorKind::TypeMismatch, Item::LogicalType),
-    ("schema-missing-objects", "Schema", ErrorKind::MissingKey, Item::Tensors),
-    ("schema-unknown-dtype", "Schema", ErrorKind::UnknownDType, Item::DType),
-    ("shape-product-overflow", "Shape", ErrorKind::ShapeOverflow, Item::Shape),
-    ("shape-rank-65", "Shape", ErrorKind::TooMany, Item::Shape),
-    ("shard-blob-partial-overlap", "BlobOverlap", ErrorKind::Overlap, Item::Offset),
-    ("shard-name-empty", "ShardName", ErrorKind::NameLength, Item::Shard),
-    ("shard-name-leading-dot", "ShardName", ErrorKind::InvalidName, Item::Shard),
-    ("shard-name-separator", "ShardName", ErrorKind::InvalidName, Item::Shard),
-    ("shard-name-traversal", "ShardName", ErrorKind::InvalidName, Item::Shard),
-    ("shard-ref-not-in-table", "ShardRef", ErrorKind::UnknownShard, Item::Shard),
-    ("shard-table-key-not-text", "Schema", ErrorKind::UnexpectedType, Item::Shard),
-    ("verify-digest-mismatch", "Digest", ErrorKind::DigestMismatch, Item::Digest),
-    ("version-unsupported", "Version", ErrorKind::UnsupportedVersion, Item::Version),
+    ("file-too-small", "FileTooSmall", ErrorKind::UnknownFormat, Part::File),
+    ("footer-magic", "FooterMagic", ErrorKind::MissingMagic, Part::Footer),
+    ("header-magic", "HeaderMagic", ErrorKind::UnknownFormat, Part::File),
+    ("manifest-hash-mismatch", "ManifestHash", ErrorKind::ManifestHash, Part::Manifest),
+    ("manifest-misaligned", "BlobAlignment", ErrorKind::MisalignedOffset, Part::Footer),
+    ("manifest-out-of-bounds", "ManifestBounds", ErrorKind::ManifestSize, Part::Footer),
+    ("manifest-too-large", "ManifestTooLarge", ErrorKind::ManifestTooLarge, Part::Footer),
+    ("name-empty", "Name", ErrorKind::NameLength, Part::Name),
+    ("name-nul", "Name", ErrorKind::InvalidName, Part::Name),
+    ("name-too-long", "Name", ErrorKind::NameLength, Part::Name),
+    ("object-attributes-not-a-map", "Schema", ErrorKind::UnexpectedType, Part::Attributes),
+    ("schema-blob-arity", "Schema", ErrorKind::UnexpectedType, Part::Offset),
+    ("schema-digest-uppercase-hex", "Schema", ErrorKind::InvalidDigest, Part::Digest),
+    ("schema-encoding-without-decoded-length", "Schema", ErrorKind::MissingKey, Part::DecodedLength),
+    ("schema-ltype-dtype-mismatch", "Schema", ErrorKind::TypeMismatch, Part::LogicalType),
+    ("schema-missing-objects", "Schema", ErrorKind::MissingKey, Part::Tensors),
+    ("schema-unknown-dtype", "Schema", ErrorKind::UnknownDType, Part::DType),
+    ("shape-product-overflow", "Shape", ErrorKind::ShapeOverflow, Part::Shape),
+    ("shape-rank-65", "Shape", ErrorKind::TooMany, Part::Shape),
+    ("shard-blob-partial-overlap", "BlobOverlap", ErrorKind::Overlap, Part::Offset),
+    ("shard-name-empty", "ShardName", ErrorKind::NameLength, Part::Shard),
+    ("shard-name-leading-dot", "ShardName", ErrorKind::InvalidName, Part::Shard),
+    ("shard-name-separator", "ShardName", ErrorKind::InvalidName, Part::Shard),
+    ("shard-name-traversal", "ShardName", ErrorKind::InvalidName, Part::Shard),
+    ("shard-ref-not-in-table", "ShardRef", ErrorKind::UnknownShard, Part::Shard),
+    ("shard-table-key-not-text", "Schema", ErrorKind::UnexpectedType, Part::Shard),
+    ("verify-digest-mismatch", "Digest", ErrorKind::DigestMismatch, Part::Digest),
+    ("version-unsupported", "Version", ErrorKind::UnsupportedVersion, Part::Version),
 ];
 
 /// The files that a reader must accept, and the error of the operation that may then fail.
@@ -134,7 +134,7 @@ fn conformance_rule_by_rule() {
                 ("open", opened) => opened.expect_err(name),
                 (operation, opened) => operate(operation, &opened.expect(name), case).expect_err(name),
             };
-            assert_eq!((error.kind(), error.item()), (*kind, *item), "{name}: {error}");
+            assert_eq!((error.kind(), error.part()), (*kind, *item), "{name}: {error}");
             continue;
         }
         let (_, fails) = ACCEPTED.iter().find(|(known, _)| *known == name).expect(name);
@@ -275,7 +275,7 @@ fn detects_every_changed_bit_of_the_manifest() {
             for bit in 0..8 {
                 bytes[at] ^= 1 << bit;
                 let error = File::open(&bytes).expect_err(&name);
-                assert_eq!((error.kind(), error.item()), (ErrorKind::ManifestHash, Item::Manifest), "{name}");
+                assert_eq!((error.kind(), error.part()), (ErrorKind::ManifestHash, Part::Manifest), "{name}");
                 repair(&mut bytes);
                 match open_both_ways(&name, &bytes) {
                     Ok(()) => accepted += 1, // the name, shape and length, or digest changed
@@ -385,12 +385,12 @@ fn heads(cbor: &[u8], at: usize, all: &mut Vec<usize>) -> usize {
 fn rejects_other_encodings_of_every_head() {
     let long = "n".repeat(300);
     let attributes = serde_json::json!({ "k": [1, 300, 70_000, true, null], "text": "abc", "long": long });
-    let part = |role, stored: &[u8]| Part {
+    let part = |role, stored: &[u8]| Stored {
         role,
         dtype: "u8",
         stored: stored.to_vec(),
         digest: Some(crate::support::ztensor2::xxh3(stored)),
-        ..Part::default()
+        ..Stored::default()
     };
     let object = |name, shape: &[u64], attributes: Json, stored: &[u8]| Object {
         name,
@@ -467,23 +467,23 @@ fn unknown_keys_of_every_record() {
     });
     let open = |manifest: &Json| File::open(&file_of(&crate::support::ztensor2::cbor(manifest), &stored)).map(|_| ());
     assert_eq!(open(&base), Ok(()));
-    type Keys<'a> = &'a [(&'a str, Option<Item>)];
+    type Keys<'a> = &'a [(&'a str, Option<Part>)];
     let records: [(&str, Keys<'_>); 4] = [
-        ("", &[("objects", Some(Item::Tensors)), ("shards", None), ("attributes", None)]),
+        ("", &[("objects", Some(Part::Tensors)), ("shards", None), ("attributes", None)]),
         (
             "/objects/t",
             &[
-                ("shape", Some(Item::Shape)),
-                ("layout", Some(Item::Layout)),
-                ("parts", Some(Item::Components)),
+                ("shape", Some(Part::Shape)),
+                ("layout", Some(Part::Layout)),
+                ("parts", Some(Part::Components)),
                 ("attributes", None),
             ],
         ),
         (
             "/objects/t/parts/data",
             &[
-                ("dtype", Some(Item::DType)),
-                ("blob", Some(Item::Offset)),
+                ("dtype", Some(Part::DType)),
+                ("blob", Some(Part::Offset)),
                 ("digest", None),
                 ("type", None),
                 ("encoding", None),
@@ -491,7 +491,7 @@ fn unknown_keys_of_every_record() {
                 ("decoded_length", None),
             ],
         ),
-        ("/shards/s", &[("size", Some(Item::Length)), ("digest", Some(Item::Digest))]),
+        ("/shards/s", &[("size", Some(Part::Length)), ("digest", Some(Part::Digest))]),
     ];
     for (record, keys) in records {
         for (key, item) in keys {
@@ -511,7 +511,7 @@ fn unknown_keys_of_every_record() {
                     assert_eq!(open(&manifest), Ok(()), "{record} {other}");
                     let entries = manifest.pointer_mut(record).unwrap().as_object_mut().unwrap();
                     entries.remove(*key);
-                    let found = open(&manifest).map_err(|error| (error.kind(), error.item()));
+                    let found = open(&manifest).map_err(|error| (error.kind(), error.part()));
                     let expected = item.map_or(Ok(()), |item| Err((ErrorKind::MissingKey, item)));
                     assert_eq!(found, expected, "{record} {other}");
                 }
@@ -630,7 +630,7 @@ fn many_extents_out_of_order() {
                 continue;
             }
             let file = opened.unwrap();
-            assert!(file.warnings().contains(Warning::PlacesUnchecked));
+            assert!(file.warnings().contains(Warning::ExtentsUnchecked));
             assert_eq!(file.check_length(), Some(2 * count as usize));
             let checked = check_with_any_memory(&file);
             check_message(checked.err());
@@ -649,7 +649,7 @@ fn repeated_names() {
     let bytes = file_of(&cbor.0, &[0; 8192]);
     let error = File::open(&bytes).unwrap_err();
     let at = Some(3 * 4096 + second);
-    assert_eq!((error.kind(), error.item(), error.offset()), (ErrorKind::RepeatedName, Item::Name, at));
+    assert_eq!((error.kind(), error.part(), error.offset()), (ErrorKind::RepeatedName, Part::Name, at));
     assert!(error.explain(&bytes[..]).to_string().contains("\"a\""), "{}", error.explain(&bytes[..]));
 }
 
@@ -681,7 +681,7 @@ fn many_shards() {
             };
             assert!(shards > MOST_SHARDS || expected.is_none(), "{shards}");
             assert_eq!(file.as_ztensor2().unwrap().shards().count() as u64, shards);
-            assert_eq!(file.warnings().contains(Warning::PlacesUnchecked), shards > MOST_SHARDS, "{shards}");
+            assert_eq!(file.warnings().contains(Warning::ExtentsUnchecked), shards > MOST_SHARDS, "{shards}");
             let checked = check_with_any_memory(file);
             assert_eq!(checked.err().map(|error| error.kind()), expected, "{shards}");
         }
@@ -701,7 +701,7 @@ fn many_shards() {
         let bytes = file_of(&cbor.0, &[]);
         let file = File::open(&bytes).unwrap();
         let is_left = cfg!(small) && others > 100;
-        assert_eq!(file.warnings().contains(Warning::PlacesUnchecked), is_left, "{others}");
+        assert_eq!(file.warnings().contains(Warning::ExtentsUnchecked), is_left, "{others}");
         assert!(check_with_any_memory(&file).unwrap().is_empty());
     }
     // The length of a shard is the one that the table states.
@@ -775,11 +775,11 @@ fn all_digests_match() {
 /// have any size.
 #[test]
 fn rejects_sparse_values_of_packed_or_unknown_types() {
-    let part = |role, dtype, stored: &[u8]| Part { role, dtype, stored: stored.to_vec(), ..Part::default() };
+    let part = |role, dtype, stored: &[u8]| Stored { role, dtype, stored: stored.to_vec(), ..Stored::default() };
     let numbers = |numbers: &[u32]| numbers.iter().flat_map(|number| number.to_le_bytes()).collect::<Vec<u8>>();
     for (logical, count) in [("f4_e2m1", 1_u32), ("f4_e2m1", 2), ("f4_e2m1", 3), ("future", 1), ("future", 2)] {
         let stored = &[0x21, 0x43][..count.div_ceil(2) as usize];
-        let values = Part { logical: Some(logical), ..part("values", "u8", stored) };
+        let values = Stored { logical: Some(logical), ..part("values", "u8", stored) };
         let columns: Vec<u32> = (0..count).collect();
         let csr = vec![
             part("indices", "u32", &numbers(&columns)),
@@ -816,13 +816,13 @@ fn rejects_sparse_values_of_packed_or_unknown_types() {
 }
 
 /// A file of one tensor.
-fn one(layout: &'static str, shape: &[u64], parts: Vec<Part>) -> Vec<u8> {
+fn one(layout: &'static str, shape: &[u64], parts: Vec<Stored>) -> Vec<u8> {
     file(&[Object { name: "t", shape: shape.to_vec(), layout, attributes: Json::Null, parts }], &[])
 }
 
 /// Zero-filled components with these roles, dtypes and lengths.
-fn parts(all: &[(&'static str, &'static str, usize)]) -> Vec<Part> {
-    let part = |&(role, dtype, length)| Part { role, dtype, stored: vec![0; length], ..Part::default() };
+fn parts(all: &[(&'static str, &'static str, usize)]) -> Vec<Stored> {
+    let part = |&(role, dtype, length)| Stored { role, dtype, stored: vec![0; length], ..Stored::default() };
     all.iter().map(part).collect()
 }
 
@@ -830,7 +830,7 @@ fn parts(all: &[(&'static str, &'static str, usize)]) -> Vec<Part> {
 #[test]
 fn unknown_digests_are_warnings() {
     for (digest, is_known) in [("crc32:00ff", false), ("sha25:00", false), ("sha256:00", true), ("xxh3:00", true)] {
-        let data = Part { digest: Some(digest.into()), ..parts(&[("data", "u8", 1)]).remove(0) };
+        let data = Stored { digest: Some(digest.into()), ..parts(&[("data", "u8", 1)]).remove(0) };
         let bytes = one("dense", &[1], vec![data]);
         let file = File::open(&bytes).unwrap();
         let tensor = file.find("t").unwrap();
@@ -846,7 +846,7 @@ fn checks_booleans_without_a_known_digest() {
     for digest in [None, Some("blake3:00".into())] {
         for (last, is_valid) in [(1, true), (2, false)] {
             let part = parts(&[("data", "u8", 4)]).remove(0);
-            let data = Part { logical: Some("bool"), stored: vec![0, 1, 0, last], digest: digest.clone(), ..part };
+            let data = Stored { logical: Some("bool"), stored: vec![0, 1, 0, last], digest: digest.clone(), ..part };
             let bytes = one("dense", &[4], vec![data]);
             let verified = File::open(&bytes).unwrap().find("t").unwrap().verify();
             let expected = if is_valid { None } else { Some(ErrorKind::InvalidElement) };
@@ -882,8 +882,8 @@ fn rejects_names_that_are_not_utf_8() {
         bytes[at as usize + 1..][..length].fill(0x80);
         repair(&mut bytes);
         let error = File::open(&bytes).unwrap_err();
-        let found = (error.kind(), error.item(), error.offset());
-        assert_eq!(found, (ErrorKind::InvalidUtf8, Item::Name, Some(at)), "{length}");
+        let found = (error.kind(), error.part(), error.offset());
+        assert_eq!(found, (ErrorKind::InvalidUtf8, Part::Name, Some(at)), "{length}");
     }
 }
 
@@ -891,24 +891,24 @@ fn rejects_names_that_are_not_utf_8() {
 #[test]
 fn rejects_empty_names_of_shards() {
     let shard = |name| (name, 1 << 12, "xxh3:00".to_owned());
-    let data = Part { shard: Some(""), ..parts(&[("data", "u8", 1)]).remove(0) };
+    let data = Stored { shard: Some(""), ..parts(&[("data", "u8", 1)]).remove(0) };
     let object = Object { name: "t", shape: vec![1], layout: "dense", attributes: Json::Null, parts: vec![data] };
     for bytes in [file(&[], &[shard("")]), file(&[object], &[shard("a")])] {
         let error = File::open(&bytes).unwrap_err();
-        assert_eq!((error.kind(), error.item()), (ErrorKind::NameLength, Item::Shard));
+        assert_eq!((error.kind(), error.part()), (ErrorKind::NameLength, Part::Shard));
     }
 }
 
 /// In the table, and in a component that states a shard.
 #[test]
 fn names_of_shards_have_at_most_64_bytes() {
-    for (length, expected) in [(64, Ok(())), (65, Err((ErrorKind::NameLength, Item::Shard)))] {
+    for (length, expected) in [(64, Ok(())), (65, Err((ErrorKind::NameLength, Part::Shard)))] {
         let name: &str = "n".repeat(length).leak();
-        let data = Part { shard: Some(name), ..parts(&[("data", "u8", 1)]).remove(0) };
+        let data = Stored { shard: Some(name), ..parts(&[("data", "u8", 1)]).remove(0) };
         let object = Object { name: "t", shape: vec![1], layout: "dense", attributes: Json::Null, parts: vec![data] };
         let shard = [(name, 1 << 13, "xxh3:00".to_owned())];
         for bytes in [file(&[], &shard), file(&[object], &shard)] {
-            let found = open_both_ways(name, &bytes).map_err(|error| (error.kind(), error.item()));
+            let found = open_both_ways(name, &bytes).map_err(|error| (error.kind(), error.part()));
             assert_eq!(found, expected, "{length}");
         }
     }
@@ -929,12 +929,12 @@ fn characters_in_names_of_shards() {
         ("/", false),
         ("a:", false),
     ] {
-        let data = Part { shard: Some(name), ..parts(&[("data", "u8", 1)]).remove(0) };
+        let data = Stored { shard: Some(name), ..parts(&[("data", "u8", 1)]).remove(0) };
         let object = Object { name: "t", shape: vec![1], layout: "dense", attributes: Json::Null, parts: vec![data] };
         let shard = [(name, 1 << 13, "xxh3:00".to_owned())];
         for bytes in [file(&[], &shard), file(&[object], &shard)] {
-            let found = open_both_ways(name, &bytes).map_err(|error| (error.kind(), error.item()));
-            assert_eq!(found, if is_good { Ok(()) } else { Err((ErrorKind::InvalidName, Item::Shard)) }, "{name:?}");
+            let found = open_both_ways(name, &bytes).map_err(|error| (error.kind(), error.part()));
+            assert_eq!(found, if is_good { Ok(()) } else { Err((ErrorKind::InvalidName, Part::Shard)) }, "{name:?}");
         }
     }
 }
@@ -952,8 +952,8 @@ fn rejects_extents_past_the_data() {
     ] {
         let bytes = with(length);
         let error = File::open(&bytes).unwrap_err();
-        let found = (error.kind(), error.item(), error.offset());
-        assert_eq!(found, (kind, Item::Offset, Some(place_of(b"\x64blob", &bytes) + 5)), "{length} of {end}");
+        let found = (error.kind(), error.part(), error.offset());
+        assert_eq!(found, (kind, Part::Offset, Some(place_of(b"\x64blob", &bytes) + 5)), "{length} of {end}");
     }
 }
 
@@ -963,7 +963,7 @@ fn file_with_only_a_footer() {
     let bytes = [b"\x89ZT2\r\n\x1a\n", &[0; 24][..], &[2, 0, 0, 0, 0, 0, 0, 0], b"\x89ZT2\r\n\x1a\n"].concat();
     assert_eq!(File::open(&bytes).unwrap().tensor_count(), 0);
     let error = File::open(&bytes[..47]).unwrap_err();
-    assert_eq!((error.kind(), error.item(), error.offset()), (ErrorKind::Truncated, Item::Footer, Some(47)));
+    assert_eq!((error.kind(), error.part(), error.offset()), (ErrorKind::Truncated, Part::Footer, Some(47)));
 }
 
 /// If the layout is unknown, a tensor of one component has the dtype of that component. Other tensors have none.
@@ -1010,18 +1010,18 @@ fn components_of_each_layout() {
         let bytes = one(layout, shape, parts(all));
         open_both_ways(layout, &bytes).unwrap_or_else(|error| panic!("{layout} {all:?}: {error}"));
     }
-    type Bad<'a, P> = (&'static str, &'a [u64], &'a [P], ErrorKind, Item, &'static str, String);
+    type Bad<'a, P> = (&'static str, &'a [u64], &'a [P], ErrorKind, Part, &'static str, String);
     let bad: [Bad<'_, _>; 32] = [
-        (DENSE, &[1], &[other], MissingComponent, Item::Components, "", lacks("data")),
-        (DENSE, &[1], &[other, ("more", "u8", 1)], MissingComponent, Item::Components, "", lacks("data")),
-        (DENSE, &[1], &[("data", "u8", 1), other], UnexpectedComponent, Item::Components, "", too_many("other")),
-        (DENSE, &[1], &[("data", "u8", 1), values], UnexpectedComponent, Item::Components, "", too_many("values")),
+        (DENSE, &[1], &[other], MissingComponent, Part::Components, "", lacks("data")),
+        (DENSE, &[1], &[other, ("more", "u8", 1)], MissingComponent, Part::Components, "", lacks("data")),
+        (DENSE, &[1], &[("data", "u8", 1), other], UnexpectedComponent, Part::Components, "", too_many("other")),
+        (DENSE, &[1], &[("data", "u8", 1), values], UnexpectedComponent, Part::Components, "", too_many("values")),
         (
             DENSE,
             &[2, 3],
             &[("data", "u16", 6)],
             SizeMismatch,
-            Item::Length,
+            Part::Length,
             "data",
             of("data", &format!("{sizes}: length 6, shape [2, 3], dtype u16, which takes 12")),
         ),
@@ -1030,22 +1030,22 @@ fn components_of_each_layout() {
             &[1 << 63],
             &[("data", "u16", 0)],
             ShapeOverflow,
-            Item::Shape,
+            Part::Shape,
             "shape",
             format!("{overflow}: shape [9223372036854775808]"),
         ),
-        (CSR, &[2, 3], &[indices, indptr], MissingComponent, Item::Components, "", lacks("values")),
-        (CSR, &[2, 3], &[values, indptr], MissingComponent, Item::Components, "", lacks("indices")),
-        (CSR, &[2, 3], &[values, indices], MissingComponent, Item::Components, "", lacks("indptr")),
-        (CSR, &[2, 3], &[indices, indptr, other], MissingComponent, Item::Components, "", lacks("values")),
-        (CSR, &[2, 3], &[values, indptr, other], MissingComponent, Item::Components, "", lacks("indices")),
-        (CSR, &[2, 3], &[values, indices, other], MissingComponent, Item::Components, "", lacks("indptr")),
+        (CSR, &[2, 3], &[indices, indptr], MissingComponent, Part::Components, "", lacks("values")),
+        (CSR, &[2, 3], &[values, indptr], MissingComponent, Part::Components, "", lacks("indices")),
+        (CSR, &[2, 3], &[values, indices], MissingComponent, Part::Components, "", lacks("indptr")),
+        (CSR, &[2, 3], &[indices, indptr, other], MissingComponent, Part::Components, "", lacks("values")),
+        (CSR, &[2, 3], &[values, indptr, other], MissingComponent, Part::Components, "", lacks("indices")),
+        (CSR, &[2, 3], &[values, indices, other], MissingComponent, Part::Components, "", lacks("indptr")),
         (
             CSR,
             &[2, 3],
             &[values, indices, indptr, other],
             UnexpectedComponent,
-            Item::Components,
+            Part::Components,
             "",
             too_many("other"),
         ),
@@ -1054,19 +1054,19 @@ fn components_of_each_layout() {
             &[2, 3],
             &[values, indices, indptr, coords],
             UnexpectedComponent,
-            Item::Components,
+            Part::Components,
             "",
             too_many("coords"),
         ),
-        (CSR, &[6], &[values, indices, indptr], RankMismatch, Item::Shape, "shape", rank.into()),
-        (CSR, &[2, 3, 1], &[values, indices, indptr], RankMismatch, Item::Shape, "shape", rank.into()),
-        (CSR, &[], &[values, indices, indptr], RankMismatch, Item::Shape, "shape", rank.into()),
+        (CSR, &[6], &[values, indices, indptr], RankMismatch, Part::Shape, "shape", rank.into()),
+        (CSR, &[2, 3, 1], &[values, indices, indptr], RankMismatch, Part::Shape, "shape", rank.into()),
+        (CSR, &[], &[values, indices, indptr], RankMismatch, Part::Shape, "shape", rank.into()),
         (
             CSR,
             &[2, 3],
             &[values, ("indices", "i32", 12), indptr],
             IndexType,
-            Item::DType,
+            Part::DType,
             "indices",
             of("indices", index),
         ),
@@ -1075,7 +1075,7 @@ fn components_of_each_layout() {
             &[2, 3],
             &[values, ("indices", "u16", 6), indptr],
             IndexType,
-            Item::DType,
+            Part::DType,
             "indices",
             of("indices", index),
         ),
@@ -1084,7 +1084,7 @@ fn components_of_each_layout() {
             &[2, 3],
             &[values, indices, ("indptr", "u64", 24)],
             IndexType,
-            Item::DType,
+            Part::DType,
             "indptr",
             of("indptr", index),
         ),
@@ -1093,7 +1093,7 @@ fn components_of_each_layout() {
             &[2, 3],
             &[values, indices, ("indptr", "i32", 12)],
             IndexType,
-            Item::DType,
+            Part::DType,
             "indptr",
             of("indptr", index),
         ),
@@ -1102,7 +1102,7 @@ fn components_of_each_layout() {
             &[2, 3],
             &[values, ("indices", "u32", 13), indptr],
             PartialElement,
-            Item::Length,
+            Part::Length,
             "indices",
             of("indices", &format!("{partial}: length 13, shape [2, 3], dtype u32")),
         ),
@@ -1111,7 +1111,7 @@ fn components_of_each_layout() {
             &[2, 3],
             &[values, indices, ("indptr", "u32", 8)],
             CountMismatch,
-            Item::Length,
+            Part::Length,
             "indptr",
             of("indptr", &format!("{count}: length 8, shape [2, 3], dtype u32")),
         ),
@@ -1120,7 +1120,7 @@ fn components_of_each_layout() {
             &[3, 2],
             &[values, indices, indptr],
             CountMismatch,
-            Item::Length,
+            Part::Length,
             "indptr",
             of("indptr", &format!("{count}: length 12, shape [3, 2], dtype u32")),
         ),
@@ -1129,7 +1129,7 @@ fn components_of_each_layout() {
             &[2, 3],
             &[("values", "u16", 8), indices, indptr],
             SizeMismatch,
-            Item::Length,
+            Part::Length,
             "values",
             of("values", &format!("{sizes}: length 8, shape [2, 3], dtype u16")),
         ),
@@ -1138,7 +1138,7 @@ fn components_of_each_layout() {
             &[u64::MAX, 1],
             &[values, indices, indptr],
             ShapeOverflow,
-            Item::Shape,
+            Part::Shape,
             "shape",
             format!("{overflow}: shape [18446744073709551615, 1]"),
         ),
@@ -1147,19 +1147,19 @@ fn components_of_each_layout() {
             &[(1 << 62) - 1, 1],
             &[values, indices, indptr],
             ShapeOverflow,
-            Item::Shape,
+            Part::Shape,
             "shape",
             format!("{overflow}: shape [4611686018427387903, 1]"),
         ),
-        (COO, &[2, 3], &[coords, other], MissingComponent, Item::Components, "", lacks("values")),
-        (COO, &[2, 3], &[values, other], MissingComponent, Item::Components, "", lacks("coords")),
-        (COO, &[2, 3], &[values, ("coords", "i32", 24)], IndexType, Item::DType, "coords", of("coords", index)),
+        (COO, &[2, 3], &[coords, other], MissingComponent, Part::Components, "", lacks("values")),
+        (COO, &[2, 3], &[values, other], MissingComponent, Part::Components, "", lacks("coords")),
+        (COO, &[2, 3], &[values, ("coords", "i32", 24)], IndexType, Part::DType, "coords", of("coords", index)),
         (
             COO,
             &[2, 3],
             &[("values", "u16", 7), coords],
             PartialElement,
-            Item::Length,
+            Part::Length,
             "values",
             of("values", &format!("{partial}: length 7, shape [2, 3], dtype u16")),
         ),
@@ -1168,7 +1168,7 @@ fn components_of_each_layout() {
             &[2, 3],
             &[values, ("coords", "u32", 12)],
             CountMismatch,
-            Item::Length,
+            Part::Length,
             "coords",
             of("coords", &format!("{count}: length 12, shape [2, 3], dtype u32")),
         ),
@@ -1183,7 +1183,7 @@ fn components_of_each_layout() {
             format!("ztensor 2: {message} [at byte {start}]"),
             "{context}"
         );
-        assert_eq!((error.kind(), error.item()), (kind, item), "{context}");
+        assert_eq!((error.kind(), error.part()), (kind, item), "{context}");
         // A component's error points to its role, a shape's to the shape, and a count's to the components.
         let mut expected = Cbor::default();
         match at {
@@ -1205,12 +1205,12 @@ fn numbers_are_0_without_a_manifest() {
         let mut bytes = good.clone();
         bytes[at..at + 8].copy_from_slice(&number.to_le_bytes());
         let error = open_both_ways("a shard", &bytes).unwrap_err();
-        let found = (error.kind(), error.item(), error.offset());
+        let found = (error.kind(), error.part(), error.offset());
         if at == footer + 8 {
             // One byte at offset 0.
-            assert_eq!(found, (ErrorKind::MisalignedOffset, Item::Footer, Some(footer as u64)));
+            assert_eq!(found, (ErrorKind::MisalignedOffset, Part::Footer, Some(footer as u64)));
         } else {
-            assert_eq!(found, (ErrorKind::ManifestSize, Item::Footer, Some(footer as u64)), "{at}");
+            assert_eq!(found, (ErrorKind::ManifestSize, Part::Footer, Some(footer as u64)), "{at}");
         }
     }
 }
@@ -1244,14 +1244,14 @@ fn place_of(needle: &[u8], bytes: &[u8]) -> u64 {
 #[test]
 fn encoding_requires_a_decoded_length() {
     for (keys, missing) in [
-        (serde_json::json!({ "encoding": "zt.zstd-seekable/1" }), Item::DecodedLength),
-        (serde_json::json!({ "encoding": "raw" }), Item::DecodedLength),
-        (serde_json::json!({ "decoded_length": 1 }), Item::Encoding),
+        (serde_json::json!({ "encoding": "zt.zstd-seekable/1" }), Part::DecodedLength),
+        (serde_json::json!({ "encoding": "raw" }), Part::DecodedLength),
+        (serde_json::json!({ "decoded_length": 1 }), Part::Encoding),
     ] {
         let bytes = with_keys(keys);
         let error = open_both_ways("one of them", &bytes).unwrap_err();
         let record = place_of(b"\xa1\x64data", &bytes) + 6;
-        assert_eq!((error.kind(), error.item(), error.offset()), (ErrorKind::MissingKey, missing, Some(record)));
+        assert_eq!((error.kind(), error.part(), error.offset()), (ErrorKind::MissingKey, missing, Some(record)));
     }
 }
 
@@ -1306,10 +1306,10 @@ fn storage_types_of_logical_types() {
             data.logical = Some(logical);
             let bytes = one("dense", &[1], vec![data]);
             let at = place_of(&Cbor::default().text("type").text(logical).0, &bytes) + 5;
-            let found = open_both_ways(logical, &bytes).map_err(|error| (error.kind(), error.item(), error.offset()));
+            let found = open_both_ways(logical, &bytes).map_err(|error| (error.kind(), error.part(), error.offset()));
             let expected = match stored_in == dtype || stored_in == "any" {
                 true => Ok(()),
-                false => Err((ErrorKind::TypeMismatch, Item::LogicalType, Some(at))),
+                false => Err((ErrorKind::TypeMismatch, Part::LogicalType, Some(at))),
             };
             assert_eq!(found, expected, "{logical} in {dtype}");
         }
@@ -1322,16 +1322,16 @@ fn rejects_nul_in_names() {
         let data = parts(&[("data", "u8", 1)]);
         let object = |name, attributes, parts| Object { name, shape: vec![1], layout: "dense", attributes, parts };
         let key = serde_json::json!({ name: 1 });
-        let role = Part { role: name, ..data[0].clone() };
+        let role = Stored { role: name, ..data[0].clone() };
         for (object, item) in [
-            (object(name, Json::Null, data.clone()), Item::Name),
-            (object("t", key, data.clone()), Item::Key),
-            (object("t", Json::Null, vec![role]), Item::Role),
+            (object(name, Json::Null, data.clone()), Part::Name),
+            (object("t", key, data.clone()), Part::Key),
+            (object("t", Json::Null, vec![role]), Part::Role),
         ] {
             let bytes = file(&[object], &[]);
             let error = open_both_ways(name, &bytes).unwrap_err();
             let at = place_of(&Cbor::default().text(name).0, &bytes);
-            let found = (error.kind(), error.item(), error.offset());
+            let found = (error.kind(), error.part(), error.offset());
             assert_eq!(found, (ErrorKind::InvalidName, item, Some(at)), "{name:?}");
             assert!(error.explain(&bytes[..]).to_string().contains("it must not contain a NUL"));
         }
@@ -1368,18 +1368,18 @@ fn names_have_at_most_1024_bytes() {
     for (length, is_good) in [(1024, true), (1025, false)] {
         let long: &str = "n".repeat(length).leak();
         let object = |name, layout, attributes, role| {
-            let part = Part { role, ..parts(&[("", "u8", 1)]).remove(0) };
+            let part = Stored { role, ..parts(&[("", "u8", 1)]).remove(0) };
             Object { name, shape: vec![1], layout, attributes, parts: vec![part] }
         };
         let key = serde_json::json!({ long: 1 });
         for (object, item) in [
-            (object(long, "dense", Json::Null, "data"), Item::Name),
-            (object(long, "dense", serde_json::json!({}), "data"), Item::Name),
-            (object("t", "dense", key, "data"), Item::Key),
-            (object("t", "of somebody", Json::Null, long), Item::Role),
+            (object(long, "dense", Json::Null, "data"), Part::Name),
+            (object(long, "dense", serde_json::json!({}), "data"), Part::Name),
+            (object("t", "dense", key, "data"), Part::Key),
+            (object("t", "of somebody", Json::Null, long), Part::Role),
         ] {
             let found =
-                open_both_ways("a long name", &file(&[object], &[])).map_err(|error| (error.kind(), error.item()));
+                open_both_ways("a long name", &file(&[object], &[])).map_err(|error| (error.kind(), error.part()));
             assert_eq!(found, if is_good { Ok(()) } else { Err((ErrorKind::NameLength, item)) }, "{length}");
         }
     }
@@ -1466,7 +1466,7 @@ fn many_extents_in_order() {
         let bytes = file_of(&manifest(count, 1, place), &[0; 8192]);
         let file = File::open(&bytes).unwrap();
         assert!(check_with_any_memory(&file).unwrap().is_empty());
-        file.warnings().contains(Warning::PlacesUnchecked)
+        file.warnings().contains(Warning::ExtentsUnchecked)
     };
     assert!(!with(1100, &|i| (4096 * (i + 1), 1, shard())));
     assert!(!with(1100, &|_| (4096, 1, shard())));
@@ -1531,7 +1531,7 @@ fn shards_are_only_in_the_table() {
             "objects": { "t": { "shape": [1], "layout": "dense", "parts": { "data": part } } },
             "shards": shards, "attributes": entry, "looks like one": entry,
         }));
-        open_both_ways(shard, &bytes).map_err(|error| (error.kind(), error.item()))
+        open_both_ways(shard, &bytes).map_err(|error| (error.kind(), error.part()))
     };
     names.iter().for_each(|name| assert_eq!(with(name), Ok(()), "{name}"));
     // Without a table there are no shards.
@@ -1546,7 +1546,7 @@ fn shards_are_only_in_the_table() {
     assert_eq!(view.check_shard("attributes", &[0; 8192]).unwrap_err().kind(), ErrorKind::NotFound);
     assert_eq!((listed.next(), listed.error()), (None, None));
     for other in ["b", "z", "object", "objectt", "attributes", "model-00003-of-00002.zt", "digest", "size"] {
-        assert_eq!(with(other), Err((ErrorKind::UnknownShard, Item::Shard)), "{other}");
+        assert_eq!(with(other), Err((ErrorKind::UnknownShard, Part::Shard)), "{other}");
     }
 }
 
@@ -1566,8 +1566,8 @@ fn many_shards_are_only_in_the_table() {
     for (shard, is_one) in [("0000", true), ("0517", true), ("1029", true), ("1030", false), ("attributes", false)] {
         let bytes = with(shard);
         let checked = check_with_any_memory(&File::open(&bytes).unwrap()).map(drop);
-        let expected = if is_one { Ok(()) } else { Err((ErrorKind::UnknownShard, Item::Shard)) };
-        assert_eq!(checked.map_err(|error| (error.kind(), error.item())), expected, "{shard}");
+        let expected = if is_one { Ok(()) } else { Err((ErrorKind::UnknownShard, Part::Shard)) };
+        assert_eq!(checked.map_err(|error| (error.kind(), error.part())), expected, "{shard}");
     }
 }
 
@@ -1578,7 +1578,7 @@ fn errors_name_their_tensor() {
         "objects": { "a name": { "shape": [1], "layout": "dense", "parts": { "data": part } } },
     }));
     let error = File::open(&bytes).unwrap().find("a name").unwrap().strides(&mut []).map(drop).unwrap_err();
-    assert_eq!((error.kind(), error.item()), (ErrorKind::TooSmall, Item::Tensor));
+    assert_eq!((error.kind(), error.part()), (ErrorKind::TooSmall, Part::Tensor));
     let message = error.explain(&bytes[..]).to_string();
     assert!(message.contains("tensor \"a name\""), "{message}");
 }
@@ -1602,8 +1602,8 @@ fn errors_after_other_parts_were_read() {
     ] {
         let bytes = file_of(&[&manifest[..], b"\0"].concat(), &[0]);
         let error = open_both_ways("a byte more", &bytes).unwrap_err();
-        let found = (error.kind(), error.item(), error.entry());
-        assert_eq!(found, (ErrorKind::TrailingBytes, Item::Manifest, None));
+        let found = (error.kind(), error.part(), error.entry());
+        assert_eq!(found, (ErrorKind::TrailingBytes, Part::Manifest, None));
         assert_eq!(error.offset(), Some(8192 + manifest.len() as u64));
     }
     // The attributes of the file belong to no tensor.
@@ -1615,27 +1615,27 @@ fn errors_after_other_parts_were_read() {
         }
         let bytes = with_manifest(&manifest);
         let error = open_both_ways("no attributes", &bytes).unwrap_err();
-        let found = (error.kind(), error.item(), error.entry(), error.offset());
+        let found = (error.kind(), error.part(), error.entry(), error.offset());
         let at = place_of(b"attributes\x07", &bytes) + 10;
-        assert_eq!(found, (ErrorKind::UnexpectedType, Item::Attributes, None, Some(at)));
+        assert_eq!(found, (ErrorKind::UnexpectedType, Part::Attributes, None, Some(at)));
     }
     let empty = serde_json::json!({ "shape": [1], "layout": "of somebody", "parts": {} });
     let bytes = with_manifest(&serde_json::json!({ "objects": { "t": empty } }));
     let error = open_both_ways("no component", &bytes).unwrap_err();
-    let found = (error.kind(), error.item(), error.offset());
+    let found = (error.kind(), error.part(), error.offset());
     let at = place_of(b"\x65parts", &bytes) + 6;
-    assert_eq!(found, (ErrorKind::MissingComponent, Item::Components, Some(at)));
+    assert_eq!(found, (ErrorKind::MissingComponent, Part::Components, Some(at)));
     let bytes = with_manifest(&serde_json::json!({ "objects": { "t": 7 } }));
     let error = open_both_ways("no entry", &bytes).unwrap_err();
-    let found = (error.kind(), error.item(), error.entry(), error.offset());
+    let found = (error.kind(), error.part(), error.entry(), error.offset());
     let at = place_of(b"\x61t", &bytes);
     let of_a_number = serde_json::json!({ "shape": [1], "layout": "dense", "parts": { "data": 7 } });
     let bytes = with_manifest(&serde_json::json!({ "objects": { "t": of_a_number } }));
     let component = open_both_ways("no component", &bytes).unwrap_err();
     let place = place_of(b"\x64data", &bytes) + 5;
-    let found_there = (component.kind(), component.item(), component.offset());
-    assert_eq!(found_there, (ErrorKind::UnexpectedType, Item::Component, Some(place)));
-    assert_eq!(found, (ErrorKind::UnexpectedType, Item::Tensor, Some(at), Some(at + 2)));
+    let found_there = (component.kind(), component.part(), component.offset());
+    assert_eq!(found_there, (ErrorKind::UnexpectedType, Part::Component, Some(place)));
+    assert_eq!(found, (ErrorKind::UnexpectedType, Part::Tensor, Some(at), Some(at + 2)));
 }
 
 /// Invalid encoding is reported before any other error, wherever it is.
@@ -1644,8 +1644,8 @@ fn encoding_errors_come_first() {
     let manifest = crate::support::ztensor2::cbor(&serde_json::json!({ "objects": { "t": 7 } }));
     let bytes = file_of(&[&manifest[..], b"\0"].concat(), &[0]);
     let error = open_both_ways("a byte more", &bytes).unwrap_err();
-    let found = (error.kind(), error.item(), error.offset());
-    assert_eq!(found, (ErrorKind::TrailingBytes, Item::Manifest, Some(8192 + manifest.len() as u64)));
+    let found = (error.kind(), error.part(), error.offset());
+    assert_eq!(found, (ErrorKind::TrailingBytes, Part::Manifest, Some(8192 + manifest.len() as u64)));
 }
 
 /// For an odd number of elements of four bits, half of the last byte is unused and must be 0.
@@ -1656,7 +1656,7 @@ fn unused_half_of_the_last_byte() {
     {
         let mut stored = vec![0xff; (count as usize).div_ceil(2)];
         *stored.last_mut().unwrap() = last;
-        let data = Part { logical: Some("f4_e2m1"), stored, ..parts(&[("data", "u8", 0)]).remove(0) };
+        let data = Stored { logical: Some("f4_e2m1"), stored, ..parts(&[("data", "u8", 0)]).remove(0) };
         let bytes = one("dense", &[count], vec![data]);
         let verified = File::open(&bytes).unwrap().verify().map(drop).map_err(|error| error.kind());
         assert_eq!(verified, if is_good { Ok(()) } else { Err(ErrorKind::InvalidElement) }, "{count} {last:x}");
@@ -1670,8 +1670,8 @@ fn rejects_the_hash_of_another_manifest() {
     bytes[at] ^= 1;
     let error = open_both_ways("a hash", &bytes).unwrap_err();
     let start = manifest_of(&bytes).start as u64;
-    let found = (error.kind(), error.item(), error.offset());
-    assert_eq!(found, (ErrorKind::ManifestHash, Item::Manifest, Some(start)));
+    let found = (error.kind(), error.part(), error.offset());
+    assert_eq!(found, (ErrorKind::ManifestHash, Part::Manifest, Some(start)));
 }
 
 #[test]
@@ -1681,8 +1681,8 @@ fn rejects_other_versions() {
     for version in [0, 1, 3, 0x102, u32::MAX] {
         bytes[at..at + 4].copy_from_slice(&version.to_le_bytes());
         let error = open_both_ways("a version", &bytes).unwrap_err();
-        let found = (error.kind(), error.item(), error.offset());
-        assert_eq!(found, (ErrorKind::UnsupportedVersion, Item::Version, Some(at as u64)));
+        let found = (error.kind(), error.part(), error.offset());
+        assert_eq!(found, (ErrorKind::UnsupportedVersion, Part::Version, Some(at as u64)));
     }
 }
 
@@ -1690,7 +1690,7 @@ fn rejects_other_versions() {
 #[test]
 fn errors_of_components_name_the_tensor() {
     let good = crate::support::ztensor2::xxh3(&[0]);
-    let part = |role, digest: &str| Part { role, digest: Some(digest.into()), ..parts(&[("", "u8", 1)]).remove(0) };
+    let part = |role, digest: &str| Stored { role, digest: Some(digest.into()), ..parts(&[("", "u8", 1)]).remove(0) };
     let wrong = "xxh3:0011223344556677";
     let object = |name, parts| Object { name, shape: vec![1], layout: "own", attributes: Json::Null, parts };
     let bytes = file(
@@ -1771,7 +1771,7 @@ fn messages_about_names_and_types() {
     let data = parts(&[("data", "f32", 8)]);
     let object = |name, parts| Object { name, shape: vec![2], layout: "dense", attributes: Json::Null, parts };
     says(&file(&[object("a\0", data.clone())], &[]), "name: it must not contain a NUL: \"a\\u{0}\"");
-    let complex = Part { logical: Some("complex64"), ..data[0].clone() };
+    let complex = Stored { logical: Some("complex64"), ..data[0].clone() };
     let sizes = "the length does not match the shape and the dtype: length 8, shape [2], dtype complex64";
     says(
         &file(&[object("t", vec![complex])], &[]),
@@ -1834,7 +1834,7 @@ fn messages_about_offsets_and_shapes() {
     let bytes = one("dense", &[0, 1 << 63, 4], parts(&[("data", "u8", 0)]));
     let file = File::open(&bytes).unwrap();
     let error = file.find("t").unwrap().strides(&mut [0; 3]).unwrap_err();
-    assert_eq!((error.kind(), error.item()), (ErrorKind::ShapeOverflow, Item::Tensor));
+    assert_eq!((error.kind(), error.part()), (ErrorKind::ShapeOverflow, Part::Tensor));
     let message = error.explain(&bytes[..]).to_string();
     assert!(message.contains("in bytes, exceeds 64 bits: shape [0, 9223372036854775808, 4]"), "{message}");
 }

@@ -4,7 +4,7 @@
 use crate::support::{Cbor, Random, cases, file_0_1, file_1_2, fixture, open_and_check};
 use sha2::{Digest, Sha256};
 use tenslice::{
-    BuiltIn, Component, DType, DecodeError, Decoder, Encoding, Error, ErrorKind, File, Item, Layout, Tensor,
+    BuiltIn, Component, DType, DecodeError, Decoder, Encoding, Error, ErrorKind, File, Layout, Part, Tensor,
     Verification, Verified, Warning,
 };
 
@@ -503,7 +503,7 @@ fn packed(layout: &str, numbers: &[i64]) -> Vec<u8> {
 }
 
 /// The values of "m" row by row, or its error: the sparse view fails with the same error as the dense one.
-fn verdict(bytes: &[u8]) -> Result<Vec<u8>, (ErrorKind, Item)> {
+fn verdict(bytes: &[u8]) -> Result<Vec<u8>, (ErrorKind, Part)> {
     let file = File::open(bytes).unwrap();
     let tensor = file.find("m").unwrap();
     let sparse = tensor.sparse(&mut []).map(drop);
@@ -515,7 +515,7 @@ fn verdict(bytes: &[u8]) -> Result<Vec<u8>, (ErrorKind, Item)> {
     assert!(sparse.is_ok() || sparse.unwrap_err().offset() == Some(at));
     let size = tensor.dtype().unwrap().size().unwrap() as usize;
     let least = if cfg!(target_endian = "little") { 0 } else { size - 1 };
-    dense.map(|numbers| numbers.chunks(size).map(|n| n[least]).collect()).map_err(|e| (e.kind(), e.item()))
+    dense.map(|numbers| numbers.chunks(size).map(|n| n[least]).collect()).map_err(|e| (e.kind(), e.part()))
 }
 
 #[test]
@@ -535,7 +535,7 @@ fn last_value_wins_for_repeated_indices() {
 
 #[test]
 fn rejects_indices_outside_the_shape() {
-    let outside = Err((ErrorKind::IndexOutOfRange, Item::Tensor));
+    let outside = Err((ErrorKind::IndexOutOfRange, Part::Tensor));
     for coordinates in [[2, 0], [0, 3], [-1, 0], [0, -1], [0, i64::MIN], [i64::MAX, 0]] {
         assert_eq!(verdict(&coo(&[1.0], &coordinates)), outside, "{coordinates:?}");
         let [row, column] = coordinates;
@@ -640,7 +640,7 @@ fn checks_row_pointers() {
         [0, 1, 4],
         [0, 1, i64::MAX],
     ] {
-        let broken = Err((ErrorKind::InvalidRowPointers, Item::Tensor));
+        let broken = Err((ErrorKind::InvalidRowPointers, Part::Tensor));
         assert_eq!(verdict(&csr(&pointers, &columns)), broken, "{pointers:?}");
         let blob = [&pointers[..], &columns, &[1, 2, 3]].concat();
         assert_eq!(verdict(&packed("sparsecsr", &blob)), broken, "{pointers:?}");
@@ -649,7 +649,7 @@ fn checks_row_pointers() {
         assert_eq!(verdict(&csr(&pointers, &columns)), Ok(expected.to_vec()), "{pointers:?}");
     }
     assert_eq!(verdict(&csr(&[0, 0, 0], &[])), Ok(vec![0; 6]));
-    assert_eq!(verdict(&csr(&[1, 0, 0], &[])), Err((ErrorKind::InvalidRowPointers, Item::Tensor)));
+    assert_eq!(verdict(&csr(&[1, 0, 0], &[])), Err((ErrorKind::InvalidRowPointers, Part::Tensor)));
 }
 
 #[test]

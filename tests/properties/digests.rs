@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use crate::support::cases;
-use tenslice::{Component, ErrorKind, File, Format, Item, Verification};
+use tenslice::{Component, ErrorKind, File, Format, Part, Verification};
 
 /// True if this build computes digests of that kind.
 fn is_built_in(kind: &str) -> bool {
@@ -42,8 +42,8 @@ fn reports_only_compared_digests_as_verified() {
                 Err(error) if error.kind() == ErrorKind::NotBuiltIn => {
                     assert!(!is_built_in(&kind) && !component.caps().verify, "{}: {kind}", case.name());
                     assert_eq!(
-                        (error.item(), component.verify_scratch_length()),
-                        (Item::Digest, None),
+                        (error.part(), component.verify_scratch_length()),
+                        (Part::Digest, None),
                         "{}",
                         case.name()
                     );

@@ -2,23 +2,23 @@
 #![cfg(feature = "formats")]
 
 use crate::support::frames::Frame;
-use tenslice::{ErrorKind, Extent, File, Item, Opened, Source, safetensors};
+use tenslice::{ErrorKind, Extent, File, Opened, Part, Source, safetensors};
 
 /// The largest size of metadata in bytes, except for safetensors.
 const MOST: u64 = 1 << 30;
 
 /// Bytes at an offset.
-type Part<'a> = (u64, &'a [u8]);
+type Piece<'a> = (u64, &'a [u8]);
 
 /// Opens a file of that length that has these bytes at these offsets, and zeros elsewhere. Returns the first
 /// requested range that is longer than a megabyte, or the error.
-fn opens(length: u64, parts: &[Part<'_>]) -> Result<Extent, (ErrorKind, Item, Option<u64>)> {
+fn opens(length: u64, parts: &[Piece<'_>]) -> Result<Extent, (ErrorKind, Part, Option<u64>)> {
     let mut source = Source::new(length);
     loop {
         let opened = File::open_source(&source).map_err(|error| {
             let message = error.explain(&source).to_string();
             assert!(message.contains("larger than its limit"), "{message}");
-            (error.kind(), error.item(), error.offset())
+            (error.kind(), error.part(), error.offset())
         })?;
         match opened {
             Opened::File(_) => panic!("it opens"),
@@ -42,7 +42,7 @@ fn manifests_of_ztensor() {
         opens(length, &[(0, b"ZTEN1000"), (length - 16, &size.to_le_bytes()), (length - 8, b"ZTEN1000")])
     };
     assert_eq!(opens(MOST), Ok(Extent::new(64, MOST)));
-    assert_eq!(opens(MOST + 1), Err((ErrorKind::ManifestTooLarge, Item::Footer, Some(64 + MOST + 1))));
+    assert_eq!(opens(MOST + 1), Err((ErrorKind::ManifestTooLarge, Part::Footer, Some(64 + MOST + 1))));
 }
 
 #[test]
@@ -53,7 +53,7 @@ fn manifests_of_ztensor_2() {
         opens(4096 + size + 40, &[(0, MAGIC), (4096 + size, &[&footer[..], MAGIC].concat())])
     };
     assert_eq!(opens(MOST), Ok(Extent::new(4096, MOST)));
-    assert_eq!(opens(MOST + 1), Err((ErrorKind::ManifestTooLarge, Item::Footer, Some(4096 + MOST + 1 + 8))));
+    assert_eq!(opens(MOST + 1), Err((ErrorKind::ManifestTooLarge, Part::Footer, Some(4096 + MOST + 1 + 8))));
 }
 
 #[test]
@@ -72,7 +72,7 @@ fn dimensions_of_tens() {
     };
     let most = (MOST / 8) as u32;
     assert_eq!(opens(most), Ok(Extent::new(0, 32 + MOST)));
-    assert_eq!(opens(most + 1), Err((ErrorKind::ManifestTooLarge, Item::Header, Some(20))));
+    assert_eq!(opens(most + 1), Err((ErrorKind::ManifestTooLarge, Part::Header, Some(20))));
 }
 
 #[test]
@@ -83,7 +83,7 @@ fn headers_of_npy() {
     };
     let most = (MOST - 12) as u32;
     assert!(opens(most).is_ok_and(|needed| needed.end() == Some(MOST)));
-    assert_eq!(opens(most + 1), Err((ErrorKind::ManifestTooLarge, Item::Header, Some(8))));
+    assert_eq!(opens(most + 1), Err((ErrorKind::ManifestTooLarge, Part::Header, Some(8))));
 }
 
 #[test]
@@ -94,7 +94,7 @@ fn directories_of_npz() {
         opens(length, &[(0, b"PK\x03\x04"), (length - 22, &end.concat())])
     };
     assert_eq!(opens(MOST as u32), Ok(Extent::new(30, MOST)));
-    assert_eq!(opens(MOST as u32 + 1), Err((ErrorKind::ManifestTooLarge, Item::Footer, Some(30 + MOST + 1))));
+    assert_eq!(opens(MOST as u32 + 1), Err((ErrorKind::ManifestTooLarge, Part::Footer, Some(30 + MOST + 1))));
 }
 
 #[test]
@@ -110,7 +110,7 @@ fn headers_and_trailers_of_blosc2() {
         end.extend([0xd8, 0]);
         opens(length, &[(0, &start), (length - 23, &end)])
     };
-    let too_large = Err((ErrorKind::ManifestTooLarge, Item::Header, Some(11)));
+    let too_large = Err((ErrorKind::ManifestTooLarge, Part::Header, Some(11)));
     assert!(opens(MOST, 100).is_ok_and(|needed| needed.length >= MOST));
     assert_eq!(opens(MOST + 1, 100), too_large);
     assert!(opens(100, MOST).is_ok_and(|needed| needed.length >= MOST));
@@ -120,7 +120,7 @@ fn headers_and_trailers_of_blosc2() {
 #[test]
 fn indices_of_safetensors() {
     let text = vec![b'x'; 100_000_001];
-    let kind = |text| safetensors::Index::open(text).map(drop).map_err(|error| (error.kind(), error.item()));
-    assert_eq!(kind(&text), Err((ErrorKind::ManifestTooLarge, Item::File)));
-    assert_ne!(kind(&text[1..]), Err((ErrorKind::ManifestTooLarge, Item::File)));
+    let kind = |text| safetensors::Index::open(text).map(drop).map_err(|error| (error.kind(), error.part()));
+    assert_eq!(kind(&text), Err((ErrorKind::ManifestTooLarge, Part::File)));
+    assert_ne!(kind(&text[1..]), Err((ErrorKind::ManifestTooLarge, Part::File)));
 }

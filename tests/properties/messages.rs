@@ -9,9 +9,9 @@
 use crate::support::fixture;
 use crate::support::frames::Frame;
 use crate::support::gguf::{Gguf, Meta};
-use crate::support::ztensor2::{Object, Part, file, shard, xxh3};
+use crate::support::ztensor2::{Object, Stored, file, shard, xxh3};
 use serde_json::Value as Json;
-use tenslice::{DecodeError, Decoder, Encoding, ErrorKind, File, Item};
+use tenslice::{DecodeError, Decoder, Encoding, ErrorKind, File, Part};
 use xxhash_rust::xxh3::xxh3_64;
 
 #[track_caller]
@@ -24,11 +24,11 @@ fn says(message: &str, part: &str) {
     assert!(message.contains(part), "{message}");
 }
 
-fn part(role: &'static str, dtype: &'static str, stored: &[u8]) -> Part {
-    Part { role, dtype, stored: stored.to_vec(), ..Part::default() }
+fn part(role: &'static str, dtype: &'static str, stored: &[u8]) -> Stored {
+    Stored { role, dtype, stored: stored.to_vec(), ..Stored::default() }
 }
 
-fn object(name: &'static str, shape: &[u64], layout: &'static str, parts: Vec<Part>) -> Object {
+fn object(name: &'static str, shape: &[u64], layout: &'static str, parts: Vec<Stored>) -> Object {
     Object { name, shape: shape.to_vec(), layout, attributes: Json::Null, parts }
 }
 
@@ -78,13 +78,13 @@ fn rules_of_ztensor_2() {
 
 #[test]
 fn digests_and_shards_of_ztensor_2() {
-    let with_digest = Part { digest: Some(xxh3(&[8])), ..part("data", "u8", &[7]) };
+    let with_digest = Stored { digest: Some(xxh3(&[8])), ..part("data", "u8", &[7]) };
     let bytes = file(&[object("a", &[], "dense", vec![with_digest])], &[]);
     let file_1 = File::open(&bytes).unwrap();
     let error = file_1.find("a").unwrap().verify().unwrap_err();
     says(&error.explain(&bytes[..]).to_string(), "the decoded bytes do not match the digest");
 
-    let in_shard = |shard: &'static str| Part { shard: Some(shard), ..part("data", "u8", &[7]) };
+    let in_shard = |shard: &'static str| Stored { shard: Some(shard), ..part("data", "u8", &[7]) };
     let of_shard = |shard, digest: &str| {
         file(&[object("a", &[], "dense", vec![in_shard(shard)])], &[(shard, 9000, digest.to_string())])
     };
@@ -307,7 +307,7 @@ fn shapes_beyond_64_bits_in_old_tens() {
     }
     bytes.resize(bytes.len() + 64, 0);
     let error = File::open(&bytes).unwrap_err();
-    assert_eq!((error.kind(), error.item()), (ErrorKind::ShapeOverflow, Item::Shape));
+    assert_eq!((error.kind(), error.part()), (ErrorKind::ShapeOverflow, Part::Shape));
 }
 
 #[test]
@@ -438,7 +438,7 @@ fn advice() {
 #[test]
 fn advice_about_shards() {
     let bytes = file(
-        &[object("a", &[1], "dense", vec![Part { shard: Some("s"), ..part("data", "f32", &[0; 4]) }])],
+        &[object("a", &[1], "dense", vec![Stored { shard: Some("s"), ..part("data", "f32", &[0; 4]) }])],
         &[("s", 9000, xxh3(&[0; 9000]))],
     );
     let opened = File::open(&bytes).unwrap();

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::support::gguf::Gguf;
 use tenslice::safetensors::Index;
-use tenslice::{ErrorKind, File, Format, Item};
+use tenslice::{ErrorKind, File, Format, Part};
 
 /// Collects the fixtures below the folder, except for those that must be rejected.
 fn files(folder: &Path, all: &mut Vec<PathBuf>) {
@@ -20,9 +20,9 @@ fn files(folder: &Path, all: &mut Vec<PathBuf>) {
     }
 }
 
-fn explained(bytes: &[u8]) -> Option<(ErrorKind, Format, Item, String)> {
+fn explained(bytes: &[u8]) -> Option<(ErrorKind, Format, Part, String)> {
     let error = File::open(bytes).err()?;
-    Some((error.kind(), error.format(), error.item(), error.explain(bytes).to_string()))
+    Some((error.kind(), error.format(), error.part(), error.explain(bytes).to_string()))
 }
 
 /// The two numbers of `should have at least N bytes, M are missing`.
@@ -66,9 +66,9 @@ fn states_missing_bytes_in_every_format() {
             assert!(format != file.format() || needed <= least as u64, "{context}");
             let is_exact = match format {
                 Format::Gguf | Format::Safetensors => kind == ErrorKind::OutOfFile,
-                Format::Npy => item == Item::Data,
+                Format::Npy => item == Part::Data,
                 Format::Blz => kind == ErrorKind::OutOfFile,
-                Format::B2nd => item == Item::File,
+                Format::B2nd => item == Part::File,
                 _ => false,
             };
             assert!(!is_exact || needed == least as u64, "{context}");

@@ -10,7 +10,7 @@ use std::path::Path;
 
 use crate::support::{Random, open_and_check};
 use both::{Difference, Verdict, judge};
-use tenslice::{ErrorKind, File, Item};
+use tenslice::{ErrorKind, File, Part};
 use ztensor::Vocabulary;
 use ztensor::format::cbor::{self, Value};
 
@@ -52,7 +52,7 @@ impl Outcome {
             Verdict::Accepted => self.accepted += 1,
             Verdict::Refused(rule, error) => {
                 *self.refused.entry(rule.clone()).or_default() += 1;
-                let ours = rules(error.kind(), error.item());
+                let ours = rules(error.kind(), error.part());
                 if ours.contains(&rule.as_str()) {
                     self.same_rule += 1;
                 } else {
@@ -66,11 +66,11 @@ impl Outcome {
 }
 
 /// The rules of the reference that one of our error kinds may correspond to.
-fn rules(kind: ErrorKind, item: Item) -> &'static [&'static str] {
+fn rules(kind: ErrorKind, item: Part) -> &'static [&'static str] {
     use ErrorKind as Kind;
     match (kind, item) {
         (Kind::UnknownFormat, _) => &["HeaderMagic", "FileTooSmall"],
-        (Kind::Truncated, Item::File | Item::Header | Item::Footer) => &["FileTooSmall"],
+        (Kind::Truncated, Part::File | Part::Header | Part::Footer) => &["FileTooSmall"],
         (Kind::MissingMagic, _) => &["FooterMagic"],
         (Kind::UnsupportedVersion, _) => &["Version"],
         (Kind::ManifestSize, _) => &["ManifestBounds"],
@@ -83,7 +83,7 @@ fn rules(kind: ErrorKind, item: Item) -> &'static [&'static str] {
         (Kind::TooDeep, _) => &["CborDepth"],
         // Simple values outside of the subset have no type that is expected anywhere.
         (Kind::UnexpectedType, _) => &["Schema", "CborSyntax"],
-        (Kind::InvalidName | Kind::NameLength, Item::Shard) => &["ShardName"],
+        (Kind::InvalidName | Kind::NameLength, Part::Shard) => &["ShardName"],
         (Kind::InvalidName | Kind::NameLength, _) => &["Name"],
         (Kind::MissingKey | Kind::UnknownDType | Kind::InvalidDigest | Kind::TypeMismatch | Kind::ShardSize, _) => {
             &["Schema"]

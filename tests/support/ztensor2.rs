@@ -5,7 +5,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 /// A component.
 #[derive(Clone, Default)]
-pub struct Part {
+pub struct Stored {
     pub role: &'static str,
     pub dtype: &'static str,
     pub logical: Option<&'static str>,
@@ -24,7 +24,7 @@ pub struct Object {
     pub shape: Vec<u64>,
     pub layout: &'static str,
     pub attributes: Json,
-    pub parts: Vec<Part>,
+    pub parts: Vec<Stored>,
 }
 
 /// Deterministic CBOR: the shortest heads, and the keys of a map in the order of their bytes.

@@ -82,7 +82,7 @@ function constant(name, about, value) {
 
 const status = codes("", false);
 for (const name of Object.keys(status)) {
-    if (/^(LAYOUT|FORMAT|ITEM|ORDER|BYTE_ORDER|ENCODING|VALUE|CAP|WARNING)_/.test(name)) delete status[name];
+    if (/^(LAYOUT|FORMAT|PART|ORDER|BYTE_ORDER|ENCODING|VALUE|CAP|WARNING)_/.test(name)) delete status[name];
 }
 const text = [
     "// Generated from include/tenslice.h by web/build/bindings.mjs. Do not edit.\n",

@@ -217,7 +217,7 @@ export const WARNING_TEXTS = {
 
 /** The structs on wasm32: their sizes, and the offset, kind and count of each field. */
 export const STRUCTS = {
-    tenslice_error: {"size":16,"fields":{"offset":[0,"u64"],"entry_distance":[8,"u32"],"kind":[12,"u16"],"format":[14,"u8"],"item":[15,"u8"]}},
+    tenslice_error: {"size":16,"fields":{"offset":[0,"u64"],"entry_distance":[8,"u32"],"kind":[12,"u16"],"format":[14,"u8"],"part":[15,"u8"]}},
     tenslice_bytes: {"size":8,"fields":{"data":[0,"u32"],"length":[4,"u32"]}},
     tenslice_str: {"size":16,"fields":{"data":[0,"u32"],"length":[4,"u32"],"is_escaped":[8,"u32"]}},
     tenslice_file: {"size":192,"fields":{}},

@@ -371,7 +371,7 @@ export class Tensor {
             const { library } = session;
             const cores = library.place(bytes),
                 train = library.make("tenslice_train");
-            session.call("tenslice_blz_train_in", session.file, cores, length, train);
+            session.call("tenslice_blz_train_from_bytes", session.file, cores, length, train);
             const needed = library.make("tenslice_blz_scratch");
             library.call("tenslice_blz_get_scratch", train, needed);
             const { slice } = library.read("tenslice_blz_scratch", needed);

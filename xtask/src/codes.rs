@@ -5,8 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use tenslice::{
-    ByteOrder, Caps, DType, Encoding, ErrorKind, Format, Item as Part, Layout, MAX_SEGMENTS, Order, ValueKind,
-    Warning,
+    ByteOrder, Caps, DType, Encoding, ErrorKind, Format, Layout, MAX_SEGMENTS, Order, Part, ValueKind, Warning,
 };
 
 use crate::item::{Item, of_field};
@@ -108,7 +107,7 @@ pub fn all(root: &Path) -> Result<Vec<Item>, Box<dyn Error>> {
     }
     codes! {
         "FORMAT_", Format, "A kind of file. Some kinds are recognised but not supported.";
-        "ITEM_", Part, "The part of a file that an error is about.";
+        "PART_", Part, "The part of a file that an error is about.";
         "LAYOUT_", Layout, "How the components of a tensor represent it.";
         "ORDER_", Order, "The order of the elements of a dense array.";
         "BYTE_ORDER_", ByteOrder, "The byte order of a number.";

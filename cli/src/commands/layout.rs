@@ -24,7 +24,7 @@ pub struct Arguments {
 }
 
 /// A part of a file.
-struct Part {
+struct ModelPart {
     extent: Extent,
     kind: Kind,
     name: String,
@@ -57,7 +57,7 @@ impl Arguments {
         Failure::all(model.problems)
     }
 
-    fn show(&self, out: &mut impl Write, look: Look, opened: &Opened<'_>, parts: &[Part]) -> io::Result<()> {
+    fn show(&self, out: &mut impl Write, look: Look, opened: &Opened<'_>, parts: &[ModelPart]) -> io::Result<()> {
         let length = opened.file.length();
         let name = look.bold(&opened.path.display().to_string());
         writeln!(out, "{name}: {}, {} ({length} bytes)", opened.file.format(), size(length))?;
@@ -89,7 +89,7 @@ impl Arguments {
             [("offset", Fit::Whole), ("length", Fit::Whole), ("align", Fit::LeftOut(1)), ("what", Fit::Cut(8))];
         let rows: Vec<_> = parts
             .iter()
-            .map(|Part { extent, kind, name }| {
+            .map(|ModelPart { extent, kind, name }| {
                 let is_data = matches!(kind, Kind::Data | Kind::Shared);
                 let align = if is_data { alignment(extent.offset).to_string() } else { String::new() };
                 [extent.offset.to_string(), extent.length.to_string(), align, name.clone()]
@@ -105,7 +105,7 @@ fn alignment(offset: u64) -> u64 {
 }
 
 /// The parts of a file in the order of their offsets, without gaps.
-fn parts(opened: &Opened<'_>) -> Vec<Part> {
+fn parts(opened: &Opened<'_>) -> Vec<ModelPart> {
     let length = opened.file.length();
     let mut data: Vec<(Extent, String, Kind)> = Vec::new();
     for tensor in opened.file.tensors() {
@@ -131,7 +131,7 @@ fn parts(opened: &Opened<'_>) -> Vec<Part> {
             _ if end <= at => (Kind::Shared, " (inside earlier data)"),
             _ => (Kind::Shared, " (overlaps earlier data)"),
         };
-        parts.push(Part { extent, kind, name: name + note });
+        parts.push(ModelPart { extent, kind, name: name + note });
         at = at.max(end);
     }
     gaps.add(&mut parts, at, length);
@@ -181,7 +181,7 @@ struct Gaps<'a> {
 
 impl Gaps<'_> {
     /// Adds the parts from `at` to `end`: metadata, padding, and other bytes.
-    fn add(&self, parts: &mut Vec<Part>, mut at: u64, end: u64) {
+    fn add(&self, parts: &mut Vec<ModelPart>, mut at: u64, end: u64) {
         let metadata = &self.metadata;
         while at < end {
             let inside =
@@ -192,7 +192,7 @@ impl Gaps<'_> {
             let extent = Extent::new(at, stop - at);
             match parts.last_mut() {
                 Some(last) if last.kind == kind && is_metadata => last.extent.length += extent.length,
-                _ => parts.push(Part { extent, kind, name: name.into() }),
+                _ => parts.push(ModelPart { extent, kind, name: name.into() }),
             }
             at = stop;
         }
@@ -215,7 +215,7 @@ impl Gaps<'_> {
 }
 
 /// Draws the file as a bar. Each cell shows the part that has most of the cell's bytes.
-fn draw(out: &mut impl Write, look: Look, length: u64, parts: &[Part]) -> io::Result<()> {
+fn draw(out: &mut impl Write, look: Look, length: u64, parts: &[ModelPart]) -> io::Result<()> {
     let cells = look.width.unwrap_or(76).clamp(12, 104) as u64 - 4;
     let mut bar = String::new();
     let mut first = 0;
@@ -225,7 +225,7 @@ fn draw(out: &mut impl Write, look: Look, length: u64, parts: &[Part]) -> io::Re
         while parts.get(first).is_some_and(|part| part.extent.end().unwrap_or(u64::MAX) <= start) {
             first += 1;
         }
-        let within = |part: &Part| {
+        let within = |part: &ModelPart| {
             let part_end = part.extent.end().unwrap_or(u64::MAX);
             part_end.min(end).saturating_sub(part.extent.offset.max(start))
         };

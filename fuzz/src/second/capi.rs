@@ -275,7 +275,7 @@ fn same_error(status: i32, error: &MaybeUninit<c::error>, rust: &Error) {
     let entry = (error.entry_distance != u32::MAX).then(|| error.offset - u64::from(error.entry_distance));
     let offset = (error.offset != u64::MAX).then_some(error.offset);
     let codes = (error.kind, error.format, error.item);
-    assert_eq!(codes, (rust.kind().code(), rust.format().code(), rust.item().code()), "{rust:?}");
+    assert_eq!(codes, (rust.kind().code(), rust.format().code(), rust.part().code()), "{rust:?}");
     assert_eq!((offset, entry), (rust.offset(), rust.entry()), "{rust:?}");
 }
 

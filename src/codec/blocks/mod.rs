@@ -37,12 +37,12 @@ pub use ternary::{tq1_0_to_f32, tq2_0_to_f32};
 use crate::bytes::keywords::keywords;
 #[cfg(feature = "dequantize")]
 use crate::bytes::num::{count_of, to_u64, to_usize};
-use crate::error::abi_enum::pinned;
+use crate::error::abi_enum::abi_enum;
 use crate::types::DType;
 
 macro_rules! block_types {
     ($($name:ident = $code:literal, $text:literal, $elements:literal, $bytes:literal, $to_f32:ident;)*) => {
-        pinned! {
+        abi_enum! {
             /// The type of a quantized block. Its [code](BlockType::code) is ggml's number.
             #[allow(non_camel_case_types)] // the names are ggml's
             BlockType: u8 { $($name = $code, $text;)* }

@@ -16,7 +16,7 @@ use minicbor::decode::Decoder;
 
 use crate::bytes::num::{to_u64, to_usize};
 use crate::bytes::utf8::{Utf8, is_utf8};
-use crate::error::origin::{Format, Item};
+use crate::error::origin::{Format, Part};
 use crate::error::{Error, ErrorKind, NO_ENTRY};
 
 #[cfg(all(feature = "ztensor", not(small)))]
@@ -35,7 +35,7 @@ const RECORDS: usize = 3;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Fault {
     pub(crate) kind: ErrorKind,
-    pub(crate) item: Item,
+    pub(crate) item: Part,
     pub(crate) at: u32,
     /// The distance back from `at` to the entry of the tensor; [`NO_ENTRY`] if there is no entry.
     pub(crate) entry_distance: u32,
@@ -155,7 +155,7 @@ pub(crate) struct Reader<'a> {
     position: u32,
     /// The item being read, for errors in it, and the start of the entry of its tensor ([`NO_ENTRY`] if there is no
     /// entry).
-    pub(crate) item: Item,
+    pub(crate) item: Part,
     pub(crate) entry: u32,
     fault: Option<Fault>,
     /// The argument of the head that was read last: a value, a length, or a count.
@@ -185,7 +185,7 @@ impl<'a> Reader<'a> {
     #[cfg_attr(not(small), inline)]
     #[cfg_attr(small, inline(never))]
     pub(crate) fn new(bytes: &'a [u8], position: u32) -> Self {
-        Self { bytes, position, item: Item::Value, entry: NO_ENTRY, fault: None, argument: 0 }
+        Self { bytes, position, item: Part::Value, entry: NO_ENTRY, fault: None, argument: 0 }
     }
 
     /// Returns the current position.
@@ -231,7 +231,7 @@ impl<'a> Reader<'a> {
     /// Records an error in `item`, which was read earlier, if it is the first error.
     #[cold]
     #[inline(never)]
-    pub(crate) fn fail_in(&mut self, item: Item, kind: ErrorKind, at: u32) {
+    pub(crate) fn fail_in(&mut self, item: Part, kind: ErrorKind, at: u32) {
         self.item = item;
         self.fail(kind, at);
     }
@@ -448,7 +448,7 @@ impl<'a> Reader<'a> {
     /// Moves past a record that has been read before.
     #[cfg(not(small))]
     pub(crate) fn pass_over_record(&mut self) {
-        if let Some(rest) = super::cbor_pass::pass_over(self.rest()) {
+        if let Some(rest) = super::cbor_skip::skip_unchecked(self.rest()) {
             let end = self.bytes.len().saturating_sub(rest.len());
             self.position = u32::try_from(end).unwrap_or(u32::MAX);
             return;

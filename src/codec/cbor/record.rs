@@ -10,12 +10,12 @@ use crate::bytes::keywords::{Found, Keywords};
 use crate::bytes::num::to_usize;
 use crate::bytes::utf8::is_utf8;
 use crate::error::ErrorKind;
-use crate::error::origin::Item;
+use crate::error::origin::Part;
 
 /// The known keys of a record.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Fields {
-    /// The keys, each with the number of the [`Item`] of its value, which [`Reader::field`] also returns. Required keys
+    /// The keys, each with the number of the [`Part`] of its value, which [`Reader::field`] also returns. Required keys
     /// come first. An optional key whose value is null counts as absent.
     pub(crate) keys: Keywords,
     /// A bit for each required key.
@@ -28,19 +28,19 @@ pub(crate) struct Fields {
 macro_rules! fields {
     ({ $($key:literal: $item:ident),* $(,)? } optional { $($other:literal: $its:ident),* $(,)? }) => {
         $crate::codec::cbor::Fields {
-            keys: keywords!($($key: Item::$item.code(),)* $($other: Item::$its.code()),*),
-            required: $crate::codec::cbor::first_bits(&[$(Item::$item),*]),
+            keys: keywords!($($key: Part::$item.code(),)* $($other: Part::$its.code()),*),
+            required: $crate::codec::cbor::first_bits(&[$(Part::$item),*]),
             #[cfg(not(small))]
             expected: &$crate::codec::cbor::Expected::of(&[
-                $(($key, Item::$item),)* $(($other, Item::$its)),*
-            ], $crate::codec::cbor::first_bits(&[$(Item::$item),*])),
+                $(($key, Part::$item),)* $(($other, Part::$its)),*
+            ], $crate::codec::cbor::first_bits(&[$(Part::$item),*])),
         }
     };
 }
 pub(crate) use fields;
 
 /// Returns a mask with one bit set per item.
-pub(crate) const fn first_bits(items: &[Item]) -> u32 {
+pub(crate) const fn first_bits(items: &[Part]) -> u32 {
     let mut bits = 0_u32;
     let mut rest = items;
     while let [_, after @ ..] = rest {
@@ -82,7 +82,7 @@ pub(crate) struct Expected {
     mask: u64,
     rest: &'static [u8],
     length: u32,
-    item: Item,
+    item: Part,
     /// The bit of the field in [`Record::seen`].
     bit: u32,
     is_optional: bool,
@@ -90,11 +90,11 @@ pub(crate) struct Expected {
 
 #[cfg(not(small))]
 impl Expected {
-    const NONE: Self = Self { word: 0, mask: 0, rest: &[], length: 0, item: Item::Key, bit: 0, is_optional: false };
+    const NONE: Self = Self { word: 0, mask: 0, rest: &[], length: 0, item: Part::Key, bit: 0, is_optional: false };
 
     /// Returns the keys as encoded.
     #[allow(clippy::arithmetic_side_effects, clippy::indexing_slicing, clippy::as_conversions)] // constants only
-    pub(crate) const fn of<const N: usize>(keys: &[(&'static str, Item); N], required: u32) -> [Self; N] {
+    pub(crate) const fn of<const N: usize>(keys: &[(&'static str, Part); N], required: u32) -> [Self; N] {
         let mut all = [const { Self::NONE }; N];
         let mut place = 0;
         while place < N {
@@ -139,7 +139,7 @@ impl Reader<'_> {
     /// Unknown keys are skipped together with their values. A duplicate known key is an error, and so is a missing
     /// required key at the end.
     #[inline]
-    pub(crate) fn field(&mut self, record: &mut Record) -> Option<Item> {
+    pub(crate) fn field(&mut self, record: &mut Record) -> Option<Part> {
         #[cfg(not(small))]
         if let Some(item) = self.expected_field(record) {
             return Some(item);
@@ -150,7 +150,7 @@ impl Reader<'_> {
     /// Reads the next key if it is the key that real programs write here.
     #[cfg(not(small))]
     #[inline]
-    fn expected_field(&mut self, record: &mut Record) -> Option<Item> {
+    fn expected_field(&mut self, record: &mut Record) -> Option<Part> {
         let left = record.left.less_a_pair().filter(|_| self.fault.is_none())?;
         let (expected, next) = record.next.split_first()?;
         let (word, after) = self.rest().split_first_chunk()?;
@@ -172,11 +172,11 @@ impl Reader<'_> {
 
     /// Reads any key.
     #[cfg_attr(not(small), inline(never))]
-    fn any_field(&mut self, record: &mut Record) -> Option<Item> {
+    fn any_field(&mut self, record: &mut Record) -> Option<Part> {
         let fields = record.fields;
         while self.more_pairs(&mut record.left) {
             let at = self.position;
-            self.item = Item::Key;
+            self.item = Part::Key;
             let mut known = Found::NOTHING;
             if major(self.peek()) == TEXT {
                 let key = self.text_bytes();
@@ -189,8 +189,8 @@ impl Reader<'_> {
             } else {
                 self.skip();
             }
-            let Some(item) = Item::from_code(known.number()) else {
-                self.item = Item::Value;
+            let Some(item) = Part::from_code(known.number()) else {
+                self.item = Part::Value;
                 self.skip();
                 continue;
             };
@@ -212,7 +212,7 @@ impl Reader<'_> {
             return None;
         }
         for (_, number) in fields.keys {
-            if let (Some(item), true) = (Item::from_code(number), missing & 1 != 0) {
+            if let (Some(item), true) = (Part::from_code(number), missing & 1 != 0) {
                 self.fail_in(item, ErrorKind::MissingKey, record.at); // the first error is kept
             }
             missing = missing.wrapping_shr(1);

@@ -12,8 +12,8 @@ use crate::bytes::keywords::Keywords;
 use crate::bytes::num::{to_u64, to_usize};
 use crate::bytes::utf8::{Utf8, is_utf8};
 #[cfg(not(small))]
-use crate::codec::cbor_pass::pass_over;
-use crate::error::origin::{Format, Item};
+use crate::codec::cbor_skip::skip_unchecked;
+use crate::error::origin::{Format, Part};
 use crate::error::{Error, ErrorKind, NO_ENTRY};
 
 /// The maximum depth of a value: the outermost value is at depth 0, its contents are at depth 1.
@@ -23,13 +23,13 @@ const MAX_DEPTH: usize = 32;
 #[derive(Clone, Copy, Debug)]
 struct Fault {
     kind: ErrorKind,
-    item: Item,
+    item: Part,
     at: u32,
     entry_distance: u32,
 }
 
 /// The known keys of a record, in the order of their encoded bytes: shorter keys first. Each key has the number of the
-/// [`Item`] of its value.
+/// [`Part`] of its value.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Fields {
     pub(crate) keys: Keywords,
@@ -43,10 +43,10 @@ pub(crate) struct Fields {
 macro_rules! fields {
     ({ $($key:literal: $item:ident),* $(,)? } required $($needed:ident)*) => {
         $crate::codec::cbor_strict::Fields {
-            keys: keywords!($($key: Item::$item.code()),*),
+            keys: keywords!($($key: Part::$item.code()),*),
             #[cfg(not(small))]
-            words: &[$($crate::codec::cbor_strict::Word::of($key, Item::$item)),*],
-            required: $($crate::codec::cbor_strict::bit(Item::$needed) |)* 0,
+            words: &[$($crate::codec::cbor_strict::Word::of($key, Part::$item)),*],
+            required: $($crate::codec::cbor_strict::bit(Part::$needed) |)* 0,
         }
     };
 }
@@ -60,13 +60,13 @@ pub(crate) struct Word {
     first: u64,
     mask: u64,
     key: &'static [u8],
-    item: Item,
+    item: Part,
 }
 
 #[cfg(not(small))]
 impl Word {
     #[allow(clippy::arithmetic_side_effects, clippy::indexing_slicing, clippy::as_conversions)] // constants only
-    pub(crate) const fn of(key: &'static str, item: Item) -> Self {
+    pub(crate) const fn of(key: &'static str, item: Part) -> Self {
         let key = key.as_bytes();
         assert!(key.len() < 24);
         let (mut first, mut mask) = (TEXT as u64 | key.len() as u64, 0xff);
@@ -81,7 +81,7 @@ impl Word {
 }
 
 /// Returns the bit of an item in a set of items.
-pub(crate) const fn bit(item: Item) -> u64 {
+pub(crate) const fn bit(item: Part) -> u64 {
     #[allow(clippy::as_conversions)] // widens
     1_u64.wrapping_shl(item.code() as u32) // below 64: only such items are used this way
 }
@@ -111,7 +111,7 @@ pub(crate) struct Reader<'a> {
     rest: &'a [u8],
     /// The item being read, for errors in it, and the start of the entry of its tensor ([`NO_ENTRY`] if there is no
     /// entry).
-    pub(crate) item: Item,
+    pub(crate) item: Part,
     pub(crate) entry: u32,
     /// The number of the last head. (On chips, returning a pair would go through memory.)
     number: u64,
@@ -159,7 +159,7 @@ impl<'a> Reader<'a> {
     #[cfg_attr(small, inline(never))]
     pub(crate) fn new(bytes: &'a [u8], position: u32) -> Self {
         let rest = to_usize(position.into()).and_then(|position| bytes.get(position..)).unwrap_or_default();
-        Self { bytes, rest, item: Item::Manifest, entry: NO_ENTRY, number: 0, fault: None }
+        Self { bytes, rest, item: Part::Manifest, entry: NO_ENTRY, number: 0, fault: None }
     }
 
     /// Returns the position of the next byte.
@@ -184,7 +184,7 @@ impl<'a> Reader<'a> {
     #[cold]
     #[inline(never)]
     pub(crate) fn error(&self, format: Format, start: u64) -> Error {
-        let Some(fault) = self.fault else { return Error::at(ErrorKind::Malformed, format, Item::Manifest, start) };
+        let Some(fault) = self.fault else { return Error::at(ErrorKind::Malformed, format, Part::Manifest, start) };
         Error::at(fault.kind, format, fault.item, start.saturating_add(fault.at.into()))
             .after_entry(fault.entry_distance)
     }
@@ -196,7 +196,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Stops with an error in `item`, which is at `at`.
-    pub(crate) fn stop_in<T>(&mut self, item: Item, kind: ErrorKind, at: u32) -> Option<T> {
+    pub(crate) fn stop_in<T>(&mut self, item: Part, kind: ErrorKind, at: u32) -> Option<T> {
         self.set_fault(item, kind, at);
         None
     }
@@ -209,7 +209,7 @@ impl<'a> Reader<'a> {
 
     #[cold]
     #[inline(never)] // a single copy for all types
-    fn set_fault(&mut self, item: Item, kind: ErrorKind, at: u32) {
+    fn set_fault(&mut self, item: Part, kind: ErrorKind, at: u32) {
         self.item = item;
         let entry_distance = if self.entry == NO_ENTRY { NO_ENTRY } else { at.saturating_sub(self.entry) };
         self.fault = Some(Fault { kind, item, at, entry_distance });
@@ -374,13 +374,13 @@ impl<'a> Reader<'a> {
         Some(())
     }
 
-    /// Returns the next known field of `record`, a map at depth `depth`, with the reader at its value; [`Item::File`]
+    /// Returns the next known field of `record`, a map at depth `depth`, with the reader at its value; [`Part::File`]
     /// at the end. Unknown keys are skipped together with their values.
     #[cfg_attr(small, inline(never))]
-    pub(crate) fn field(&mut self, record: &mut Record, depth: usize) -> Option<Item> {
+    pub(crate) fn field(&mut self, record: &mut Record, depth: usize) -> Option<Part> {
         while let Some(left) = record.left.checked_sub(1) {
             record.left = left;
-            self.item = Item::Key;
+            self.item = Part::Key;
             let at = self.position();
             let known = self.known_key(&mut record.keys);
             if known.is_none() {
@@ -396,16 +396,16 @@ impl<'a> Reader<'a> {
                 self.item = item;
                 return Some(item);
             }
-            self.item = Item::Value;
+            self.item = Part::Value;
             self.skip_value(depth.saturating_add(1))?;
         }
-        if record.required == 0 { Some(Item::File) } else { self.stop_missing(record) }
+        if record.required == 0 { Some(Part::File) } else { self.stop_missing(record) }
     }
 
     /// Reads a key if it is in the list, and removes it and the keys before it from the list.
     #[cfg(not(small))]
     #[inline]
-    fn known_key(&mut self, keys: &mut &'static [Word]) -> Option<Item> {
+    fn known_key(&mut self, keys: &mut &'static [Word]) -> Option<Part> {
         // The mask ignores the bytes after the key, of which there is at least one; at the end there may be fewer than
         // eight bytes.
         let first = match self.rest.first_chunk() {
@@ -426,21 +426,21 @@ impl<'a> Reader<'a> {
     /// Reads a key if it is in the list, and removes it and the keys before it from the list.
     #[cfg(small)]
     #[inline]
-    fn known_key(&mut self, keys: &mut Keywords) -> Option<Item> {
+    fn known_key(&mut self, keys: &mut Keywords) -> Option<Part> {
         let [head, rest @ ..] = self.rest else { return None };
         let length = usize::from(head.wrapping_sub(TEXT)); // below 24 for a known key
         let (key, rest) = rest.split_at_checked(length)?;
         let number = keys.take_until(key)?;
         self.rest = rest;
-        Item::from_code(number)
+        Part::from_code(number)
     }
 
     /// Stops with the first required item that is missing in a record.
     #[cold]
     #[inline(never)]
     fn stop_missing<T>(&mut self, record: &Record) -> Option<T> {
-        let missing = u8::try_from(record.required.trailing_zeros()).ok().and_then(Item::from_code);
-        self.stop_in(missing.unwrap_or(Item::Key), ErrorKind::MissingKey, record.at)
+        let missing = u8::try_from(record.required.trailing_zeros()).ok().and_then(Part::from_code);
+        self.stop_in(missing.unwrap_or(Part::Key), ErrorKind::MissingKey, record.at)
     }
 
     /// Reads a key of a map whose keys are all nonempty text strings. The key must come after `last`, and replaces it;
@@ -455,7 +455,7 @@ impl<'a> Reader<'a> {
                 *last = key;
                 return Some(key);
             }
-            Ordering::Equal if self.item == Item::Name => ErrorKind::RepeatedName,
+            Ordering::Equal if self.item == Part::Name => ErrorKind::RepeatedName,
             Ordering::Equal => ErrorKind::RepeatedKey,
             Ordering::Greater => ErrorKind::KeyOrder,
         };
@@ -507,7 +507,7 @@ impl<'a> Reader<'a> {
     #[cfg(not(small))]
     pub(crate) fn pass_over_value(&mut self) -> Option<()> {
         let start = self.rest;
-        match pass_over(start) {
+        match skip_unchecked(start) {
             Some(rest) => self.rest = rest,
             None => return self.stop(ErrorKind::Malformed, start),
         }

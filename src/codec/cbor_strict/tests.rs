@@ -240,10 +240,10 @@ fn places_of_faults() {
     ] {
         assert_eq!(by(bytes, |reader| reader.skip_value(0)).0, Err((kind, at)), "{bytes:x?}");
         let mut reader = Reader::new(bytes, 0);
-        (reader.item, reader.entry) = (Item::Shape, 0);
+        (reader.item, reader.entry) = (Part::Shape, 0);
         assert!(reader.skip_value(0).is_none());
         let error = reader.error(Format::Ztensor2, 1000);
-        assert_eq!((error.kind(), error.item(), error.offset()), (kind, Item::Shape, Some(1000 + u64::from(at))));
+        assert_eq!((error.kind(), error.part(), error.offset()), (kind, Part::Shape, Some(1000 + u64::from(at))));
     }
 }
 
@@ -259,18 +259,18 @@ const FIELDS: &Fields = &fields!({
 /// Records of known and unknown keys in any order, at the end of the bytes and before other bytes.
 #[test]
 fn records() {
-    let keys: [(&str, Option<Item>); 12] = [
+    let keys: [(&str, Option<Part>); 12] = [
         ("a", None),
-        ("of", Some(Item::Role)),
+        ("of", Some(Part::Role)),
         ("og", None),
-        ("size", Some(Item::Length)),
+        ("size", Some(Part::Length)),
         ("sizf", None),
-        ("shape", Some(Item::Shape)),
+        ("shape", Some(Part::Shape)),
         ("shapes", None),
         ("attribut\x7f", None),
-        ("attribute", Some(Item::Attributes)),
+        ("attribute", Some(Part::Attributes)),
         ("decoded_lengtg", None),
-        ("decoded_length", Some(Item::DecodedLength)),
+        ("decoded_length", Some(Part::DecodedLength)),
         ("decoded_length_", None),
     ];
     let mut seed = 1_u64;
@@ -300,11 +300,11 @@ fn records() {
         let expected: Vec<_> = (0..wrong.unwrap_or(chosen.len()))
             .filter_map(|number| chosen[number].1.map(|item| (item, number as u64)))
             .collect();
-        let has = |item: Item| expected.iter().any(|(other, _)| *other == item);
+        let has = |item: Part| expected.iter().any(|(other, _)| *other == item);
         let outcome = match wrong {
-            Some(at) if chosen[at].0 == chosen[at - 1].0 => Err((ErrorKind::RepeatedKey, Item::Key, places[at])),
-            Some(at) => Err((ErrorKind::KeyOrder, Item::Key, places[at])),
-            None => match [Item::Length, Item::Attributes]
+            Some(at) if chosen[at].0 == chosen[at - 1].0 => Err((ErrorKind::RepeatedKey, Part::Key, places[at])),
+            Some(at) => Err((ErrorKind::KeyOrder, Part::Key, places[at])),
+            None => match [Part::Length, Part::Attributes]
                 .into_iter()
                 .filter(|item| !has(*item))
                 .min_by_key(|item| item.code())
@@ -317,7 +317,7 @@ fn records() {
         reader.record(&mut record, FIELDS).unwrap();
         let last = loop {
             match reader.field(&mut record, 1) {
-                Some(Item::File) => break Ok(reader.position()),
+                Some(Part::File) => break Ok(reader.position()),
                 Some(item) => {
                     assert_eq!(reader.item, item);
                     found.push((item, reader.unsigned().unwrap()));
@@ -357,10 +357,10 @@ fn unknown_values_of_records_are_no_deeper_than_others() {
 #[test]
 fn faults_of_unknown_fields() {
     for (bytes, item, at) in [
-        (&b"\xa1\x18\x17\x00"[..], Item::Key, 1),
-        (b"\xa1\x00\x18\x17", Item::Value, 2),
-        (b"\xa2\x00\x00\x18\x17\x00", Item::Key, 3),
-        (b"\xa2\x62of\x00\x62og\x18\x17", Item::Value, 8),
+        (&b"\xa1\x18\x17\x00"[..], Part::Key, 1),
+        (b"\xa1\x00\x18\x17", Part::Value, 2),
+        (b"\xa2\x00\x00\x18\x17\x00", Part::Key, 3),
+        (b"\xa2\x62of\x00\x62og\x18\x17", Part::Value, 8),
     ] {
         let (mut reader, mut record) = (Reader::new(bytes, 0), Record::default());
         reader.record(&mut record, FIELDS).unwrap();
@@ -384,7 +384,7 @@ fn keys_that_are_texts() {
     }
     assert_eq!(reader.key_bytes(&mut last), None);
     assert_eq!(reader.fault.map(|fault| (fault.kind, fault.at)), Some((KeyOrder, 8)));
-    for (item, kind) in [(Item::Name, RepeatedName), (Item::Role, RepeatedKey)] {
+    for (item, kind) in [(Part::Name, RepeatedName), (Part::Role, RepeatedKey)] {
         let (mut reader, mut last) = (Reader::new(b"\x61a\x61a", 0), &b""[..]);
         reader.item = item;
         reader.key_bytes(&mut last).unwrap();
@@ -397,13 +397,13 @@ fn keys_that_are_texts() {
 #[test]
 fn faults_of_the_encoding_come_first() {
     for (bytes, expected) in [
-        (&b"\x82\x00\x00"[..], (ErrorKind::UnexpectedType, Item::Shape, 0)),
-        (b"\x82\x00\x18\x17", (ErrorKind::NotShortest, Item::Manifest, 2)),
-        (b"\x82\x00\x00\x00", (ErrorKind::TrailingBytes, Item::Manifest, 3)),
-        (b"\x82\x00", (ErrorKind::CountTooLarge, Item::Manifest, 0)),
+        (&b"\x82\x00\x00"[..], (ErrorKind::UnexpectedType, Part::Shape, 0)),
+        (b"\x82\x00\x18\x17", (ErrorKind::NotShortest, Part::Manifest, 2)),
+        (b"\x82\x00\x00\x00", (ErrorKind::TrailingBytes, Part::Manifest, 3)),
+        (b"\x82\x00", (ErrorKind::CountTooLarge, Part::Manifest, 0)),
     ] {
         let mut reader = Reader::new(bytes, 0);
-        reader.item = Item::Shape;
+        reader.item = Part::Shape;
         assert!(reader.unsigned().is_none());
         reader.prefer_fault_of_encoding();
         assert_eq!(reader.fault.map(|fault| (fault.kind, fault.item, fault.at)), Some(expected), "{bytes:x?}");
@@ -411,11 +411,11 @@ fn faults_of_the_encoding_come_first() {
     // Also if no error has been found so far.
     let mut reader = Reader::new(b"\x18\x17", 0);
     reader.prefer_fault_of_encoding();
-    assert_eq!(reader.fault.map(|fault| (fault.kind, fault.item)), Some((ErrorKind::NotShortest, Item::Manifest)));
+    assert_eq!(reader.fault.map(|fault| (fault.kind, fault.item)), Some((ErrorKind::NotShortest, Part::Manifest)));
     // The same error is unchanged.
     let mut reader = Reader::new(b"\x18\x17", 0);
-    reader.item = Item::Shape;
+    reader.item = Part::Shape;
     assert!(reader.unsigned().is_none());
     reader.prefer_fault_of_encoding();
-    assert_eq!(reader.fault.map(|fault| (fault.kind, fault.item)), Some((ErrorKind::NotShortest, Item::Shape)));
+    assert_eq!(reader.fault.map(|fault| (fault.kind, fault.item)), Some((ErrorKind::NotShortest, Part::Shape)));
 }

@@ -11,7 +11,7 @@ use hifijson::token::Lex as _;
 use crate::bytes::num::decimal;
 use crate::bytes::text::{Text, unescaped};
 use crate::bytes::utf8::is_utf8;
-use crate::error::origin::{Format, Item};
+use crate::error::origin::{Format, Part};
 use crate::error::{Error, ErrorKind};
 
 #[cfg(not(small))]
@@ -25,7 +25,7 @@ pub(crate) const MAX_DEPTH: usize = 127;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Fault {
     kind: ErrorKind,
-    item: Item,
+    item: Part,
     at: u32,
     /// The start of the record concerned; [`NO_RECORD`] if there is none.
     record: u32,
@@ -65,7 +65,7 @@ pub(crate) struct Reader<'a> {
     text: &'a [u8],
     rest: &'a [u8],
     /// The item being read, and the position of its record.
-    pub(crate) item: Item,
+    pub(crate) item: Part,
     pub(crate) record: u32,
     fault: Option<Fault>,
 }
@@ -74,7 +74,7 @@ impl<'a> Reader<'a> {
     /// Creates a reader at `position`. The text is shorter than 4 GiB.
     pub(crate) fn new(text: &'a [u8], position: u32) -> Self {
         let rest = usize::try_from(position).ok().and_then(|position| text.get(position..)).unwrap_or_default();
-        Self { text, rest, item: Item::Header, record: NO_RECORD, fault: None }
+        Self { text, rest, item: Part::Header, record: NO_RECORD, fault: None }
     }
 
     /// Continues at `rest`, which follows the bytes that have been read.
@@ -126,7 +126,7 @@ impl<'a> Reader<'a> {
     #[cold]
     #[inline(never)]
     pub(crate) fn error(&self, format: Format, start: u64) -> Error {
-        let unknown = Error::at(ErrorKind::Malformed, format, Item::Header, start);
+        let unknown = Error::at(ErrorKind::Malformed, format, Part::Header, start);
         self.fault.map_or(unknown, |fault| fault.in_file(format, start))
     }
 

@@ -12,7 +12,7 @@ use core::cmp::Ordering;
 use super::{Fault, Reader};
 use crate::bytes::num::{to_u64, to_usize};
 use crate::duplicates::{self, Compared, Distinct, Hashed, Memory};
-use crate::error::origin::Item;
+use crate::error::origin::Part;
 use crate::error::warning::Warning;
 use crate::error::{ErrorKind, Result};
 
@@ -54,7 +54,7 @@ impl Names {
         Ok(match (Descr { text: descr, is_utf8: self.is_utf8 }).compare(memory)? {
             Compared::Distinct => Ok(true),
             Compared::TooMany => Ok(false),
-            Compared::Clash(at) => Err((ErrorKind::RepeatedName, Item::Name, self.at.saturating_add(at.into()))),
+            Compared::Clash(at) => Err((ErrorKind::RepeatedName, Part::Name, self.at.saturating_add(at.into()))),
         })
     }
 
@@ -199,7 +199,7 @@ fn skip_type(reader: &mut Reader<'_>, is_titled: bool) -> Option<bool> {
 }
 
 impl<'a> Distinct for InRecord<'a> {
-    type Item = Name<'a>;
+    type Entry = Name<'a>;
     type Place = Place;
     type Position = u32;
 
@@ -283,7 +283,7 @@ impl Name<'_> {
     }
 }
 
-impl duplicates::Item for Name<'_> {
+impl duplicates::Entry for Name<'_> {
     fn order(self, other: Self) -> Ordering {
         self.characters().cmp(other.characters())
     }

@@ -31,7 +31,7 @@ use crate::bytes::keywords::keywords;
 use crate::bytes::num::{decimal, product, to_u64, to_usize};
 use crate::bytes::utf8::is_utf8;
 use crate::error::ErrorKind;
-use crate::error::origin::Item;
+use crate::error::origin::Part;
 use crate::error::warning::Warning;
 use crate::types::shape::{Shape, decimal_dimension};
 use crate::types::{ByteOrder, DType};
@@ -66,19 +66,19 @@ pub(crate) fn is_latin_1(head: &[u8]) -> bool {
 /// Returns the number of bytes before the items, for an array of `length` bytes in total that begins with `start`.
 /// `start` has [`START`] bytes, or the whole array if it is shorter.
 pub(crate) fn head_length(start: &[u8], length: u64) -> Result<u64, Fault> {
-    let truncated = (ErrorKind::Truncated, Item::Header, length);
+    let truncated = (ErrorKind::Truncated, Part::Header, length);
     let is_array = start.get(..MAGIC.len()).ok_or(truncated)? == MAGIC;
     if !is_array {
-        return Err((ErrorKind::Malformed, Item::Header, 0));
+        return Err((ErrorKind::Malformed, Part::Header, 0));
     }
     start.get(..8).ok_or(truncated)?;
-    version(start).ok_or((ErrorKind::UnsupportedVersion, Item::Version, 6))?;
+    version(start).ok_or((ErrorKind::UnsupportedVersion, Part::Version, 6))?;
     let head = stated_length(start).ok_or(truncated)?;
     if head > length {
-        return Err((ErrorKind::OutOfFile, Item::Header, 8));
+        return Err((ErrorKind::OutOfFile, Part::Header, 8));
     }
     if head > MAX_HEAD {
-        return Err((ErrorKind::ManifestTooLarge, Item::Header, 8));
+        return Err((ErrorKind::ManifestTooLarge, Part::Header, 8));
     }
     Ok(head)
 }
@@ -118,16 +118,16 @@ pub(crate) struct Items {
 }
 
 /// An error in an array, and its position, counted from the start of the array.
-pub(crate) type Fault = (ErrorKind, Item, u64);
+pub(crate) type Fault = (ErrorKind, Part, u64);
 
 impl<'a> Header<'a> {
     /// Reads everything before the items.
     pub(crate) fn read(head: &'a [u8]) -> Result<Self, Fault> {
-        let (version, _, before) = version(head).ok_or((ErrorKind::UnsupportedVersion, Item::Version, 6))?;
+        let (version, _, before) = version(head).ok_or((ErrorKind::UnsupportedVersion, Part::Version, 6))?;
         let text = head.get(before..).unwrap_or_default();
         let before = to_u64(before);
         if version == 3 && !is_utf8(text) {
-            return Err((ErrorKind::InvalidUtf8, Item::Header, before));
+            return Err((ErrorKind::InvalidUtf8, Part::Header, before));
         }
         // Python 2 wrote its long integers with an `L`, but never in 3.0.
         let mut reader = Reader::new(text, version < 3);
@@ -144,7 +144,7 @@ impl<'a> Header<'a> {
         let (mut descr, mut order, mut shape, mut shape_at, mut names) = (None, None, None, 0, Names::default());
         reader.expect(b'{')?;
         while !reader.take(b'}') {
-            reader.item = Item::Key;
+            reader.item = Part::Key;
             let key = reader.rest;
             let number = keywords!["descr": 0, "fortran_order": 1, "shape": 2].number_of(reader.text()?);
             let is_repeated = match number {
@@ -169,7 +169,7 @@ impl<'a> Header<'a> {
                     shape = Some(reader.shape()?);
                 }
             }
-            reader.item = Item::Header;
+            reader.item = Part::Header;
             if !reader.take(b',') && !reader.rest.starts_with(b"}") {
                 return reader.stop(ErrorKind::Malformed);
             }
@@ -180,9 +180,9 @@ impl<'a> Header<'a> {
         }
         let (Some((items, descr)), Some(is_column_major), Some(shape)) = (descr, order, shape) else {
             reader.item = match (descr, order) {
-                (None, _) => Item::DType,
-                (_, None) => Item::Order,
-                _ => Item::Shape,
+                (None, _) => Part::DType,
+                (_, None) => Part::Order,
+                _ => Part::Shape,
             };
             return reader.stop_at(reader.text, ErrorKind::MissingKey);
         };
@@ -192,11 +192,11 @@ impl<'a> Header<'a> {
     /// Returns the number of bytes in the items, for an array with `head` bytes before them and `length` bytes in
     /// total; also returns the warnings, as bits.
     pub(crate) fn items_length(&self, head: u64, length: u64) -> Result<(u64, u32), Fault> {
-        let overflow = (ErrorKind::ShapeOverflow, Item::Shape, self.shape_at);
+        let overflow = (ErrorKind::ShapeOverflow, Part::Shape, self.shape_at);
         let rest = length.saturating_sub(head);
         let items = self.size().ok_or(overflow)?;
         if items > rest {
-            return Err((ErrorKind::Truncated, Item::Data, length));
+            return Err((ErrorKind::Truncated, Part::Data, length));
         }
         let trailing = if items < rest { Warning::TrailingBytes.bit() } else { 0 };
         let native = if self.items.is_native { Warning::UnstatedByteOrder.bit() } else { 0 };
@@ -212,15 +212,15 @@ impl<'a> Header<'a> {
 
 /// Returns the details of the message of an error at byte `at` of an array that begins with `head`: the rule in the
 /// terms of this format, the string found, a hint.
-pub(crate) fn explain<'a>(head: &'a [u8], kind: ErrorKind, item: Item, at: u64) -> Explained<'a> {
+pub(crate) fn explain<'a>(head: &'a [u8], kind: ErrorKind, item: Part, at: u64) -> Explained<'a> {
     let mut explained = Explained::default();
     match (kind, item) {
         (ErrorKind::Malformed, item) => {
             explained.rule = Some(match item {
-                Item::Key => "the keys are 'descr', 'fortran_order' and 'shape'",
-                Item::Shape => "a shape is a tuple of lengths, such as (3, 4) or (3,)",
-                Item::Order => "this is neither True nor False",
-                Item::DType => "a type is a string such as '<f4', or a list of fields such as ('x', '<f4')",
+                Part::Key => "the keys are 'descr', 'fortran_order' and 'shape'",
+                Part::Shape => "a shape is a tuple of lengths, such as (3, 4) or (3,)",
+                Part::Order => "this is neither True nor False",
+                Part::DType => "a type is a string such as '<f4', or a list of fields such as ('x', '<f4')",
                 _ if at == 0 => "an array begins with \\x93NUMPY",
                 _ => "this is not a Python dict of the form that NumPy writes",
             });
@@ -238,12 +238,12 @@ pub(crate) fn explain<'a>(head: &'a [u8], kind: ErrorKind, item: Item, at: u64) 
         }
         (ErrorKind::MissingKey, item) => {
             explained.missing = Some(match item {
-                Item::DType => "descr",
-                Item::Order => "fortran_order",
+                Part::DType => "descr",
+                Part::Order => "fortran_order",
                 _ => "shape",
             });
         }
-        (ErrorKind::Truncated, Item::Data) => {
+        (ErrorKind::Truncated, Part::Data) => {
             let items = Header::read(head).ok().and_then(|header| header.size());
             explained.needed = items.and_then(|items| items.checked_add(to_u64(head.len())));
         }
@@ -290,14 +290,14 @@ struct Reader<'a> {
     text: &'a [u8],
     rest: &'a [u8],
     /// The item being read.
-    item: Item,
+    item: Part,
     has_long: bool,
     fault: Fault,
 }
 
 impl<'a> Reader<'a> {
     fn new(text: &'a [u8], has_long: bool) -> Self {
-        Self { text, rest: text, item: Item::Header, has_long, fault: (ErrorKind::Malformed, Item::Header, 0) }
+        Self { text, rest: text, item: Part::Header, has_long, fault: (ErrorKind::Malformed, Part::Header, 0) }
     }
 
     /// Stops with an error at the next token.
@@ -373,7 +373,7 @@ impl<'a> Reader<'a> {
     }
 
     fn boolean(&mut self) -> Option<bool> {
-        self.item = Item::Order;
+        self.item = Part::Order;
         self.skip_space();
         for (word, value) in [(&b"True"[..], true), (b"False", false)] {
             if let Some(rest) = self.rest.strip_prefix(word) {
@@ -385,7 +385,7 @@ impl<'a> Reader<'a> {
     }
 
     fn shape(&mut self) -> Option<Shape<'a>> {
-        self.item = Item::Shape;
+        self.item = Part::Shape;
         self.expect(b'(')?;
         let (lengths, mut rank) = (self.rest, 0_u32);
         while !self.take(b')') {
@@ -415,7 +415,7 @@ impl<'a> Reader<'a> {
         let mut subarrays = 0_u32;
         let mut items = Items { dtype: None, order: ByteOrder::Little, is_native: false, size: 0 };
         loop {
-            self.item = Item::DType;
+            self.item = Part::DType;
             let is_subarray = !around.is_empty() && self.take(b'(');
             // True if a record has begun or a field of a record has ended; and true if another field may follow.
             let (mut is_between, mut is_more) = (!is_subarray && self.take(b'['), true);
@@ -455,7 +455,7 @@ impl<'a> Reader<'a> {
                     items.size =
                         if items.size == 0 { 0 } else { self.sized(product(shape.element_count(), items.size))? };
                 }
-                self.item = Item::DType;
+                self.item = Part::DType;
                 self.expect(b')')?;
                 is_between = subarrays & 1 == 0;
                 if is_between {
@@ -501,7 +501,7 @@ impl Items {
         let count = |digits| decimal(digits).filter(|(_, rest)| rest.is_empty()).map(|(count, _)| count);
         // The size of an item, and the size of one of its lanes.
         let (size, width) = match (dtype, name) {
-            (Some(dtype), _) => (dtype.whole_size(), dtype.lane_size()),
+            (Some(dtype), _) => (dtype.byte_size(), dtype.lane_size()),
             // Wider than a double: x87, double-double or binary128, depending on the machine that wrote the array.
             (_, b"f12" | b"c24") => (count(name.get(1..)?)?, 12),
             (_, b"f16" | b"c32") => (count(name.get(1..)?)?, 16),

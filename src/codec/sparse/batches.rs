@@ -173,7 +173,7 @@ impl Sparse<'_> {
     pub(crate) fn scatter(&self, dst: &mut [u8]) -> Option<()> {
         let lengths = self.long_dimensions()?;
         // One arm per size, so that the compiler knows each size.
-        match self.values.dtype.whole_size() {
+        match self.values.dtype.byte_size() {
             1 => self.scatter_as::<1>(dst, &lengths),
             2 => self.scatter_as::<2>(dst, &lengths),
             4 => self.scatter_as::<4>(dst, &lengths),

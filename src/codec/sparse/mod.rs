@@ -28,13 +28,13 @@ pub(crate) struct Column<'a> {
 impl<'a> Column<'a> {
     /// Creates a column of contiguous numbers.
     pub(crate) fn new(bytes: &'a [u8], dtype: DType, order: ByteOrder) -> Self {
-        Self { bytes, start: 0, step: dtype.whole_size(), dtype, order }
+        Self { bytes, start: 0, step: dtype.byte_size(), dtype, order }
     }
 
     /// Returns the bytes of number `i`.
     fn element(&self, i: u64) -> Option<&'a [u8]> {
         let offset = i.checked_mul(self.step)?.checked_add(self.start)?;
-        Extent::new(offset, self.dtype.whole_size()).of(self.bytes, 0)
+        Extent::new(offset, self.dtype.byte_size()).of(self.bytes, 0)
     }
 
     /// Returns number `i` as an index; `None` if it is negative or does not exist.
@@ -120,7 +120,7 @@ impl<'a> Sparse<'a> {
     /// Compressed sparse rows in one blob: pointers, columns (both `u64`), values. `None` if the length of the blob
     /// does not match.
     pub(crate) fn packed_csr(shape: Shape<'a>, blob: Column<'a>) -> Option<Self> {
-        let index = Column { dtype: DType::U64, step: DType::U64.whole_size(), ..blob };
+        let index = Column { dtype: DType::U64, step: DType::U64.byte_size(), ..blob };
         let columns_at = shape.dimension(0)?.checked_add(1)?.checked_mul(index.step)?;
         let rest = to_u64(blob.bytes.len()).checked_sub(columns_at)?;
         let count = divide(rest, index.step.checked_add(blob.step)?)?;
@@ -131,18 +131,18 @@ impl<'a> Sparse<'a> {
 
     /// Coordinates in one blob: for each value its coordinates (`u64`), then the value.
     pub(crate) fn packed_coo(shape: Shape<'a>, blob: Column<'a>) -> Option<Self> {
-        let value_at = u64::from(shape.rank()).checked_mul(DType::U64.whole_size())?;
+        let value_at = u64::from(shape.rank()).checked_mul(DType::U64.byte_size())?;
         let step = value_at.checked_add(blob.step)?;
         let count = divide(to_u64(blob.bytes.len()), step)?;
         let of_first = Column { dtype: DType::U64, step, ..blob };
-        let indices = Indices::Coordinates { of_first, to_next_dimension: DType::U64.whole_size() };
+        let indices = Indices::Coordinates { of_first, to_next_dimension: DType::U64.byte_size() };
         Some(Self { shape, values: Column { start: value_at, step, ..blob }, count, indices, warnings: 0 })
     }
 
     /// Pairs in one blob: the linear index of a value (`u64`, little-endian), then the value. `None` if the length of
     /// the blob does not match.
     pub(crate) fn pairs(shape: Shape<'a>, blob: Column<'a>) -> Option<Self> {
-        let value_at = DType::U64.whole_size();
+        let value_at = DType::U64.byte_size();
         let step = value_at.checked_add(blob.step)?;
         let count = divide(to_u64(blob.bytes.len()), step)?;
         let places = Column { dtype: DType::U64, order: ByteOrder::Little, step, ..blob };

@@ -39,7 +39,7 @@ impl<'a> Sparse<'a> {
     pub(crate) fn scatter(&self, dst: &mut [u8]) -> Option<()> {
         let lengths = self.long_dimensions()?;
         for entry in self.iter() {
-            let size = self.values.dtype.whole_size();
+            let size = self.values.dtype.byte_size();
             let to =
                 self.dense_place(&entry, &lengths).and_then(|place| place.checked_mul(size)).and_then(|offset| {
                     let from = to_usize(offset)?;

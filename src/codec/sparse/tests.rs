@@ -32,7 +32,7 @@ const ORDERS: [ByteOrder; 2] = [ByteOrder::Little, ByteOrder::Big];
 
 /// Returns the bytes of a number of the type `dtype`.
 fn number(number: u64, dtype: DType, order: ByteOrder) -> Vec<u8> {
-    let mut bytes = u128::from(number).to_le_bytes()[..dtype.whole_size() as usize].to_vec();
+    let mut bytes = u128::from(number).to_le_bytes()[..dtype.byte_size() as usize].to_vec();
     if order == ByteOrder::Big {
         bytes.reverse();
     }
@@ -181,7 +181,7 @@ fn compare(stored: &Stored) {
     assert!(all.next().is_none() && (&sparse).into_iter().count() == entries.len());
 
     let count = stored.lengths.iter().product::<u64>();
-    let size = dtype.whole_size() as usize;
+    let size = dtype.byte_size() as usize;
     let mut expected = vec![0; count as usize * size];
     for (index, value) in entries {
         let place = index.iter().zip(&stored.lengths).fold(0, |place, (i, length)| place * length + i) as usize;
@@ -258,7 +258,7 @@ fn indices_outside_the_shape() {
             }
             let (at, last) = (random.below(stored.entries.len() as u64) as usize, stored.lengths.len() - 1);
             let d = if layout == Layout::SparseCoo { random.below(last as u64 + 1) as usize } else { last };
-            let bits = stored.index.0.whole_size() * 8;
+            let bits = stored.index.0.byte_size() * 8;
             let most = if stored.index.0.name().starts_with('i') { 1 << (bits - 1) } else { 0 };
             let outside = [stored.lengths[d], u64::MAX, most.max(stored.lengths[d])];
             let outside = if layout == Layout::IndexValue { [stored.lengths[d]; 3] } else { outside };
@@ -311,8 +311,8 @@ fn lengths_that_do_not_match() {
             for part in 0..if is_packed { 1 } else { stored.parts.len() } {
                 let size = match part {
                     _ if is_packed => 1, // not the length of any value
-                    0 => stored.value.0.whole_size(),
-                    _ => stored.index.0.whole_size(),
+                    0 => stored.value.0.byte_size(),
+                    _ => stored.index.0.byte_size(),
                 } as usize;
                 if stored.parts[part].is_empty() {
                     continue;

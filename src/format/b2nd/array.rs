@@ -15,7 +15,7 @@ use crate::bytes::num::{count_of, product, to_u64, to_usize};
 use crate::bytes::source::{ParseContext, ParseResult};
 use crate::bytes::utf8::{Utf8, is_utf8};
 use crate::error::ErrorKind;
-use crate::error::origin::Item;
+use crate::error::origin::Part;
 use crate::types::shape::{ReadDimension, Shape};
 
 /// The size in bytes of a length in the shape: a marker and a number. `SHORT_LENGTH`: in the chunk and block shapes.
@@ -54,18 +54,18 @@ impl<'a> Array<'a> {
         let marker = if has_dtype { 0x97 } else { 0x95 };
         let (version, rank) = match cursor.take(3)? {
             [found, version, rank] if *found == marker => (*version, *rank),
-            _ => return Err(cursor.stop(ErrorKind::WrongMarker, Item::Metalayer, 0)),
+            _ => return Err(cursor.stop(ErrorKind::WrongMarker, Part::Metalayer, 0)),
         };
         if version != 0 {
-            return Err(cursor.stop(ErrorKind::UnsupportedVersion, Item::Metalayer, 1));
+            return Err(cursor.stop(ErrorKind::UnsupportedVersion, Part::Metalayer, 1));
         }
         if u64::from(rank) > to_u64(MAX_RANK) {
-            return Err(cursor.stop(ErrorKind::TooMany, Item::Metalayer, 2));
+            return Err(cursor.stop(ErrorKind::TooMany, Part::Metalayer, 2));
         }
         for (item, marker, width) in [
-            (Item::Shape, 0xd3, LENGTH),
-            (Item::ChunkShape, 0xd2, SHORT_LENGTH),
-            (Item::BlockShape, 0xd2, SHORT_LENGTH),
+            (Part::Shape, 0xd3, LENGTH),
+            (Part::ChunkShape, 0xd2, SHORT_LENGTH),
+            (Part::BlockShape, 0xd2, SHORT_LENGTH),
         ] {
             // For 16 dimensions, this is no longer a valid MessagePack list marker, but it is what programs write.
             let at = cursor.at;
@@ -85,19 +85,19 @@ impl<'a> Array<'a> {
         let end = cursor.length();
         if has_dtype {
             let length = match cursor.take(DTYPE_HEAD)? {
-                [0x80..=0xff, ..] => return Err(cursor.stop(ErrorKind::WrongMarker, Item::DType, at)),
+                [0x80..=0xff, ..] => return Err(cursor.stop(ErrorKind::WrongMarker, Part::DType, at)),
                 [_, 0xdb, a, b, c, d] => u32::from_be_bytes([*a, *b, *c, *d]),
-                _ => return Err(cursor.stop(ErrorKind::WrongMarker, Item::DType, at.saturating_add(1))),
+                _ => return Err(cursor.stop(ErrorKind::WrongMarker, Part::DType, at.saturating_add(1))),
             };
             if length != end.saturating_sub(cursor.at) {
-                return Err(cursor.stop(ErrorKind::OutOfPlace, Item::DType, at.saturating_add(2)));
+                return Err(cursor.stop(ErrorKind::OutOfPlace, Part::DType, at.saturating_add(2)));
             }
             let text_at = cursor.at;
             if !is_utf8(cursor.take(length)?) {
-                return Err(cursor.stop(ErrorKind::InvalidUtf8, Item::DType, text_at));
+                return Err(cursor.stop(ErrorKind::InvalidUtf8, Part::DType, text_at));
             }
         } else if at != end {
-            return Err(cursor.stop(ErrorKind::TrailingBytes, Item::Metalayer, at));
+            return Err(cursor.stop(ErrorKind::TrailingBytes, Part::Metalayer, at));
         }
         Ok(Self { bytes: content.get(3..).unwrap_or_default(), rank })
     }
@@ -111,7 +111,7 @@ impl<'a> Array<'a> {
         let mut at = HEAD;
         for ((length, chunk), block) in self.shape().iter().zip(self.chunk_shape()).zip(self.block_shape()) {
             if length > 0 && block == 0 || block > chunk {
-                return Err(cursor.stop(ErrorKind::BlockShape, Item::BlockShape, at));
+                return Err(cursor.stop(ErrorKind::BlockShape, Part::BlockShape, at));
             }
             at = at.saturating_add(LENGTH);
             let count = count_of(length, chunk);
@@ -123,14 +123,14 @@ impl<'a> Array<'a> {
         }
         // The limits are those of the writers' types: signed, with 64 and with 32 bits.
         let (long, short) = (i64::MAX.unsigned_abs(), u64::from(i32::MAX.unsigned_abs()));
-        let limits = [(long, Item::Shape), (short, Item::ChunkShape), (short, Item::BlockShape), (long, Item::Shape)];
+        let limits = [(long, Part::Shape), (short, Part::ChunkShape), (short, Part::BlockShape), (long, Part::Shape)];
         for (volume, (most, item)) in products.iter().zip(limits) {
             if volume.is_none_or(|volume| volume > most) {
                 return Err(cursor.stop(ErrorKind::ShapeOverflow, item, HEAD));
             }
         }
         let [.., chunks, elements] = products.map(|volume| volume.unwrap_or(u64::MAX));
-        let grid = |at| Err(stop(cursor.opening, ErrorKind::ChunkGrid, Item::Shape, at));
+        let grid = |at| Err(stop(cursor.opening, ErrorKind::ChunkGrid, Part::Shape, at));
         let (nbytes, chunksize) = (parts.number(Header::nbytes), parts.number(Header::chunksize));
         let typesize = parts.number(Header::typesize);
         let mut item_size = typesize;

@@ -17,7 +17,7 @@ use crate::bytes::num::{quotient, to_u64, to_usize};
 use crate::codec::decoder::{DecodeError, Decoder};
 use crate::codec::shuffle::{copy, unbitshuffle, undo_bytedelta, undo_delta, unshuffle};
 use crate::codec::{blosclz, lz4};
-use crate::error::origin::Item;
+use crate::error::origin::Part;
 use crate::error::{Error, ErrorKind, Result};
 use crate::types::Encoding;
 
@@ -97,7 +97,7 @@ impl<'a> Streams<'_, 'a> {
     pub(super) fn read(&mut self) -> Result<Option<Stream<'a>>> {
         let Some(left) = self.left.checked_sub(1) else { return Ok(None) };
         let at = self.at;
-        let error = |kind, at| self.chunk.error(kind, Item::Stream, at);
+        let error = |kind, at| self.chunk.error(kind, Part::Stream, at);
         let number = self.chunk.number(at).ok_or_else(|| error(ErrorKind::OutOfPlace, at))?;
         let data_at = at.saturating_add(4);
         let (stream, length) = match number {
@@ -137,9 +137,9 @@ impl<'a> Chunk<'a> {
         let count = if is_split { u16::from(self.typesize) } else { 1 };
         let each = quotient(length, u64::from(count));
         if each.saturating_mul(u64::from(count)) != length {
-            return Err(self.error(ErrorKind::UnevenSplit, Item::Block, 0));
+            return Err(self.error(ErrorKind::UnevenSplit, Part::Block, 0));
         }
-        let each = to_usize(each).ok_or_else(|| self.error(ErrorKind::TooSmall, Item::Block, 0))?;
+        let each = to_usize(each).ok_or_else(|| self.error(ErrorKind::TooSmall, Part::Block, 0))?;
         Ok(Streams { chunk: self, at: self.place(index)?, left: count, length: each, count })
     }
 
@@ -148,7 +148,7 @@ impl<'a> Chunk<'a> {
         let place = self.place(index)?;
         let next = index.saturating_add(1);
         let end = if next < self.block_count() { self.place(next)? } else { to_u64(self.bytes.len()) };
-        let error = |kind| self.error(kind, Item::Block, place);
+        let error = |kind| self.error(kind, Part::Block, place);
         let at = place.saturating_add(4);
         let stored = end.checked_sub(at).and_then(|length| Extent::new(at, length).of(self.bytes, 0));
         let stored = stored.ok_or_else(|| error(ErrorKind::OutOfPlace))?;
@@ -174,7 +174,7 @@ impl<'a> Chunk<'a> {
             (sum, largest) = (sum.saturating_add(length), length.max(largest));
         }
         if sum != self.decoded_length() {
-            return Err(self.error(ErrorKind::DecodedLength, Item::Block, 0));
+            return Err(self.error(ErrorKind::DecodedLength, Part::Block, 0));
         }
         Ok(largest)
     }
@@ -236,9 +236,9 @@ impl<'a> Chunk<'a> {
             Ok(_) | Err(DecodeError::DoesNotFit) => ErrorKind::DecodedLength,
             Err(DecodeError::Malformed) => ErrorKind::CorruptStream,
             Err(DecodeError::Checksum) => ErrorKind::ChecksumMismatch,
-            Err(DecodeError::Unsupported) => return Err(self.error(ErrorKind::UnsupportedCodec, Item::Codec, 2)),
+            Err(DecodeError::Unsupported) => return Err(self.error(ErrorKind::UnsupportedCodec, Part::Codec, 2)),
         };
-        Err(self.error(kind, Item::Stream, at))
+        Err(self.error(kind, Part::Stream, at))
     }
 
     /// Decodes block `index` to `dst`, which has the length of the block. With shuffles, `scratch` is no shorter. If
@@ -254,7 +254,7 @@ impl<'a> Chunk<'a> {
         let shuffles = self.check_filters()?;
         let needed = if shuffles > 0 { dst.len() } else { 0 };
         let scratch = scratch.get_mut(..needed);
-        let scratch = scratch.ok_or_else(|| self.error(ErrorKind::OutOfScratch, Item::Block, 0))?;
+        let scratch = scratch.ok_or_else(|| self.error(ErrorKind::OutOfScratch, Part::Block, 0))?;
         let (mut from, mut to) = (dst, scratch);
         if shuffles & 1 == 1 {
             core::mem::swap(&mut from, &mut to);
@@ -288,7 +288,7 @@ impl<'a> Chunk<'a> {
         let mut rest = dst;
         while let Some(stream) = streams.read()? {
             let parts = rest.split_at_mut_checked(streams.length);
-            let (part, after) = parts.ok_or_else(|| self.error(ErrorKind::TooSmall, Item::Block, 0))?;
+            let (part, after) = parts.ok_or_else(|| self.error(ErrorKind::TooSmall, Part::Block, 0))?;
             self.decode_stream(codec, stream, part)?;
             rest = after;
         }
@@ -297,7 +297,7 @@ impl<'a> Chunk<'a> {
 
     /// Returns the error of a filter that cannot be undone. (In the short header, the filters are flags.)
     pub(super) fn unsupported(&self, filter: Filter) -> Error {
-        self.error(ErrorKind::UnsupportedFilter, Item::Filter, u64::from(filter.slot).saturating_add(16))
+        self.error(ErrorKind::UnsupportedFilter, Part::Filter, u64::from(filter.slot).saturating_add(16))
     }
 
     /// Checks that all filters can be undone; returns the number of shuffles among them.
@@ -324,7 +324,7 @@ impl<'a> Chunk<'a> {
         let mut rest = dst;
         for index in 0..self.block_count() {
             let parts = to_usize(self.block_length(index)?).and_then(|length| rest.split_at_mut_checked(length));
-            let (block, after) = parts.ok_or_else(|| self.error(ErrorKind::TooSmall, Item::Block, 0))?;
+            let (block, after) = parts.ok_or_else(|| self.error(ErrorKind::TooSmall, Part::Block, 0))?;
             self.decode_block(codec, index, first, block, scratch)?;
             if index == 0 {
                 first = Some(block);

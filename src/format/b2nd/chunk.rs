@@ -19,8 +19,8 @@ use crate::bytes::source::Input;
 use crate::codec::BuiltIn;
 use crate::codec::decoder::Decoder;
 use crate::codec::shuffle::copy;
-use crate::error::abi_enum::pinned;
-use crate::error::origin::Item;
+use crate::error::abi_enum::abi_enum;
+use crate::error::origin::Part;
 use crate::error::{ErrorKind, Result};
 
 #[derive(FromBytes, KnownLayout, Immutable, Unaligned)]
@@ -135,7 +135,7 @@ pub const fn codec_name(id: u8) -> Option<&'static str> {
     })
 }
 
-pinned! {
+abi_enum! {
     /// The kind of a chunk: how its bytes are stored or defined.
     Content: u8 {
         Compressed = 0, "compressed";
@@ -193,7 +193,7 @@ impl<'a> Chunk<'a> {
     pub(super) fn read(setting: Setting<'a>, index: u64, at: u64) -> Result<Self> {
         let (mut chunk, length) = Self::head(setting, index, at)?;
         let bytes = setting.input.get(Extent::new(at, length));
-        chunk.bytes = bytes.ok_or_else(|| chunk.error(ErrorKind::NotInMemory, Item::Chunk, 0))?;
+        chunk.bytes = bytes.ok_or_else(|| chunk.error(ErrorKind::NotInMemory, Part::Chunk, 0))?;
         chunk.check()?;
         Ok(chunk)
     }
@@ -202,7 +202,7 @@ impl<'a> Chunk<'a> {
     pub(super) fn head(setting: Setting<'a>, index: u64, at: u64) -> Result<(Self, u64)> {
         let error = |kind, item, field: u64| fail(kind, item, at.saturating_add(field));
         let head = setting.head(at, SHORT)?;
-        let Ok(short) = Short::ref_from_bytes(head) else { return Err(error(ErrorKind::Truncated, Item::Chunk, 0)) };
+        let Ok(short) = Short::ref_from_bytes(head) else { return Err(error(ErrorKind::Truncated, Part::Chunk, 0)) };
         let is_long = short.flags & EXTENDED == EXTENDED;
         let header = if is_long { LONG } else { SHORT };
         let long = match is_long {
@@ -211,22 +211,22 @@ impl<'a> Chunk<'a> {
         };
         let dst = setting.end.saturating_sub(at);
         let size = |number: I32, field| {
-            u32::try_from(number.get()).map_err(|_| error(ErrorKind::NegativeLength, Item::Chunk, field))
+            u32::try_from(number.get()).map_err(|_| error(ErrorKind::NegativeLength, Part::Chunk, field))
         };
         let cbytes = u64::from(size(short.cbytes, CBYTES_AT)?);
         if cbytes < header {
-            return Err(error(ErrorKind::ChunkSize, Item::Chunk, CBYTES_AT));
+            return Err(error(ErrorKind::ChunkSize, Part::Chunk, CBYTES_AT));
         }
         if cbytes > dst {
-            return Err(error(ErrorKind::OutOfPlace, Item::Chunk, CBYTES_AT));
+            return Err(error(ErrorKind::OutOfPlace, Part::Chunk, CBYTES_AT));
         }
         let length = size(short.nbytes, NBYTES_AT)?;
         let block_size = size(short.blocksize, BLOCKSIZE_AT)?;
         if block_size == 0 || short.blocksize.get() > MAX_BLOCKSIZE {
-            return Err(error(ErrorKind::ChunkSize, Item::Block, BLOCKSIZE_AT));
+            return Err(error(ErrorKind::ChunkSize, Part::Block, BLOCKSIZE_AT));
         }
         if short.typesize == 0 {
-            return Err(error(ErrorKind::ZeroLength, Item::Chunk, TYPESIZE_AT));
+            return Err(error(ErrorKind::ZeroLength, Part::Chunk, TYPESIZE_AT));
         }
         let mut chunk = Self {
             index,
@@ -286,10 +286,10 @@ impl<'a> Chunk<'a> {
             *last = 0; // chunks of version 3 have something else there
         }
         if long.flags2 & !VARIABLE != 0 {
-            return Err(self.error(ErrorKind::UnsupportedChunk, Item::Flags, FLAGS2_AT));
+            return Err(self.error(ErrorKind::UnsupportedChunk, Part::Flags, FLAGS2_AT));
         }
         if long.flags1 & (LAZY | INSTRUMENTED) != 0 {
-            return Err(self.error(ErrorKind::UnsupportedChunk, Item::Flags, FLAGS1_AT));
+            return Err(self.error(ErrorKind::UnsupportedChunk, Part::Flags, FLAGS1_AT));
         }
         let is_copied = self.flags & COPIED != 0;
         self.content = match (long.flags2 & VARIABLE != 0, long.flags1 >> 4 & 7) {
@@ -300,8 +300,8 @@ impl<'a> Chunk<'a> {
             (false, 3) => Content::Value,
             (false, 4) => Content::Uninitialised,
             (true, 0) if !is_copied => Content::VariableBlocks,
-            (true, _) => return Err(self.error(ErrorKind::UnsupportedChunk, Item::Flags, FLAGS2_AT)),
-            _ => return Err(self.error(ErrorKind::SpecialChunk, Item::Chunk, FLAGS1_AT)),
+            (true, _) => return Err(self.error(ErrorKind::UnsupportedChunk, Part::Flags, FLAGS2_AT)),
+            _ => return Err(self.error(ErrorKind::SpecialChunk, Part::Chunk, FLAGS1_AT)),
         };
         Ok(())
     }
@@ -312,12 +312,12 @@ impl<'a> Chunk<'a> {
         let length = u64::from(self.length);
         match self.content {
             Content::Copied if stored != length => {
-                return Err(self.error(ErrorKind::ChunkSize, Item::Chunk, CBYTES_AT));
+                return Err(self.error(ErrorKind::ChunkSize, Part::Chunk, CBYTES_AT));
             }
             Content::Value if stored == 0 || remainder(length, stored) != 0 => {
-                return Err(self.error(ErrorKind::SpecialChunk, Item::Chunk, CBYTES_AT));
+                return Err(self.error(ErrorKind::SpecialChunk, Part::Chunk, CBYTES_AT));
             }
-            Content::Nans => self.check_nans(self.at.saturating_add(TYPESIZE_AT), Item::Chunk)?,
+            Content::Nans => self.check_nans(self.at.saturating_add(TYPESIZE_AT), Part::Chunk)?,
             Content::Compressed => {
                 // Limited to the chunk, as c-blosc2 does.
                 self.block_size = self.block_size.min(self.length.max(1));
@@ -330,7 +330,7 @@ impl<'a> Chunk<'a> {
                 // long. Block lengths are checked when the blocks are read: the time of a lookup must not depend on the
                 // number of blocks.
                 if u64::from(self.block_count()) > length.max(1) {
-                    return Err(self.error(ErrorKind::CountTooLarge, Item::Block, BLOCKSIZE_AT));
+                    return Err(self.error(ErrorKind::CountTooLarge, Part::Block, BLOCKSIZE_AT));
                 }
             }
             _ => {}
@@ -339,7 +339,7 @@ impl<'a> Chunk<'a> {
     }
 
     /// Checks that the NaN values have 32 or 64 bits and fill the chunk. An error points to `at`.
-    pub(super) fn check_nans(&self, at: u64, item: Item) -> Result<()> {
+    pub(super) fn check_nans(&self, at: u64, item: Part) -> Result<()> {
         let is_whole = self.length & u32::from(self.typesize).wrapping_sub(1) == 0;
         let is_known = matches!(self.typesize, 4 | 8) && is_whole;
         if is_known { Ok(()) } else { Err(fail(ErrorKind::SpecialChunk, item, at)) }
@@ -349,11 +349,11 @@ impl<'a> Chunk<'a> {
     fn check_places(&self) -> Result<()> {
         let stored = to_u64(self.bytes.len()).saturating_sub(u64::from(self.header));
         if u64::from(self.block_count()).saturating_mul(4) > stored {
-            return Err(self.error(ErrorKind::CountTooLarge, Item::Block, BLOCKSIZE_AT));
+            return Err(self.error(ErrorKind::CountTooLarge, Part::Block, BLOCKSIZE_AT));
         }
         match self.codec {
             BLOSCLZ | LZ4 | ZLIB | ZSTD | USER => Ok(()),
-            _ => Err(self.error(ErrorKind::UnsupportedCodec, Item::Codec, FLAGS_AT)),
+            _ => Err(self.error(ErrorKind::UnsupportedCodec, Part::Codec, FLAGS_AT)),
         }
     }
 
@@ -404,7 +404,7 @@ impl<'a> Chunk<'a> {
     /// up.
     pub fn block_length(&self, index: u32) -> Result<u64> {
         if index >= self.block_count() {
-            return Err(self.error(ErrorKind::NotFound, Item::Block, 0));
+            return Err(self.error(ErrorKind::NotFound, Part::Block, 0));
         }
         if self.content == Content::VariableBlocks {
             return self.variable_block(index).map(|block| u64::from(block.length));
@@ -462,7 +462,7 @@ impl<'a> Chunk<'a> {
         dst: &'r mut [u8],
         scratch: &mut [u8],
     ) -> Result<&'r mut [u8]> {
-        let too_small = || self.error(ErrorKind::TooSmall, Item::Chunk, NBYTES_AT);
+        let too_small = || self.error(ErrorKind::TooSmall, Part::Chunk, NBYTES_AT);
         let dst = to_usize(self.decoded_length()).and_then(|length| dst.get_mut(..length)).ok_or_else(too_small)?;
         match self.content {
             Content::Copied => copy(dst, self.payload()),
@@ -500,7 +500,7 @@ impl<'a> Chunk<'a> {
             return Ok(None);
         }
         let at = u64::from(self.header).saturating_add(u64::from(self.block_count()).saturating_mul(4));
-        let error = || self.error(ErrorKind::OutOfPlace, Item::Dictionary, at);
+        let error = || self.error(ErrorKind::OutOfPlace, Part::Dictionary, at);
         let length = u64::try_from(self.number(at).ok_or_else(error)?).unwrap_or(0);
         // Writers build a dictionary from the chunk, with at most a twentieth of the chunk's length. The limit bounds
         // the time to read short chunks: each may have its own dictionary to parse.
@@ -515,7 +515,7 @@ impl<'a> Chunk<'a> {
     pub(super) fn place(&self, index: u32) -> Result<u64> {
         let head = u64::from(self.header);
         let at = head.saturating_add(u64::from(index).saturating_mul(4));
-        let error = || self.error(ErrorKind::OutOfPlace, Item::Block, at);
+        let error = || self.error(ErrorKind::OutOfPlace, Part::Block, at);
         let place = u64::try_from(self.number(at).ok_or_else(error)?).map_err(|_| error())?;
         let places = u64::from(self.block_count()).saturating_mul(4);
         let dictionary = self.dictionary()?.map_or(0, |dictionary| to_u64(dictionary.len()).saturating_add(4));
@@ -530,7 +530,7 @@ impl<'a> Chunk<'a> {
     }
 
     /// Returns an error at `field` of the chunk.
-    pub(super) fn error(&self, kind: ErrorKind, item: Item, field: u64) -> crate::error::Error {
+    pub(super) fn error(&self, kind: ErrorKind, item: Part, field: u64) -> crate::error::Error {
         fail(kind, item, self.at.saturating_add(field))
     }
 }
@@ -540,9 +540,9 @@ impl<'a> Setting<'a> {
     fn head(&self, at: u64, length: u64) -> Result<&'a [u8]> {
         let extent = Extent::new(at, length);
         if !extent.is_within(self.end) {
-            return Err(fail(ErrorKind::OutOfPlace, Item::Chunk, at));
+            return Err(fail(ErrorKind::OutOfPlace, Part::Chunk, at));
         }
-        self.input.get(extent).ok_or(fail(ErrorKind::NotInMemory, Item::Chunk, at))
+        self.input.get(extent).ok_or(fail(ErrorKind::NotInMemory, Part::Chunk, at))
     }
 }
 

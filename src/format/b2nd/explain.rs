@@ -10,7 +10,7 @@ use crate::bytes::num::count_of;
 use crate::bytes::source::Input;
 use crate::bytes::text::Text;
 use crate::bytes::utf8::Utf8;
-use crate::error::origin::Item;
+use crate::error::origin::Part;
 use crate::error::{Error, ErrorKind};
 use crate::format::Context;
 #[cfg(not(target_os = "none"))]
@@ -23,15 +23,15 @@ pub(super) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {
     let header = input.get(Extent::new(0, frame::HEADER)).and_then(frame::Header::of);
     context.version = header.and_then(|header| version(header.version())).map(Utf8::new);
     let byte = || input.get(Extent::new(at, 1)).and_then(<[u8]>::first).copied();
-    match (error.kind(), error.item()) {
+    match (error.kind(), error.part()) {
         #[cfg(not(target_os = "none"))]
-        (ErrorKind::Truncated, Item::Header) => context.needed = Some(frame::HEADER),
+        (ErrorKind::Truncated, Part::Header) => context.needed = Some(frame::HEADER),
         (ErrorKind::WrongMarker, _) => {
             context.number = byte().map(u64::from);
             context.rule = Some("this is not the MessagePack marker that must be here");
         }
         (ErrorKind::UnknownFlags, _) => context.number = byte().map(u64::from),
-        (ErrorKind::UnsupportedVersion, Item::Version) => context.number = byte().map(|byte| u64::from(byte & 0x0f)),
+        (ErrorKind::UnsupportedVersion, Part::Version) => context.number = byte().map(|byte| u64::from(byte & 0x0f)),
         (ErrorKind::UnsupportedVersion, _) => context.number = byte().map(u64::from),
         (ErrorKind::UnsupportedFilter, _) => {
             context.number = byte().map(u64::from);
@@ -57,20 +57,20 @@ pub(super) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {
             };
         }
         // The length that the frame states, to compare with the actual length.
-        (ErrorKind::Truncated, Item::File) => {
+        (ErrorKind::Truncated, Part::File) => {
             let bytes = input.get(Extent::new(at, 8)).and_then(|bytes| bytes.first_chunk::<8>());
             context.number = bytes.map(|bytes| u64::from_be_bytes(*bytes));
         }
         // The item distinguishes the two errors of proxies from the error of an object; see `Frame::check_values`.
         (ErrorKind::NoValues, item) => {
             (context.rule, context.hint) = match item {
-                Item::Chunk => (
+                Part::Chunk => (
                     Some(
                         "the values are not in this file: it is a proxy of another array, and this chunk was not fetched",
                     ),
                     Some("read the array itself, or fetch all of it with python-blosc2"),
                 ),
-                Item::Component => (
+                Part::Component => (
                     Some("the values are not in this file: it is a proxy of another array, with parts of its chunks"),
                     Some("read the array itself, or save a copy of it with python-blosc2"),
                 ),
@@ -87,8 +87,8 @@ pub(super) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {
 
 /// Describes the counts that differ.
 #[cfg(not(target_os = "none"))]
-fn counts(input: Input<'_>, item: Item, at: u64) -> Option<Phrase> {
-    if item == Item::Metalayer {
+fn counts(input: Input<'_>, item: Part, at: u64) -> Option<Phrase> {
+    if item == Part::Metalayer {
         let found = input.get(Extent::new(at, 2))?.first_chunk::<2>()?;
         return Some([
             ("the index has ", frame::indexed_at(input, at)),

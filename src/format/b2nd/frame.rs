@@ -16,7 +16,7 @@ use crate::bytes::num::{to_u64, to_usize};
 use crate::bytes::source::{Input, Interrupted, ParseContext, ParseResult};
 use crate::bytes::utf8::Utf8;
 use crate::error::ErrorKind;
-use crate::error::origin::Item;
+use crate::error::origin::Part;
 
 /// The fixed part of a header; the metalayers follow.
 #[derive(Debug, FromBytes, KnownLayout, Immutable, Unaligned)]
@@ -159,7 +159,7 @@ impl Header {
 /// Reads the header and the trailer. Checks everything except the chunks and the contents of metalayers.
 pub(super) fn open<'a>(opening: &ParseContext<'a>) -> ParseResult<(Parts<'a>, Values)> {
     let length = opening.input.length();
-    let truncated = || stop(opening, ErrorKind::Truncated, Item::Header, length);
+    let truncated = || stop(opening, ErrorKind::Truncated, Part::Header, length);
     if length < HEADER {
         return Err(truncated());
     }
@@ -173,26 +173,26 @@ pub(super) fn open<'a>(opening: &ParseContext<'a>) -> ParseResult<(Parts<'a>, Va
         [0xce, a, b, c, d, 0xd8, 0x00, ..] => u64::from(u32::from_be_bytes([*a, *b, *c, *d])),
         [0xce, _, _, _, _, rest @ ..] => {
             let at = tail_at.saturating_add(if rest.first() == Some(&0xd8) { 6 } else { 5 });
-            return Err(wrong_marker(Item::Trailer, at));
+            return Err(wrong_marker(Part::Trailer, at));
         }
-        _ => return Err(wrong_marker(Item::Trailer, tail_at)),
+        _ => return Err(wrong_marker(Part::Trailer, tail_at)),
     };
     let available = frame_length.saturating_sub(header_length);
     if trailer_length < MIN_TRAILER || trailer_length > available {
-        return Err(stop(opening, ErrorKind::FrameLengths, Item::Trailer, tail_at.saturating_add(1)));
+        return Err(stop(opening, ErrorKind::FrameLengths, Part::Trailer, tail_at.saturating_add(1)));
     }
     if header_length > MAX_METADATA || trailer_length > MAX_METADATA {
-        return Err(stop(opening, ErrorKind::ManifestTooLarge, Item::Header, HEADER_LENGTH_AT));
+        return Err(stop(opening, ErrorKind::ManifestTooLarge, Part::Header, HEADER_LENGTH_AT));
     }
     let trailer_at = frame_length.saturating_sub(trailer_length);
     if header.cbytes() > trailer_at.saturating_sub(header_length) {
-        return Err(stop(opening, ErrorKind::FrameLengths, Item::Chunk, CBYTES_AT));
+        return Err(stop(opening, ErrorKind::FrameLengths, Part::Chunk, CBYTES_AT));
     }
     let parts = Parts { header: opening.keep(Extent::new(0, header_length))?, trailer_at };
     match opening.keep(Extent::new(trailer_at, trailer_length))? {
         [0x94, 0..0x80, ..] => {}
-        [0x94, ..] => return Err(wrong_marker(Item::Version, trailer_at.saturating_add(1))),
-        _ => return Err(wrong_marker(Item::Trailer, trailer_at)),
+        [0x94, ..] => return Err(wrong_marker(Part::Version, trailer_at.saturating_add(1))),
+        _ => return Err(wrong_marker(Part::Trailer, trailer_at)),
     }
     let values = parts.metalayers().check(opening)?;
     parts.variable_metalayers(opening.input).check(opening)?;
@@ -227,23 +227,23 @@ impl Header {
         let fail = |kind, item, at| Err(stop(opening, kind, item, at));
         for (at, marker) in MARKERS {
             if bytes.get(usize::from(*at)) != Some(marker) {
-                return fail(ErrorKind::WrongMarker, Item::Header, u64::from(*at));
+                return fail(ErrorKind::WrongMarker, Part::Header, u64::from(*at));
             }
         }
         if !matches!(self.has_variable_metalayers, 0xc2 | 0xc3) {
-            return fail(ErrorKind::WrongMarker, Item::Header, HAS_VARIABLE_METALAYERS_AT);
+            return fail(ErrorKind::WrongMarker, Part::Header, HAS_VARIABLE_METALAYERS_AT);
         }
         // The version, then the width of chunk offsets: 1 for 64 bits. The other flags repeat what the chunks state.
         if !matches!(self.version(), 1..=3) {
-            return fail(ErrorKind::UnsupportedVersion, Item::Version, FLAGS_AT);
+            return fail(ErrorKind::UnsupportedVersion, Part::Version, FLAGS_AT);
         }
         if self.general_flags & 0x30 != 0x10 {
-            return fail(ErrorKind::UnknownFlags, Item::Flags, FLAGS_AT);
+            return fail(ErrorKind::UnknownFlags, Part::Flags, FLAGS_AT);
         }
         match self.frame_type {
             0 => {}
-            1 => return fail(ErrorKind::SparseFrame, Item::Header, FRAME_TYPE_AT),
-            _ => return fail(ErrorKind::UnknownFlags, Item::Header, FRAME_TYPE_AT),
+            1 => return fail(ErrorKind::SparseFrame, Part::Header, FRAME_TYPE_AT),
+            _ => return fail(ErrorKind::UnknownFlags, Part::Header, FRAME_TYPE_AT),
         }
         let is_negative = |at: u64| to_usize(at).and_then(|at| bytes.get(at)).is_none_or(|byte| *byte >= 0x80);
         // Writers put -1 in a frame that never had a chunk.
@@ -251,25 +251,25 @@ impl Header {
         let chunk_size = if has_no_chunk { None } else { Some(&CHUNKSIZE_AT) };
         for at in LENGTHS.iter().chain(chunk_size) {
             if is_negative(*at) {
-                return fail(ErrorKind::NegativeLength, Item::Header, *at);
+                return fail(ErrorKind::NegativeLength, Part::Header, *at);
             }
             if *at == TYPESIZE_AT && self.typesize.get() == 0 {
-                return fail(ErrorKind::ZeroLength, Item::Header, TYPESIZE_AT);
+                return fail(ErrorKind::ZeroLength, Part::Header, TYPESIZE_AT);
             }
         }
         if self.filter_count > 6 {
-            return fail(ErrorKind::TooMany, Item::Filter, FILTER_COUNT_AT);
+            return fail(ErrorKind::TooMany, Part::Filter, FILTER_COUNT_AT);
         }
         let header_length = u64::try_from(self.header_length.get()).unwrap_or(0);
         let frame_length = self.frame_length.get();
         if frame_length > opening.input.length() {
-            return fail(ErrorKind::Truncated, Item::File, FRAME_LENGTH_AT);
+            return fail(ErrorKind::Truncated, Part::File, FRAME_LENGTH_AT);
         }
         if frame_length < HEADER.saturating_add(MIN_TRAILER) {
-            return fail(ErrorKind::FrameLengths, Item::Header, FRAME_LENGTH_AT);
+            return fail(ErrorKind::FrameLengths, Part::Header, FRAME_LENGTH_AT);
         }
         if header_length < HEADER || header_length > frame_length.saturating_sub(MIN_TRAILER) {
-            return fail(ErrorKind::FrameLengths, Item::Header, HEADER_LENGTH_AT);
+            return fail(ErrorKind::FrameLengths, Part::Header, HEADER_LENGTH_AT);
         }
         Ok(header_length)
     }
@@ -324,7 +324,7 @@ impl<'o, 'a> Cursor<'o, 'a> {
                 self.at = self.at.saturating_add(count);
                 Ok(taken)
             }
-            None => Err(self.stop(ErrorKind::Truncated, Item::Metalayer, self.length())),
+            None => Err(self.stop(ErrorKind::Truncated, Part::Metalayer, self.length())),
         }
     }
 
@@ -335,7 +335,7 @@ impl<'o, 'a> Cursor<'o, 'a> {
 
     /// Returns an error of `item` at `at` that stops opening.
     #[inline(never)]
-    pub(super) fn stop(&self, kind: ErrorKind, item: Item, at: u32) -> Interrupted {
+    pub(super) fn stop(&self, kind: ErrorKind, item: Part, at: u32) -> Interrupted {
         stop(self.opening, kind, item, self.start.saturating_add(u64::from(at)))
     }
 }
@@ -402,7 +402,7 @@ impl<'a> Metalayers<'a> {
         let mut index = self.cursor(opening, self.at.saturating_sub(INDEX_HEAD));
         let index_at = index.at;
         let all = self.cursor(opening, self.at);
-        let fail = |kind, at| Err(all.stop(kind, Item::Metalayer, at));
+        let fail = |kind, at| Err(all.stop(kind, Part::Metalayer, at));
         // The number after 0xcd is the length of the index, which no reader uses.
         if !matches!(index.take(INDEX_HEAD)?, [0x93, 0xcd, _, _, 0xde, ..]) {
             return fail(ErrorKind::WrongMarker, index_at);
@@ -442,7 +442,7 @@ impl<'a> Metalayers<'a> {
     /// Returns the content at `place`, an offset from the entry that `index` has just read, and the content's own
     /// offset.
     fn content(&self, index: &Cursor<'_, 'a>, place: u32) -> ParseResult<(&'a [u8], u32)> {
-        let stop = |kind, at| index.stop(kind, Item::Metalayer, at);
+        let stop = |kind, at| index.stop(kind, Part::Metalayer, at);
         let length = match part(self.bytes, place, CONTENT_HEAD) {
             Some([0xc6, a, b, c, d]) => u32::from_be_bytes([*a, *b, *c, *d]),
             Some(_) => return Err(stop(ErrorKind::WrongMarker, place)),
@@ -493,16 +493,16 @@ fn entry<'a>(index: &mut Cursor<'_, 'a>) -> ParseResult<(Utf8<'a>, u32)> {
     let at = index.at;
     let length = match index.take(1)? {
         [marker @ 0xa0..=0xbf] => u32::from(marker & 0x1f),
-        _ => return Err(index.stop(ErrorKind::WrongMarker, Item::Metalayer, at)),
+        _ => return Err(index.stop(ErrorKind::WrongMarker, Part::Metalayer, at)),
     };
     let (name_at, name) = (index.at, index.take(length)?);
     let place_at = index.at;
     let place = match index.take(5)? {
         [0xd2, a, b, c, d] => u32::from_be_bytes([*a, *b, *c, *d]),
-        _ => return Err(index.stop(ErrorKind::WrongMarker, Item::Metalayer, place_at)),
+        _ => return Err(index.stop(ErrorKind::WrongMarker, Part::Metalayer, place_at)),
     };
     let name = Utf8::checked(name);
-    Ok((name.ok_or_else(|| index.stop(ErrorKind::InvalidUtf8, Item::Metalayer, name_at))?, place))
+    Ok((name.ok_or_else(|| index.stop(ErrorKind::InvalidUtf8, Part::Metalayer, name_at))?, place))
 }
 
 impl<'a> Iterator for Metalayers<'a> {

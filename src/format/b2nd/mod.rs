@@ -32,7 +32,7 @@ use crate::bytes::source::{Input, Interrupted, ParseContext, ParseResult};
 use crate::bytes::utf8::Utf8;
 use crate::codec::BuiltIn;
 use crate::codec::decoder::Decoder;
-use crate::error::origin::{Format, Item};
+use crate::error::origin::{Format, Part};
 use crate::error::warning::{Warning, Warnings};
 use crate::error::{Error, ErrorKind, Result};
 use crate::types::shape::Shape;
@@ -51,12 +51,12 @@ pub const MAX_RANK: usize = 16;
 /// The number of chunks that verifying a tensor looks up at most; they take less than a second.
 const MOST_VERIFIED: u64 = 1 << 24;
 
-const fn fail(kind: ErrorKind, item: Item, at: u64) -> Error {
+const fn fail(kind: ErrorKind, item: Part, at: u64) -> Error {
     Error::at(kind, Format::B2nd, item, at)
 }
 
 /// Stops opening with an error.
-fn stop(opening: &ParseContext<'_>, kind: ErrorKind, item: Item, at: u64) -> Interrupted {
+fn stop(opening: &ParseContext<'_>, kind: ErrorKind, item: Part, at: u64) -> Interrupted {
     opening.fail((kind, Format::B2nd, item), at)
 }
 
@@ -334,7 +334,7 @@ impl<'a> Frame<'a> {
         let chunk = Chunk::read(self.setting(offset.saturating_add(length)), 0, offset)?;
         match chunk.extent() {
             Some(extent) if extent.length == length => Ok(chunk),
-            _ => Err(fail(ErrorKind::ChunkSize, Item::Metalayer, offset)),
+            _ => Err(fail(ErrorKind::ChunkSize, Part::Metalayer, offset)),
         }
     }
 
@@ -398,7 +398,7 @@ impl<'a> Frame<'a> {
     /// Fails with `NoValues` if no chunk has values, or if a proxy does not record which values were fetched.
     fn check_values(&self) -> Result<()> {
         if self.values == Values::Fetched && self.parts.are_mixed(self.input) {
-            return Err(fail(ErrorKind::NoValues, Item::Component, self.region().offset));
+            return Err(fail(ErrorKind::NoValues, Part::Component, self.region().offset));
         }
         self.no_values().map_or(Ok(()), Err)
     }
@@ -414,7 +414,7 @@ impl<'a> Frame<'a> {
     fn check_fetched(&self, content: Content, at: u64) -> Result<()> {
         let is_missing = matches!(content, Content::Zeros | Content::Uninitialised);
         if self.values == Values::Fetched && is_missing {
-            return Err(fail(ErrorKind::NoValues, Item::Chunk, at));
+            return Err(fail(ErrorKind::NoValues, Part::Chunk, at));
         }
         Ok(())
     }
@@ -432,7 +432,7 @@ impl<'a> Frame<'a> {
         let Extent { offset: start, length } = self.region();
         match offsets.get(codec, index, memory, scratch)? {
             Place::Stored(offset) if offset < length => Ok(Place::Stored(start.saturating_add(offset))),
-            Place::Stored(_) => Err(fail(ErrorKind::OutOfPlace, Item::ChunkOffset, self.table_at())),
+            Place::Stored(_) => Err(fail(ErrorKind::OutOfPlace, Part::ChunkOffset, self.table_at())),
             special => Ok(special),
         }
     }
@@ -449,17 +449,17 @@ impl<'a> Frame<'a> {
         let chunk = Chunk::read(self.setting(self.table_at()), index, at)?;
         let length = chunk.decoded_length();
         let is_fitting = self.expected_length(index).map_or(length <= self.nbytes(), |expected| length == expected);
-        if is_fitting { Ok(chunk) } else { Err(chunk.error(ErrorKind::ChunkSize, Item::Chunk, 4)) }
+        if is_fitting { Ok(chunk) } else { Err(chunk.error(ErrorKind::ChunkSize, Part::Chunk, 4)) }
     }
 
     /// Returns a chunk that only the table describes.
     fn special_chunk(&self, index: u64, content: Content) -> Result<Chunk<'a>> {
         let at = self.table_at();
         let length = self.expected_length(index).and_then(|length| u32::try_from(length).ok());
-        let length = length.ok_or(fail(ErrorKind::SpecialChunk, Item::ChunkOffset, at))?;
+        let length = length.ok_or(fail(ErrorKind::SpecialChunk, Part::ChunkOffset, at))?;
         let chunk = Chunk::special(index, at, content, length, self.typesize);
         if content == Content::Nans {
-            chunk.check_nans(at, Item::ChunkOffset)?;
+            chunk.check_nans(at, Part::ChunkOffset)?;
         }
         Ok(chunk)
     }
@@ -477,7 +477,7 @@ fn table_memory<'s>(offsets: &Offsets<'_>, scratch: &'s mut [u8]) -> (&'s mut [u
 impl Frame<'_> {
     /// Returns an error of the tensor as a whole, which points to its chunks.
     fn error(&self, kind: ErrorKind) -> Error {
-        fail(kind, Item::Tensor, self.region().offset)
+        fail(kind, Part::Tensor, self.region().offset)
     }
 }
 
@@ -524,7 +524,7 @@ impl<'a> FileFormat<'a> for Frame<'a> {
             let dtype = file
                 .dtype_bytes()
                 .and_then(|text| from_numpy(text.bytes()))
-                .filter(|(dtype, _)| dtype.whole_size() == file.item_size());
+                .filter(|(dtype, _)| dtype.byte_size() == file.item_size());
             file.dtype = dtype.map(|(dtype, _)| dtype);
             file.byte_order = dtype.map_or(ByteOrder::NATIVE, |(_, order)| order);
         }
@@ -540,7 +540,7 @@ impl<'a> FileFormat<'a> for Frame<'a> {
             // If chunks differ in length, some may be empty. More chunks than bytes are rejected, because visiting them
             // would take long.
             if file.chunk_count() > nbytes {
-                return Err(stop(opening, ErrorKind::CountTooLarge, Item::ChunkOffset, at.saturating_add(4)));
+                return Err(stop(opening, ErrorKind::CountTooLarge, Part::ChunkOffset, at.saturating_add(4)));
             }
         }
         if parts.number(Header::frame_length) < opening.input.length() {

@@ -11,7 +11,7 @@ use crate::bytes::extent::Extent;
 use crate::bytes::num::{quotient, to_u64, to_usize};
 use crate::codec::blosclz;
 use crate::codec::decoder::DecodeError;
-use crate::error::origin::Item;
+use crate::error::origin::Part;
 use crate::error::{ErrorKind, Result};
 
 /// The size of an offset in bytes.
@@ -49,7 +49,7 @@ impl<'a> Offsets<'a> {
     pub(super) fn period(&self, count: u64, stored: u64) -> Result<u64> {
         match self.table.content {
             Content::Compressed if count > stored.wrapping_shr(LOG2_SHORT) => {
-                Err(self.table.error(ErrorKind::CountTooLarge, Item::ChunkOffset, 4))
+                Err(self.table.error(ErrorKind::CountTooLarge, Part::ChunkOffset, 4))
             }
             Content::Compressed | Content::Copied => Ok(count),
             // The shortest run of whole values that is also a run of whole offsets.
@@ -107,7 +107,7 @@ impl<'a> Offsets<'a> {
             1 => Content::Zeros,
             2 => Content::Nans,
             4 => Content::Uninitialised,
-            _ => return Err(self.table.error(ErrorKind::SpecialChunk, Item::ChunkOffset, 0)),
+            _ => return Err(self.table.error(ErrorKind::SpecialChunk, Part::ChunkOffset, 0)),
         };
         Ok(Place::Special(content))
     }
@@ -115,7 +115,7 @@ impl<'a> Offsets<'a> {
     /// Returns the byte of the table at `at`.
     fn byte(&mut self, codec: &mut Codec<'_, 'a>, at: u64, memory: &mut [u8], scratch: &mut [u8]) -> Result<u8> {
         let table = self.table;
-        let error = || table.error(ErrorKind::OutOfScratch, Item::ChunkOffset, 0);
+        let error = || table.error(ErrorKind::OutOfScratch, Part::ChunkOffset, 0);
         let size = table.block_size().unwrap_or(0);
         let block = u32::try_from(quotient(at, size)).map_err(|_| error())?;
         let at = at.saturating_sub(u64::from(block).saturating_mul(size));
@@ -138,7 +138,7 @@ impl<'a> Offsets<'a> {
     /// the BloscLZ matches to a literal, which works for the tables of all known writers.
     fn traced(&mut self, block: u32, at: u64, length: u64) -> Result<u8> {
         let table = self.table;
-        let error = || table.error(ErrorKind::OutOfScratch, Item::ChunkOffset, 0);
+        let error = || table.error(ErrorKind::OutOfScratch, Part::ChunkOffset, 0);
         let mut filters = table.steps();
         let at = match (filters.next(), filters.next()) {
             (None, _) => at,
@@ -164,8 +164,8 @@ impl<'a> Offsets<'a> {
                     let byte = blosclz::byte(bytes, streams.length, at, &mut self.patience);
                     byte.map_err(|kind| match kind {
                         DecodeError::Unsupported => error(), // out of patience
-                        DecodeError::DoesNotFit => table.error(ErrorKind::DecodedLength, Item::Stream, from),
-                        _ => table.error(ErrorKind::CorruptStream, Item::Stream, from),
+                        DecodeError::DoesNotFit => table.error(ErrorKind::DecodedLength, Part::Stream, from),
+                        _ => table.error(ErrorKind::CorruptStream, Part::Stream, from),
                     })
                 }
                 Stream::Coded(..) => Err(error()),
@@ -194,7 +194,7 @@ pub(super) fn count(setting: Setting<'_>, at: u64, expected: Option<u64>) -> Res
     let count = length.wrapping_shr(3);
     let is_whole = count.wrapping_shl(3) == length && table.content != Content::VariableBlocks;
     if !is_whole || expected.is_some_and(|expected| expected != count) {
-        return Err(fail(ErrorKind::CountsDiffer, Item::ChunkOffset, at.saturating_add(4)));
+        return Err(fail(ErrorKind::CountsDiffer, Part::ChunkOffset, at.saturating_add(4)));
     }
-    u32::try_from(count).map_err(|_| fail(ErrorKind::CountsDiffer, Item::ChunkOffset, at))
+    u32::try_from(count).map_err(|_| fail(ErrorKind::CountsDiffer, Part::ChunkOffset, at))
 }

@@ -21,7 +21,7 @@ use crate::bytes::num::{quotient, remainder, to_u64, to_usize};
 use crate::codec::BuiltIn;
 use crate::codec::decoder::Decoder;
 use crate::codec::shuffle::{Planes, WIDEST, copy, cut_planes, interleave};
-use crate::error::origin::Item;
+use crate::error::origin::Part;
 use crate::error::{ErrorKind, Result};
 
 /// Filling this many bytes takes no longer than finding out how many of them are needed.
@@ -185,7 +185,7 @@ impl<'a> Frame<'a> {
                 table = 0;
             }
             let work = to_usize(needed).and_then(|needed| scratch.get_mut(..needed));
-            let work = work.ok_or_else(|| chunk.error(ErrorKind::OutOfScratch, Item::Chunk, 0))?;
+            let work = work.ok_or_else(|| chunk.error(ErrorKind::OutOfScratch, Part::Chunk, 0))?;
             let mut reader = Reader { codec, grid, dst };
             if self.is_array() { reader.chunk(chunk, work) } else { reader.chunk_of_bytes(chunk, work) }?;
             Ok(Some(chunk.decoded_length()))
@@ -294,7 +294,7 @@ impl<'a> Reader<'_, '_, 'a> {
         match chunk.content {
             Content::Compressed => self.blocks(chunk, work),
             Content::VariableBlocks if !is_array => self.variable_blocks(chunk, work),
-            Content::VariableBlocks => Err(chunk.error(ErrorKind::UnsupportedChunk, Item::Flags, 30)),
+            Content::VariableBlocks => Err(chunk.error(ErrorKind::UnsupportedChunk, Part::Flags, 30)),
             Content::Copied if is_array => self.parts(chunk, |start| View::Bytes(bytes_from(chunk.payload(), start))),
             Content::Copied => self.whole(chunk, &View::Bytes(chunk.payload())),
             // If the value starts anew at every element, the chunk needs no blocks. Otherwise the value continues from
@@ -327,7 +327,7 @@ impl<'a> Reader<'_, '_, 'a> {
 
     /// Decodes the blocks of a compressed chunk that the region touches.
     fn blocks(&mut self, chunk: &Chunk<'a>, work: &mut [u8]) -> Result<()> {
-        let out_of_scratch = || chunk.error(ErrorKind::OutOfScratch, Item::Chunk, 0);
+        let out_of_scratch = || chunk.error(ErrorKind::OutOfScratch, Part::Chunk, 0);
         if !has_its_blocks(chunk, self.grid) {
             let length = to_usize(chunk.decoded_length());
             let parts = length.and_then(|length| work.split_at_mut_checked(length));
@@ -382,7 +382,7 @@ impl<'a> Reader<'_, '_, 'a> {
         let rows = self.grid.first_row();
         let size = to_usize(length).unwrap_or(usize::MAX);
         let (decoded, work) =
-            work.split_at_mut_checked(size).ok_or_else(|| chunk.error(ErrorKind::OutOfScratch, Item::Block, 0))?;
+            work.split_at_mut_checked(size).ok_or_else(|| chunk.error(ErrorKind::OutOfScratch, Part::Block, 0))?;
         // If the whole block is needed in one piece, it is decoded directly to the destination.
         let dst = to_usize(rows.to).and_then(|to| self.dst.get_mut(to..)?.get_mut(..size));
         if let (true, Some(dst)) = (rows.are_one_of(length), dst) {
@@ -414,7 +414,7 @@ impl<'a> Reader<'_, '_, 'a> {
             let dst = to_usize(rows.to).zip(to_usize(rows.length));
             let dst = dst.and_then(|(to, length)| self.dst.get_mut(to..)?.get_mut(..length));
             let written = dst.and_then(|dst| view.write(rows.from, dst));
-            written.ok_or_else(|| chunk.error(ErrorKind::ChunkGrid, Item::Block, 0))?;
+            written.ok_or_else(|| chunk.error(ErrorKind::ChunkGrid, Part::Block, 0))?;
             if !self.grid.next_row(&mut rows) {
                 return Ok(());
             }
@@ -440,7 +440,7 @@ fn planes<'v, 'a: 'v>(
     found: &mut Planes<'v>,
     grid: &Grid,
 ) -> Result<bool> {
-    let out_of_scratch = || chunk.error(ErrorKind::OutOfScratch, Item::Block, 0);
+    let out_of_scratch = || chunk.error(ErrorKind::OutOfScratch, Part::Block, 0);
     let streams = chunk.streams(index)?;
     let mut keeps_runs = false;
     let length = |stream: &Stream<'_>, keeps_runs| match stream {

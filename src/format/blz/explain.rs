@@ -6,7 +6,7 @@ use super::{Cores, NUMBER, Tables, role};
 use crate::bytes::extent::Extent;
 use crate::bytes::source::{Input, ParseContext};
 use crate::bytes::utf8::Utf8;
-use crate::error::origin::Item;
+use crate::error::origin::Part;
 use crate::error::{Error, ErrorKind};
 use crate::format::Context;
 
@@ -17,7 +17,7 @@ pub(super) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {
     if matches!(error.kind(), ErrorKind::BoundaryRank | ErrorKind::RankMismatch) {
         context.hint = Some("other formats begin in the same way: this may be one of them");
     }
-    if error.item() == Item::BondDimension {
+    if error.part() == Part::BondDimension {
         let bytes = input.get(Extent::new(at, NUMBER)).and_then(|bytes| bytes.first_chunk::<8>());
         context.number = bytes.map(|bytes| u64::from_le_bytes(*bytes));
     }

@@ -26,7 +26,7 @@ use crate::bytes::num::{product, to_u64};
 use crate::bytes::source::{Input, ParseContext, ParseResult};
 use crate::bytes::utf8::Utf8;
 use crate::codec::decoder::Decoder;
-use crate::error::origin::{Format, Item};
+use crate::error::origin::{Format, Part};
 use crate::error::warning::Warning;
 use crate::error::{Error, ErrorKind, Result};
 use crate::types::shape::Shape;
@@ -54,7 +54,7 @@ fn position(index: u32) -> u64 {
     index.wrapping_mul(8).wrapping_add(15).into()
 }
 
-const fn fail(kind: ErrorKind, item: Item, at: u64) -> Error {
+const fn fail(kind: ErrorKind, item: Part, at: u64) -> Error {
     Error::at(kind, Format::Blz, item, at)
 }
 
@@ -95,21 +95,21 @@ impl<'a> Tables<'a> {
         let length = opening.input.length();
         let stop = |kind, item, at| opening.fail((kind, Format::Blz, item), at);
         let truncated = |item| stop(ErrorKind::Truncated, item, length);
-        let header: &Header = opening.read(0, (ErrorKind::Truncated, Format::Blz, Item::Header))?;
+        let header: &Header = opening.read(0, (ErrorKind::Truncated, Format::Blz, Part::Header))?;
         let dtype = match header.dtype {
             0 => DType::F64,
             1 => DType::C128,
-            _ => return Err(stop(ErrorKind::UnknownDType, Item::DType, DTYPE_AT)),
+            _ => return Err(stop(ErrorKind::UnknownDType, Part::DType, DTYPE_AT)),
         };
         // The specification allows 2 to 255 dimensions, but its own program also writes 1.
         if header.dimensions == 0 {
-            return Err(stop(ErrorKind::RankMismatch, Item::Shape, DIMENSIONS_AT));
+            return Err(stop(ErrorKind::RankMismatch, Part::Shape, DIMENSIONS_AT));
         }
         let dimensions = u32::from(header.dimensions);
         let bonds_at = position(dimensions);
         let cores_at = position(dimensions.wrapping_mul(2).wrapping_add(1));
         if length < cores_at {
-            return Err(truncated(if length < bonds_at { Item::Shape } else { Item::BondDimension }));
+            return Err(truncated(if length < bonds_at { Part::Shape } else { Part::BondDimension }));
         }
         let bytes = opening.keep(Extent::new(0, cores_at))?.get(15..).unwrap_or_default();
         let lengths = <[U64]>::ref_from_prefix_with_elems(bytes, header.dimensions.into());
@@ -117,7 +117,7 @@ impl<'a> Tables<'a> {
             let bonds = <[U64]>::ref_from_bytes(rest).ok()?;
             Some((Self { dtype, lengths, bonds }, cores_at))
         });
-        tables.ok_or_else(|| truncated(Item::Shape)) // that many bytes were requested
+        tables.ok_or_else(|| truncated(Part::Shape)) // that many bytes were requested
     }
 }
 
@@ -155,20 +155,20 @@ impl Cores<'_> {
         let (Some(left), Some(length), Some(right)) = numbers else { return Ok(None) };
         let shape @ [left, length, right] = [left.get(), length.get(), right.get()];
         if length == 0 {
-            return Err(fail(ErrorKind::ZeroLength, Item::Shape, self.tables.length_at(self.index)));
+            return Err(fail(ErrorKind::ZeroLength, Part::Shape, self.tables.length_at(self.index)));
         }
         let bond_at = self.tables.bond_at(self.index);
         // The first bond dimension is 1, and every other bond dimension is after a core.
         if right == 0 {
-            return Err(fail(ErrorKind::ZeroLength, Item::BondDimension, bond_at.saturating_add(NUMBER)));
+            return Err(fail(ErrorKind::ZeroLength, Part::BondDimension, bond_at.saturating_add(NUMBER)));
         }
         let numbers = product(product(Some(left), length), right);
         let Some(bytes) = product(numbers, self.tables.number_size()) else {
-            return Err(fail(ErrorKind::ShapeOverflow, Item::Core, bond_at));
+            return Err(fail(ErrorKind::ShapeOverflow, Part::Core, bond_at));
         };
         let core = Core { index: self.index, shape, extent: Extent::new(self.at, bytes) };
         if !core.extent.is_within(self.end) {
-            return Err(fail(ErrorKind::OutOfFile, Item::Core, bond_at));
+            return Err(fail(ErrorKind::OutOfFile, Part::Core, bond_at));
         }
         self.index = self.index.wrapping_add(1); // up to 255
         self.at = self.at.wrapping_add(bytes); // within the file
@@ -227,7 +227,7 @@ impl<'a> BlzFile<'a> {
         for (bond, index) in tables.bonds.iter().zip(0..=u8::MAX) {
             let is_end = index == 0 || usize::from(index) == tables.lengths.len();
             if is_end && bond.get() != 1 {
-                return Err(fail(ErrorKind::BoundaryRank, Item::BondDimension, tables.bond_at(index)));
+                return Err(fail(ErrorKind::BoundaryRank, Part::BondDimension, tables.bond_at(index)));
             }
         }
         let mut cores = self.cores();
@@ -286,7 +286,7 @@ impl<'a> BlzFile<'a> {
     /// [`extent`](Self::extent) and use [`train_in`](Self::train_in).
     pub fn train(&self) -> Result<Train<'a>> {
         let cores = self.input.get(self.cores);
-        self.train_in(cores.ok_or_else(|| fail(ErrorKind::NotInMemory, Item::Core, self.cores.offset))?)
+        self.train_in(cores.ok_or_else(|| fail(ErrorKind::NotInMemory, Part::Core, self.cores.offset))?)
     }
 
     /// Does the same as [`train`](Self::train) with bytes that the caller has read from [`extent`](Self::extent).
@@ -298,7 +298,7 @@ impl<'a> BlzFile<'a> {
         'a: 'b,
     {
         if to_u64(cores.len()) != self.cores.length {
-            return Err(fail(ErrorKind::WrongLength, Item::Core, self.cores.offset));
+            return Err(fail(ErrorKind::WrongLength, Part::Core, self.cores.offset));
         }
         Ok(Train::new(self.tables, cores))
     }

@@ -17,7 +17,7 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unalign, Unaligned}
 
 use super::{Tables, fail};
 use crate::bytes::num::{to_u64, to_usize};
-use crate::error::origin::Item;
+use crate::error::origin::Part;
 use crate::error::{Error, ErrorKind, Result};
 use crate::types::DType;
 
@@ -364,7 +364,7 @@ impl<'a> Train<'a> {
     }
 
     pub(super) fn error(&self, kind: ErrorKind) -> Error {
-        fail(kind, Item::Core, self.tables.bond_at(0))
+        fail(kind, Part::Core, self.tables.bond_at(0))
     }
 
     pub(super) fn bytes(&self, numbers: u64) -> u64 {

@@ -10,7 +10,7 @@ use crate::bytes::utf8::Utf8;
 #[cfg(not(target_os = "none"))]
 use crate::codec::gguf::size_of_kind;
 use crate::codec::gguf::{Encoding, Reader};
-use crate::error::origin::Item;
+use crate::error::origin::Part;
 use crate::error::{Error, ErrorKind};
 #[cfg(not(target_os = "none"))]
 use crate::format::Phrase;
@@ -30,13 +30,13 @@ fn needed(opening: &ParseContext<'_>, encoding: Encoding, error: &Error) -> Opti
         head.checked_add(tensors.checked_mul(info)?)?.checked_add(pairs.checked_mul(pair)?)
     };
     let least = counts.map_or(Some(head), least)?;
-    match (error.kind(), error.item()) {
+    match (error.kind(), error.part()) {
         (ErrorKind::OutOfFile, _) => {
             let info = Info::read(&mut Reader::new(opening, encoding, error.entry()?)).ok()?;
             GgufFile::of_metadata(opening)?.data_at.checked_add(info.offset)?.checked_add(info.length)
         }
         (ErrorKind::Truncated, _) => Some(least.max(length.checked_add(1)?)),
-        (ErrorKind::CountTooLarge, Item::Tensors | Item::Attributes) => Some(least),
+        (ErrorKind::CountTooLarge, Part::Tensors | Part::Attributes) => Some(least),
         (ErrorKind::CountTooLarge, _) => {
             let mut reader = Reader::new(opening, encoding, at);
             let count = reader.count().ok()?;
@@ -68,7 +68,7 @@ fn smallest(opening: &ParseContext<'_>, at: u64) -> Option<u64> {
 /// Returns the key of the pair whose value contains an error.
 #[cfg(not(target_os = "none"))]
 fn key_of_value<'a>(opening: &ParseContext<'a>, error: &Error) -> Option<Text<'a>> {
-    let at = error.offset().filter(|_| error.item() == Item::Value)?;
+    let at = error.offset().filter(|_| error.part() == Part::Value)?;
     let (mut file, mut reader) = GgufFile::read_head(opening).ok()?;
     file.read_counts(&mut reader).ok()?;
     let key = (0..file.pairs).find_map(|_| {
@@ -108,12 +108,12 @@ fn of_parts(input: Input<'_>, error: &Error) -> Option<Phrase> {
 /// Reads what the message of `error` may contain.
 pub(super) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {
     let mut context = Context {
-        rule: match (error.kind(), error.item()) {
+        rule: match (error.kind(), error.part()) {
             (ErrorKind::InvalidName, _) => Some("a key has 1 to 65535 bytes"),
-            (ErrorKind::UnexpectedType, Item::Value) => {
+            (ErrorKind::UnexpectedType, Part::Value) => {
                 Some("there is no such type of value, or a truth value is not 0 or 1")
             }
-            (ErrorKind::TooMany, Item::Shape) => Some("a tensor has at most 8 dimensions"),
+            (ErrorKind::TooMany, Part::Shape) => Some("a tensor has at most 8 dimensions"),
             (ErrorKind::InvalidAlignment, _) => {
                 Some("general.alignment must be a power of two, at least 8, of type u32")
             }

@@ -8,7 +8,7 @@ use crate::bytes::source::ParseResult;
 use crate::codec::blocks::{self, BlockType};
 use crate::codec::gguf::{Encoding, Reader};
 use crate::error::ErrorKind;
-use crate::error::origin::Item;
+use crate::error::origin::Part;
 use crate::types::DType;
 use crate::types::shape::{ElementCount, ReadDimension, Shape};
 
@@ -41,7 +41,7 @@ static TYPES: [Type; 43] = {
     while let Some((one, after)) = rest.split_first_mut() {
         one.dtype = blocks::plain(number);
         let (elements, bytes) = match (one.dtype, BlockType::from_ggml(number)) {
-            (Some(dtype), _) => (1, dtype.whole_size()),
+            (Some(dtype), _) => (1, dtype.byte_size()),
             (None, Some(block)) => (block.elements(), block.bytes()),
             (None, None) => (1, 0),
         };
@@ -101,7 +101,7 @@ impl Checked<'_> {
 
 /// The reason why an info was not read.
 struct Stop {
-    item: Item,
+    item: Part,
     kind: ErrorKind,
     /// The position of the fault, from the start of the record.
     at: usize,
@@ -110,7 +110,7 @@ struct Stop {
 }
 
 impl Stop {
-    const fn fault(item: Item, kind: ErrorKind, at: usize) -> Self {
+    const fn fault(item: Part, kind: ErrorKind, at: usize) -> Self {
         Self { item, kind, at, needed: None }
     }
 }
@@ -186,22 +186,22 @@ impl<'a> Info<'a> {
         let cut = |item, rest: &[u8], more| short(item, ErrorKind::Truncated, rest, more);
 
         let Some((length, rest)) = encoding.split_count(record) else {
-            return Err(cut(Item::Name, record, encoding.count_size()));
+            return Err(cut(Part::Name, record, encoding.count_size()));
         };
         let Some((name, rest)) = to_usize(length).and_then(|length| rest.split_at_checked(length)) else {
-            return Err(short(Item::Name, ErrorKind::CountTooLarge, rest, length));
+            return Err(short(Part::Name, ErrorKind::CountTooLarge, rest, length));
         };
-        let Some((rank, lengths)) = encoding.split_u32(rest) else { return Err(cut(Item::Shape, rest, 4)) };
+        let Some((rank, lengths)) = encoding.split_u32(rest) else { return Err(cut(Part::Shape, rest, 4)) };
         if rank > MAX_RANK {
-            return Err(Stop::fault(Item::Shape, ErrorKind::TooMany, position(rest)));
+            return Err(Stop::fault(Part::Shape, ErrorKind::TooMany, position(rest)));
         }
         let size = u64::from(rank).wrapping_mul(encoding.count_size());
         let Some((lengths, rest)) = to_usize(size).and_then(|size| lengths.split_at_checked(size)) else {
-            return Err(cut(Item::Shape, lengths, size));
+            return Err(cut(Part::Shape, lengths, size));
         };
-        let Some((ggml_type, offset)) = encoding.split_u32(rest) else { return Err(cut(Item::DType, rest, 4)) };
+        let Some((ggml_type, offset)) = encoding.split_u32(rest) else { return Err(cut(Part::DType, rest, 4)) };
         let found = type_of(ggml_type);
-        let Some((offset, after)) = encoding.split_u64(offset) else { return Err(cut(Item::Offset, offset, 8)) };
+        let Some((offset, after)) = encoding.split_u64(offset) else { return Err(cut(Part::Offset, offset, 8)) };
 
         let shape_at = position(rest).wrapping_sub(lengths.len());
         let mut count = ElementCount::ONE;
@@ -215,11 +215,11 @@ impl<'a> Info<'a> {
         let shift = u32::from(found.log2_elements);
         // The innermost dimension must be a whole number of blocks.
         if shift > 0 && innermost.unwrap_or(1).trailing_zeros() < shift {
-            return Err(Stop::fault(Item::Shape, ErrorKind::PartialBlock, shape_at));
+            return Err(Stop::fault(Part::Shape, ErrorKind::PartialBlock, shape_at));
         }
         let blocks = count.total().map(|count| count.wrapping_shr(shift));
         let Some(length) = product(blocks, found.bytes.into()) else {
-            return Err(Stop::fault(Item::Shape, ErrorKind::ShapeOverflow, shape_at));
+            return Err(Stop::fault(Part::Shape, ErrorKind::ShapeOverflow, shape_at));
         };
         let shape = Shape::new(lengths, rank, read_dimension(encoding));
         let offset_at = to_u64(position(rest)).wrapping_add(4);

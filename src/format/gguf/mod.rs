@@ -29,7 +29,7 @@ use crate::bytes::text::Text;
 use crate::bytes::utf8::Utf8;
 use crate::codec::gguf::{Encoding, MAX_HEADER, Reader, kind};
 use crate::duplicates::{Compared, Distinct, Memory, Seen, Stack};
-use crate::error::origin::{Format, Item};
+use crate::error::origin::{Format, Part};
 use crate::error::warning::{Warning, Warnings};
 use crate::error::{Error, ErrorKind, Result};
 use crate::types::{ByteOrder, Layout};
@@ -97,7 +97,7 @@ impl<'a> GgufFile<'a> {
     fn read_head<'o>(opening: &'o ParseContext<'a>) -> ParseResult<(Self, Reader<'o, 'a>)> {
         let mut encoding = Encoding { is_big: false, is_short: false };
         let mut reader = Reader::new(opening, encoding, 4);
-        reader.item = Item::Version;
+        reader.item = Part::Version;
         let version: [u8; 4] = reader.number()?;
         encoding.is_big = version.starts_with(&[0, 0]);
         let version = if encoding.is_big { u32::from_be_bytes(version) } else { u32::from_le_bytes(version) };
@@ -131,16 +131,16 @@ impl<'a> GgufFile<'a> {
     /// Reads the counts, and checks them against the smallest possible sizes of pairs and infos.
     fn read_counts(&mut self, reader: &mut Reader<'_, 'a>) -> ParseResult<()> {
         let (pair, info) = if self.encoding.is_short { (10, 20) } else { (14, 24) };
-        reader.item = Item::Tensors;
+        reader.item = Part::Tensors;
         let tensors = reader.count()?;
-        reader.item = Item::Attributes;
+        reader.item = Part::Attributes;
         let pairs = reader.count()?;
         let left = reader.left().min(MAX_HEADER);
         let fits = |count: u64, size: u64| count <= quotient(left, size);
         if !fits(pairs, pair) {
             return reader.fail(ErrorKind::CountTooLarge, if self.encoding.is_short { 12 } else { 16 });
         }
-        reader.item = Item::Tensors;
+        reader.item = Part::Tensors;
         match (u32::try_from(tensors), u32::try_from(pairs)) {
             (Ok(tensors), Ok(pairs)) if fits(tensors.into(), info) => (self.tensors, self.pairs) = (tensors, pairs),
             _ => return reader.fail(ErrorKind::CountTooLarge, COUNTS),
@@ -162,7 +162,7 @@ impl<'a> GgufFile<'a> {
         let mut has_alignment = false;
         for _ in 0..self.pairs {
             let at = u64::from(Self::position(reader)?);
-            reader.item = Item::Key;
+            reader.item = Part::Key;
             let length = reader.string_length()?;
             if length == 0 || length > MAX_KEY {
                 return reader.fail(ErrorKind::InvalidName, at);
@@ -171,19 +171,19 @@ impl<'a> GgufFile<'a> {
             if !seen.add(key) {
                 return reader.fail(ErrorKind::InvalidUtf8, at);
             }
-            reader.item = Item::Value;
+            reader.item = Part::Value;
             let kind_at = reader.position();
             let kind = reader.kind()?;
             if key == b"general.alignment" {
                 // Not left to the comparison of all keys, because the position of the data depends on it.
                 if core::mem::replace(&mut has_alignment, true) {
-                    reader.item = Item::Key;
+                    reader.item = Part::Key;
                     return reader.fail(ErrorKind::RepeatedKey, at);
                 }
                 let at = reader.position();
                 self.alignment = if kind == kind::U32 { reader.u32()? } else { 0 };
                 if !self.alignment.is_power_of_two() || self.alignment < MIN_ALIGNMENT {
-                    reader.item = Item::Alignment;
+                    reader.item = Part::Alignment;
                     return reader.fail(ErrorKind::InvalidAlignment, if kind == kind::U32 { at } else { kind_at });
                 }
             } else {
@@ -211,19 +211,19 @@ impl<'a> GgufFile<'a> {
             let at = u64::from(Self::position(reader)?);
             let info = Info::read(reader)?;
             if !seen.add(info.name) {
-                reader.item = Item::Name;
+                reader.item = Part::Name;
                 return reader.fail(ErrorKind::InvalidUtf8, at);
             }
             if is_open {
                 next = next.max(align_up(info.offset, self.alignment).unwrap_or(0));
             }
             if info.offset != next {
-                reader.item = Item::Offset;
+                reader.item = Part::Offset;
                 return reader.fail(ErrorKind::InvalidOffset, info.offset_at);
             }
             let end = info.offset.checked_add(info.length);
             let Some((end, after)) = end.and_then(|end| Some((end, align_up(end, self.alignment)?))) else {
-                reader.item = Item::Shape;
+                reader.item = Part::Shape;
                 return reader.fail(ErrorKind::ShapeOverflow, at);
             };
             (last_at, last_end, next, is_open) = (info.offset_at, end, after, !info.is_known());
@@ -239,13 +239,13 @@ impl<'a> GgufFile<'a> {
         self.data_at = align_up(end, self.alignment).unwrap_or(u64::MAX);
         let available = length.checked_sub(self.data_at);
         if self.tensors > 0 && available.is_none_or(|available| last_end > available) {
-            reader.item = Item::Offset;
+            reader.item = Part::Offset;
             return reader.fail(ErrorKind::OutOfFile, last_at);
         }
         self.has_trailing_bytes = !is_open && available.is_some_and(|available| available > next);
         // Apart from the magic, nothing shows that such a file has this format.
         if self.has_trailing_bytes && self.tensors == 0 && self.pairs == 0 {
-            reader.item = Item::Tensors;
+            reader.item = Part::Tensors;
             return reader.fail(ErrorKind::UnclaimedBytes, end);
         }
         Ok(())
@@ -292,9 +292,9 @@ impl<'a> GgufFile<'a> {
     ) -> Result<()> {
         let strings = &mut Strings { file: self, of_tensors, error: None };
         let (start, count, kind, item, unchecked) = if of_tensors {
-            (self.infos_at, self.tensors, ErrorKind::RepeatedName, Item::Name, Warning::NamesUnchecked)
+            (self.infos_at, self.tensors, ErrorKind::RepeatedName, Part::Name, Warning::NamesUnchecked)
         } else {
-            (self.pairs_at, self.pairs, ErrorKind::RepeatedKey, Item::Key, Warning::KeysUnchecked)
+            (self.pairs_at, self.pairs, ErrorKind::RepeatedKey, Part::Key, Warning::KeysUnchecked)
         };
         match memory.compare(strings, (start, count), count)? {
             Compared::Clash(at) => return Err(Error::at(kind, Format::Gguf, item, at.into())),
@@ -441,7 +441,7 @@ impl<'a> Strings<'_, 'a> {
 }
 
 impl<'a> Distinct for Strings<'_, 'a> {
-    type Item = &'a [u8];
+    type Entry = &'a [u8];
     /// A position, and the number of strings from there on.
     type Place = (u32, u32);
     type Position = u32;
@@ -589,7 +589,7 @@ impl<'a> FileFormat<'a> for GgufFile<'a> {
         let name = u32::try_from(tensor.name.bytes().len()).unwrap_or(0);
         let distance = numbers.wrapping_add(name).wrapping_add(4);
         let at = tensor.at.wrapping_add(distance.into());
-        Some(Error::at(ErrorKind::UnknownDType, Format::Gguf, Item::DType, at).after_entry(distance))
+        Some(Error::at(ErrorKind::UnknownDType, Format::Gguf, Part::DType, at).after_entry(distance))
     }
 
     fn context(input: Input<'a>, error: &Error) -> Context<'a> {

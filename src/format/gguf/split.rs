@@ -7,7 +7,7 @@ use core::fmt;
 use super::GgufFile;
 use crate::bytes::num::to_u64;
 use crate::duplicates::Distinct;
-use crate::error::origin::{Format, Item};
+use crate::error::origin::{Format, Part};
 use crate::error::{Error, ErrorKind};
 use crate::format::FileFormat;
 
@@ -64,7 +64,7 @@ impl GgufFile<'_> {
 /// # Ok::<(), tenslice::Error>(())
 /// ```
 pub fn check_parts<'a>(files: impl Iterator<Item = GgufFile<'a>> + Clone) -> Result<(), (usize, Error)> {
-    let fail = |index, kind, at| Err((index, Error::at(kind, Format::Gguf, Item::Attributes, at)));
+    let fail = |index, kind, at| Err((index, Error::at(kind, Format::Gguf, Part::Attributes, at)));
     let count = files.clone().count();
     if count == 0 {
         return Err((0, Error::new(ErrorKind::InvalidArgument)));

@@ -139,7 +139,7 @@ impl<'a> FileFormat<'a> for NpyFile<'a> {
         };
         let head = input.get(Extent::new(0, length)).unwrap_or_default();
         let npy::Explained { rule, text, hint, missing, needed } =
-            npy::explain(head, error.kind(), error.item(), error.offset().unwrap_or(0));
+            npy::explain(head, error.kind(), error.part(), error.offset().unwrap_or(0));
         let mut context = Context {
             version,
             rule,

@@ -19,7 +19,7 @@ use crate::error::{Error, Result};
 pub(super) struct Names<'r, 'a>(pub(super) &'r NpzFile<'a>, pub(super) Option<Error>);
 
 impl<'a> Distinct for Names<'_, 'a> {
-    type Item = &'a [u8];
+    type Entry = &'a [u8];
     type Place = u32;
     type Position = u32;
 
@@ -57,7 +57,7 @@ impl<'a> Places<'_, 'a> {
 }
 
 impl Distinct for Places<'_, '_> {
-    type Item = Extent;
+    type Entry = Extent;
     type Place = u32;
     type Position = u32;
 
@@ -133,9 +133,9 @@ mod tests {
             let bits = warnings.iter().fold(0, |bits, warning| bits | warning.bit());
             file.check(&Summary::of_one(bits), &mut [0; 8])
         };
-        assert!(check(&file, &[Warning::NamesUnchecked, Warning::PlacesUnchecked]).is_ok());
+        assert!(check(&file, &[Warning::NamesUnchecked, Warning::ExtentsUnchecked]).is_ok());
         file.directory.bytes = &whole[..whole.len() - 1];
-        for unchecked in [Warning::NamesUnchecked, Warning::PlacesUnchecked] {
+        for unchecked in [Warning::NamesUnchecked, Warning::ExtentsUnchecked] {
             let error = check(&file, &[unchecked]).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::Truncated);
         }

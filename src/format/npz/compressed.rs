@@ -6,7 +6,7 @@ use crate::bytes::extent::Extent;
 use crate::bytes::num::to_usize;
 use crate::codec::decoder::{DecodeError, Decoder};
 use crate::codec::npy::{self, Header};
-use crate::error::origin::Item;
+use crate::error::origin::Part;
 use crate::error::warning::Warnings;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::{Described, TensorRecord};
@@ -21,7 +21,7 @@ pub(super) const LONGEST_HEAD: u64 = 12 + 0xffff;
 impl<'a> NpzFile<'a> {
     /// Returns an error in the decoded bytes of a compressed entry. The error states the record as the tensor's entry;
     /// no other error of an archive does.
-    fn error_inside(&self, kind: ErrorKind, item: Item, at: u32) -> Error {
+    fn error_inside(&self, kind: ErrorKind, item: Part, at: u32) -> Error {
         self.error(kind, item, at).after_entry(0)
     }
 
@@ -39,7 +39,7 @@ impl<'a> NpzFile<'a> {
     fn decode_start(&self, entry: &Entry<'a>, data: Extent, decoder: &mut dyn Decoder, dst: &mut [u8]) -> Result<()> {
         let fail = |kind, item| self.error_inside(kind, item, entry.at);
         let encoding = match entry.encoding() {
-            (Encoding::Other, _) => return Err(fail(ErrorKind::UnsupportedEncoding, Item::Encoding)),
+            (Encoding::Other, _) => return Err(fail(ErrorKind::UnsupportedEncoding, Part::Encoding)),
             (encoding, _) => encoding,
         };
         // Opening has kept the first bytes of each entry in memory, which may suffice.
@@ -52,10 +52,10 @@ impl<'a> NpzFile<'a> {
         }
         match decoder.decode_start(encoding, stored, dst) {
             Ok(length) if length == dst.len() => Ok(()),
-            Ok(_) => Err(fail(ErrorKind::DecodedLength, Item::Component)),
-            Err(DecodeError::Unsupported) => Err(fail(ErrorKind::NotBuiltIn, Item::Encoding)),
-            Err(_) if is_cut => Err(fail(ErrorKind::NotInMemory, Item::Component)),
-            Err(_) => Err(fail(ErrorKind::CorruptStream, Item::Component)),
+            Ok(_) => Err(fail(ErrorKind::DecodedLength, Part::Component)),
+            Err(DecodeError::Unsupported) => Err(fail(ErrorKind::NotBuiltIn, Part::Encoding)),
+            Err(_) if is_cut => Err(fail(ErrorKind::NotInMemory, Part::Component)),
+            Err(_) => Err(fail(ErrorKind::CorruptStream, Part::Component)),
         }
     }
 
@@ -79,7 +79,7 @@ impl<'a> NpzFile<'a> {
         let fail = |(kind, item, _): npy::Fault| self.error_inside(kind, item, entry.at);
         let length = self.head_length(&entry, data, decoder)?;
         let head = to_usize(length).and_then(|length| scratch.get_mut(..length));
-        let head = head.ok_or_else(|| fail((ErrorKind::OutOfScratch, Item::Header, 0)))?;
+        let head = head.ok_or_else(|| fail((ErrorKind::OutOfScratch, Part::Header, 0)))?;
         self.decode_start(&entry, data, decoder, head)?;
         let head: &'s [u8] = head;
         let header = Header::read(head).map_err(fail)?;

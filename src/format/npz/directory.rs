@@ -8,7 +8,7 @@ use crate::bytes::extent::{Extent, Region};
 use crate::bytes::num::to_u64;
 use crate::bytes::source::{ParseContext, ParseResult};
 use crate::error::ErrorKind;
-use crate::error::origin::{Format, Item};
+use crate::error::origin::{Format, Part};
 
 const END_64: u64 = 56;
 const LOCATOR: u64 = 20;
@@ -46,7 +46,7 @@ fn find_end(opening: &ParseContext<'_>) -> ParseResult<(u64, bool)> {
             break;
         }
     }
-    Err(opening.fail((ErrorKind::Truncated, Format::Npz, Item::Footer), opening.input.length()))
+    Err(opening.fail((ErrorKind::Truncated, Format::Npz, Part::Footer), opening.input.length()))
 }
 
 /// Returns the number of bytes before the padding at the end.
@@ -92,8 +92,8 @@ pub(super) struct Stated {
 /// Reads the end record and the zip64 record.
 #[inline] // nearly all of `find`, its only caller on bare metal
 pub(super) fn stated(opening: &ParseContext<'_>) -> ParseResult<Stated> {
-    let stop = |kind, at| opening.fail((kind, Format::Npz, Item::Footer), at);
-    let rule = (ErrorKind::Truncated, Format::Npz, Item::Footer);
+    let stop = |kind, at| opening.fail((kind, Format::Npz, Part::Footer), at);
+    let rule = (ErrorKind::Truncated, Format::Npz, Part::Footer);
     let (end_at, is_padded) = find_end(opening)?;
     let end: &End = opening.read(end_at, rule)?;
     let narrow = [&end.disk, &end.directory_disk, &end.entries_here, &end.entries].map(|number| number.get());
@@ -130,7 +130,7 @@ pub(super) fn stated(opening: &ParseContext<'_>) -> ParseResult<Stated> {
 
 /// Finds the directory from the end record and the zip64 record.
 pub(super) fn find<'a>(opening: &ParseContext<'a>) -> ParseResult<Directory<'a>> {
-    let stop = |kind, at| opening.fail((kind, Format::Npz, Item::Footer), at);
+    let stop = |kind, at| opening.fail((kind, Format::Npz, Part::Footer), at);
     let Stated { numbers, place, directory_end, end_at, is_padded } = stated(opening)?;
     let ([disk, directory_disk, here, entries], [offset, length]) = (numbers, place);
     if disk != 0 || directory_disk != 0 || here != entries {

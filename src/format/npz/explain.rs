@@ -15,7 +15,7 @@ use crate::bytes::source::{Input, ParseContext};
 use crate::bytes::text::Text;
 use crate::bytes::utf8::Utf8;
 use crate::codec::npy;
-use crate::error::origin::Item;
+use crate::error::origin::Part;
 use crate::error::{Error, ErrorKind};
 use crate::format::Context;
 #[cfg(not(target_os = "none"))]
@@ -25,18 +25,18 @@ use crate::format::{Phrase, phrase};
 #[cfg(not(target_os = "none"))]
 fn counts(opening: &ParseContext<'_>, error: &Error) -> Option<Phrase> {
     let [disk, directory_disk, here, entries] = directory::stated(opening).ok()?.numbers;
-    match error.item() {
-        Item::Footer if here != entries => Some([
+    match error.part() {
+        Part::Footer if here != entries => Some([
             ("the record at the end says that the archive has ", Some(entries)),
             (" entries, and that ", Some(here)),
             (" of them are in this file: archives on several disks are not supported", None),
         ]),
-        Item::Footer => Some([
+        Part::Footer => Some([
             ("the record at the end says that this is disk ", Some(disk)),
             (" of several, and that the directory is on disk ", Some(directory_disk)),
             (": only one file, disk 0, is supported", None),
         ]),
-        Item::Manifest => {
+        Part::Manifest => {
             let directory = directory::find(opening).ok()?.region;
             let (file, mut position, mut count) = (NpzFile::new(opening.input, directory), 0, 0_u64);
             while let Ok(Some(entry)) = file.entry(position) {
@@ -121,13 +121,13 @@ fn end_of_archive(input: Input<'_>) -> Option<u64> {
 /// Reads what the message of `error` may contain.
 pub(super) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {
     let mut context = Context {
-        rule: match (error.kind(), error.item()) {
-            (ErrorKind::Malformed, Item::Entry) => {
+        rule: match (error.kind(), error.part()) {
+            (ErrorKind::Malformed, Part::Entry) => {
                 Some("there is no valid entry record here, or its fields do not fit")
             }
-            (ErrorKind::Truncated, Item::Footer) => Some("no end-of-directory record ends at the end of the file"),
-            (ErrorKind::HeadersDiffer, Item::Footer) => Some("the two end-of-directory records differ"),
-            (ErrorKind::HeadersDiffer, Item::Flags) => Some(
+            (ErrorKind::Truncated, Part::Footer) => Some("no end-of-directory record ends at the end of the file"),
+            (ErrorKind::HeadersDiffer, Part::Footer) => Some("the two end-of-directory records differ"),
+            (ErrorKind::HeadersDiffer, Part::Flags) => Some(
                 "the local header disagrees with the directory on encryption (bits 0, 5, 6, 13), on lengths behind the \
                  data (bit 3) or on names in UTF-8 (bit 11)",
             ),
@@ -145,13 +145,13 @@ pub(super) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {
     };
     let opening = ParseContext::of(input);
     #[cfg(not(target_os = "none"))]
-    match (error.kind(), error.item()) {
+    match (error.kind(), error.part()) {
         (ErrorKind::CountsDiffer, _) => context.phrase = counts(&opening, error),
-        (ErrorKind::Truncated, Item::Header) if input.length() < 22 => context.needed = Some(22),
-        (ErrorKind::Truncated, Item::Footer) => truncated(&mut context, input),
+        (ErrorKind::Truncated, Part::Header) if input.length() < 22 => context.needed = Some(22),
+        (ErrorKind::Truncated, Part::Footer) => truncated(&mut context, input),
         _ => {}
     }
-    if matches!(error.item(), Item::Footer | Item::Manifest) {
+    if matches!(error.part(), Part::Footer | Part::Manifest) {
         return context;
     }
     let (Some(at), Ok(directory)) = (error.offset(), directory::find(&opening)) else { return context };
@@ -165,15 +165,15 @@ pub(super) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {
         let record = directory.start.saturating_add(entry.at.into());
         let data = file.data(&opening, &entry, &mut { u64::MAX }).ok();
         let is_inside = error.entry() == Some(record);
-        let (is_it, is_in_array) = match (error.kind(), error.item()) {
+        let (is_it, is_in_array) = match (error.kind(), error.part()) {
             _ if error.entry().is_some() => (is_inside, false),
             // An array that is too short: the error points to the end of its data, where a record may begin.
-            (ErrorKind::Truncated, Item::Header | Item::Data) => {
+            (ErrorKind::Truncated, Part::Header | Part::Data) => {
                 let ends = data.is_some_and(|data| data.end() == Some(at));
                 (ends, ends)
             }
             // A record, or a local header, to which another record may also point.
-            (ErrorKind::HeadersDiffer | ErrorKind::OutOfPlace, _) | (_, Item::Entry) => {
+            (ErrorKind::HeadersDiffer | ErrorKind::OutOfPlace, _) | (_, Part::Entry) => {
                 (at == record || data.is_none(), false)
             }
             _ => {
@@ -198,10 +198,10 @@ pub(super) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {
 
 /// Adds the rule that the header of a compressed array breaks. The text of the header would have to be decoded.
 fn compressed(context: &mut Context<'_>, error: &Error) {
-    let npy::Explained { rule, missing, .. } = npy::explain(&[], error.kind(), error.item(), 0);
-    let rule = match (error.kind(), error.item()) {
-        (ErrorKind::OutOfFile | ErrorKind::Truncated, Item::Header | Item::Data) => IS_OVER,
-        (ErrorKind::Malformed, Item::Header) => Some("no header of an array as NumPy writes it is here"),
+    let npy::Explained { rule, missing, .. } = npy::explain(&[], error.kind(), error.part(), 0);
+    let rule = match (error.kind(), error.part()) {
+        (ErrorKind::OutOfFile | ErrorKind::Truncated, Part::Header | Part::Data) => IS_OVER,
+        (ErrorKind::Malformed, Part::Header) => Some("no header of an array as NumPy writes it is here"),
         (ErrorKind::UnknownDType, _) => None,
         _ => rule,
     };
@@ -217,7 +217,7 @@ fn array<'a>(context: &mut Context<'a>, input: Input<'a>, error: &Error, data: E
     let head = npy::head_length(start, data.length).ok();
     let head = head.and_then(|head| input.get(Extent::new(data.offset, head))).unwrap_or_default();
     let at = at.saturating_sub(data.offset);
-    let npy::Explained { rule, text, hint, missing, .. } = npy::explain(head, error.kind(), error.item(), at);
+    let npy::Explained { rule, text, hint, missing, .. } = npy::explain(head, error.kind(), error.part(), at);
     let is_over = matches!(error.kind(), ErrorKind::OutOfFile | ErrorKind::Truncated);
     context.rule = if is_over { IS_OVER } else { rule };
     (context.text, context.hint, context.missing) = (text.map(Text::from), hint, missing.map(Utf8::new));

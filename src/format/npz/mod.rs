@@ -33,7 +33,7 @@ use crate::bytes::utf8::{Utf8, is_before};
 use crate::codec::decoder::Decoder;
 use crate::codec::npy::{self, Header};
 use crate::duplicates::{Compared, Memory, Stack};
-use crate::error::origin::{Format, Item};
+use crate::error::origin::{Format, Part};
 use crate::error::warning::{Warning, Warnings};
 use crate::error::{Error, ErrorKind, Result};
 use crate::types::{Encoding, Layout, Order};
@@ -58,7 +58,7 @@ const LENGTHS_FOLLOW: u16 = 1 << 3;
 /// The name is UTF-8. Without this flag, some readers decode the name as code page 437 and see a different name.
 const UTF8_NAME: u16 = 1 << 11;
 
-const fn fail(kind: ErrorKind, item: Item, at: u64) -> Error {
+const fn fail(kind: ErrorKind, item: Part, at: u64) -> Error {
     Error::at(kind, Format::Npz, item, at)
 }
 
@@ -221,7 +221,7 @@ impl<'a> NpzFile<'a> {
     }
 
     /// Returns an error at position `at` of the directory.
-    fn error(&self, kind: ErrorKind, item: Item, at: u32) -> Error {
+    fn error(&self, kind: ErrorKind, item: Part, at: u32) -> Error {
         fail(kind, item, self.directory.start.saturating_add(at.into()))
     }
 
@@ -235,9 +235,9 @@ impl<'a> NpzFile<'a> {
         let Some(Record { header, name, extra, next }) = self.record(at)? else { return Ok(None) };
         let about = &header.about;
         let wide = zip::widened(about, header.offset.get(), header.disk.get(), extra, checked);
-        let wide = wide.ok_or(self.error(ErrorKind::Malformed, Item::Entry, at))?;
+        let wide = wide.ok_or(self.error(ErrorKind::Malformed, Part::Entry, at))?;
         if wide.disk != 0 {
-            return Err(self.error(ErrorKind::CountsDiffer, Item::Entry, at));
+            return Err(self.error(ErrorKind::CountsDiffer, Part::Entry, at));
         }
         Ok(Some(Entry { at, next, name, about, stored: wide.stored, size: wide.size, local_at: wide.offset }))
     }
@@ -248,10 +248,10 @@ impl<'a> NpzFile<'a> {
         if rest.is_empty() {
             return Ok(None);
         }
-        let truncated = self.error(ErrorKind::Truncated, Item::Entry, at);
+        let truncated = self.error(ErrorKind::Truncated, Part::Entry, at);
         let (header, rest) = DirectoryEntry::ref_from_prefix(rest).map_err(|_| truncated)?;
         if header.signature != zip::ENTRY {
-            return Err(self.error(ErrorKind::Malformed, Item::Entry, at));
+            return Err(self.error(ErrorKind::Malformed, Part::Entry, at));
         }
         let about = &header.about;
         let (name, rest) = rest.split_at_checked(about.name.get().into()).ok_or(truncated)?;
@@ -265,10 +265,10 @@ impl<'a> NpzFile<'a> {
     /// Checks that the name of an entry is UTF-8 without NUL. Called when the file is opened.
     fn check_name(&self, entry: &Entry<'_>) -> Result<()> {
         if Utf8::checked(entry.name).is_none() {
-            return Err(self.error(ErrorKind::InvalidUtf8, Item::Name, entry.at));
+            return Err(self.error(ErrorKind::InvalidUtf8, Part::Name, entry.at));
         }
         if entry.name.contains(&0) {
-            return Err(self.error(ErrorKind::InvalidName, Item::Name, entry.at));
+            return Err(self.error(ErrorKind::InvalidName, Part::Name, entry.at));
         }
         Ok(())
     }
@@ -291,25 +291,25 @@ impl<'a> NpzFile<'a> {
         let Entry { local_at, about, .. } = *entry;
         let stop = |kind, item| opening.stop(self.error(kind, item, entry.at));
         let available = self.directory.start.checked_sub(local_at).filter(|available| *available >= LOCAL);
-        let Some(available) = available else { return Err(stop(ErrorKind::OutOfPlace, Item::Offset)) };
+        let Some(available) = available else { return Err(stop(ErrorKind::OutOfPlace, Part::Offset)) };
         let head = self.keep(opening, Extent::new(local_at, LOCAL))?;
         let local_stop = |kind, item| opening.fail((kind, Format::Npz, item), local_at);
         let Ok((local, _)) = LocalHeader::ref_from_prefix(head) else {
-            return Err(local_stop(ErrorKind::Truncated, Item::Entry)); // that many bytes were requested
+            return Err(local_stop(ErrorKind::Truncated, Part::Entry)); // that many bytes were requested
         };
         if local.signature != zip::LOCAL {
-            return Err(local_stop(ErrorKind::Malformed, Item::Entry));
+            return Err(local_stop(ErrorKind::Malformed, Part::Entry));
         }
         let length =
             LOCAL.saturating_add(local.about.name.get().into()).saturating_add(local.about.extra.get().into());
         if length > available {
-            return Err(local_stop(ErrorKind::OutOfPlace, Item::Data));
+            return Err(local_stop(ErrorKind::OutOfPlace, Part::Data));
         }
         let taken = left.checked_sub(length).and_then(|left| left.checked_sub(entry.stored));
         let Some(after_this) = taken else {
             let is_too_long = entry.stored > available;
             let (kind, item) =
-                if is_too_long { (ErrorKind::OutOfPlace, Item::Data) } else { (ErrorKind::Overlap, Item::Entry) };
+                if is_too_long { (ErrorKind::OutOfPlace, Part::Data) } else { (ErrorKind::Overlap, Part::Entry) };
             return Err(stop(kind, item));
         };
         *left = after_this;
@@ -317,35 +317,35 @@ impl<'a> NpzFile<'a> {
         let after = head.get(size_of::<LocalHeader>()..).unwrap_or_default();
         let (name, extra) = after.split_at_checked(local.about.name.get().into()).unwrap_or_default();
         if name != entry.name {
-            return Err(local_stop(ErrorKind::HeadersDiffer, Item::Name));
+            return Err(local_stop(ErrorKind::HeadersDiffer, Part::Name));
         }
         let both = about.flags.get() ^ local.about.flags.get();
         if both & (LOCKED | LENGTHS_FOLLOW | UTF8_NAME) != 0 {
-            return Err(local_stop(ErrorKind::HeadersDiffer, Item::Flags));
+            return Err(local_stop(ErrorKind::HeadersDiffer, Part::Flags));
         }
         if about.method.get() != local.about.method.get() {
-            return Err(local_stop(ErrorKind::HeadersDiffer, Item::Encoding));
+            return Err(local_stop(ErrorKind::HeadersDiffer, Part::Encoding));
         }
         if about.flags.get() & LENGTHS_FOLLOW == 0 {
             let wide = zip::widened(&local.about, 0, 0, extra, false);
             let lengths = wide.map(|wide| (wide.stored, wide.size));
             if lengths != Some((entry.stored, entry.size)) {
-                return Err(local_stop(ErrorKind::HeadersDiffer, Item::Length));
+                return Err(local_stop(ErrorKind::HeadersDiffer, Part::Length));
             }
             if about.crc.get() != local.about.crc.get() {
-                return Err(local_stop(ErrorKind::HeadersDiffer, Item::Digest));
+                return Err(local_stop(ErrorKind::HeadersDiffer, Part::Digest));
             }
         }
         let data = Extent::new(local_at.saturating_add(length), entry.stored);
         if !data.is_within(self.directory.start) {
-            return Err(stop(ErrorKind::OutOfPlace, Item::Data));
+            return Err(stop(ErrorKind::OutOfPlace, Part::Data));
         }
         let largest = entry.stored.saturating_add(1).saturating_mul(MAX_EXPANSION);
         match entry.about.method.get() {
             STORED if entry.size != entry.stored && !entry.is_locked() => {
-                Err(stop(ErrorKind::SizeMismatch, Item::Length))
+                Err(stop(ErrorKind::SizeMismatch, Part::Length))
             }
-            DEFLATED if entry.size > largest => Err(stop(ErrorKind::TooMany, Item::DecodedLength)),
+            DEFLATED if entry.size > largest => Err(stop(ErrorKind::TooMany, Part::DecodedLength)),
             _ => Ok(data),
         }
     }
@@ -425,7 +425,7 @@ impl<'a> NpzFile<'a> {
     fn left_by(&self, summary: &Summary) -> Self {
         Self {
             are_names_sorted: !summary.warnings.contains(Warning::NamesUnchecked),
-            are_places_sorted: !summary.warnings.contains(Warning::PlacesUnchecked),
+            are_places_sorted: !summary.warnings.contains(Warning::ExtentsUnchecked),
             ..*self
         }
     }
@@ -437,7 +437,7 @@ impl<'a> NpzFile<'a> {
             let names = &mut Names(self, None);
             match memory.compare(names, 0, self.arrays)? {
                 Compared::Clash(position) => {
-                    return Err(self.error(ErrorKind::RepeatedName, Item::Name, position.saturating_sub(1)));
+                    return Err(self.error(ErrorKind::RepeatedName, Part::Name, position.saturating_sub(1)));
                 }
                 Compared::TooMany => warnings.add(Warning::NamesUnchecked),
                 Compared::Distinct => {}
@@ -447,9 +447,9 @@ impl<'a> NpzFile<'a> {
             let places = &mut Places(self, None);
             match memory.compare(places, 0, self.entries)? {
                 Compared::Clash(position) => {
-                    return Err(self.error(ErrorKind::Overlap, Item::Entry, position.saturating_sub(1)));
+                    return Err(self.error(ErrorKind::Overlap, Part::Entry, position.saturating_sub(1)));
                 }
-                Compared::TooMany => warnings.add(Warning::PlacesUnchecked),
+                Compared::TooMany => warnings.add(Warning::ExtentsUnchecked),
                 Compared::Distinct => {}
             }
         }
@@ -525,14 +525,14 @@ impl<'a> FileFormat<'a> for NpzFile<'a> {
             at = entry.next;
         }
         if u64::from(file.entries) != entries {
-            return Err(opening.stop(file.error(ErrorKind::CountsDiffer, Item::Manifest, 0)));
+            return Err(opening.stop(file.error(ErrorKind::CountsDiffer, Part::Manifest, 0)));
         }
         // Without entries, nothing may precede the directory, not even entries that the directory omits.
         if file.entries == 0 && file.directory.start > 0 {
-            return Err(opening.stop(file.error(ErrorKind::ManifestSize, Item::Footer, 0)));
+            return Err(opening.stop(file.error(ErrorKind::ManifestSize, Part::Footer, 0)));
         }
         if file.arrays == 0 && file.entries > 0 {
-            return Err(opening.fail((ErrorKind::UnsupportedFormat, Format::Zip, Item::File), 0));
+            return Err(opening.fail((ErrorKind::UnsupportedFormat, Format::Zip, Part::File), 0));
         }
         Ok(file)
     }
@@ -592,7 +592,7 @@ impl<'a> FileFormat<'a> for NpzFile<'a> {
     }
 
     fn check(&self, summary: &Summary, scratch: &mut [u32]) -> Result<Warnings> {
-        let mut checked = summary.warnings.without(Warning::NamesUnchecked).without(Warning::PlacesUnchecked);
+        let mut checked = summary.warnings.without(Warning::NamesUnchecked).without(Warning::ExtentsUnchecked);
         self.left_by(summary).compare(&mut checked, scratch)?;
         if npy::Names::ARE_COMPARED && summary.warnings.contains(Warning::NamesUnchecked) {
             self.compare_fields(scratch)?;
@@ -658,7 +658,7 @@ impl<'a> FileFormat<'a> for NpzFile<'a> {
         cursor: &mut Cursor,
         part: &mut ComponentRecord<'a>,
     ) -> Result<bool> {
-        let changed = self.error(ErrorKind::Malformed, Item::Entry, tensor.components);
+        let changed = self.error(ErrorKind::Malformed, Part::Entry, tensor.components);
         let entry = self.entry(tensor.components)?.ok_or(changed)?;
         let array = self.array(&entry)?.ok_or(changed)?;
         part.set_extent(array.data);

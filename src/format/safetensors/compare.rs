@@ -7,14 +7,14 @@ use super::SafetensorsFile;
 use super::entry::Entry;
 use crate::codec::json::Reader;
 use crate::duplicates::{self, Distinct};
-use crate::error::origin::Item;
+use crate::error::origin::Part;
 use crate::error::{Error, ErrorKind, NO_ENTRY, Result};
-use crate::format::Spelled;
+use crate::format::JsonStr;
 
 /// A name, or the extent of data. (A single type, so that the code that compares them exists only once.)
 #[derive(Clone, Copy)]
 pub(super) enum Unique<'a> {
-    Name(Spelled<'a>),
+    Name(JsonStr<'a>),
     /// Only for tensors that are not empty.
     Data(Span<'a>),
 }
@@ -49,7 +49,7 @@ impl Span<'_> {
     }
 }
 
-impl duplicates::Item for Unique<'_> {
+impl duplicates::Entry for Unique<'_> {
     fn order(self, other: Self) -> Ordering {
         match (self, other) {
             (Self::Name(a), Self::Name(b)) => a.order(b),
@@ -83,14 +83,14 @@ impl duplicates::Item for Unique<'_> {
 pub(super) struct Uniques<'r, 'a> {
     file: &'r SafetensorsFile<'a>,
     /// The item that is compared: the name or the offset.
-    item: Item,
+    item: Part,
     error: Option<Error>,
     /// The entry that was read last.
     entry: Entry<'a>,
 }
 
 impl<'r, 'a> Uniques<'r, 'a> {
-    pub(super) fn of(file: &'r SafetensorsFile<'a>, item: Item) -> Self {
+    pub(super) fn of(file: &'r SafetensorsFile<'a>, item: Part) -> Self {
         Self { file, item, error: None, entry: Entry::blank() }
     }
 
@@ -98,7 +98,7 @@ impl<'r, 'a> Uniques<'r, 'a> {
     fn read(&mut self, place: &mut u32) -> Result<Option<(u32, u64)>> {
         let entry = &mut self.entry;
         while self.file.next_entry(place, entry)? {
-            if self.item == Item::Name {
+            if self.item == Part::Name {
                 return Ok(Some((entry.at, 0)));
             }
             if entry.begin < entry.end {
@@ -113,8 +113,8 @@ impl<'r, 'a> Uniques<'r, 'a> {
     /// Returns the item at `position`. `end` is the end of its data, or 0 if it has not been read.
     fn item(&self, position: u32, end: u64) -> Unique<'a> {
         let text = self.file.header.bytes;
-        if self.item == Item::Name {
-            return Unique::Name(Spelled::at(text, position));
+        if self.item == Part::Name {
+            return Unique::Name(JsonStr::at(text, position));
         }
         #[cfg(small)]
         let _ = end;
@@ -132,7 +132,7 @@ impl<'r, 'a> Uniques<'r, 'a> {
     pub(super) fn clash(&self, kind: ErrorKind, position: u32) -> Error {
         let Entry { at, offsets_at, .. } = self.entry;
         let (at, distance) = match self.item {
-            Item::Name => (position, NO_ENTRY),
+            Part::Name => (position, NO_ENTRY),
             _ => (offsets_at, offsets_at.saturating_sub(at)),
         };
         self.file.error(kind, self.item, at).after_entry(distance)
@@ -140,7 +140,7 @@ impl<'r, 'a> Uniques<'r, 'a> {
 }
 
 impl<'a> Distinct for Uniques<'_, 'a> {
-    type Item = Unique<'a>;
+    type Entry = Unique<'a>;
     type Place = u32;
     type Position = u32;
 
@@ -166,9 +166,9 @@ mod tests {
     use std::format;
     use std::prelude::v1::*;
 
-    use super::{Item, Uniques};
+    use super::{Part, Uniques};
     use crate::bytes::source::{Input, ParseContext};
-    use crate::duplicates::clash_of_few;
+    use crate::duplicates::find_duplicate_small;
     use crate::error::ErrorKind;
     use crate::error::warning::Warning;
     use crate::format::safetensors::{START, SafetensorsFile};
@@ -191,8 +191,8 @@ mod tests {
     /// Returns true if any of the extents overlap, using the search for chips.
     fn has_overlap(bytes: &[u8]) -> bool {
         let file = SafetensorsFile::open(&ParseContext::of(Input::from(bytes))).ok().unwrap();
-        let mut uniques = Uniques::of(&file, Item::Offset);
-        let clash = clash_of_few(&mut uniques, START);
+        let mut uniques = Uniques::of(&file, Part::Offset);
+        let clash = find_duplicate_small(&mut uniques, START);
         assert!(uniques.error.is_none());
         clash.is_some()
     }
@@ -229,20 +229,20 @@ mod tests {
         let mut summary = Summary::default();
         file.read(&mut summary).unwrap();
         assert!(!file.are_names_sorted && !file.are_places_sorted && summary.tensor_count == 2);
-        let (names, places) = (Warning::NamesUnchecked.bit(), Warning::PlacesUnchecked.bit()); // as if there were many
+        let (names, places) = (Warning::NamesUnchecked.bit(), Warning::ExtentsUnchecked.bit()); // as if there were many
         assert!(file.check(&Summary::of_one(names | places), &mut [0; 2]).is_ok());
         let whole = file.header.bytes;
         let mut tensor = TensorRecord::blank();
         assert!(file.next_tensor(&mut { Cursor::START }, &mut tensor).unwrap());
         file.header.bytes = &whole[..whole.len() / 2 - 3]; // cut in the offsets of the first tensor
         let error = file.next_component(&tensor, &mut { Cursor::START }, &mut ComponentRecord::blank()).unwrap_err();
-        assert_eq!((error.kind(), error.item()), (ErrorKind::UnexpectedType, Item::Offset));
+        assert_eq!((error.kind(), error.part()), (ErrorKind::UnexpectedType, Part::Offset));
         file.header.bytes = &whole[..20]; // cut in the entry of the first tensor
         assert_eq!(file.tensor_at(START, 0, &mut TensorRecord::blank()).unwrap_err().kind(), ErrorKind::Malformed);
         for unchecked in [names | places, places] {
             file.header.bytes = &whole[..whole.len() - 3];
             let error = file.check(&Summary::of_one(unchecked), &mut [0; 2]).unwrap_err();
-            assert_eq!((error.kind(), error.item()), (ErrorKind::UnexpectedType, Item::Offset));
+            assert_eq!((error.kind(), error.part()), (ErrorKind::UnexpectedType, Part::Offset));
         }
     }
 }

@@ -11,16 +11,16 @@ use crate::bytes::keywords::{Keywords, keywords};
 use crate::bytes::text::Text;
 use crate::codec::json::Reader;
 use crate::error::ErrorKind;
-use crate::error::origin::Item;
+use crate::error::origin::Part;
 use crate::format::TensorRecord;
 use crate::types::DType;
 use crate::types::shape::{Shape, decimal_dimension};
 
 /// The keys of an entry. Unknown keys are skipped.
 pub(super) const FIELDS: Keywords = keywords![
-    "dtype": Item::DType.code(),
-    "shape": Item::Shape.code(),
-    "data_offsets": Item::Offset.code(),
+    "dtype": Part::DType.code(),
+    "shape": Part::Shape.code(),
+    "data_offsets": Part::Offset.code(),
 ];
 
 /// Lists the dtypes by name.
@@ -99,7 +99,7 @@ impl<'a> Entry<'a> {
 
     /// Returns true if the entry is the metadata.
     pub(super) fn is_metadata(&self) -> bool {
-        self.name.means(METADATA)
+        self.name.eq_bytes(METADATA)
     }
 
     /// The extent of the data, relative to the start of all data. (A check rejects data that ends before it begins.)
@@ -124,19 +124,19 @@ impl<'a> Entry<'a> {
     pub(super) fn next(&mut self, reader: &mut Reader<'a>, data_length: u64) -> Option<bool> {
         // Saves two thirds of the time. A microcontroller needs the flash more.
         #[cfg(not(small))]
-        if let Some(rest) = self.next_usual(reader, data_length) {
+        if let Some(rest) = self.next_fast(reader, data_length) {
             reader.skip_to(rest);
-            // The state that `next_any` leaves, for a fault in the text that follows.
-            (reader.record, reader.item) = (self.at, Item::Tensor);
+            // The state that `next_general` leaves, for a fault in the text that follows.
+            (reader.record, reader.item) = (self.at, Part::Tensor);
             return Some(true);
         }
-        self.next_any(reader, data_length)
+        self.next_general(reader, data_length)
     }
 
     /// Reads the next member in any spelling, or reports its fault.
     #[cfg_attr(not(small), inline(never))]
     #[cfg_attr(small, inline(always))]
-    fn next_any(&mut self, reader: &mut Reader<'a>, data_length: u64) -> Option<bool> {
+    fn next_general(&mut self, reader: &mut Reader<'a>, data_length: u64) -> Option<bool> {
         if !reader.more(b'}')? {
             return Some(false);
         }
@@ -149,7 +149,7 @@ impl<'a> Entry<'a> {
     #[cfg_attr(not(small), inline(never))]
     #[cfg_attr(small, inline(always))]
     pub(super) fn member(&mut self, reader: &mut Reader<'a>, data_length: u64) -> Option<()> {
-        (reader.record, reader.item) = (self.at, Item::Name);
+        (reader.record, reader.item) = (self.at, Part::Name);
         self.name = reader.key()?;
         self.position = reader.token_position();
         if !self.is_metadata() {
@@ -177,7 +177,7 @@ impl<'a> Entry<'a> {
         #[cfg(not(small))]
         if let Some(rest) = self.read_usual(reader, reader.rest()) {
             reader.skip_to(rest);
-            reader.item = Item::Tensor; // the state that `read_any` leaves, for later faults
+            reader.item = Part::Tensor; // the state that `read_any` leaves, for later faults
             return Some(());
         }
         self.read_any(reader)
@@ -186,17 +186,17 @@ impl<'a> Entry<'a> {
     /// Reads an object with known and unknown keys, in any order and any spelling.
     #[inline(never)]
     fn read_any(&mut self, reader: &mut Reader<'a>) -> Option<()> {
-        reader.item = Item::Tensor;
+        reader.item = Part::Tensor;
         reader.begin(b'{')?;
         (self.dtype, self.shape_at, self.offsets_at) = (None, 0, 0);
         while reader.more(b'}')? {
-            reader.item = Item::Key;
+            reader.item = Part::Key;
             let key_at = reader.token_position();
-            let field = Item::from_code(FIELDS.number_of_text(reader.key()?));
+            let field = Part::from_code(FIELDS.number_of_text(reader.key()?));
             let at = reader.token_position();
             let is_repeated = match field {
-                Some(Item::DType) => self.dtype.replace(read_dtype(reader)?).is_some(),
-                Some(Item::Shape) => {
+                Some(Part::DType) => self.dtype.replace(read_dtype(reader)?).is_some(),
+                Some(Part::Shape) => {
                     self.shape = read_shape(reader)?;
                     self.count = self.shape.element_count();
                     mem::replace(&mut self.shape_at, at) != 0
@@ -211,14 +211,14 @@ impl<'a> Entry<'a> {
                 }
             };
             if is_repeated {
-                return fault(reader, ErrorKind::RepeatedKey, Item::Key, key_at);
+                return fault(reader, ErrorKind::RepeatedKey, Part::Key, key_at);
             }
-            reader.item = Item::Tensor;
+            reader.item = Part::Tensor;
         }
         let missing = match (self.dtype, self.shape_at, self.offsets_at) {
-            (None, _, _) => Item::DType,
-            (_, 0, _) => Item::Shape,
-            (_, _, 0) => Item::Offset,
+            (None, _, _) => Part::DType,
+            (_, 0, _) => Part::Shape,
+            (_, _, 0) => Part::Offset,
             _ => return Some(()),
         };
         fault(reader, ErrorKind::MissingKey, missing, self.position)
@@ -227,23 +227,23 @@ impl<'a> Entry<'a> {
     /// Checks the tensor by the rules for a file with `data_length` bytes of data.
     pub(super) fn check(&self, reader: &mut Reader<'a>, data_length: u64) -> Option<()> {
         let Some((kind, item)) = self.fault(data_length) else { return Some(()) };
-        let at = if item == Item::Shape { self.shape_at } else { self.offsets_at };
+        let at = if item == Part::Shape { self.shape_at } else { self.offsets_at };
         fault(reader, kind, item, at)
     }
 
     /// Returns the rule that the tensor breaks in a file with `data_length` bytes of data, if any, and the item that
     /// breaks it.
     #[inline(always)]
-    pub(super) fn fault(&self, data_length: u64) -> Option<(ErrorKind, Item)> {
+    pub(super) fn fault(&self, data_length: u64) -> Option<(ErrorKind, Part)> {
         let expected = self.expected_length();
         if self.end < self.begin {
-            Some((ErrorKind::NegativeLength, Item::Offset))
+            Some((ErrorKind::NegativeLength, Part::Offset))
         } else if self.end > data_length {
-            Some((ErrorKind::OutOfFile, Item::Offset))
+            Some((ErrorKind::OutOfFile, Part::Offset))
         } else if expected.is_none() {
-            Some((ErrorKind::ShapeOverflow, Item::Shape))
+            Some((ErrorKind::ShapeOverflow, Part::Shape))
         } else if expected != Some(self.data().length) || !self.fills_bytes() {
-            Some((ErrorKind::SizeMismatch, Item::Offset))
+            Some((ErrorKind::SizeMismatch, Part::Offset))
         } else {
             None
         }
@@ -269,14 +269,14 @@ impl<'a> Entry<'a> {
 }
 
 /// Stops with a fault of `item`.
-fn fault<T>(reader: &mut Reader<'_>, kind: ErrorKind, item: Item, at: u32) -> Option<T> {
+fn fault<T>(reader: &mut Reader<'_>, kind: ErrorKind, item: Part, at: u32) -> Option<T> {
     reader.item = item;
     reader.stop_at(kind, at)
 }
 
 /// Reads a dtype.
 fn read_dtype(reader: &mut Reader<'_>) -> Option<DType> {
-    reader.item = Item::DType;
+    reader.item = Part::DType;
     let at = reader.token_position();
     let name = reader.string()?;
     DType::from_keyword(DTYPES.number_of_text(name)).or_else(|| reader.stop_at(ErrorKind::UnknownDType, at))
@@ -284,7 +284,7 @@ fn read_dtype(reader: &mut Reader<'_>) -> Option<DType> {
 
 /// Reads a list of lengths.
 fn read_shape<'a>(reader: &mut Reader<'a>) -> Option<Shape<'a>> {
-    reader.item = Item::Shape;
+    reader.item = Part::Shape;
     reader.begin(b'[')?;
     let (lengths, mut rank) = (reader.rest(), 0_u32);
     while reader.more(b']')? {
@@ -303,7 +303,7 @@ pub(super) fn offsets(reader: &mut Reader<'_>) -> Option<(u64, u64)> {
         reader.skip_to(rest);
         return Some(offsets);
     }
-    reader.item = Item::Offset;
+    reader.item = Part::Offset;
     reader.begin(b'[')?;
     let begin = reader.integer()?;
     reader.expect(b',', ErrorKind::UnexpectedType)?;
@@ -316,16 +316,16 @@ pub(super) fn offsets(reader: &mut Reader<'_>) -> Option<(u64, u64)> {
 /// metadata.
 #[inline(never)]
 pub(super) fn check_metadata(reader: &mut Reader<'_>) -> Option<bool> {
-    reader.item = Item::Attributes;
+    reader.item = Part::Attributes;
     // `token_position` has skipped the space before the value.
     if reader.rest().first() == Some(&b'n') {
         return reader.skip_value(1).map(|()| true);
     }
     reader.begin(b'{')?;
     while reader.more(b'}')? {
-        reader.item = Item::Key;
+        reader.item = Part::Key;
         reader.key()?;
-        reader.item = Item::Value;
+        reader.item = Part::Value;
         reader.string()?;
     }
     Some(false)
@@ -457,7 +457,8 @@ mod tests {
         let (mut reader, mut entry, mut all) = (Reader::new(text, 0), Entry::blank(), Vec::new());
         let _ = reader.begin(b'{');
         let end = loop {
-            let next = if usual { entry.next(&mut reader, 1 << 20) } else { entry.next_any(&mut reader, 1 << 20) };
+            let next =
+                if usual { entry.next(&mut reader, 1 << 20) } else { entry.next_general(&mut reader, 1 << 20) };
             match next {
                 Some(true) if entry.is_metadata() => {
                     if check_metadata(&mut reader).is_none() {
@@ -480,7 +481,7 @@ mod tests {
         let (mut reader, mut all) = (Reader::new(text, 0), Vec::new());
         let _ = reader.begin(b'{');
         loop {
-            if let Some((name, at)) = usual.then(|| super::super::usual::pass_over(&mut reader)).flatten() {
+            if let Some((name, at)) = usual.then(|| super::super::usual::skip_unchecked(&mut reader)).flatten() {
                 all.push((format!("{name}"), at));
                 continue;
             }
@@ -506,7 +507,7 @@ mod tests {
                 let (mut alone, at) = (TensorRecord::blank(), u32::try_from(tensor.at - HEADER).unwrap());
                 super::super::usual::read_alone(&Reader::new(text, at), at, &mut alone).unwrap();
                 assert_eq!(format!("{alone:?}"), format!("{tensor:?}"));
-            } else if entry.next_any(&mut reader, 1 << 20) != Some(true) {
+            } else if entry.next_general(&mut reader, 1 << 20) != Some(true) {
                 return all;
             } else if entry.is_metadata() {
                 check_metadata(&mut reader).unwrap();

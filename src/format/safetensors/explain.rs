@@ -13,7 +13,7 @@ use crate::bytes::source::Input;
 use crate::bytes::text::Text;
 use crate::bytes::utf8::Utf8;
 use crate::codec::json::Reader;
-use crate::error::origin::{Format, Item};
+use crate::error::origin::{Format, Part};
 use crate::error::{Error, ErrorKind};
 use crate::format::Context;
 use crate::types::DType;
@@ -25,7 +25,7 @@ fn end_of_data(header: &[u8]) -> u64 {
     let mut read = || {
         reader.begin(b'{')?;
         while reader.more(b'}')? {
-            if reader.key()?.means(METADATA) {
+            if reader.key()?.eq_bytes(METADATA) {
                 reader.skip_value(1)?;
             } else {
                 entry.read(&mut reader)?;
@@ -55,23 +55,23 @@ fn metadata_key<'a>(reader: &mut Reader<'a>, at: u32) -> Option<Text<'a>> {
 pub(super) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {
     let is_index = error.format() == Format::SafetensorsIndex;
     let mut context = Context {
-        rule: match (error.kind(), error.item()) {
+        rule: match (error.kind(), error.part()) {
             (ErrorKind::Malformed, _) => Some("this is not well-formed JSON"),
             (ErrorKind::TrailingBytes, _) => Some("only white space may follow the JSON object"),
-            (ErrorKind::UnexpectedType, Item::Header) => Some("the text must be a JSON object"),
-            (ErrorKind::UnexpectedType, Item::Tensor) => Some("an entry must be an object"),
-            (ErrorKind::UnexpectedType, Item::DType) => Some("a dtype must be a string"),
-            (ErrorKind::UnexpectedType, Item::Shape) => {
+            (ErrorKind::UnexpectedType, Part::Header) => Some("the text must be a JSON object"),
+            (ErrorKind::UnexpectedType, Part::Tensor) => Some("an entry must be an object"),
+            (ErrorKind::UnexpectedType, Part::DType) => Some("a dtype must be a string"),
+            (ErrorKind::UnexpectedType, Part::Shape) => {
                 Some("a shape must be a list of plain integers from 0 to 2^64 - 1")
             }
-            (ErrorKind::UnexpectedType, Item::Offset) => {
+            (ErrorKind::UnexpectedType, Part::Offset) => {
                 Some("the offsets must be two plain integers from 0 to 2^64 - 1")
             }
-            (ErrorKind::UnexpectedType, Item::Attributes) => Some("the metadata must be an object"),
-            (ErrorKind::UnexpectedType, Item::Value) => Some("values of the metadata must be strings"),
+            (ErrorKind::UnexpectedType, Part::Attributes) => Some("the metadata must be an object"),
+            (ErrorKind::UnexpectedType, Part::Value) => Some("values of the metadata must be strings"),
             (ErrorKind::NegativeLength, _) => Some("the data ends before it begins"),
             (ErrorKind::Overlap, _) => Some("the data of two tensors overlaps"),
-            (ErrorKind::UnexpectedType, Item::Tensors) => Some("\"weight_map\" must be an object"),
+            (ErrorKind::UnexpectedType, Part::Tensors) => Some("\"weight_map\" must be an object"),
             (ErrorKind::InvalidName, _) => {
                 Some("the path of a file must stay in the folder: no `..`, no root or drive, and `/` between names")
             }
@@ -105,21 +105,21 @@ pub(super) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {
         context.hint = is_cut.then_some("the text ends within the JSON object: it is truncated");
     }
     if matches!(
-        (error.kind(), error.item()),
+        (error.kind(), error.part()),
         (ErrorKind::RepeatedName | ErrorKind::RepeatedKey | ErrorKind::UnknownDType | ErrorKind::InvalidName, _)
     ) {
         context.text = Reader::new(text, at).string();
     }
     if error.kind() == ErrorKind::MissingKey {
         let mut fields = if is_index { super::index::FIELDS } else { FIELDS };
-        let key = fields.find_map(|(key, number)| (Item::from_code(number) == Some(error.item())).then_some(key));
+        let key = fields.find_map(|(key, number)| (Part::from_code(number) == Some(error.part())).then_some(key));
         context.missing = key.map(Utf8::known);
     }
     let Some(record) = error.entry().and_then(position).filter(|_| !is_index) else { return context };
     let mut reader = Reader::new(text, record);
-    context.tensor = reader.key().filter(|name| !name.means(METADATA));
+    context.tensor = reader.key().filter(|name| !name.eq_bytes(METADATA));
     #[cfg(not(target_os = "none"))]
-    if context.tensor.is_none() && error.item() == Item::Value {
+    if context.tensor.is_none() && error.part() == Part::Value {
         context.attribute = metadata_key(&mut reader, at);
     }
     let mut entry = Entry::blank();

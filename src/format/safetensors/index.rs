@@ -22,16 +22,16 @@ use crate::bytes::num::{to_u64, to_usize};
 use crate::bytes::source::Input;
 use crate::bytes::text::Text;
 use crate::codec::json::{NO_RECORD, Reader, Token};
-use crate::duplicates::{self, Compared, Distinct, Item as _, Memory, Stack};
-use crate::error::origin::{Format, Item};
+use crate::duplicates::{self, Compared, Distinct, Entry as _, Memory, Stack};
+use crate::error::origin::{Format, Part};
 use crate::error::warning::{Warning, Warnings};
 use crate::error::{Error, ErrorKind, Result};
-use crate::format::{Context, Spelled};
+use crate::format::{Context, JsonStr};
 
 /// The keys of an index. Unknown keys are skipped.
 pub(super) const FIELDS: Keywords = keywords![
-    "weight_map": Item::Tensors.code(),
-    "metadata": Item::Attributes.code(),
+    "weight_map": Part::Tensors.code(),
+    "metadata": Part::Attributes.code(),
 ];
 
 /// The index of a model in several files.
@@ -99,7 +99,7 @@ impl<'a> Index<'a> {
         let mut index =
             Self { text, map: 0, metadata: 0, tensors: 0, warnings: Warnings::default(), is_sorted: true };
         if to_u64(text.len()) > MAX_HEADER {
-            return Err(error(ErrorKind::ManifestTooLarge, Item::File, 0));
+            return Err(error(ErrorKind::ManifestTooLarge, Part::File, 0));
         }
         let mut reader = Reader::new(text, 0);
         let read = index.read(&mut reader);
@@ -112,12 +112,12 @@ impl<'a> Index<'a> {
         reader.begin(b'{')?;
         let mut has_metadata = false;
         while reader.more(b'}')? {
-            reader.item = Item::Key;
+            reader.item = Part::Key;
             let at = reader.token_position();
-            let field = Item::from_code(FIELDS.number_of_text(reader.key()?));
+            let field = Part::from_code(FIELDS.number_of_text(reader.key()?));
             let position = reader.token_position();
             let is_repeated = match field {
-                Some(Item::Tensors) => core::mem::replace(&mut self.map, position) != 0,
+                Some(Part::Tensors) => core::mem::replace(&mut self.map, position) != 0,
                 Some(_) => core::mem::replace(&mut has_metadata, true),
                 None => false,
             };
@@ -125,7 +125,7 @@ impl<'a> Index<'a> {
                 return reader.stop_at(ErrorKind::RepeatedKey, at);
             }
             match field {
-                Some(Item::Tensors) => self.read_map(reader)?,
+                Some(Part::Tensors) => self.read_map(reader)?,
                 Some(_) => {
                     if matches!(reader.value()?, Token::Object(_)) {
                         self.metadata = position;
@@ -133,11 +133,11 @@ impl<'a> Index<'a> {
                 }
                 None => reader.skip_value(1)?,
             }
-            (reader.record, reader.item) = (NO_RECORD, Item::Header);
+            (reader.record, reader.item) = (NO_RECORD, Part::Header);
         }
         reader.finish()?;
         if self.map == 0 {
-            reader.item = Item::Tensors;
+            reader.item = Part::Tensors;
             return reader.stop_at(ErrorKind::MissingKey, 0);
         }
         Some(())
@@ -145,13 +145,13 @@ impl<'a> Index<'a> {
 
     /// Reads the map, and checks the names of files.
     fn read_map(&mut self, reader: &mut Reader<'a>) -> Option<()> {
-        reader.item = Item::Tensors;
+        reader.item = Part::Tensors;
         reader.begin(b'{')?;
         let mut last = None;
         while reader.more(b'}')? {
-            reader.item = Item::Name;
+            reader.item = Part::Name;
             let name = reader.key()?;
-            reader.item = Item::Value;
+            reader.item = Part::Value;
             let at = reader.token_position();
             if let Token::Text(file) = reader.value()? {
                 if !is_below(file) {
@@ -171,7 +171,7 @@ impl<'a> Index<'a> {
         if !self.is_sorted {
             let keys = &mut Keys { text: self.text, error: None };
             match memory.compare(keys, self.map.saturating_add(1), self.tensors)? {
-                Compared::Clash(at) => return Err(error(ErrorKind::RepeatedName, Item::Name, at)),
+                Compared::Clash(at) => return Err(error(ErrorKind::RepeatedName, Part::Name, at)),
                 Compared::TooMany => warnings.add(Warning::NamesUnchecked),
                 Compared::Distinct => {}
             }
@@ -226,7 +226,7 @@ impl<'a> Index<'a> {
 
     pub(crate) fn find_bytes(&self, name: &[u8]) -> Result<Text<'a>> {
         let mut entries = self.entries();
-        match entries.by_ref().find(|entry| entry.name.means(name)) {
+        match entries.by_ref().find(|entry| entry.name.eq_bytes(name)) {
             Some(entry) => Ok(entry.file),
             None => Err(entries.error.unwrap_or(Error::new(ErrorKind::NotFound))),
         }
@@ -248,15 +248,15 @@ impl<'a> Index<'a> {
         }
         let positions = to_usize(count).and_then(|count| scratch.get_mut(..count)).unwrap_or_default();
         duplicates::sort_by(positions, |a, b| {
-            Spelled::at(self.text, a).order(Spelled::at(self.text, b)).then(a.cmp(&b)).is_lt()
+            JsonStr::at(self.text, a).order(JsonStr::at(self.text, b)).then(a.cmp(&b)).is_lt()
         });
         // Moves the first of equal names to the front.
         let mut kept = 0_usize;
         let mut last = None;
         for from in 0..positions.len() {
             let position = positions.get(from).copied().unwrap_or(0);
-            let file = Spelled::at(self.text, position);
-            if last.is_none_or(|last: Spelled<'_>| !last.clashes_with(file)) {
+            let file = JsonStr::at(self.text, position);
+            if last.is_none_or(|last: JsonStr<'_>| !last.clashes_with(file)) {
                 if let Some(place) = positions.get_mut(kept) {
                     *place = position;
                 }
@@ -279,7 +279,7 @@ impl<'a> Index<'a> {
     }
 }
 
-const fn error(kind: ErrorKind, item: Item, at: u32) -> Error {
+const fn error(kind: ErrorKind, item: Part, at: u32) -> Error {
     #[allow(clippy::as_conversions)] // widens
     Error::at(kind, Format::SafetensorsIndex, item, at as u64)
 }
@@ -327,12 +327,12 @@ impl<'a> Keys<'a> {
 }
 
 impl<'a> Distinct for Keys<'a> {
-    type Item = Spelled<'a>;
+    type Entry = JsonStr<'a>;
     /// The position after the start of the map, or after a member.
     type Place = u32;
     type Position = u32;
 
-    fn next(&mut self, place: &mut u32) -> Option<(Spelled<'a>, u32)> {
+    fn next(&mut self, place: &mut u32) -> Option<(JsonStr<'a>, u32)> {
         let mut reader = Reader::new(self.text, *place);
         let next = Self::read(&mut reader);
         let next = next.ok_or_else(|| reader.error(Format::SafetensorsIndex, 0)).unwrap_or_else(|error| {
@@ -345,8 +345,8 @@ impl<'a> Distinct for Keys<'a> {
         next.map(|at| (self.at(at), at))
     }
 
-    fn at(&self, position: u32) -> Spelled<'a> {
-        Spelled::at(self.text, position)
+    fn at(&self, position: u32) -> JsonStr<'a> {
+        JsonStr::at(self.text, position)
     }
 
     fn check(&self) -> Result<()> {

@@ -24,7 +24,7 @@ use core::mem;
 use self::compare::Uniques;
 use self::entry::Entry;
 pub use self::index::{Files, Index, IndexEntries, IndexEntry};
-use super::{ComponentRecord, Context, Cursor, FileFormat, Name, Named, Spelled, Summary, TensorRecord};
+use super::{ComponentRecord, Context, Cursor, FileFormat, JsonStr, Name, Named, Summary, TensorRecord};
 use crate::attributes::Attributes;
 use crate::bytes::extent::{Extent, Region};
 use crate::bytes::num::to_u64;
@@ -32,7 +32,7 @@ use crate::bytes::source::{Input, ParseContext, ParseResult};
 use crate::bytes::text::Text;
 use crate::codec::json::{NO_RECORD, Reader};
 use crate::duplicates::{Compared, Memory, Stack};
-use crate::error::origin::{Format, Item};
+use crate::error::origin::{Format, Part};
 use crate::error::warning::{Warning, Warnings};
 use crate::error::{Error, ErrorKind, Result};
 
@@ -81,7 +81,7 @@ impl<'a> SafetensorsFile<'a> {
         Reader::new(self.header.bytes, position)
     }
 
-    fn error(&self, kind: ErrorKind, item: Item, position: u32) -> Error {
+    fn error(&self, kind: ErrorKind, item: Part, position: u32) -> Error {
         Error::at(kind, Format::Safetensors, item, HEADER.saturating_add(position.into()))
     }
 
@@ -103,7 +103,7 @@ impl<'a> SafetensorsFile<'a> {
             }
             if entry.begin < entry.end {
                 if entry.begin < claimed {
-                    reader.item = Item::Offset;
+                    reader.item = Part::Offset;
                     return reader.stop_at(ErrorKind::Overlap, entry.offsets_at);
                 }
                 if entry.begin == claimed {
@@ -117,7 +117,7 @@ impl<'a> SafetensorsFile<'a> {
             last_name = Some(entry.name);
             self.tensors = self.tensors.saturating_add(1);
         }
-        (reader.record, reader.item) = (NO_RECORD, Item::Header);
+        (reader.record, reader.item) = (NO_RECORD, Part::Header);
         reader.finish()?;
         Some((if self.are_places_sorted { claimed } else { 0 }, total))
     }
@@ -165,7 +165,7 @@ impl<'a> SafetensorsFile<'a> {
                 let at = reader.token_position();
                 let name = reader.key()?;
                 reader.skip_value(1)?;
-                if !name.means(METADATA) {
+                if !name.eq_bytes(METADATA) {
                     return Some(Some(Named { name, name_at: at, tensor_at: at }));
                 }
             }
@@ -212,7 +212,7 @@ impl<'a> SafetensorsFile<'a> {
     fn left_by(&self, summary: &Summary) -> Self {
         Self {
             are_names_sorted: !summary.warnings.contains(Warning::NamesUnchecked),
-            are_places_sorted: !summary.warnings.contains(Warning::PlacesUnchecked),
+            are_places_sorted: !summary.warnings.contains(Warning::ExtentsUnchecked),
             ..*self
         }
     }
@@ -221,21 +221,21 @@ impl<'a> SafetensorsFile<'a> {
     /// opening.
     fn compare(&self, warnings: &mut Warnings, memory: &mut (impl Memory + ?Sized)) -> Result<()> {
         if !self.are_names_sorted {
-            self.compare_items(Item::Name, warnings, memory)?;
+            self.compare_items(Part::Name, warnings, memory)?;
         }
         if !self.are_places_sorted {
-            self.compare_items(Item::Offset, warnings, memory)?;
+            self.compare_items(Part::Offset, warnings, memory)?;
         }
         Ok(())
     }
 
     /// Detects equal names, or offsets of overlapping data.
     #[inline(never)]
-    fn compare_items(&self, item: Item, warnings: &mut Warnings, memory: &mut (impl Memory + ?Sized)) -> Result<()> {
+    fn compare_items(&self, item: Part, warnings: &mut Warnings, memory: &mut (impl Memory + ?Sized)) -> Result<()> {
         let uniques = &mut Uniques::of(self, item);
         let (kind, unchecked) = match item {
-            Item::Name => (ErrorKind::RepeatedName, Warning::NamesUnchecked),
-            _ => (ErrorKind::Overlap, Warning::PlacesUnchecked),
+            Part::Name => (ErrorKind::RepeatedName, Warning::NamesUnchecked),
+            _ => (ErrorKind::Overlap, Warning::ExtentsUnchecked),
         };
         match memory.compare(uniques, START, self.tensors)? {
             Compared::Clash(at) => return Err(uniques.clash(kind, at)),
@@ -251,8 +251,8 @@ impl<'a> FileFormat<'a> for SafetensorsFile<'a> {
 
     fn open(opening: &ParseContext<'a>) -> ParseResult<Self> {
         let (input, length) = (opening.input, opening.input.length());
-        let fail = |kind, at| Err(opening.fail((kind, Format::Safetensors, Item::Header), at));
-        let size = u64::from_le_bytes(*opening.read(0, (ErrorKind::Truncated, Format::Safetensors, Item::Header))?);
+        let fail = |kind, at| Err(opening.fail((kind, Format::Safetensors, Part::Header), at));
+        let size = u64::from_le_bytes(*opening.read(0, (ErrorKind::Truncated, Format::Safetensors, Part::Header))?);
         if size > MAX_HEADER {
             return fail(ErrorKind::ManifestTooLarge, 0);
         }
@@ -283,7 +283,7 @@ impl<'a> FileFormat<'a> for SafetensorsFile<'a> {
         } else {
             return self.compare(&mut summary.warnings, &mut Stack);
         };
-        Err(Error::at(kind, Format::Safetensors, Item::Data, data.offset.saturating_add(claimed)))
+        Err(Error::at(kind, Format::Safetensors, Part::Data, data.offset.saturating_add(claimed)))
     }
 
     fn input(&self) -> Input<'a> {
@@ -321,7 +321,7 @@ impl<'a> FileFormat<'a> for SafetensorsFile<'a> {
         #[cfg(not(small))]
         {
             let mut reader = self.reader(position);
-            if let Some((name, at)) = usual::pass_over(&mut reader) {
+            if let Some((name, at)) = usual::skip_unchecked(&mut reader) {
                 cursor.at = reader.position().into();
                 return Ok(Some(Named { name, name_at: at, tensor_at: at }));
             }
@@ -330,7 +330,7 @@ impl<'a> FileFormat<'a> for SafetensorsFile<'a> {
     }
 
     fn name_at(&self, position: u32) -> Name<'a> {
-        Name::Json(Spelled::at(self.header.bytes, position))
+        Name::Json(JsonStr::at(self.header.bytes, position))
     }
 
     fn tensor_at(&self, position: u32, index: u32, tensor: &mut TensorRecord<'a>) -> Result<()> {
@@ -343,7 +343,7 @@ impl<'a> FileFormat<'a> for SafetensorsFile<'a> {
     }
 
     fn check(&self, summary: &Summary, scratch: &mut [u32]) -> Result<Warnings> {
-        let mut checked = summary.warnings.without(Warning::NamesUnchecked).without(Warning::PlacesUnchecked);
+        let mut checked = summary.warnings.without(Warning::NamesUnchecked).without(Warning::ExtentsUnchecked);
         self.left_by(summary).compare(&mut checked, scratch)?;
         Ok(checked)
     }

@@ -93,7 +93,7 @@ pub(super) fn read_alone<'a>(reader: &Reader<'a>, at: u32, tensor: &mut TensorRe
 
 /// Skips the next member, which has been read before. Returns its name and the position of the name.
 #[inline(always)]
-pub(super) fn pass_over<'a>(reader: &mut Reader<'a>) -> Option<(Text<'a>, u32)> {
+pub(super) fn skip_unchecked<'a>(reader: &mut Reader<'a>) -> Option<(Text<'a>, u32)> {
     let (name, at, value) = next_name(reader)?;
     let rest = after(value.strip_prefix(b"{\"dtype\":\"")?, b'"')?;
     let rest = after(rest.strip_prefix(b",\"shape\":[")?, b']')?;
@@ -138,7 +138,7 @@ fn dimension(lengths: &[u8]) -> Option<(u64, &[u8])> {
 impl<'a> Entry<'a> {
     /// Reads the next member of the header if it is a valid tensor. Returns the text after the member.
     #[inline(always)]
-    pub(super) fn next_usual(&mut self, reader: &Reader<'a>, data_length: u64) -> Option<&'a [u8]> {
+    pub(super) fn next_fast(&mut self, reader: &Reader<'a>, data_length: u64) -> Option<&'a [u8]> {
         let (name, at, value) = next_name(reader)?;
         self.at = at;
         self.named_usual(reader, name, value, data_length)
@@ -383,7 +383,7 @@ mod tests {
                 let [next, passed, judged] = &mut readers;
                 let mut tensor = TensorRecord::blank();
                 read_next(next, &mut tensor).unwrap();
-                let (name, at) = pass_over(passed).unwrap();
+                let (name, at) = skip_unchecked(passed).unwrap();
                 assert_eq!((HEADER + u64::from(at), name.raw()), (tensor.at, tensor.name.bytes()));
                 assert!(name.raw().starts_with(dtype.as_bytes()));
                 assert_eq!(tensor.shape.rank(), rank);
@@ -400,7 +400,7 @@ mod tests {
                 assert_eq!(checked_extent(&offsets, &tensor, Extent::new(100, end - 1)), None);
                 tensor.dtype = Some(DType::C128);
                 assert!(extent.length == 0 || checked_extent(&offsets, &tensor, Extent::new(100, 2000)).is_none());
-                let rest = Entry::blank().next_usual(judged, 2000).unwrap();
+                let rest = Entry::blank().next_fast(judged, 2000).unwrap();
                 judged.skip_to(rest);
                 assert_eq!([passed.position(), judged.position()], [next.position(); 2]);
             }

@@ -11,7 +11,7 @@ use super::{DimensionHeader, INDEX, TensFile, fail, stop};
 use crate::bytes::extent::Extent;
 use crate::bytes::num::{to_u64, to_usize};
 use crate::bytes::source::{ParseContext, ParseResult, Walk};
-use crate::error::origin::Item;
+use crate::error::origin::Part;
 use crate::error::warning::Warning;
 use crate::error::{Error, ErrorKind};
 use crate::types::Layout;
@@ -139,7 +139,7 @@ impl<'a> Iterator for TensChunks<'a> {
             Err(stop) => {
                 let error = opening.error(stop);
                 self.error = Some(match error.kind() {
-                    kind @ ErrorKind::NotInMemory => fail(kind, Item::Chunk, error.offset().unwrap_or(at)),
+                    kind @ ErrorKind::NotInMemory => fail(kind, Part::Chunk, error.offset().unwrap_or(at)),
                     _ => error,
                 });
                 None
@@ -250,11 +250,11 @@ fn step(
     let length = file.input.length();
     let rest = length.saturating_sub(at);
     if rest == 0 {
-        return Err(stop(opening, ErrorKind::MissingData, Item::Data, at));
+        return Err(stop(opening, ErrorKind::MissingData, Part::Data, at));
     }
     if file.layout == Layout::IndexValue {
         if rest < INDEX {
-            return Err(stop(opening, ErrorKind::Truncated, Item::Pairs, length));
+            return Err(stop(opening, ErrorKind::Truncated, Part::Pairs, length));
         }
         let start = opening.transient(Extent::new(at, INDEX))?;
         // The pairs have no magic. Unlike a magic, their count is not ASCII text: eight printable bytes as a number
@@ -274,14 +274,14 @@ fn step(
     }
     let data_at = at.saturating_add(HEAD);
     let data = match memory.packed {
-        0 => Extent::new(data_at, volume.saturating_mul(file.dtype.whole_size())),
+        0 => Extent::new(data_at, volume.saturating_mul(file.dtype.byte_size())),
         // The specification does not say how the elements are packed, so the whole chunk may be elements.
         1 => {
             memory.warn(Warning::OpaqueOrder);
             Extent::new(data_at, chunk.extent.length.saturating_sub(HEAD))
         }
         // The specification: "only index-value storage is supported".
-        _ => return Err(stop(opening, ErrorKind::UnexpectedData, Item::Data, at)),
+        _ => return Err(stop(opening, ErrorKind::UnexpectedData, Part::Data, at)),
     };
     // A chunk that is too long already has its warning.
     let padding = data.end().and_then(|data_end| u8::try_from(end.checked_sub(data_end)?).ok());
@@ -301,12 +301,12 @@ fn found(file: &TensFile<'_>, data: Extent, end: u64, mut memory: Memory) -> Par
 /// Returns the extent of `count` pairs. Their count is at `at` (section "Index-value storage").
 fn pairs(file: &TensFile<'_>, opening: &ParseContext<'_>, count: u64, at: u64, volume: u64) -> ParseResult<Extent> {
     if count > volume {
-        return Err(stop(opening, ErrorKind::TooManyPairs, Item::Pairs, at));
+        return Err(stop(opening, ErrorKind::TooManyPairs, Part::Pairs, at));
     }
     let start = at.saturating_add(INDEX);
     let extent = count.checked_mul(file.pair_size()).map(|length| Extent::new(start, length));
     let extent = extent.filter(|extent| extent.is_within(file.input.length()));
-    extent.ok_or_else(|| stop(opening, ErrorKind::OutOfFile, Item::Pairs, at))
+    extent.ok_or_else(|| stop(opening, ErrorKind::OutOfFile, Part::Pairs, at))
 }
 
 /// Returns `n` rounded up to a multiple of 8; `None` if the result exceeds 64 bits.
@@ -324,20 +324,20 @@ fn read<'a>(
     let length = file.input.length();
     let rest = length.saturating_sub(at);
     if rest < HEAD {
-        return Err(stop(opening, ErrorKind::Truncated, Item::Chunk, length));
+        return Err(stop(opening, ErrorKind::Truncated, Part::Chunk, length));
     }
     let Ok(&ChunkHead { magic, size }) = ChunkHead::ref_from_bytes(opening.transient(Extent::new(at, HEAD))?) else {
-        return Err(stop(opening, ErrorKind::Truncated, Item::Chunk, length)); // 16 bytes were requested
+        return Err(stop(opening, ErrorKind::Truncated, Part::Chunk, length)); // 16 bytes were requested
     };
     let size = size.get();
-    let refused = |kind| stop(opening, kind, Item::Chunk, at.saturating_add(SIZE_AT));
+    let refused = |kind| stop(opening, kind, Part::Chunk, at.saturating_add(SIZE_AT));
     if size < HEAD {
         return Err(refused(ErrorKind::ChunkSize));
     }
     let mut chunk = TensChunk { magic, extent: Extent::new(at, size), symmetry: None };
     if magic == DENSE {
         if file.layout == Layout::IndexValue {
-            return Err(stop(opening, ErrorKind::UnexpectedData, Item::Data, at));
+            return Err(stop(opening, ErrorKind::UnexpectedData, Part::Data, at));
         }
         check_dense(file, size, rest, memory).map_err(refused)?;
         return Ok(chunk);
@@ -364,7 +364,7 @@ fn check_dense(file: &TensFile<'_>, size: u64, rest: u64, memory: &mut Memory) -
     if memory.packed > 0 {
         return if size > rest { Err(ErrorKind::OutOfFile) } else { Ok(()) };
     }
-    let payload = file.shape().element_count().and_then(|volume| volume.checked_mul(file.dtype.whole_size()));
+    let payload = file.shape().element_count().and_then(|volume| volume.checked_mul(file.dtype.byte_size()));
     let least = payload.and_then(|payload| payload.checked_add(HEAD)).ok_or(ErrorKind::ShapeOverflow)?;
     let padded = align8(least).ok_or(ErrorKind::ShapeOverflow)?;
     if size < least {
@@ -394,7 +394,7 @@ fn symmetry<'a>(
     // The size of a symmetry chunk with the longest operation and its padding.
     let longest = SYMMETRY_HEAD.saturating_add(u64::from(u8::MAX)).saturating_add(order).saturating_add(7);
     let bytes = opening.transient(Extent::new(extent.offset, extent.length.min(longest)))?;
-    let too_short = || stop(opening, ErrorKind::ChunkSize, Item::Symmetry, extent.offset.saturating_add(SIZE_AT));
+    let too_short = || stop(opening, ErrorKind::ChunkSize, Part::Symmetry, extent.offset.saturating_add(SIZE_AT));
     let parts = bytes.split_at_checked(18).and_then(|(head, rest)| {
         let [.., flags, length] = *head else { return None };
         let (operation, rest) = rest.split_at_checked(usize::from(length))?;
@@ -412,7 +412,7 @@ fn symmetry<'a>(
         memory.warn(Warning::ReservedBytes);
     }
     let checked = is_unclear(dimensions.iter(), symmetry.map.iter());
-    symmetry.is_unclear = checked.map_err(|kind| stop(opening, kind, Item::Symmetry, extent.offset))?;
+    symmetry.is_unclear = checked.map_err(|kind| stop(opening, kind, Part::Symmetry, extent.offset))?;
     if symmetry.is_unclear || symmetry.operation.is_empty() {
         memory.warn(Warning::UnclearSymmetry);
     }

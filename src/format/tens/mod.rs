@@ -27,7 +27,7 @@ use crate::bytes::num::to_u64;
 use crate::bytes::source::{Input, Interrupted, ParseContext, ParseResult};
 use crate::bytes::utf8::Utf8;
 use crate::codec::sparse::{Column, Sparse};
-use crate::error::origin::{Format, Item};
+use crate::error::origin::{Format, Part};
 use crate::error::warning::Warning;
 use crate::error::{Error, ErrorKind, Result};
 use crate::types::element::Element;
@@ -85,12 +85,12 @@ const MAX_DIMENSIONS: u64 = 1 << 30;
 /// The size in bytes of the global index before the value of a pair. The index is always little-endian.
 const INDEX: u64 = 8;
 
-const fn fail(kind: ErrorKind, item: Item, at: u64) -> Error {
+const fn fail(kind: ErrorKind, item: Part, at: u64) -> Error {
     Error::at(kind, Format::Tens, item, at)
 }
 
 /// Stops opening with an error.
-fn stop(opening: &ParseContext<'_>, kind: ErrorKind, item: Item, at: u64) -> Interrupted {
+fn stop(opening: &ParseContext<'_>, kind: ErrorKind, item: Part, at: u64) -> Interrupted {
     opening.fail((kind, Format::Tens, item), at)
 }
 
@@ -109,10 +109,10 @@ impl Types {
         let lanes = header.numbers_per_element.get();
         let kind = NUMBER_TYPES.number_of(&header.number_type);
         if kind == UNKNOWN {
-            return Err(stop(opening, ErrorKind::NumberType, Item::NumberType, NUMBER_TYPE_AT));
+            return Err(stop(opening, ErrorKind::NumberType, Part::NumberType, NUMBER_TYPE_AT));
         }
         if !matches!(lanes, 1 | 2 | 4 | 8) {
-            return Err(stop(opening, ErrorKind::NumberCount, Item::NumberType, NUMBERS_PER_ELEMENT_AT));
+            return Err(stop(opening, ErrorKind::NumberCount, Part::NumberType, NUMBERS_PER_ELEMENT_AT));
         }
         let width = header.bytes_per_number.get();
         let number = DType::from_keyword(kind & !BIG).and_then(|smallest| smallest.widened_to(width));
@@ -177,14 +177,14 @@ fn check_dimensions(file: &mut TensFile<'_>, opening: &ParseContext<'_>) -> Pars
     if file.version == VERSION_1_0 && !file.headers().all(is_clean) {
         file.warn(Warning::ReservedBytes);
     }
-    file.shape().element_count().ok_or_else(|| stop(opening, ErrorKind::ShapeOverflow, Item::Shape, HEADER))
+    file.shape().element_count().ok_or_else(|| stop(opening, ErrorKind::ShapeOverflow, Part::Shape, HEADER))
 }
 
 /// Accepts everything after the dimensions as the elements, as cc4s and sisi4s write them, if it has the length of the
 /// elements or if no chunk begins there. Returns `false` if a chunk begins there.
 fn raw(file: &mut TensFile<'_>, opening: &ParseContext<'_>, types: Types, volume: u64) -> ParseResult<bool> {
     let rest = file.data.length;
-    let bytes = |dtype: DType| volume.checked_mul(dtype.whole_size());
+    let bytes = |dtype: DType| volume.checked_mul(dtype.byte_size());
     let stated = types.element.and_then(bytes);
     if stated != Some(rest) {
         // Since 2018, these programs state the full width of a complex number as the width of each of its two numbers.
@@ -194,13 +194,13 @@ fn raw(file: &mut TensFile<'_>, opening: &ParseContext<'_>, types: Types, volume
         } else if chunk::begins_with_known(file, opening, volume)? {
             return Ok(false);
         } else if types.element.is_none() {
-            return Err(stop(opening, ErrorKind::NumberType, Item::NumberType, BYTES_PER_NUMBER_AT));
+            return Err(stop(opening, ErrorKind::NumberType, Part::NumberType, BYTES_PER_NUMBER_AT));
         } else {
             let Some(stated) = stated else {
-                return Err(stop(opening, ErrorKind::ShapeOverflow, Item::Shape, HEADER));
+                return Err(stop(opening, ErrorKind::ShapeOverflow, Part::Shape, HEADER));
             };
             if stated > rest {
-                return Err(stop(opening, ErrorKind::Truncated, Item::Data, file.input.length()));
+                return Err(stop(opening, ErrorKind::Truncated, Part::Data, file.input.length()));
             }
             file.data.length = stated;
             file.warn(Warning::TrailingBytes);
@@ -294,8 +294,8 @@ impl<'a> TensFile<'a> {
         match self.layout {
             Layout::Dense => {
                 // This cannot overflow: the element is inside the data.
-                let offset = self.data.offset.saturating_add(place.saturating_mul(self.dtype.whole_size()));
-                self.get(Extent::new(offset, self.dtype.whole_size())).map(Some)
+                let offset = self.data.offset.saturating_add(place.saturating_mul(self.dtype.byte_size()));
+                self.get(Extent::new(offset, self.dtype.byte_size())).map(Some)
             }
             Layout::IndexValue => Ok(self.pairs()?.at(place)),
             _ => Err(self.error(ErrorKind::UnsupportedLayout)),
@@ -309,7 +309,7 @@ impl<'a> TensFile<'a> {
     /// The errors of [`element_bytes`](Self::element_bytes), `WrongType`.
     pub fn element<T: Element>(&self, index: &[u64]) -> Result<Option<T>> {
         if !T::reads(self.dtype) {
-            return Err(fail(ErrorKind::WrongType, Item::DType, NUMBER_TYPE_AT));
+            return Err(fail(ErrorKind::WrongType, Part::DType, NUMBER_TYPE_AT));
         }
         Ok(self.element_bytes(index)?.and_then(|bytes| T::from_bytes(bytes, self.byte_order)))
     }
@@ -339,17 +339,17 @@ impl<'a> TensFile<'a> {
         }
         let pairs = Sparse::pairs(self.shape(), Column::new(bytes, self.dtype, self.byte_order));
         let mut pairs = pairs.ok_or_else(|| self.error(ErrorKind::PackedLength))?;
-        pairs.check(|kind| fail(kind, Item::Pairs, self.data.offset))?;
+        pairs.check(|kind| fail(kind, Part::Pairs, self.data.offset))?;
         Ok(pairs)
     }
 
     fn get(&self, extent: Extent) -> Result<&'a [u8]> {
-        self.input.get(extent).ok_or(fail(ErrorKind::NotInMemory, Item::Data, extent.offset))
+        self.input.get(extent).ok_or(fail(ErrorKind::NotInMemory, Part::Data, extent.offset))
     }
 
     /// Returns the size of a pair in bytes.
     fn pair_size(&self) -> u64 {
-        INDEX.saturating_add(self.dtype.whole_size())
+        INDEX.saturating_add(self.dtype.byte_size())
     }
 }
 
@@ -360,7 +360,7 @@ impl<'a> TensFile<'a> {
 
     /// Returns an error of the tensor as a whole, which points to its data.
     fn error(&self, kind: ErrorKind) -> Error {
-        fail(kind, Item::Tensor, self.data.offset)
+        fail(kind, Part::Tensor, self.data.offset)
     }
 }
 
@@ -378,24 +378,24 @@ impl<'a> FileFormat<'a> for TensFile<'a> {
     fn open(opening: &ParseContext<'a>) -> ParseResult<Self> {
         let input = opening.input;
         let length = input.length();
-        let header: &Header = opening.read(0, (ErrorKind::Truncated, Format::Tens, Item::Header))?;
+        let header: &Header = opening.read(0, (ErrorKind::Truncated, Format::Tens, Part::Header))?;
         let rest = length.saturating_sub(HEADER);
         let version = header.version.get();
         if version != VERSION_1_0 && version != VERSION_0_9 {
             let is_swapped = matches!(version.swap_bytes(), VERSION_1_0 | VERSION_0_9);
             let kind = if is_swapped { ErrorKind::ByteSwapped } else { ErrorKind::UnsupportedVersion };
-            return Err(stop(opening, kind, Item::Version, VERSION_AT));
+            return Err(stop(opening, kind, Part::Version, VERSION_AT));
         }
         let types = Types::of(opening, header)?;
         if header.flags.get() & !IX != 0 {
-            return Err(stop(opening, ErrorKind::UnknownFlags, Item::Flags, FLAGS_AT)); // may change the storage
+            return Err(stop(opening, ErrorKind::UnknownFlags, Part::Flags, FLAGS_AT)); // may change the storage
         }
         let dimensions = u64::from(header.order.get()).saturating_mul(DIMENSION);
         if dimensions > rest {
-            return Err(stop(opening, ErrorKind::CountTooLarge, Item::Header, ORDER_AT));
+            return Err(stop(opening, ErrorKind::CountTooLarge, Part::Header, ORDER_AT));
         }
         if dimensions > MAX_DIMENSIONS {
-            return Err(stop(opening, ErrorKind::ManifestTooLarge, Item::Header, ORDER_AT));
+            return Err(stop(opening, ErrorKind::ManifestTooLarge, Part::Header, ORDER_AT));
         }
         let start = HEADER.saturating_add(dimensions);
         let mut file = Self {
@@ -420,7 +420,7 @@ impl<'a> FileFormat<'a> for TensFile<'a> {
             return Ok(file);
         }
         if types.element.is_none() {
-            return Err(stop(opening, ErrorKind::NumberType, Item::NumberType, BYTES_PER_NUMBER_AT));
+            return Err(stop(opening, ErrorKind::NumberType, Part::NumberType, BYTES_PER_NUMBER_AT));
         }
         if version == VERSION_0_9 {
             file.warn(Warning::LegacyVersion);

@@ -4,7 +4,7 @@
 use super::{Key, Manifest, ZtensorFile};
 use crate::codec::cbor::Reader;
 use crate::duplicates::{self, Distinct};
-use crate::error::origin::Item;
+use crate::error::origin::Part;
 use crate::error::warning::{Warning, Warnings};
 use crate::error::{ErrorKind, Result};
 use crate::format::{Cursor, FileFormat as _, Summary, TensorRecord};
@@ -16,7 +16,7 @@ pub(super) struct Keys<'r, 'a> {
 }
 
 impl<'a> Distinct for Keys<'_, 'a> {
-    type Item = &'a [u8];
+    type Entry = &'a [u8];
     type Place = Key;
     type Position = u32;
 
@@ -56,7 +56,7 @@ impl<'a> ZtensorFile<'a> {
             self.each_unchecked(|reader, first| {
                 let mut keys = Keys { manifest: &self.manifest, reader };
                 if let Some((_, at)) = duplicates::clash(&mut keys, first, scratch)? {
-                    reader.fail_in(Item::Role, ErrorKind::RepeatedKey, at);
+                    reader.fail_in(Part::Role, ErrorKind::RepeatedKey, at);
                 }
                 Ok(())
             })?;

@@ -4,13 +4,13 @@
 //! fault, so nothing here returns early. The caller checks for the fault.
 #![forbid(unsafe_code)]
 
-use super::layout::{self, Measures, Volume};
+use super::layout::{self, ComponentSizes, ElementCount};
 use super::{Generation, Key, Keys, Manifest, is_packed_sparse, v0, v1};
 use crate::bytes::utf8::{Utf8, is_before};
 use crate::codec::cbor::{Fields, Left, Reader};
 use crate::duplicates;
 use crate::error::ErrorKind;
-use crate::error::origin::Item;
+use crate::error::origin::Part;
 use crate::error::warning::Warning;
 use crate::format::{ComponentRecord, TensorRecord};
 use crate::types::{ByteOrder, Encoding};
@@ -24,28 +24,28 @@ pub(super) fn entry<'a>(manifest: &Manifest<'a>, tensor: &mut TensorRecord<'a>, 
     tensor.at = manifest.region.start.wrapping_add(at.into()); // offset in the file
     tensor.is_packed = is_list;
     reader.entry = at;
-    let mut volume = Volume::default();
-    let mut parts = Measures::NONE;
+    let mut volume = ElementCount::default();
+    let mut parts = ComponentSizes::NONE;
     if is_list {
         tensor.components = at;
         tensor.attributes = at;
     } else {
-        reader.item = Item::Name;
+        reader.item = Part::Name;
         tensor.name = reader.text();
     }
-    reader.item = Item::Tensor;
+    reader.item = Part::Tensor;
     let mut record = reader.record(tensor_fields(manifest.generation));
     while let Some(item) = reader.field(&mut record) {
         match item {
-            Item::Name => tensor.name = reader.text(),
-            Item::DType => tensor.dtype = layout::dtype(reader, layout::LONG_DTYPES),
-            Item::Shape => layout::shape(reader, tensor, &mut volume),
-            Item::Attributes => tensor.attributes = v1::attributes(reader),
-            Item::Layout => {
+            Part::Name => tensor.name = reader.text(),
+            Part::DType => tensor.dtype = layout::dtype(reader, layout::LONG_DTYPES),
+            Part::Shape => layout::shape(reader, tensor, &mut volume),
+            Part::Attributes => tensor.attributes = v1::attributes(reader),
+            Part::Layout => {
                 tensor.layout_name = reader.text();
                 tensor.layout = layout::of_name(manifest.generation, tensor.layout_name);
             }
-            Item::Components => {
+            Part::Components => {
                 tensor.components = reader.position();
                 let left = reader.map();
                 components(manifest, tensor, reader, left, &mut parts);
@@ -75,7 +75,7 @@ fn components<'a>(
     tensor: &mut TensorRecord<'a>,
     reader: &mut Reader<'a>,
     mut left: Left,
-    parts: &mut Measures,
+    parts: &mut ComponentSizes,
 ) {
     let mut last_role = None;
     let part = &mut ComponentRecord::blank();
@@ -89,7 +89,7 @@ fn components<'a>(
         parts.add(reader, part, at);
         parts.are_unsorted |= last_role.is_some_and(|last: Utf8<'_>| !is_before(last.bytes(), part.role.bytes()));
         last_role = Some(part.role);
-        reader.item = Item::Components;
+        reader.item = Part::Components;
     }
 }
 
@@ -106,7 +106,7 @@ fn compare_roles<'a>(manifest: &Manifest<'a>, tensor: &mut TensorRecord<'a>, rea
     let first = Key { at: reader.position(), left };
     // If the bytes have changed, the reader keeps the fault.
     if let Ok(Some((_, at))) = duplicates::clash_on_stack(&mut Keys { manifest, reader }, first) {
-        reader.fail_in(Item::Role, ErrorKind::RepeatedKey, at);
+        reader.fail_in(Part::Role, ErrorKind::RepeatedKey, at);
     }
     reader.go_to(after);
 }
@@ -121,27 +121,27 @@ pub(super) fn component<'a>(manifest: &Manifest<'a>, reader: &mut Reader<'a>, pa
     part.reset(manifest.region.start.wrapping_add(u64::from(at)), at.saturating_sub(reader.entry)); // file offset
     let is_list = manifest.is_list();
     if is_list {
-        reader.item = Item::Tensor;
+        reader.item = Part::Tensor;
     } else {
-        reader.item = Item::Role;
+        reader.item = Part::Role;
         part.role = reader.text();
-        reader.item = Item::Component;
+        reader.item = Part::Component;
     }
     let mut logical = None;
     let mut record = reader.record(component_fields(manifest.generation));
     while let Some(item) = reader.field(&mut record) {
         let at = reader.position();
         match item {
-            Item::DType => {
+            Part::DType => {
                 part.storage = layout::dtype(reader, if is_list { layout::LONG_DTYPES } else { layout::SHORT_DTYPES })
             }
-            Item::LogicalType => logical = Some((reader.text(), at)),
-            Item::Offset => part.extent.offset = reader.unsigned(),
-            Item::Length => part.extent.length = reader.unsigned(),
-            Item::DecodedLength => part.decoded_length = Some(reader.unsigned()),
-            Item::Encoding => layout::encoding(reader, part),
-            Item::Digest => layout::digest(reader, part),
-            Item::ByteOrder => part.order = layout::byte_order(reader),
+            Part::LogicalType => logical = Some((reader.text(), at)),
+            Part::Offset => part.extent.offset = reader.unsigned(),
+            Part::Length => part.extent.length = reader.unsigned(),
+            Part::DecodedLength => part.decoded_length = Some(reader.unsigned()),
+            Part::Encoding => layout::encoding(reader, part),
+            Part::Digest => layout::digest(reader, part),
+            Part::ByteOrder => part.order = layout::byte_order(reader),
             _ => reader.skip(), // in a list, a key of the tensor
         }
     }
@@ -195,9 +195,9 @@ mod tests {
         let name = |manifest: &Manifest<'static>, reader: &mut Reader<'static>| {
             manifest.name(reader);
         };
-        assert_eq!(fault(Generation::V0_1, component), wrong(Item::Tensor));
-        assert_eq!(fault(Generation::V1_2, component), wrong(Item::Role));
-        assert_eq!(fault(Generation::V1_2, name), wrong(Item::Name));
+        assert_eq!(fault(Generation::V0_1, component), wrong(Part::Tensor));
+        assert_eq!(fault(Generation::V1_2, component), wrong(Part::Role));
+        assert_eq!(fault(Generation::V1_2, name), wrong(Part::Name));
     }
 
     #[test]
@@ -209,13 +209,13 @@ mod tests {
         assert!(opened.next_tensor(&mut { Cursor::START }, &mut tensor).unwrap());
         let next = |file: &ZtensorFile<'_>, tensor| {
             let found = file.next_component(tensor, &mut { Cursor::START }, &mut ComponentRecord::blank());
-            found.map_err(|error| (error.kind(), error.item(), error.offset(), error.entry()))
+            found.map_err(|error| (error.kind(), error.part(), error.offset(), error.entry()))
         };
         assert_eq!(next(&opened, &tensor), Ok(true));
         let Region { bytes, start } = opened.manifest.region;
         let cut = tensor.components as usize + 3; // in the first key
         opened.manifest.region = Region { bytes: &bytes[..cut], start };
         let at = start + u64::from(tensor.components) + 1;
-        assert_eq!(next(&opened, &tensor), Err((ErrorKind::Truncated, Item::Key, Some(at), Some(at - 1))));
+        assert_eq!(next(&opened, &tensor), Err((ErrorKind::Truncated, Part::Key, Some(at), Some(at - 1))));
     }
 }

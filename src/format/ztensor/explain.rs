@@ -12,7 +12,7 @@ use crate::bytes::source::{Input, ParseContext};
 use crate::bytes::text::Text;
 use crate::bytes::utf8::Utf8;
 use crate::codec::cbor::{Fields, Reader};
-use crate::error::origin::Item;
+use crate::error::origin::Part;
 use crate::error::{Error, ErrorKind};
 use crate::format::{Context, TensorRecord};
 use crate::types::Layout;
@@ -37,7 +37,7 @@ pub(super) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {
 #[inline(never)]
 fn fill<'a>(context: &mut Context<'a>, input: Input<'a>, error: &Error) -> Option<()> {
     let at = error.offset()?;
-    if error.item() == Item::Footer {
+    if error.part() == Part::Footer {
         let size = input.get(Extent::new(at, 8)).and_then(|bytes| bytes.first_chunk::<8>());
         context.number = size.map(|size| u64::from_le_bytes(*size));
         context.hint = Some(CUT);
@@ -58,7 +58,7 @@ fn fill<'a>(context: &mut Context<'a>, input: Input<'a>, error: &Error) -> Optio
         }
     };
     // An error about a whole tensor points to the start of its entry.
-    let is_of_all = error.item() == Item::Tensor;
+    let is_of_all = error.part() == Part::Tensor;
     if let Some(start) = error.entry().and_then(position).or(is_of_all.then_some(at)) {
         fields = entry::tensor_fields(manifest.generation);
         tensor(manifest, context, start, at, fields);
@@ -73,7 +73,7 @@ fn fill<'a>(context: &mut Context<'a>, input: Input<'a>, error: &Error) -> Optio
     context.expected_length = elements.zip(dtype).and_then(|(elements, dtype)| dtype.byte_length(elements));
     if error.kind() == ErrorKind::MissingKey {
         let mut keys = fields.keys;
-        let key = keys.find_map(|(key, number)| (Item::from_code(number) == Some(error.item())).then_some(key));
+        let key = keys.find_map(|(key, number)| (Part::from_code(number) == Some(error.part())).then_some(key));
         context.missing = key.map(Utf8::known);
     }
     Some(())
@@ -85,7 +85,7 @@ const CUT: &str = "was the file cut off, or something appended?";
 #[cfg(not(target_os = "none"))]
 fn truncated(context: &mut Context<'_>, input: Input<'_>, error: &Error) {
     if error.kind() == ErrorKind::Truncated {
-        let is_short = matches!(error.item(), Item::Header | Item::Footer);
+        let is_short = matches!(error.part(), Part::Header | Part::Footer);
         (context.number, context.needed) = (None, is_short.then_some(16));
         context.hint = context.hint.filter(|_| !is_short);
     }
@@ -112,14 +112,14 @@ fn tensor<'a>(manifest: Manifest<'a>, context: &mut Context<'a>, start: u32, at:
         context.tensor = text(&mut reader).map(Text::from);
     }
     each_field(&mut reader, fields, &mut |reader, item| match item {
-        Item::Name => context.tensor = text(reader).map(Text::from),
-        Item::Layout => layout = layout::of_name(manifest.generation, reader.text()),
-        Item::Shape => {
+        Part::Name => context.tensor = text(reader).map(Text::from),
+        Part::Layout => layout = layout::of_name(manifest.generation, reader.text()),
+        Part::Shape => {
             let mut tensor = TensorRecord::blank();
-            layout::shape(reader, &mut tensor, &mut layout::Volume::default());
+            layout::shape(reader, &mut tensor, &mut layout::ElementCount::default());
             context.shape = reader.check().ok().map(|()| tensor.shape);
         }
-        Item::Components => {
+        Part::Components => {
             let is_missing = |role: &Utf8<'_>| !has_role(&mut reader.clone(), *role);
             context.missing = layout::required(layout).map(Utf8::known).find(is_missing);
             components(manifest.generation, reader, at, context);
@@ -130,20 +130,20 @@ fn tensor<'a>(manifest: Manifest<'a>, context: &mut Context<'a>, start: u32, at:
 
 /// Reads a field of a component's record. A tensor's entry in a list has the same fields.
 #[inline(never)]
-fn part<'a>(reader: &mut Reader<'a>, item: Item, context: &mut Context<'a>) {
+fn part<'a>(reader: &mut Reader<'a>, item: Part, context: &mut Context<'a>) {
     match item {
-        Item::Offset => context.offset = number(reader),
-        Item::Length => context.length = number(reader),
-        Item::DecodedLength => context.decoded_length = number(reader),
-        Item::Encoding => context.encoding = text(reader),
-        Item::DType => context.dtype = text(reader),
+        Part::Offset => context.offset = number(reader),
+        Part::Length => context.length = number(reader),
+        Part::DecodedLength => context.decoded_length = number(reader),
+        Part::Encoding => context.encoding = text(reader),
+        Part::DType => context.dtype = text(reader),
         _ => {}
     }
 }
 
 /// Calls `f` for each field of the record at the reader's position, as far as it can be read.
 #[inline(never)] // a single copy of the code
-fn each_field<'a>(reader: &mut Reader<'a>, fields: &'static Fields, f: &mut dyn FnMut(&mut Reader<'a>, Item)) {
+fn each_field<'a>(reader: &mut Reader<'a>, fields: &'static Fields, f: &mut dyn FnMut(&mut Reader<'a>, Part)) {
     let mut record = reader.record(fields);
     while let Some(item) = reader.field(&mut record) {
         f(&mut reader.clone(), item);
@@ -180,11 +180,11 @@ fn number(reader: &mut Reader<'_>) -> Option<u64> {
 /// Reads the version. If the tensors are missing, checks if they are under the key of another version.
 fn root<'a>(manifest: Manifest<'a>, context: &mut Context<'a>, error: &Error) {
     each_field(&mut manifest.reader(0), v1::root_fields(manifest.generation), &mut |reader, item| {
-        if item == Item::Version {
+        if item == Part::Version {
             context.version = text(reader);
         }
     });
-    if error.kind() != ErrorKind::MissingKey || error.item() != Item::Tensors {
+    if error.kind() != ErrorKind::MissingKey || error.part() != Part::Tensors {
         return;
     }
     let (other, hint) = match manifest.generation {
@@ -194,7 +194,7 @@ fn root<'a>(manifest: Manifest<'a>, context: &mut Context<'a>, error: &Error) {
         _ => (Generation::V1_0, "they are under \"tensors\", as in 1.0, which has no magic at the end"),
     };
     each_field(&mut manifest.reader(0), v1::root_fields(other), &mut |_, item| {
-        if item == Item::Tensors {
+        if item == Part::Tensors {
             context.hint = Some(hint);
         }
     });

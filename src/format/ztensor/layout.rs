@@ -12,7 +12,7 @@ use crate::codec::cbor::Reader;
 #[cfg(not(small))]
 use crate::codec::cbor_expected::Rest;
 use crate::error::ErrorKind;
-use crate::error::origin::Item;
+use crate::error::origin::Part;
 use crate::error::warning::Warning;
 use crate::format::{ComponentRecord, TensorRecord};
 use crate::types::shape::Shape;
@@ -112,7 +112,7 @@ pub(super) fn logical_type(reader: &mut Reader<'_>, part: &mut ComponentRecord<'
         // The logical type repeats the dtype.
         Some(logical) if part.storage == Some(logical) => {}
         None if part.storage == dtype_of(SHORT_DTYPES, name) => {}
-        Some(_) => reader.fail_in(Item::LogicalType, ErrorKind::TypeMismatch, at),
+        Some(_) => reader.fail_in(Part::LogicalType, ErrorKind::TypeMismatch, at),
         None => part.warnings |= Warning::UnknownLogicalType.tensor_bit(),
     }
 }
@@ -173,7 +173,7 @@ pub(super) fn digest<'a>(reader: &mut Reader<'a>, part: &mut ComponentRecord<'a>
 /// Returns the error in the position of a blob, if any (1.0 section 7.1). A blob must be inside the file, after the
 /// header and before the manifest. An empty blob only has to be inside the file.
 #[inline]
-pub(super) fn misplacement(manifest: &Manifest<'_>, extent: Extent) -> Option<ErrorKind> {
+pub(super) fn check_bounds(manifest: &Manifest<'_>, extent: Extent) -> Option<ErrorKind> {
     if !extent.is_within(manifest.file_length()) {
         Some(ErrorKind::OutOfFile)
     } else if extent.length > 0 && extent.offset < HEADER {
@@ -193,15 +193,15 @@ pub(super) const fn is_aligned(extent: Extent) -> bool {
 /// Checks the position of a blob, and its length if it is stored raw. `at` is the position of its component.
 pub(super) fn place(manifest: &Manifest<'_>, reader: &mut Reader<'_>, part: &mut ComponentRecord<'_>, at: u32) {
     let extent = part.extent;
-    if let Some(kind) = misplacement(manifest, extent) {
-        reader.fail_in(Item::Offset, kind, at);
+    if let Some(kind) = check_bounds(manifest, extent) {
+        reader.fail_in(Part::Offset, kind, at);
     }
     if !is_aligned(extent) {
         part.warnings |= Warning::MisalignedOffset.tensor_bit();
     }
     if part.encoding == Encoding::Raw {
         if part.decoded_length.is_some_and(|length| length != extent.length) {
-            reader.fail_in(Item::DecodedLength, ErrorKind::SizeMismatch, at);
+            reader.fail_in(Part::DecodedLength, ErrorKind::SizeMismatch, at);
         }
         part.decoded_length = Some(extent.length);
     }
@@ -222,7 +222,7 @@ pub(super) fn read_dimension(bytes: &[u8]) -> Option<(u64, &[u8])> {
 }
 
 /// The properties of a shape that layouts depend on.
-pub(super) struct Volume {
+pub(super) struct ElementCount {
     pub(super) at: u32,
     /// The length of the first dimension.
     rows: u64,
@@ -230,14 +230,14 @@ pub(super) struct Volume {
     elements: Option<u64>,
 }
 
-impl Default for Volume {
+impl Default for ElementCount {
     fn default() -> Self {
         Self { at: 0, rows: 0, elements: Some(1) }
     }
 }
 
 /// Reads the shape of `tensor`, and the properties of the shape that layouts depend on.
-pub(super) fn shape<'a>(reader: &mut Reader<'a>, tensor: &mut TensorRecord<'a>, volume: &mut Volume) {
+pub(super) fn shape<'a>(reader: &mut Reader<'a>, tensor: &mut TensorRecord<'a>, volume: &mut ElementCount) {
     volume.at = reader.position();
     let mut left = reader.array();
     let dimensions = reader.rest();
@@ -277,7 +277,7 @@ impl Measure {
     const NONE: Self = Self { at: 0, dtype: None, length: Length::Unknown, bytes: 0 };
 
     fn fail(&self, reader: &mut Reader<'_>, kind: ErrorKind) {
-        reader.fail_in(Item::Length, kind, self.at);
+        reader.fail_in(Part::Length, kind, self.at);
     }
 
     /// The number of elements; `None` if the length or the dtype is unknown.
@@ -292,7 +292,7 @@ impl Measure {
     /// Checks that an index component has an integer dtype and `count` elements.
     fn hold_to(&self, reader: &mut Reader<'_>, count: Option<u64>) {
         if self.dtype.is_none_or(|dtype| !dtype.is_integer()) {
-            reader.fail_in(Item::DType, ErrorKind::IndexType, self.at);
+            reader.fail_in(Part::DType, ErrorKind::IndexType, self.at);
         }
         let is = self.elements(reader);
         if is.zip(count).is_some_and(|(is, count)| is != count) {
@@ -301,7 +301,7 @@ impl Measure {
     }
 }
 
-/// The roles that layouts require, in the order of [`Measures`].
+/// The roles that layouts require, in the order of [`ComponentSizes`].
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Role {
     Data,
@@ -337,7 +337,7 @@ impl Role {
 }
 
 /// The components whose roles a layout requires.
-pub(super) struct Measures {
+pub(super) struct ComponentSizes {
     of_role: [Measure; ROLES.len()],
     /// True if a role does not sort after the previous one, so that duplicates are possible.
     pub(super) are_unsorted: bool,
@@ -346,7 +346,7 @@ pub(super) struct Measures {
     last: Option<DType>,
 }
 
-impl Measures {
+impl ComponentSizes {
     /// The measures of a tensor without components.
     pub(super) const NONE: Self =
         Self { of_role: [Measure::NONE; ROLES.len()], are_unsorted: false, count: 0, last: None };
@@ -368,7 +368,7 @@ impl Measures {
             // Not deferred to the comparison of all roles: readers use the first of equal roles, but `place` keeps the
             // last.
             if place.at != 0 {
-                reader.fail_in(Item::Role, ErrorKind::RepeatedKey, at);
+                reader.fail_in(Part::Role, ErrorKind::RepeatedKey, at);
             }
             *place = measure;
         }
@@ -413,20 +413,25 @@ fn required_bits(layout: Layout) -> u32 {
 
 /// Checks that the components of `tensor` are what its layout requires (1.0 sections 5.1 to 5.3).
 #[inline(never)] // separate from the stack frame that reads components
-pub(super) fn check(reader: &mut Reader<'_>, tensor: &mut TensorRecord<'_>, volume: &Volume, parts: &Measures) {
+pub(super) fn check(
+    reader: &mut Reader<'_>,
+    tensor: &mut TensorRecord<'_>,
+    volume: &ElementCount,
+    parts: &ComponentSizes,
+) {
     let is_packed = is_packed_sparse(tensor);
     let required = if is_packed { 0 } else { required_bits(tensor.layout) };
     let is_missing = |(part, place): (&Measure, u32)| part.at == 0 && required.wrapping_shr(place) & 1 != 0;
     if parts.of_role.iter().zip(0_u32..).any(is_missing) {
-        reader.fail_in(Item::Components, ErrorKind::MissingComponent, tensor.components);
+        reader.fail_in(Part::Components, ErrorKind::MissingComponent, tensor.components);
     }
     let [data, values, indices, indptr, coords] = &parts.of_role;
     match tensor.layout {
         Layout::Dense => {
-            let size = tensor.dtype.map_or(1, DType::whole_size);
+            let size = tensor.dtype.map_or(1, DType::byte_size);
             let length = product(volume.elements, size);
             if length.is_none() {
-                reader.fail_in(Item::Shape, ErrorKind::ShapeOverflow, volume.at);
+                reader.fail_in(Part::Shape, ErrorKind::ShapeOverflow, volume.at);
             } else if length != Some(data.bytes) {
                 match data.length {
                     Length::Unknown => {}
@@ -437,14 +442,14 @@ pub(super) fn check(reader: &mut Reader<'_>, tensor: &mut TensorRecord<'_>, volu
         }
         Layout::SparseCsr => {
             if tensor.shape.rank() != 2 {
-                reader.fail_in(Item::Shape, ErrorKind::RankMismatch, volume.at);
+                reader.fail_in(Part::Shape, ErrorKind::RankMismatch, volume.at);
             }
             if is_packed {
                 return;
             }
             let pointers = volume.rows.checked_add(1);
             if pointers.is_none() {
-                reader.fail_in(Item::Shape, ErrorKind::ShapeOverflow, volume.at);
+                reader.fail_in(Part::Shape, ErrorKind::ShapeOverflow, volume.at);
             }
             let count = values.elements(reader);
             indices.hold_to(reader, count);
@@ -454,7 +459,7 @@ pub(super) fn check(reader: &mut Reader<'_>, tensor: &mut TensorRecord<'_>, volu
             let count = values.elements(reader);
             let coordinates = product(count, u64::from(tensor.shape.rank()));
             if count.is_some() && coordinates.is_none() {
-                reader.fail_in(Item::Shape, ErrorKind::ShapeOverflow, volume.at);
+                reader.fail_in(Part::Shape, ErrorKind::ShapeOverflow, volume.at);
             }
             coords.hold_to(reader, coordinates);
         }

@@ -37,7 +37,7 @@ use crate::bytes::text::Text;
 use crate::bytes::utf8::is_before;
 use crate::codec::cbor::{Fault, Left, Reader};
 use crate::duplicates::{self, Clash};
-use crate::error::origin::{Format, Item};
+use crate::error::origin::{Format, Part};
 use crate::error::warning::{Warning, Warnings};
 use crate::error::{Error, ErrorKind, NO_ENTRY, Result};
 use crate::types::Layout;
@@ -85,11 +85,11 @@ pub(crate) struct Manifest<'a> {
 impl<'a> Manifest<'a> {
     /// Locates the manifest by the magics and the size (0.1 "Index Reading", 1.0 section 6 steps 1 to 3).
     fn locate(opening: &ParseContext<'a>) -> ParseResult<Self> {
-        let fail = |kind, at| Err(opening.fail((kind, Format::Ztensor, Item::Footer), at));
+        let fail = |kind, at| Err(opening.fail((kind, Format::Ztensor, Part::Footer), at));
         let length = opening.input.length();
         let Some(tail_at) = length.checked_sub(16) else { return fail(ErrorKind::Truncated, length) };
         let head = opening.keep(Extent::new(0, super::HEAD))?;
-        let tail: &Tail = opening.read(tail_at, (ErrorKind::Truncated, Format::Ztensor, Item::Footer))?;
+        let tail: &Tail = opening.read(tail_at, (ErrorKind::Truncated, Format::Ztensor, Part::Footer))?;
         let (generation, size, footer) = if head.starts_with(&MAGIC_0) {
             (Generation::V0_1, &tail.magic, 8)
         } else if tail.magic.starts_with(&MAGIC_1) {
@@ -153,7 +153,7 @@ impl<'a> Manifest<'a> {
             Generation::V0_1 => v0::name(reader),
             Generation::V1_0 | Generation::V1_2 => {
                 let at = reader.position();
-                reader.item = Item::Name;
+                reader.item = Part::Name;
                 let name = reader.text_bytes(); // valid UTF-8: checked when the file was opened
                 reader.skip_record();
                 (name, at)
@@ -167,7 +167,7 @@ impl<'a> Manifest<'a> {
         #[cfg(not(small))]
         if !self.is_list() {
             let at = reader.position();
-            if let Some((name, after)) = plain::pass_over(self, at) {
+            if let Some((name, after)) = plain::skip_unchecked(self, at) {
                 reader.go_to(after);
                 return (name, at);
             }
@@ -180,7 +180,7 @@ impl<'a> Manifest<'a> {
 
     /// Returns true if another entry follows.
     fn more(&self, reader: &mut Reader<'a>, left: &mut Left) -> bool {
-        reader.item = Item::Tensors;
+        reader.item = Part::Tensors;
         reader.entry = NO_ENTRY;
         self.more_parts(reader, left)
     }
@@ -269,7 +269,7 @@ impl<'a> ZtensorFile<'a> {
             v1::root(self, reader, summary);
         }
         if !reader.is_at_end() {
-            reader.fail_in(Item::Manifest, ErrorKind::TrailingBytes, reader.position());
+            reader.fail_in(Part::Manifest, ErrorKind::TrailingBytes, reader.position());
         }
         if self.is_sorted || reader.check().is_err() {
             return;
@@ -398,7 +398,7 @@ impl<'a> ZtensorFile<'a> {
     fn judge_names(&self, repeated: Clash, reader: &mut Reader<'_>, warnings: &mut Warnings) {
         match repeated {
             Some((index, _)) if self.manifest.is_list() => warnings.add_tensor(Warning::RepeatedName.bit(), index),
-            Some((_, at)) => reader.fail_in(Item::Name, ErrorKind::RepeatedName, at),
+            Some((_, at)) => reader.fail_in(Part::Name, ErrorKind::RepeatedName, at),
             None => {}
         }
     }
@@ -497,8 +497,9 @@ impl<'a> FileFormat<'a> for ZtensorFile<'a> {
         #[cfg(not(small))]
         {
             let mut name = &[][..];
-            let pass_over = |at| plain::pass_over(&self.manifest, at).map(|(found, after)| (name = found, after).1);
-            if let Some(next) = key.passed(pass_over) {
+            let skip_unchecked =
+                |at| plain::skip_unchecked(&self.manifest, at).map(|(found, after)| (name = found, after).1);
+            if let Some(next) = key.passed(skip_unchecked) {
                 next.store(cursor);
                 return Ok(Some(Named { name: Text::new(name, false), name_at: key.at, tensor_at: key.at }));
             }
@@ -582,7 +583,7 @@ fn complete(generation: Generation, tensor: &TensorRecord<'_>, part: &mut Compon
             _ => return,
         };
         let elements = tensor.shape.first(rank).element_count().and_then(|elements| elements.checked_add(more));
-        part.decoded_length = product(elements, dtype.whole_size());
+        part.decoded_length = product(elements, dtype.byte_size());
     }
 }
 

@@ -44,7 +44,7 @@ const DIGEST: u64 = key_word(b"\x66digest");
 /// Declares a list of dtypes: the name as a word, the dtype, and the size of an element.
 macro_rules! words {
     ($($name:literal: $dtype:ident),* $(,)?) => {
-        [$((text_word($name), DType::$dtype, DType::$dtype.whole_size())),*]
+        [$((text_word($name), DType::$dtype, DType::$dtype.byte_size())),*]
     };
 }
 static DTYPES: [(u64, DType, u64); 17] = short_dtypes!(words);
@@ -109,7 +109,7 @@ impl<'a> Entry<'a> {
 impl<'a> Start<'a> {
     /// Skips the start of the component without decoding its dtype.
     #[inline(always)]
-    fn pass_over(mut rest: Rest<'a>) -> Option<Self> {
+    fn skip_unchecked(mut rest: Rest<'a>) -> Option<Self> {
         let start = rest.chunk()?;
         let has_digest = start == DATA_WITH_DIGEST;
         if start != DATA && !has_digest {
@@ -151,7 +151,7 @@ impl<'a> Data<'a> {
     /// Returns true if the data breaks no rule and causes no warning.
     #[inline(always)]
     fn is_sound(&self, manifest: &Manifest<'a>) -> bool {
-        layout::misplacement(manifest, self.extent).is_none()
+        layout::check_bounds(manifest, self.extent).is_none()
             && layout::is_aligned(self.extent)
             && self.digest.is_none_or(digest::is_of_known_kind)
     }
@@ -181,12 +181,12 @@ pub(super) fn check<'a>(manifest: &Manifest<'a>, position: u32) -> Option<(&'a [
 
 /// The name of the entry at `position`, which has been checked, and the position after the entry.
 #[inline(always)]
-pub(super) fn pass_over<'a>(manifest: &Manifest<'a>, position: u32) -> Option<(&'a [u8], u32)> {
+pub(super) fn skip_unchecked<'a>(manifest: &Manifest<'a>, position: u32) -> Option<(&'a [u8], u32)> {
     if manifest.generation != Generation::V1_2 {
         return None;
     }
     let entry = Entry::at(manifest, position)?;
-    let data = Data::read(&Start::pass_over(entry.components)?)?;
+    let data = Data::read(&Start::skip_unchecked(entry.components)?)?;
     Some((entry.name, data.rest.position_in(manifest.region.bytes)))
 }
 
@@ -276,7 +276,7 @@ mod tests {
         };
         assert!(reader.found_fault().is_none() && expected.warnings == 0, "{bytes:x?}");
         assert_eq!((name, end), (expected.name.bytes(), reader.position()));
-        assert_eq!(pass_over(&manifest, 0), Some((name, end)));
+        assert_eq!(skip_unchecked(&manifest, 0), Some((name, end)));
         assert_eq!((after, format!("{tensor:?}")), (Some(end), format!("{expected:?}")));
         let (mut tensor, mut alone) = (TensorRecord::blank(), TensorRecord::blank());
         assert_eq!(read::<true>(&manifest, &mut tensor, 0), Some(end));
@@ -300,7 +300,7 @@ mod tests {
     /// Compares the result with `expected` for an entry that `check` rejects and `entry` has read up to `after`. The
     /// entry may not be read at all.
     fn agree_if_read<'a>(manifest: &Manifest<'a>, expected: &TensorRecord<'a>, after: u32) {
-        assert!(pass_over(manifest, 0).is_none_or(|passed| passed == (expected.name.bytes(), after)));
+        assert!(skip_unchecked(manifest, 0).is_none_or(|passed| passed == (expected.name.bytes(), after)));
         let mut reader = manifest.reader(expected.components);
         reader.entry = 0;
         reader.map();

@@ -5,7 +5,7 @@
 use super::ZtensorFile;
 use crate::bytes::keywords::keywords;
 use crate::codec::cbor::{Fields, Reader, fields};
-use crate::error::origin::Item;
+use crate::error::origin::Part;
 use crate::format::Summary;
 
 /// The keys of an entry. The specification lists `layout` as required, but also gives "dense" as its default: a missing
@@ -25,7 +25,7 @@ pub(super) const ENTRY: &Fields = &fields!({
 
 /// Reads the root of the manifest.
 pub(super) fn root<'a>(file: &mut ZtensorFile<'a>, reader: &mut Reader<'a>, summary: &mut Summary) {
-    reader.item = Item::Manifest;
+    reader.item = Part::Manifest;
     let left = reader.array();
     file.check_entries(reader, summary, left);
 }
@@ -36,7 +36,7 @@ pub(super) fn name<'a>(reader: &mut Reader<'a>) -> (&'a [u8], u32) {
     let mut record = reader.record(ENTRY);
     while let Some(item) = reader.field(&mut record) {
         match item {
-            Item::Name => {
+            Part::Name => {
                 let at = reader.position();
                 name = (reader.text().bytes(), at);
             }

@@ -9,7 +9,7 @@ use super::{Generation, ZtensorFile};
 use crate::bytes::keywords::keywords;
 use crate::codec::cbor::{Fields, Reader, fields};
 use crate::error::ErrorKind;
-use crate::error::origin::Item;
+use crate::error::origin::Part;
 use crate::error::warning::{Warning, Warnings};
 use crate::format::Summary;
 
@@ -49,12 +49,12 @@ fn newest_minor(generation: Generation) -> u32 {
 
 /// Reads the root of the manifest.
 pub(super) fn root<'a>(file: &mut ZtensorFile<'a>, reader: &mut Reader<'a>, summary: &mut Summary) {
-    reader.item = Item::Manifest;
+    reader.item = Part::Manifest;
     let mut record = reader.record(root_fields(file.manifest.generation));
     while let Some(item) = reader.field(&mut record) {
         match item {
-            Item::Version => version(file, reader, &mut summary.warnings),
-            Item::Attributes => file.attributes = attributes(reader),
+            Part::Version => version(file, reader, &mut summary.warnings),
+            Part::Attributes => file.attributes = attributes(reader),
             _ => {
                 let left = reader.map();
                 file.check_entries(reader, summary, left);

@@ -1,17 +1,17 @@
 //! The entry of a tensor and the record of a component. The code that reads them also checks them.
 #![forbid(unsafe_code)]
 
-use super::layout::{self, Measures, Volume};
-use super::places::Pass;
+use super::layout::{self, ComponentSizes, ElementCount};
+use super::overlap::ManifestWalk;
 use super::{FOOTER, MAX_NAME, Manifest, is_aligned, shards};
 use crate::bytes::extent::Extent;
 use crate::bytes::keywords::{Keywords, keywords};
 use crate::bytes::num::to_u64;
 use crate::bytes::utf8::{Utf8, is_utf8};
 use crate::codec::cbor_strict::{Fields, Reader, Record, fields};
-use crate::duplicates::Item as _;
+use crate::duplicates::Entry as _;
 use crate::error::ErrorKind;
-use crate::error::origin::Item;
+use crate::error::origin::Part;
 use crate::error::warning::Warning;
 use crate::format::{ComponentRecord, Contents, TensorRecord};
 use crate::types::Encoding;
@@ -41,7 +41,7 @@ pub(super) const PART_DEPTH: usize = 4;
 
 /// Reads the name of `item`: a key that must come after `last` and follow the rules for names (section 3.5).
 #[cfg_attr(small, inline(never))]
-pub(super) fn name<'a>(reader: &mut Reader<'a>, item: Item, last: &mut &'a [u8]) -> Option<Utf8<'a>> {
+pub(super) fn name<'a>(reader: &mut Reader<'a>, item: Part, last: &mut &'a [u8]) -> Option<Utf8<'a>> {
     let at = reader.position();
     reader.item = item;
     let name = reader.key_bytes(last)?;
@@ -65,35 +65,35 @@ pub(super) fn attributes(reader: &mut Reader<'_>, depth: usize) -> Option<()> {
     let (mut left, mut last) = (reader.map()?, &[][..]);
     while left > 0 {
         left = left.saturating_sub(1);
-        name(reader, Item::Key, &mut last)?;
-        reader.item = Item::Value;
+        name(reader, Part::Key, &mut last)?;
+        reader.item = Part::Value;
         reader.skip_value(depth.saturating_add(1))?;
     }
     Some(())
 }
 
-/// Reads the record of a tensor and checks it completely. In a `pass` over all tensors, also makes the checks that
+/// Reads the record of a tensor and checks it completely. In a `walk` over all tensors, also makes the checks that
 /// depend on other tensors.
 #[inline]
 pub(super) fn object<'a>(
     manifest: &Manifest<'a>,
     reader: &mut Reader<'a>,
     tensor: &mut TensorRecord<'a>,
-    mut pass: Option<&mut Pass<'_, 'a>>,
+    mut walk: Option<&mut ManifestWalk<'_, 'a>>,
 ) -> Option<()> {
-    let (mut volume, mut parts) = (Volume::default(), Measures::NONE);
-    reader.item = Item::Tensor;
+    let (mut volume, mut parts) = (ElementCount::default(), ComponentSizes::NONE);
+    reader.item = Part::Tensor;
     let mut record = Record::default();
     reader.record(&mut record, OBJECT)?;
     loop {
         match reader.field(&mut record, OBJECT_DEPTH)? {
-            Item::Components => components(manifest, reader, tensor, &mut parts, pass.as_deref_mut())?,
-            Item::Shape => volume = layout::shape(reader, tensor)?,
-            Item::Layout => {
+            Part::Components => components(manifest, reader, tensor, &mut parts, walk.as_deref_mut())?,
+            Part::Shape => volume = layout::shape(reader, tensor)?,
+            Part::Layout => {
                 tensor.layout_name = reader.text()?;
                 tensor.layout = layout::of_name(tensor.layout_name.bytes());
             }
-            Item::Attributes => {
+            Part::Attributes => {
                 tensor.attributes = reader.position();
                 attributes(reader, OBJECT_DEPTH.saturating_add(1))?;
             }
@@ -108,8 +108,8 @@ fn components<'a>(
     manifest: &Manifest<'a>,
     reader: &mut Reader<'a>,
     tensor: &mut TensorRecord<'a>,
-    parts: &mut Measures,
-    mut pass: Option<&mut Pass<'_, 'a>>,
+    parts: &mut ComponentSizes,
+    mut walk: Option<&mut ManifestWalk<'_, 'a>>,
 ) -> Option<()> {
     tensor.components = reader.position();
     let (mut left, mut last) = (reader.map()?, &[][..]);
@@ -121,8 +121,8 @@ fn components<'a>(
         left = left.saturating_sub(1);
         let at = reader.position();
         component(manifest, reader, &mut last, &mut part)?;
-        if let Some(pass) = pass.as_deref_mut() {
-            pass.add(reader, &part, at)?;
+        if let Some(walk) = walk.as_deref_mut() {
+            walk.add(reader, &part, at)?;
         }
         tensor.warnings |= u32::from(part.warnings);
         parts.add(&part, at);
@@ -140,8 +140,8 @@ pub(super) fn component<'a>(
 ) -> Option<()> {
     let start = reader.position();
     part.reset(manifest.offset(start), start.saturating_sub(reader.entry));
-    part.role = name(reader, Item::Role, last)?;
-    reader.item = Item::Component;
+    part.role = name(reader, Part::Role, last)?;
+    reader.item = Part::Component;
     let record_at = reader.position();
     let mut record = Record::default();
     reader.record(&mut record, PART)?;
@@ -151,22 +151,22 @@ pub(super) fn component<'a>(
         let item = reader.field(&mut record, PART_DEPTH)?;
         let at = reader.position();
         match item {
-            Item::Offset => {
+            Part::Offset => {
                 blob_at = at;
                 part.extent = blob(reader)?;
             }
-            Item::LogicalType => {
+            Part::LogicalType => {
                 logical_at = at;
                 part.dtype = layout::logical_dtype(reader.text()?.bytes());
             }
-            Item::DType => part.storage = Some(layout::dtype(reader)?),
-            Item::Shard => part.shard = Some(shards::name(reader, None)?),
-            Item::Digest => part.digest = Some(digest(reader, &mut part.warnings)?),
-            Item::Encoding => {
+            Part::DType => part.storage = Some(layout::dtype(reader)?),
+            Part::Shard => part.shard = Some(shards::name(reader, None)?),
+            Part::Digest => part.digest = Some(digest(reader, &mut part.warnings)?),
+            Part::Encoding => {
                 part.encoding_name = reader.text()?;
                 part.encoding = layout::encoding(part.encoding_name.bytes());
             }
-            Item::DecodedLength => part.decoded_length = Some(reader.unsigned()?),
+            Part::DecodedLength => part.decoded_length = Some(reader.unsigned()?),
             _ => break,
         }
     }
@@ -176,8 +176,8 @@ pub(super) fn component<'a>(
             part.decoded_length = Some(part.extent.length);
             None
         }
-        (Encoding::Raw, _) => Some(Item::Encoding),
-        (_, None) => Some(Item::DecodedLength),
+        (Encoding::Raw, _) => Some(Part::Encoding),
+        (_, None) => Some(Part::DecodedLength),
         _ => None,
     };
     if let Some(missing) = missing {
@@ -200,17 +200,17 @@ fn place(manifest: &Manifest<'_>, reader: &mut Reader<'_>, part: &ComponentRecor
         ErrorKind::MisalignedOffset
     } else if part.shard.is_some() {
         return Some(());
-    } else if let Some(kind) = misplacement(manifest, extent) {
+    } else if let Some(kind) = check_bounds(manifest, extent) {
         kind
     } else {
         return Some(());
     };
-    reader.stop_in(Item::Offset, kind, at)
+    reader.stop_in(Part::Offset, kind, at)
 }
 
 /// Returns the error in the position of a blob in this file, if any. Ignores the alignment.
 #[inline(always)]
-pub(super) fn misplacement(manifest: &Manifest<'_>, extent: Extent) -> Option<ErrorKind> {
+pub(super) fn check_bounds(manifest: &Manifest<'_>, extent: Extent) -> Option<ErrorKind> {
     let own = Extent::new(manifest.region.start, to_u64(manifest.region.bytes.len()));
     Some(if !extent.is_within(manifest.data_end.saturating_add(FOOTER)) {
         ErrorKind::OutOfFile

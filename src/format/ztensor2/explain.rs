@@ -12,7 +12,7 @@ use crate::bytes::source::{Input, ParseContext};
 use crate::bytes::text::Text;
 use crate::bytes::utf8::Utf8;
 use crate::codec::cbor_strict::{Fields, Reader, Record};
-use crate::error::origin::{Format, Item};
+use crate::error::origin::{Format, Part};
 use crate::error::{Error, ErrorKind};
 use crate::format::{Context, TensorRecord};
 #[cfg(not(target_os = "none"))]
@@ -30,14 +30,14 @@ pub(super) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {
     let mut context = Context { rule: rule(error), ..Context::default() };
     #[cfg(not(target_os = "none"))]
     match error.kind() {
-        ErrorKind::Truncated if matches!(error.item(), Item::Header | Item::Footer) => {
+        ErrorKind::Truncated if matches!(error.part(), Part::Header | Part::Footer) => {
             context.needed = Some(super::SMALLEST)
         }
         ErrorKind::MissingMagic => context.phrase = Some(CUT),
         _ => {}
     }
     let footer_at = input.length().saturating_sub(FOOTER);
-    let unused = (ErrorKind::Truncated, Format::Ztensor2, Item::Footer);
+    let unused = (ErrorKind::Truncated, Format::Ztensor2, Part::Footer);
     let opening = ParseContext::of(input);
     let Ok(footer) = opening.read::<Footer>(footer_at, unused) else { return context };
     let [start, size] = [footer.offset, footer.length].map(u64::from_le_bytes);
@@ -52,7 +52,7 @@ pub(super) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {
         ErrorKind::MisalignedOffset => (context.offset, context.length) = (Some(start), Some(size)),
         _ => {}
     }
-    if matches!(error.item(), Item::Footer | Item::Version | Item::File) {
+    if matches!(error.part(), Part::Footer | Part::Version | Part::File) {
         return context;
     }
     let Some(manifest) = input.get(Extent::new(start, size)) else { return context };
@@ -63,10 +63,10 @@ pub(super) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {
     if error.kind() == ErrorKind::MissingKey {
         let fields = [ROOT, OBJECT, PART, SHARD].into_iter();
         let mut keys = fields.flat_map(|fields| fields.keys);
-        let key = keys.find_map(|(key, number)| (Item::from_code(number) == Some(error.item())).then_some(key));
+        let key = keys.find_map(|(key, number)| (Part::from_code(number) == Some(error.part())).then_some(key));
         context.missing = key.map(Utf8::known);
     }
-    let entry = error.entry().and_then(position).or((error.item() == Item::Tensor).then_some(at));
+    let entry = error.entry().and_then(position).or((error.part() == Part::Tensor).then_some(at));
     if let Some(entry) = entry {
         let _ = object(manifest, &mut context, error, entry, at);
     }
@@ -75,24 +75,24 @@ pub(super) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {
 
 /// The rule in terms of the format, if that is more specific than the wording for all formats.
 fn rule(error: &Error) -> Option<&'static str> {
-    Some(match (error.kind(), error.item()) {
+    Some(match (error.kind(), error.part()) {
         (ErrorKind::Malformed, _) => "this is not well-formed CBOR",
-        (ErrorKind::UnexpectedType, Item::Offset) => "a blob must be a list of two numbers: an offset and a length",
+        (ErrorKind::UnexpectedType, Part::Offset) => "a blob must be a list of two numbers: an offset and a length",
         (ErrorKind::UnexpectedType, _) => "the value is of the wrong CBOR type",
-        (ErrorKind::TooMany, Item::Shape) => "there are more than 64 dimensions",
+        (ErrorKind::TooMany, Part::Shape) => "there are more than 64 dimensions",
         (ErrorKind::InvalidDigest, _) => {
             "it must be a kind, a colon, and as many hexadecimal digits in lower case as that kind has"
         }
-        (ErrorKind::InvalidName, Item::Shard) => {
+        (ErrorKind::InvalidName, Part::Shard) => {
             "it may have letters, digits, `.`, `_` and `-` only, and no dot at its start"
         }
         (ErrorKind::InvalidName, _) => "it must not contain a NUL",
-        (ErrorKind::NameLength, Item::Shard) => "it must have 1 to 64 bytes",
+        (ErrorKind::NameLength, Part::Shard) => "it must have 1 to 64 bytes",
         (ErrorKind::NameLength, _) => "it must have 1 to 1024 bytes",
         (ErrorKind::IndexType, _) => "indices must be u32 or u64, all of the same type",
-        (ErrorKind::DigestMismatch, Item::Digest) => "the decoded bytes do not match the digest",
-        (ErrorKind::OutOfFile, Item::Shard) => "the component extends past the end of its shard",
-        (ErrorKind::WrongLength, Item::Shard) => "the file is not as long as the shard",
+        (ErrorKind::DigestMismatch, Part::Digest) => "the decoded bytes do not match the digest",
+        (ErrorKind::OutOfFile, Part::Shard) => "the component extends past the end of its shard",
+        (ErrorKind::WrongLength, Part::Shard) => "the file is not as long as the shard",
         _ => return None,
     })
 }
@@ -103,13 +103,13 @@ fn each_field<'a>(
     reader: &mut Reader<'a>,
     fields: &'static Fields,
     depth: usize,
-    mut f: impl FnMut(u32, Item),
+    mut f: impl FnMut(u32, Part),
 ) -> Option<()> {
     let mut record = Record::default();
     reader.record(&mut record, fields)?;
     loop {
         match reader.field(&mut record, depth)? {
-            Item::File => return Some(()),
+            Part::File => return Some(()),
             item => f(reader.position(), item),
         }
         reader.skip_value(depth.saturating_add(1))?;
@@ -122,17 +122,17 @@ fn object<'a>(manifest: &'a [u8], context: &mut Context<'a>, error: &Error, entr
     let mut reader = reader_at(entry);
     let name = reader.text()?;
     // If the error is in the name, `text` already contains it.
-    if entry != at || error.item() == Item::Tensor {
+    if entry != at || error.part() == Part::Tensor {
         context.tensor = Some(name.into());
     }
     let (mut parts_at, mut layout) = (None, None);
     let end = each_field(&mut reader, OBJECT, 2, |at, item| match item {
-        Item::Components => parts_at = Some(at),
-        Item::Shape => {
+        Part::Components => parts_at = Some(at),
+        Part::Shape => {
             let mut tensor = TensorRecord::blank();
             context.shape = layout::shape(&mut reader_at(at), &mut tensor).map(|_| tensor.shape);
         }
-        Item::Layout => layout = reader_at(at).text().map(|name| layout::of_name(name.bytes())),
+        Part::Layout => layout = reader_at(at).text().map(|name| layout::of_name(name.bytes())),
         _ => {}
     });
     let of_layout: &[&str] = match layout {
@@ -188,15 +188,15 @@ fn component<'a>(
     let end = each_field(&mut reader_at(part), PART, 4, |at, item| {
         let mut reader = reader_at(at);
         match item {
-            Item::Offset => {
+            Part::Offset => {
                 let blob = entry::blob(&mut reader);
                 (context.offset, context.length) = (blob.map(|blob| blob.offset), blob.map(|blob| blob.length));
             }
-            Item::LogicalType => logical = reader.text(),
-            Item::DType => context.dtype = reader.text(),
-            Item::Shard if kind == ErrorKind::UnknownShard => context.text = reader.text().map(Text::from),
-            Item::Encoding => context.encoding = reader.text(),
-            Item::DecodedLength => context.decoded_length = reader.unsigned(),
+            Part::LogicalType => logical = reader.text(),
+            Part::DType => context.dtype = reader.text(),
+            Part::Shard if kind == ErrorKind::UnknownShard => context.text = reader.text().map(Text::from),
+            Part::Encoding => context.encoding = reader.text(),
+            Part::DecodedLength => context.decoded_length = reader.unsigned(),
             _ => {}
         }
     });

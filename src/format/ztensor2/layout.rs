@@ -8,7 +8,7 @@ use crate::bytes::num::product;
 use crate::codec::cbor_expected::Rest;
 use crate::codec::cbor_strict::Reader;
 use crate::error::ErrorKind;
-use crate::error::origin::Item;
+use crate::error::origin::Part;
 use crate::error::warning::Warning;
 use crate::format::{ComponentRecord, Contents, TensorRecord};
 use crate::types::shape::Shape;
@@ -95,7 +95,7 @@ pub(super) fn check_logical_type(reader: &mut Reader<'_>, part: &mut ComponentRe
     match part.dtype {
         None => part.warnings |= Warning::UnknownLogicalType.tensor_bit(),
         Some(logical) if part.storage != Some(storage_of(logical)) => {
-            return reader.stop_in(Item::LogicalType, ErrorKind::TypeMismatch, at);
+            return reader.stop_in(Part::LogicalType, ErrorKind::TypeMismatch, at);
         }
         Some(DType::BOOL) => part.decoded = Some(Contents::Bools),
         Some(_) => {}
@@ -127,7 +127,7 @@ pub(super) fn of_name(name: &[u8]) -> Layout {
 
 /// The properties of a shape that layouts depend on.
 #[derive(Default)]
-pub(super) struct Volume {
+pub(super) struct ElementCount {
     at: u32,
     /// The length of the first dimension, and the product of all lengths.
     rows: u64,
@@ -150,7 +150,7 @@ pub(super) fn read_dimension(bytes: &[u8]) -> Option<(u64, &[u8])> {
 /// Reads the shape of `tensor`. In every layout, the product of the lengths, from left to right, has at most 64 bits
 /// (section 3.3).
 #[cfg_attr(small, inline(never))]
-pub(super) fn shape<'a>(reader: &mut Reader<'a>, tensor: &mut TensorRecord<'a>) -> Option<Volume> {
+pub(super) fn shape<'a>(reader: &mut Reader<'a>, tensor: &mut TensorRecord<'a>) -> Option<ElementCount> {
     let at = reader.position();
     let rank = reader.array()?;
     if rank > MAX_RANK {
@@ -165,8 +165,8 @@ pub(super) fn shape<'a>(reader: &mut Reader<'a>, tensor: &mut TensorRecord<'a>) 
         }
         elements = product(elements, length);
     }
-    let Some(elements) = elements else { return reader.stop_in(Item::Shape, ErrorKind::ShapeOverflow, at) };
-    Some(Volume { at, rows, elements })
+    let Some(elements) = elements else { return reader.stop_in(Part::Shape, ErrorKind::ShapeOverflow, at) };
+    Some(ElementCount { at, rows, elements })
 }
 
 /// The properties of a component that layouts depend on. All zero if there is no such component.
@@ -184,7 +184,7 @@ impl Measure {
     const NONE: Self = Self { at: 0, dtype: None, length: 0 };
 
     fn stop(&self, reader: &mut Reader<'_>, kind: ErrorKind) -> Option<()> {
-        reader.stop_in(Item::Length, kind, self.at)
+        reader.stop_in(Part::Length, kind, self.at)
     }
 
     /// Checks that the component has `count` elements, if their size is known.
@@ -196,17 +196,17 @@ impl Measure {
     }
 }
 
-/// The roles that layouts require, as indices into [`Measures::of_role`].
+/// The roles that layouts require, as indices into [`ComponentSizes::of_role`].
 const ROLES: Keywords = keywords!["data": 0, "values": 1, "indices": 2, "indptr": 3, "coords": 4];
 
 /// The components whose roles a layout requires, the number of components of any role, and the dtype of the last one.
-pub(super) struct Measures {
+pub(super) struct ComponentSizes {
     of_role: [Measure; 5],
     count: u32,
     last_dtype: Option<DType>,
 }
 
-impl Measures {
+impl ComponentSizes {
     pub(super) const NONE: Self = Self { of_role: [Measure::NONE; 5], count: 0, last_dtype: None };
 
     /// Adds a component whose position is `at`.
@@ -229,8 +229,8 @@ impl Measures {
 pub(super) fn check(
     reader: &mut Reader<'_>,
     tensor: &mut TensorRecord<'_>,
-    volume: &Volume,
-    parts: &Measures,
+    volume: &ElementCount,
+    parts: &ComponentSizes,
 ) -> Option<()> {
     let [data, ..] = &parts.of_role;
     match tensor.layout {
@@ -241,7 +241,7 @@ pub(super) fn check(
                 return stop_parts(reader, tensor, parts);
             }
             match length {
-                Some(None) => reader.stop_in(Item::Shape, ErrorKind::ShapeOverflow, volume.at),
+                Some(None) => reader.stop_in(Part::Shape, ErrorKind::ShapeOverflow, volume.at),
                 Some(Some(length)) if length != data.length => data.stop(reader, ErrorKind::SizeMismatch),
                 _ => Some(()),
             }
@@ -257,7 +257,7 @@ pub(super) fn check(
 /// Stops with an error: components are missing, or there are too many.
 #[cold]
 #[inline(never)]
-fn stop_parts(reader: &mut Reader<'_>, tensor: &TensorRecord<'_>, parts: &Measures) -> Option<()> {
+fn stop_parts(reader: &mut Reader<'_>, tensor: &TensorRecord<'_>, parts: &ComponentSizes) -> Option<()> {
     let bits = match tensor.layout {
         Layout::Dense => 0b00001,
         Layout::SparseCsr => 0b01110,
@@ -266,7 +266,7 @@ fn stop_parts(reader: &mut Reader<'_>, tensor: &TensorRecord<'_>, parts: &Measur
     let is_missing = |(part, place): (&Measure, u32)| part.at == 0 && bits.wrapping_shr(place) & 1 != 0;
     let is_any_missing = parts.of_role.iter().zip(0_u32..).any(is_missing);
     let kind = if is_any_missing { ErrorKind::MissingComponent } else { ErrorKind::UnexpectedComponent };
-    reader.stop_in(Item::Components, kind, tensor.components)
+    reader.stop_in(Part::Components, kind, tensor.components)
 }
 
 /// Checks the components of a sparse tensor. `zt.sparse_csr/1` is checked as in the reference implementation. That
@@ -275,14 +275,14 @@ fn stop_parts(reader: &mut Reader<'_>, tensor: &TensorRecord<'_>, parts: &Measur
 fn check_sparse(
     reader: &mut Reader<'_>,
     tensor: &mut TensorRecord<'_>,
-    volume: &Volume,
-    parts: &Measures,
+    volume: &ElementCount,
+    parts: &ComponentSizes,
 ) -> Option<()> {
     let [_, values, indices, indptr, coords] = &parts.of_role;
     tensor.dtype = values.dtype;
     let is_coo = tensor.layout == Layout::SparseCoo;
     if !is_coo && tensor.shape.rank() != 2 {
-        return reader.stop_in(Item::Shape, ErrorKind::RankMismatch, volume.at);
+        return reader.stop_in(Part::Shape, ErrorKind::RankMismatch, volume.at);
     }
     // `counted` determines the number of elements. `places` must have a coordinate for each element and dimension
     // (COO), or one element more than there are rows (CSR).
@@ -291,10 +291,10 @@ fn check_sparse(
         return stop_parts(reader, tensor, parts);
     }
     if !matches!(index.dtype, Some(DType::U32 | DType::U64)) {
-        return reader.stop_in(Item::DType, ErrorKind::IndexType, index.at);
+        return reader.stop_in(Part::DType, ErrorKind::IndexType, index.at);
     }
     if places.dtype != index.dtype {
-        return reader.stop_in(Item::DType, ErrorKind::IndexType, places.at);
+        return reader.stop_in(Part::DType, ErrorKind::IndexType, places.at);
     }
     let Some(dtype) = counted.dtype.filter(|dtype| !dtype.is_packed()) else { return Some(()) };
     if !dtype.is_whole(counted.length) {
@@ -307,7 +307,7 @@ fn check_sparse(
     }
     let pointers = volume.rows.checked_add(1);
     if pointers.and_then(|count| dtype.byte_length(count)).is_none() {
-        return reader.stop_in(Item::Shape, ErrorKind::ShapeOverflow, volume.at);
+        return reader.stop_in(Part::Shape, ErrorKind::ShapeOverflow, volume.at);
     }
     places.hold_to(reader, pointers, ErrorKind::CountMismatch)?;
     values.hold_to(reader, count, ErrorKind::SizeMismatch)

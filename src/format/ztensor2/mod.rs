@@ -16,7 +16,7 @@
 mod entry;
 mod explain;
 mod layout;
-mod places;
+mod overlap;
 #[cfg(not(small))]
 mod plain;
 mod shards;
@@ -26,8 +26,8 @@ use core::cmp::Ordering;
 use zerocopy::{FromBytes, Immutable, KnownLayout, Unaligned};
 
 #[cfg(not(small))]
-use self::places::WORDS;
-use self::places::{Pass, Places, Seen};
+use self::overlap::WORDS;
+use self::overlap::{ManifestWalk, Places, Seen};
 use self::shards::Table;
 pub use self::shards::{Shard, Shards};
 use super::{ComponentRecord, Context, Cursor, FileFormat, Name, Named, Summary, TensorRecord};
@@ -41,7 +41,7 @@ use crate::bytes::utf8::Utf8;
 use crate::codec::cbor_strict::{Fields, Reader, Record, fields, key_order};
 use crate::codec::xxh3;
 use crate::duplicates::{self, Distinct as _, MAX_COMPARED};
-use crate::error::origin::{Format, Item};
+use crate::error::origin::{Format, Part};
 use crate::error::warning::{Warning, Warnings};
 use crate::error::{Error, ErrorKind, NO_ENTRY, Result};
 
@@ -212,16 +212,16 @@ impl<'a> Ztensor2File<'a> {
             let item = reader.field(&mut record, 0)?;
             let at = reader.position();
             match item {
-                Item::Shards => {
+                Part::Shards => {
                     self.shards = at;
                     let left = reader.rest().len();
                     Table::check(reader)?;
                     let length = left.saturating_sub(reader.rest().len());
                     if !shards::IS_INDEXED && length > shards::MAX_PASSED {
-                        summary.warnings.add(Warning::PlacesUnchecked);
+                        summary.warnings.add(Warning::ExtentsUnchecked);
                     }
                 }
-                Item::Tensors => {
+                Part::Tensors => {
                     self.objects = Keys::read(reader)?;
                     match memory.take() {
                         Some(memory) => self.read_objects(reader, summary, seen, memory, false)?,
@@ -230,16 +230,16 @@ impl<'a> Ztensor2File<'a> {
                         }
                         None => self.read_objects_in_shards(reader, summary, seen)?,
                     }
-                    (reader.item, reader.entry) = (Item::Manifest, NO_ENTRY);
+                    (reader.item, reader.entry) = (Part::Manifest, NO_ENTRY);
                 }
-                Item::Attributes => {
+                Part::Attributes => {
                     self.attributes = at;
                     entry::attributes(reader, 1)?;
                 }
                 _ => break,
             }
         }
-        reader.item = Item::Manifest; // not the item of an unknown key
+        reader.item = Part::Manifest; // not the item of an unknown key
         let at = reader.position();
         if reader.rest().is_empty() { Some(()) } else { reader.stop_at(ErrorKind::TrailingBytes, at) }
     }
@@ -265,11 +265,11 @@ impl<'a> Ztensor2File<'a> {
         slots: &mut [u32],
         may_defer: bool,
     ) -> Option<()> {
-        let mut pass = Pass::new(self.table(), slots, seen);
-        if may_defer && !pass.are_shards_few() {
-            summary.warnings.add(Warning::PlacesUnchecked);
+        let mut walk = ManifestWalk::new(self.table(), slots, seen);
+        if may_defer && !walk.are_shards_few() {
+            summary.warnings.add(Warning::ExtentsUnchecked);
         }
-        pass.are_shards_found = !may_defer || !summary.warnings.contains(Warning::PlacesUnchecked);
+        walk.are_shards_found = !may_defer || !summary.warnings.contains(Warning::ExtentsUnchecked);
         let mut left = self.objects.left;
         let (mut last, mut index) = (&[][..], 0_u32);
         while left > 0 {
@@ -277,17 +277,17 @@ impl<'a> Ztensor2File<'a> {
             #[cfg(not(small))]
             if let Some(entry) = plain::check(&self.manifest, reader.position(), last) {
                 reader.go_to(entry.after);
-                pass.add_own(entry.extent);
+                walk.add_own(entry.extent);
                 last = entry.name;
                 index = index.wrapping_add(1);
                 continue;
             }
             #[cfg(not(small))]
             {
-                pass.seen.are_plain = false;
+                walk.seen.are_plain = false;
             }
             let mut tensor = TensorRecord::blank();
-            self.read_object(reader, &mut last, &mut tensor, Some(&mut pass))?;
+            self.read_object(reader, &mut last, &mut tensor, Some(&mut walk))?;
             summary.warnings.add_tensor(tensor.warnings, index);
             index = index.wrapping_add(1); // an entry takes at least one byte of the manifest
         }
@@ -302,13 +302,13 @@ impl<'a> Ztensor2File<'a> {
         reader: &mut Reader<'a>,
         last: &mut &'a [u8],
         tensor: &mut TensorRecord<'a>,
-        pass: Option<&mut Pass<'_, 'a>>,
+        walk: Option<&mut ManifestWalk<'_, 'a>>,
     ) -> Option<()> {
         let at = reader.position();
         tensor.at = self.manifest.offset(at);
         reader.entry = at;
-        tensor.name = entry::name(reader, Item::Name, last)?;
-        entry::object(&self.manifest, reader, tensor, pass)
+        tensor.name = entry::name(reader, Part::Name, last)?;
+        entry::object(&self.manifest, reader, tensor, walk)
     }
 
     /// Reads the next tensor, plain or not.
@@ -317,7 +317,7 @@ impl<'a> Ztensor2File<'a> {
         let mut reader = self.manifest.reader(key.at);
         let read = self.read_object(&mut reader, &mut &[][..], tensor, None);
         if read.is_some() {
-            move_on(cursor, reader.position(), key.left);
+            advance(cursor, reader.position(), key.left);
         }
         self.manifest.outcome(&reader, read.map(|()| true))
     }
@@ -338,7 +338,7 @@ impl<'a> Ztensor2File<'a> {
             let Some(left) = left.checked_sub(1) else { return Some(false) };
             entry::component(&self.manifest, &mut reader, &mut &[][..], part)?;
             layout::complete(tensor, part);
-            move_on(cursor, reader.position(), left);
+            advance(cursor, reader.position(), left);
             Some(true)
         };
         let found = next();
@@ -354,7 +354,7 @@ impl<'a> Ztensor2File<'a> {
         }
         // If all extents are remembered, some overlap, and the comparison finds the error.
         if !seen.are_remembered() && seen.count > MAX_COMPARED {
-            warnings.add(Warning::PlacesUnchecked);
+            warnings.add(Warning::ExtentsUnchecked);
             return Ok(());
         }
         self.compare(&mut [0; WORDS])
@@ -365,11 +365,11 @@ impl<'a> Ztensor2File<'a> {
     fn compare_seen(&self, reader: &mut Reader<'a>, warnings: &mut Warnings, seen: &mut Seen<'a>) -> Result<()> {
         let mut is_next = !seen.are_apart();
         if is_next && seen.count > MAX_COMPARED {
-            warnings.add(Warning::PlacesUnchecked);
+            warnings.add(Warning::ExtentsUnchecked);
             is_next = false;
         }
         let mut summary = Summary::default();
-        summary.warnings.add(Warning::PlacesUnchecked); // shards have already been looked up
+        summary.warnings.add(Warning::ExtentsUnchecked); // shards have already been looked up
         while is_next {
             if seen.has_overlap() {
                 return Err(self.manifest.error(reader));
@@ -402,28 +402,28 @@ impl<'a> FileFormat<'a> for Ztensor2File<'a> {
         let fail = |kind, item, at| Err(opening.fail((kind, Format::Ztensor2, item), at));
         let data_end = length.saturating_sub(FOOTER);
         if length < SMALLEST {
-            return fail(ErrorKind::Truncated, Item::Footer, length);
+            return fail(ErrorKind::Truncated, Part::Footer, length);
         }
-        let footer: &Footer = opening.read(data_end, (ErrorKind::Truncated, Format::Ztensor2, Item::Footer))?;
+        let footer: &Footer = opening.read(data_end, (ErrorKind::Truncated, Format::Ztensor2, Part::Footer))?;
         let [offset, size, hash] = [footer.offset, footer.length, footer.hash].map(u64::from_le_bytes);
         if footer.magic != MAGIC {
-            return fail(ErrorKind::MissingMagic, Item::Footer, length.saturating_sub(8));
+            return fail(ErrorKind::MissingMagic, Part::Footer, length.saturating_sub(8));
         }
         if u32::from_le_bytes(footer.version) != 2 {
-            return fail(ErrorKind::UnsupportedVersion, Item::Version, data_end.saturating_add(24));
+            return fail(ErrorKind::UnsupportedVersion, Part::Version, data_end.saturating_add(24));
         }
         let extent = Extent::new(offset, size);
         let is_absent = size == 0 && offset == 0 && hash == 0;
         if size > MAX_MANIFEST {
-            return fail(ErrorKind::ManifestTooLarge, Item::Footer, data_end.saturating_add(8));
+            return fail(ErrorKind::ManifestTooLarge, Part::Footer, data_end.saturating_add(8));
         } else if !is_absent && (size == 0 || !extent.is_within(data_end)) {
-            return fail(ErrorKind::ManifestSize, Item::Footer, data_end);
+            return fail(ErrorKind::ManifestSize, Part::Footer, data_end);
         } else if !is_absent && !is_aligned(offset) {
-            return fail(ErrorKind::MisalignedOffset, Item::Footer, data_end);
+            return fail(ErrorKind::MisalignedOffset, Part::Footer, data_end);
         }
         let bytes = opening.keep(extent)?;
         if !is_absent && xxh3::hash(bytes) != hash {
-            return fail(ErrorKind::ManifestHash, Item::Manifest, offset);
+            return fail(ErrorKind::ManifestHash, Part::Manifest, offset);
         }
         let manifest = Manifest { region: Region { bytes, start: offset }, data_end };
         Ok(Self {
@@ -474,7 +474,7 @@ impl<'a> FileFormat<'a> for Ztensor2File<'a> {
         tensor.index = cursor.index;
         #[cfg(not(small))]
         if let Some(after) = plain::read(&self.manifest, tensor, at) {
-            move_on(cursor, after, left);
+            advance(cursor, after, left);
             return Ok(true);
         }
         self.next_of_any(Keys { at, left }, cursor, tensor)
@@ -489,7 +489,7 @@ impl<'a> FileFormat<'a> for Ztensor2File<'a> {
                 left = left.saturating_sub(1);
                 let at = reader.position();
                 #[cfg(not(small))]
-                match plain::pass_over(&self.manifest, at) {
+                match plain::skip_unchecked(&self.manifest, at) {
                     Some((found, after)) if key_order(found, name) == Ordering::Less => {
                         reader.go_to(after);
                         tensor.index = tensor.index.wrapping_add(1); // see below
@@ -524,14 +524,14 @@ impl<'a> FileFormat<'a> for Ztensor2File<'a> {
         let Keys { at, left } = if cursor.index == 0 { self.objects } else { keys(cursor) };
         let Some(left) = left.checked_sub(1) else { return Ok(None) };
         #[cfg(not(small))]
-        if let Some((name, after)) = plain::pass_over(&self.manifest, at) {
-            move_on(cursor, after, left);
+        if let Some((name, after)) = plain::skip_unchecked(&self.manifest, at) {
+            advance(cursor, after, left);
             return Ok(Some(Named { name: Text::new(name, false), name_at: at, tensor_at: at }));
         }
         let mut reader = self.manifest.reader(at);
         let name = reader.text().and_then(|name| reader.pass_over_value().map(|()| Text::new(name.bytes(), false)));
         let name = name.ok_or_else(|| self.manifest.error(&reader))?;
-        move_on(cursor, reader.position(), left);
+        advance(cursor, reader.position(), left);
         Ok(Some(Named { name, name_at: at, tensor_at: at }))
     }
 
@@ -556,8 +556,8 @@ impl<'a> FileFormat<'a> for Ztensor2File<'a> {
 
     /// Compares all extents exactly, and looks up all shards.
     fn check(&self, summary: &Summary, scratch: &mut [u32]) -> Result<Warnings> {
-        let checked = summary.warnings.without(Warning::PlacesUnchecked);
-        if !summary.warnings.contains(Warning::PlacesUnchecked) {
+        let checked = summary.warnings.without(Warning::ExtentsUnchecked);
+        if !summary.warnings.contains(Warning::ExtentsUnchecked) {
             return Ok(checked);
         }
         if scratch.is_empty() || self.table().length() > to_u64(scratch.len()) {
@@ -576,7 +576,7 @@ impl<'a> FileFormat<'a> for Ztensor2File<'a> {
     }
 
     fn check_length(&self, summary: &Summary) -> u64 {
-        if !summary.warnings.contains(Warning::PlacesUnchecked) {
+        if !summary.warnings.contains(Warning::ExtentsUnchecked) {
             return 0;
         }
         let mut places = Places::of(self);
@@ -600,7 +600,7 @@ impl<'a> FileFormat<'a> for Ztensor2File<'a> {
         #[cfg(not(small))]
         if cursor.index == 0 {
             if let Some(after) = plain::read_data(&self.manifest, tensor, part) {
-                move_on(cursor, after, 0);
+                advance(cursor, after, 0);
                 return Ok(true);
             }
         }
@@ -618,7 +618,7 @@ const fn is_aligned(offset: u64) -> bool {
 }
 
 /// Moves an iteration to the key at `position`, with `left` keys left.
-fn move_on(cursor: &mut Cursor, position: u32, left: u32) {
+fn advance(cursor: &mut Cursor, position: u32, left: u32) {
     *cursor = Cursor { at: position.into(), left, index: cursor.index.saturating_add(1) };
 }
 

@@ -53,7 +53,7 @@ const LAYOUT: &[u8; 13] = b"\x66layout\x65dense";
 /// Declares a list of dtypes: the name as a word, the dtype, and the size of an element.
 macro_rules! words {
     ($($name:literal: $dtype:ident),* $(,)?) => {
-        [$((text_word($name), DType::$dtype, DType::$dtype.whole_size())),*]
+        [$((text_word($name), DType::$dtype, DType::$dtype.byte_size())),*]
     };
 }
 static DTYPES: [(u64, DType, u64); 12] = storage_dtypes!(words);
@@ -209,7 +209,7 @@ pub(super) fn check<'a>(manifest: &Manifest<'a>, position: u32, last: &[u8]) -> 
     let Entry { name, data, .. } = &entry;
     let is_sound = entry.is_shortest
         && is_aligned(data.extent.offset)
-        && entry::misplacement(manifest, data.extent).is_none()
+        && entry::check_bounds(manifest, data.extent).is_none()
         && product(entry.elements, data.size) == Some(data.extent.length)
         && data.digest.is_none_or(is_digest)
         && is_name(name)
@@ -226,7 +226,7 @@ pub(super) fn name<'a>(manifest: &Manifest<'a>, position: u32) -> Option<&'a [u8
 
 /// The name of the entry at `position`, which has been checked, and the position after the entry.
 #[inline(always)]
-pub(super) fn pass_over<'a>(manifest: &Manifest<'a>, position: u32) -> Option<(&'a [u8], u32)> {
+pub(super) fn skip_unchecked<'a>(manifest: &Manifest<'a>, position: u32) -> Option<(&'a [u8], u32)> {
     let entry = Entry::at(manifest, position)?;
     Some((entry.name, entry.rest.position_in(manifest.region.bytes)))
 }
@@ -291,7 +291,7 @@ mod tests {
     use super::*;
     use crate::bytes::extent::Region;
     use crate::codec::cbor_strict::Reader;
-    use crate::error::origin::Item;
+    use crate::error::origin::Part;
 
     /// Checks that this module reads the same as `entry`, without a fault or a warning. Returns true if it reads the
     /// entry. An entry that `check` rejects and `entry` accepts, perhaps with a warning, must be read the same or not
@@ -309,7 +309,7 @@ mod tests {
         };
         assert!(object.is_some() && expected.warnings == 0, "{bytes:x?}");
         assert_eq!((checked.name, checked.after), (expected.name.bytes(), reader.position()));
-        assert_eq!(pass_over(&manifest, 0), Some((checked.name, checked.after)));
+        assert_eq!(skip_unchecked(&manifest, 0), Some((checked.name, checked.after)));
         let mut tensor = TensorRecord::blank();
         assert_eq!(read(&manifest, &mut tensor, 0), Some(checked.after));
         assert_eq!(format!("{tensor:?}"), format!("{expected:?}"));
@@ -332,7 +332,7 @@ mod tests {
 
     /// Compares the result with `expected`, which `entry` has read up to `after`. The entry may not be read at all.
     fn agree_if_read<'a>(manifest: &Manifest<'a>, expected: &TensorRecord<'a>, after: u32) {
-        assert!(pass_over(manifest, 0).is_none_or(|passed| passed == (expected.name.bytes(), after)));
+        assert!(skip_unchecked(manifest, 0).is_none_or(|passed| passed == (expected.name.bytes(), after)));
         let mut tensor = TensorRecord::blank();
         if let Some(end) = read(manifest, &mut tensor, 0) {
             assert_eq!((end, format!("{tensor:?}")), (after, format!("{expected:?}")));
@@ -357,7 +357,7 @@ mod tests {
     ) -> Option<()> {
         tensor.at = manifest.offset(0);
         reader.entry = 0;
-        tensor.name = entry::name(reader, Item::Name, &mut last)?;
+        tensor.name = entry::name(reader, Part::Name, &mut last)?;
         entry::object(manifest, reader, tensor, None)
     }
 

@@ -9,8 +9,8 @@ use crate::bytes::keywords::keywords;
 use crate::bytes::num::{to_u64, to_usize};
 use crate::bytes::utf8::Utf8;
 use crate::codec::cbor_strict::{self, Fields, Reader, fields, key_order};
-use crate::codec::digest::{self, Spelled};
-use crate::error::origin::{Format, Item};
+use crate::codec::digest::{self, DigestSpec};
+use crate::error::origin::{Format, Part};
 use crate::error::{Error, ErrorKind, Result};
 
 /// The record of a shard (section 7.1).
@@ -65,7 +65,7 @@ pub(super) struct Table<'a> {
 /// Reads the name of a shard: a key that must come after `last`, or the name in the record of a component.
 pub(super) fn name<'a>(reader: &mut Reader<'a>, last: Option<&mut &'a [u8]>) -> Option<Utf8<'a>> {
     let at = reader.position();
-    reader.item = Item::Shard;
+    reader.item = Part::Shard;
     let name = match last {
         Some(last) => reader.key_bytes(last)?,
         None => reader.text_bytes()?,
@@ -91,13 +91,13 @@ fn shard<'a>(reader: &mut Reader<'a>, last: &mut &'a [u8]) -> Option<Record<'a>>
         let item = reader.field(&mut record, DEPTH)?;
         let at = reader.position();
         match item {
-            Item::Length => {
+            Part::Length => {
                 size = reader.unsigned()?;
                 if size < SMALLEST {
                     return reader.stop_at(ErrorKind::ShardSize, at);
                 }
             }
-            Item::Digest => text = entry::digest(reader, &mut 0)?,
+            Part::Digest => text = entry::digest(reader, &mut 0)?,
             _ => return Some(Record { name, size, digest: text }),
         }
     }
@@ -109,23 +109,23 @@ fn size_at(manifest: &[u8], entry: u32) -> Option<u32> {
     reader.text_bytes()?;
     let mut record = cbor_strict::Record::default();
     reader.record(&mut record, SHARD)?;
-    (reader.field(&mut record, DEPTH)? == Item::Length).then(|| reader.position()) // the first of two keys
+    (reader.field(&mut record, DEPTH)? == Part::Length).then(|| reader.position()) // the first of two keys
 }
 
 /// Checks that `bytes` is the complete file that `shard` describes. `at` is the offset of the shard's entry, for
 /// errors. Returns true if the digest was compared. It is not compared if its algorithm is unknown, or is SHA-256 and
 /// not built in.
 pub(super) fn check(shard: &Record<'_>, bytes: &[u8], at: u64) -> Result<bool> {
-    let fail = |kind| Err(Error::at(kind, Format::Ztensor2, Item::Shard, at));
+    let fail = |kind| Err(Error::at(kind, Format::Ztensor2, Part::Shard, at));
     if to_u64(bytes.len()) != shard.size {
         return fail(ErrorKind::WrongLength);
     }
     match digest::spelled_strictly(shard.digest.bytes()) {
-        Spelled::Unknown => Ok(false),
-        Spelled::Invalid => fail(ErrorKind::InvalidDigest),
-        Spelled::Known(digest) if !digest.is_built_in() => Ok(false),
-        Spelled::Known(digest) if digest.is_of(bytes) => Ok(true),
-        Spelled::Known(_) => fail(ErrorKind::DigestMismatch),
+        DigestSpec::Unknown => Ok(false),
+        DigestSpec::Invalid => fail(ErrorKind::InvalidDigest),
+        DigestSpec::Known(digest) if !digest.is_built_in() => Ok(false),
+        DigestSpec::Known(digest) if digest.is_of(bytes) => Ok(true),
+        DigestSpec::Known(_) => fail(ErrorKind::DigestMismatch),
     }
 }
 
@@ -341,8 +341,8 @@ mod tests {
         assert!(cut.by_ref().map(|shard| (shard.name, shard.digest)).eq([("a", "xxh3:00")]));
         let error = cut.error().unwrap();
         assert_eq!(
-            (error.kind(), error.format(), error.item()),
-            (ErrorKind::Truncated, Format::Ztensor2, Item::Digest)
+            (error.kind(), error.format(), error.part()),
+            (ErrorKind::Truncated, Format::Ztensor2, Part::Digest)
         );
         assert_eq!((cut.next(), cut.size_hint()), (None, (0, Some(0))));
     }

@@ -26,10 +26,10 @@ fn comparing_extents_says_what_cannot_be_read() {
     assert_eq!(compare(TENSORS, 2), Ok(()));
     let end = 4096 + to_u64(TENSORS.len());
     let error = compare(TENSORS, 3).unwrap_err();
-    let found = (error.kind(), error.format(), error.item(), error.offset());
-    assert_eq!(found, (ErrorKind::Truncated, Format::Ztensor2, Item::Manifest, Some(end)));
+    let found = (error.kind(), error.format(), error.part(), error.offset());
+    assert_eq!(found, (ErrorKind::Truncated, Format::Ztensor2, Part::Manifest, Some(end)));
     let error = compare(&TENSORS[..TENSORS.len() - 2], 2).unwrap_err();
-    assert_eq!((error.item(), error.offset()), (Item::Layout, Some(end - 6)));
+    assert_eq!((error.part(), error.offset()), (Part::Layout, Some(end - 6)));
 }
 
 /// An item that cannot be read stays the next one.
@@ -46,7 +46,7 @@ fn names_end_with_the_last() {
     let (file, mut cursor) = (file(TENSORS, 2), Cursor::START);
     for (name, at) in [(b"a", 1), (b"b", 56)] {
         let named = file.next_name(&mut cursor).unwrap().unwrap();
-        assert!(named.name.means(name), "{at}");
+        assert!(named.name.eq_bytes(name), "{at}");
         assert_eq!((named.name_at, named.tensor_at), (at, at));
         assert!(file.name_at(at).is(named.name));
         assert_eq!(cursor.index, u32::from(name[0] - b'a') + 1);

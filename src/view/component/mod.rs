@@ -16,7 +16,7 @@ use crate::codec::decoder::{DecodeError, Decoder};
 #[cfg(all(feature = "npz", feature = "crc32"))]
 use crate::codec::digest::Digest;
 use crate::codec::sparse::Column;
-use crate::error::origin::{Format, Item};
+use crate::error::origin::{Format, Part};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::ComponentRecord;
 use crate::types::element::{Element, Elements, typed};
@@ -145,11 +145,11 @@ impl<'a> Component<'a> {
     ///   source instead.)
     pub fn stored(&self) -> Result<&'a [u8]> {
         if !self.is_bound && self.shard_text().is_some() {
-            return Err(self.error(ErrorKind::InShard, Item::Component));
+            return Err(self.error(ErrorKind::InShard, Part::Component));
         }
         let offset = if self.is_bound { 0 } else { self.record.extent.offset };
         let bytes = self.input.get(Extent::new(offset, self.record.extent.length));
-        bytes.ok_or_else(|| self.error(ErrorKind::NotInMemory, Item::Component))
+        bytes.ok_or_else(|| self.error(ErrorKind::NotInMemory, Part::Component))
     }
 
     /// Returns the bytes without a copy: the elements in stored order, in the byte order of the file.
@@ -162,9 +162,9 @@ impl<'a> Component<'a> {
         match self.record.encoding {
             Encoding::Raw => self.stored(),
             Encoding::Zstd | Encoding::ZstdSeekable | Encoding::Zlib | Encoding::Deflate | Encoding::Blosc => {
-                Err(self.error(ErrorKind::Encoded, Item::Component))
+                Err(self.error(ErrorKind::Encoded, Part::Component))
             }
-            Encoding::Other => Err(self.error(ErrorKind::UnsupportedEncoding, Item::Encoding)),
+            Encoding::Other => Err(self.error(ErrorKind::UnsupportedEncoding, Part::Encoding)),
         }
     }
 
@@ -188,7 +188,7 @@ impl<'a> Component<'a> {
     pub fn as_slice<T: Element>(&self) -> Result<&'a [T]> {
         self.bytes_of::<T>()?;
         let bytes = self.aligned_bytes(align_of::<T>())?;
-        typed(bytes).map_err(|kind| self.error(kind, Item::Component))
+        typed(bytes).map_err(|kind| self.error(kind, Part::Component))
     }
 
     /// Returns the bytes if they are in this machine's byte order and their address is a multiple of `alignment`.
@@ -196,11 +196,11 @@ impl<'a> Component<'a> {
         let bytes = self.bytes()?;
         let is_single = self.record.dtype.is_some_and(|dtype| dtype.lane_size() == 1);
         let (kind, item) = if !self.is_whole(bytes) {
-            (ErrorKind::PartialElement, Item::Length)
+            (ErrorKind::PartialElement, Part::Length)
         } else if self.record.order != ByteOrder::NATIVE && !is_single {
-            (ErrorKind::ForeignEndian, Item::ByteOrder)
+            (ErrorKind::ForeignEndian, Part::ByteOrder)
         } else if !bytes.is_empty() && bytes.as_ptr().addr() & alignment.wrapping_sub(1) != 0 {
-            (ErrorKind::Misaligned, Item::Component)
+            (ErrorKind::Misaligned, Part::Component)
         } else {
             return Ok(bytes);
         };
@@ -237,7 +237,7 @@ impl<'a> Component<'a> {
     /// # Errors
     /// The errors of [`read_into`](Self::read_into).
     pub fn read_into_with<'r>(&self, decoder: &mut dyn Decoder, dst: &'r mut [u8]) -> Result<&'r mut [u8]> {
-        let fail = |kind| self.error(kind, Item::Component);
+        let fail = |kind| self.error(kind, Part::Component);
         let stored = self.decodable()?;
         let known = match self.record.decoded_length {
             Some(length) => Some(to_usize(length).ok_or_else(|| fail(ErrorKind::TooSmall))?),
@@ -257,7 +257,7 @@ impl<'a> Component<'a> {
             encoding => decoder.decode(encoding, stored, dst).map_err(|error| match error {
                 DecodeError::Malformed => fail(ErrorKind::CorruptStream),
                 DecodeError::Checksum => fail(ErrorKind::ChecksumMismatch),
-                DecodeError::Unsupported => self.error(ErrorKind::UnsupportedEncoding, Item::Encoding),
+                DecodeError::Unsupported => self.error(ErrorKind::UnsupportedEncoding, Part::Encoding),
                 DecodeError::DoesNotFit if known.is_some() => fail(ErrorKind::DecodedLength),
                 DecodeError::DoesNotFit => fail(ErrorKind::TooSmall),
             })?,
@@ -284,8 +284,8 @@ impl<'a> Component<'a> {
     /// Returns the stored bytes, if [`read_into`](Self::read_into) can decode their encoding.
     fn decodable(&self) -> Result<&'a [u8]> {
         match self.record.encoding {
-            Encoding::Other => Err(self.error(ErrorKind::UnsupportedEncoding, Item::Encoding)),
-            Encoding::Blosc => Err(self.error(ErrorKind::Encoded, Item::Component)),
+            Encoding::Other => Err(self.error(ErrorKind::UnsupportedEncoding, Part::Encoding)),
+            Encoding::Blosc => Err(self.error(ErrorKind::Encoded, Part::Component)),
             _ => self.stored(),
         }
     }
@@ -299,7 +299,7 @@ impl<'a> Component<'a> {
         'a: 'b,
     {
         if to_u64(bytes.len()) != self.record.extent.length {
-            return Err(self.error(ErrorKind::WrongLength, Item::Component));
+            return Err(self.error(ErrorKind::WrongLength, Part::Component));
         }
         Ok(Component { record: self.record, input: bytes.into(), format: self.format, is_bound: true })
     }
@@ -315,10 +315,10 @@ impl<'a> Component<'a> {
         'a: 'b,
     {
         if self.shard_text().is_none() {
-            return Err(self.error(ErrorKind::NotInShard, Item::Component));
+            return Err(self.error(ErrorKind::NotInShard, Part::Component));
         }
         let bytes = self.record.extent.of(shard, 0);
-        let bytes = bytes.ok_or_else(|| self.error(ErrorKind::OutOfFile, Item::Shard))?;
+        let bytes = bytes.ok_or_else(|| self.error(ErrorKind::OutOfFile, Part::Shard))?;
         Ok(Component { record: self.record, input: bytes.into(), format: self.format, is_bound: true })
     }
 
@@ -330,7 +330,7 @@ impl<'a> Component<'a> {
     {
         // A blob that also holds indices has no dtype of its own, but its values have a dtype.
         let dtype = self.record.dtype.or(self.record.storage);
-        let Some(dtype) = dtype else { return Err(self.error(ErrorKind::WrongType, Item::DType)) };
+        let Some(dtype) = dtype else { return Err(self.error(ErrorKind::WrongType, Part::DType)) };
         let is_native = self.record.encoding != Encoding::Raw && self.record.dtype.is_some();
         let order = if is_native { ByteOrder::NATIVE } else { self.record.order };
         Ok(Column::new(self.decoded(decoder, scratch)?, dtype, order))
@@ -352,17 +352,17 @@ impl<'a> Component<'a> {
         let dst = core::mem::take(scratch);
         let length = match self.read_into_with(decoder, dst) {
             Ok(decoded) => decoded.len(),
-            Err(error) => return Err(self.error(out_of_scratch(error.kind()), error.item())),
+            Err(error) => return Err(self.error(out_of_scratch(error.kind()), error.part())),
         };
         let parts = dst.split_at_mut_checked(length);
-        let (decoded, rest) = parts.ok_or_else(|| self.error(ErrorKind::OutOfScratch, Item::Component))?;
+        let (decoded, rest) = parts.ok_or_else(|| self.error(ErrorKind::OutOfScratch, Part::Component))?;
         *scratch = rest;
         Ok(decoded)
     }
 
     fn bytes_of<T: Element>(&self) -> Result<&'a [u8]> {
         if !self.record.dtype.is_some_and(T::reads) {
-            return Err(self.error(ErrorKind::WrongType, Item::DType));
+            return Err(self.error(ErrorKind::WrongType, Part::DType));
         }
         self.whole_bytes()
     }
@@ -370,7 +370,7 @@ impl<'a> Component<'a> {
     /// Returns the bytes if they are a whole number of elements.
     fn whole_bytes(&self) -> Result<&'a [u8]> {
         let bytes = self.bytes()?;
-        if self.is_whole(bytes) { Ok(bytes) } else { Err(self.error(ErrorKind::PartialElement, Item::Length)) }
+        if self.is_whole(bytes) { Ok(bytes) } else { Err(self.error(ErrorKind::PartialElement, Part::Length)) }
     }
 
     fn is_whole(&self, bytes: &[u8]) -> bool {
@@ -380,7 +380,7 @@ impl<'a> Component<'a> {
     /// Creates an error of this component, at the position of its record.
     #[cold]
     #[inline(never)]
-    pub(crate) fn error(&self, kind: ErrorKind, item: Item) -> Error {
+    pub(crate) fn error(&self, kind: ErrorKind, item: Part) -> Error {
         Error::at(kind, self.format, item, self.record.at).after_entry(self.record.entry_distance)
     }
 }

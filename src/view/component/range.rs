@@ -9,7 +9,7 @@ use crate::codec::decoder::Decoder;
 use crate::codec::seekable::Seekable;
 #[cfg(feature = "ztensor2")]
 use crate::error::Error;
-use crate::error::origin::Item;
+use crate::error::origin::Part;
 use crate::error::{ErrorKind, Result};
 use crate::types::Encoding;
 
@@ -111,7 +111,7 @@ impl<'a> Component<'a> {
         let stored = self.ranged()?;
         let lane = self.record.dtype.map_or(1, |dtype| to_u64(dtype.lane_size())); // a power of two
         if (offset | to_u64(dst.len())) & lane.wrapping_sub(1) != 0 {
-            return Err(self.error(ErrorKind::PartialElement, Item::Length));
+            return Err(self.error(ErrorKind::PartialElement, Part::Length));
         }
         match self.record.encoding {
             #[cfg(feature = "ztensor2")]
@@ -121,7 +121,7 @@ impl<'a> Component<'a> {
             }
             _ => {
                 let wanted = to_usize(offset).and_then(|at| stored.get(at..)?.get(..dst.len()));
-                let wanted = wanted.ok_or_else(|| self.error(ErrorKind::NoSuchElement, Item::Length))?;
+                let wanted = wanted.ok_or_else(|| self.error(ErrorKind::NoSuchElement, Part::Length))?;
                 dst.iter_mut().zip(wanted).for_each(|(to, from)| *to = *from);
             }
         }
@@ -153,8 +153,8 @@ impl<'a> Component<'a> {
             Encoding::Raw => self.stored(),
             #[cfg(feature = "ztensor2")]
             Encoding::ZstdSeekable => self.stored(),
-            Encoding::Other => Err(self.error(ErrorKind::UnsupportedEncoding, Item::Encoding)),
-            _ => Err(self.error(ErrorKind::Encoded, Item::Component)),
+            Encoding::Other => Err(self.error(ErrorKind::UnsupportedEncoding, Part::Encoding)),
+            _ => Err(self.error(ErrorKind::Encoded, Part::Component)),
         }
     }
 
@@ -163,7 +163,7 @@ impl<'a> Component<'a> {
     pub(super) fn read_frames(&self, decoder: &mut dyn Decoder, stored: &[u8], dst: &mut [u8]) -> Result<usize> {
         let frames = self.frames(stored)?;
         let dst = to_usize(frames.length()).and_then(|length| dst.get_mut(..length));
-        let dst = dst.ok_or_else(|| self.error(ErrorKind::TooSmall, Item::Component))?;
+        let dst = dst.ok_or_else(|| self.error(ErrorKind::TooSmall, Part::Component))?;
         frames.read(decoder, 0, dst, &mut []).map_err(|kind| self.frame_error(kind))?;
         Ok(dst.len())
     }
@@ -179,11 +179,11 @@ impl<'a> Component<'a> {
     #[cold]
     pub(super) fn frame_error(&self, kind: ErrorKind) -> Error {
         let item = match kind {
-            ErrorKind::InvalidSeekTable => Item::SeekTable,
-            ErrorKind::InvalidFrame => Item::Frame,
-            ErrorKind::UnsupportedEncoding => Item::Encoding,
-            ErrorKind::NoSuchElement => Item::Length,
-            _ => Item::Component,
+            ErrorKind::InvalidSeekTable => Part::SeekTable,
+            ErrorKind::InvalidFrame => Part::Frame,
+            ErrorKind::UnsupportedEncoding => Part::Encoding,
+            ErrorKind::NoSuchElement => Part::Length,
+            _ => Part::Component,
         };
         self.error(kind, item)
     }

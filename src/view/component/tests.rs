@@ -14,7 +14,7 @@ use crate::codec::BuiltIn;
 use crate::codec::decoder::{DecodeError, Decoder};
 use crate::codec::seekable::tests::{Libzstd, content, stream};
 use crate::error::ErrorKind;
-use crate::error::origin::{Format, Item};
+use crate::error::origin::{Format, Part};
 use crate::format::Contents;
 use crate::types::{ByteOrder, DType, Encoding};
 
@@ -98,19 +98,19 @@ fn errors_say_where() {
     let fails = |file: &[u8], decoder: &mut dyn Decoder| {
         let error = component(file, Encoding::ZstdSeekable, 4000, "");
         let error = error.read_into_with(decoder, &mut [0; 4000]).unwrap_err();
-        (error.kind(), error.item())
+        (error.kind(), error.part())
     };
     let mut changed = good.clone();
     *changed.last_mut().unwrap() ^= 1;
-    assert_eq!(fails(&changed, &mut Libzstd::default()), (ErrorKind::InvalidSeekTable, Item::SeekTable));
+    assert_eq!(fails(&changed, &mut Libzstd::default()), (ErrorKind::InvalidSeekTable, Part::SeekTable));
     let mut changed = good.clone();
     changed[4] &= !4;
-    assert_eq!(fails(&changed, &mut Libzstd::default()), (ErrorKind::InvalidFrame, Item::Frame));
+    assert_eq!(fails(&changed, &mut Libzstd::default()), (ErrorKind::InvalidFrame, Part::Frame));
     let mut changed = good.clone();
     changed[200] ^= 1;
     let kind = fails(&changed, &mut Libzstd::default()).0;
     assert!(matches!(kind, ErrorKind::CorruptStream | ErrorKind::ChecksumMismatch));
-    assert_eq!(fails(&good, &mut Nothing), (ErrorKind::UnsupportedEncoding, Item::Encoding));
+    assert_eq!(fails(&good, &mut Nothing), (ErrorKind::UnsupportedEncoding, Part::Encoding));
     let too_long = component(&good, Encoding::ZstdSeekable, 4001, "");
     let mut dst = [0xaa; 4001];
     assert_eq!(too_long.read_into(&mut dst).unwrap_err().kind(), ErrorKind::DecodedLength);
@@ -140,14 +140,14 @@ fn digests_of_decoded_bytes() {
         assert_eq!(encoded.verify_with(&mut decoder, &mut [0; 700]), Ok(Verification::Verified));
         assert_eq!(decoder.bytes, 4000);
         assert_eq!(encoded.verify_with(&mut decoder, &mut [0; 699]).unwrap_err().kind(), ErrorKind::OutOfScratch);
-        assert_eq!(encoded.verify_with(&mut Nothing, &mut [0; 700]).unwrap_err().item(), Item::Encoding);
+        assert_eq!(encoded.verify_with(&mut Nothing, &mut [0; 700]).unwrap_err().part(), Part::Encoding);
         // The digest of other bytes, raw and encoded.
         let (other, other_stream) = (content(4001).split_off(1), stream(&content(4001)[1..], 700));
         let wrong = component(&other, Encoding::Raw, 4000, &digest).verify().unwrap_err();
-        assert_eq!((wrong.kind(), wrong.item()), (ErrorKind::DigestMismatch, Item::Digest));
+        assert_eq!((wrong.kind(), wrong.part()), (ErrorKind::DigestMismatch, Part::Digest));
         let wrong = component(&other_stream, Encoding::ZstdSeekable, 4000, &digest);
         let wrong = wrong.verify_with(&mut decoder, &mut [0; 700]).unwrap_err();
-        assert_eq!((wrong.kind(), wrong.item()), (ErrorKind::DigestMismatch, Item::Digest));
+        assert_eq!((wrong.kind(), wrong.part()), (ErrorKind::DigestMismatch, Part::Digest));
         // A digest of the stored bytes instead of the decoded bytes.
         let stored = if digest.starts_with('x') { xxh3(&seekable) } else { sha256(&seekable) };
         let wrong = component(&seekable, Encoding::ZstdSeekable, 4000, &stored);
@@ -217,7 +217,7 @@ fn shards() {
         assert_eq!(bound.caps(), Caps { bytes: true, range: true, decode: true, verify: true });
     }
     let short = component.with_shard(&other[..149]).map(|_| ()).unwrap_err();
-    assert_eq!((short.kind(), short.item()), (ErrorKind::OutOfFile, Item::Shard));
+    assert_eq!((short.kind(), short.part()), (ErrorKind::OutOfFile, Part::Shard));
     component.record_mut().extent = Extent::new(u64::MAX, u64::MAX);
     assert!(component.with_shard(&other).is_err());
 }

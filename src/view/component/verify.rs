@@ -5,8 +5,8 @@ use super::Component;
 use crate::bytes::utf8::Utf8;
 use crate::codec::BuiltIn;
 use crate::codec::decoder::Decoder;
-use crate::codec::digest::{self, Digest, Spelled};
-use crate::error::origin::Item;
+use crate::codec::digest::{self, Digest, DigestSpec};
+use crate::error::origin::Part;
 use crate::error::{ErrorKind, Result};
 #[cfg(feature = "ztensor2")]
 use crate::format::Contents;
@@ -62,7 +62,7 @@ impl<'a> Component<'a> {
         match self.verifiable()? {
             Check::Nothing(outcome) => Ok(outcome),
             Check::Stored(digest, stored) if digest.is_of(stored) => Ok(Verification::Verified),
-            Check::Stored(..) => Err(self.error(ErrorKind::DigestMismatch, Item::Digest)),
+            Check::Stored(..) => Err(self.error(ErrorKind::DigestMismatch, Part::Digest)),
             #[cfg(feature = "ztensor2")]
             Check::Decoded(digest, contents, stored, outcome) => {
                 self.verify_decoded(digest, contents, stored, decoder, scratch).map(|()| outcome)
@@ -103,7 +103,7 @@ impl<'a> Component<'a> {
         if let (Some((sum, extent)), Encoding::Raw, false) = (self.record.crc32, self.record.encoding, self.is_bound)
         {
             let stored = self.input.get(extent);
-            let stored = stored.ok_or_else(|| self.error(ErrorKind::NotInMemory, Item::Component))?;
+            let stored = stored.ok_or_else(|| self.error(ErrorKind::NotInMemory, Part::Component))?;
             return Ok(Check::Stored(self.built_in(Digest::Crc32(sum))?, stored));
         }
         let spelled = |text: Utf8<'_>| {
@@ -115,9 +115,9 @@ impl<'a> Component<'a> {
         };
         let (digest, outcome) = match self.record.digest.map(spelled) {
             None => (None, Verification::NoDigest),
-            Some(Spelled::Known(digest)) => (Some(self.built_in(digest)?), Verification::Verified),
-            Some(Spelled::Unknown) => (None, Verification::UnknownDigest),
-            Some(Spelled::Invalid) => return Err(self.error(ErrorKind::InvalidDigest, Item::Digest)),
+            Some(DigestSpec::Known(digest)) => (Some(self.built_in(digest)?), Verification::Verified),
+            Some(DigestSpec::Unknown) => (None, Verification::UnknownDigest),
+            Some(DigestSpec::Invalid) => return Err(self.error(ErrorKind::InvalidDigest, Part::Digest)),
         };
         #[cfg(feature = "ztensor2")]
         if let Some(contents) = self.record.decoded.filter(|contents| digest.is_some() || *contents != Contents::Any)
@@ -126,7 +126,7 @@ impl<'a> Component<'a> {
                 Encoding::Raw | Encoding::ZstdSeekable => {
                     Ok(Check::Decoded(digest, contents, self.stored()?, outcome))
                 }
-                _ => Err(self.error(ErrorKind::UnsupportedEncoding, Item::Encoding)),
+                _ => Err(self.error(ErrorKind::UnsupportedEncoding, Part::Encoding)),
             };
         }
         match digest {
@@ -137,7 +137,7 @@ impl<'a> Component<'a> {
 
     /// Returns the digest if its kind is built in.
     fn built_in(&self, digest: Digest) -> Result<Digest> {
-        if digest.is_built_in() { Ok(digest) } else { Err(self.error(ErrorKind::NotBuiltIn, Item::Digest)) }
+        if digest.is_built_in() { Ok(digest) } else { Err(self.error(ErrorKind::NotBuiltIn, Part::Digest)) }
     }
 
     /// Verifies the bytes that `stored` decodes to, frame by frame, and then that their elements are valid.
@@ -176,10 +176,10 @@ impl<'a> Component<'a> {
             }
         };
         if !is_same {
-            return Err(self.error(ErrorKind::DigestMismatch, Item::Digest));
+            return Err(self.error(ErrorKind::DigestMismatch, Part::Digest));
         }
         if !is_valid {
-            return Err(self.error(ErrorKind::InvalidElement, Item::Component));
+            return Err(self.error(ErrorKind::InvalidElement, Part::Component));
         }
         Ok(())
     }

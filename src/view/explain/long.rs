@@ -8,7 +8,7 @@ use super::{Out, bytes, colon, is_out_of_file, number, quoted};
 use crate::bytes::extent::Extent;
 use crate::bytes::num::to_u64;
 use crate::bytes::source::Input;
-use crate::error::origin::Item;
+use crate::error::origin::Part;
 use crate::error::{Error, ErrorKind};
 use crate::format::{self, Context};
 
@@ -63,20 +63,20 @@ pub(super) fn truncation(out: &mut impl Out, error: &Error, context: &Context<'_
 /// Returns advice to the caller that does not depend on the format.
 pub(super) fn advice(error: &Error, context: &Context<'_>) -> Option<&'static str> {
     let encoding = context.encoding.map(|encoding| encoding.as_str());
-    match (error.kind(), error.item()) {
+    match (error.kind(), error.part()) {
         (ErrorKind::OutOfScratch, _) => Some(
             "other calls say how much is enough: in Rust those that end in _length, in C tenslice_tensor_lengths and those \
              that end in _scratch or _length",
         ),
-        (ErrorKind::UnsupportedEncoding, _) | (ErrorKind::NotBuiltIn, Item::Encoding) => Some(match encoding {
+        (ErrorKind::UnsupportedEncoding, _) | (ErrorKind::NotBuiltIn, Part::Encoding) => Some(match encoding {
             Some("zstd" | "zstd-seekable") => "build with the feature `zstd`, or pass a decoder",
             Some("zlib" | "deflate") => "build with the feature `zlib`, or pass a decoder",
             _ => "pass a decoder that knows it",
         }),
-        (ErrorKind::NotBuiltIn, Item::Digest) => {
+        (ErrorKind::NotBuiltIn, Part::Digest) => {
             Some("build with the feature `digest`, or with that of one kind: `sha256`, `crc32c`, `crc32`")
         }
-        (ErrorKind::NotBuiltIn, Item::File) => format::feature(error.format()),
+        (ErrorKind::NotBuiltIn, Part::File) => format::feature(error.format()),
         (ErrorKind::Misaligned, _) => Some(
             "copy them with read_into, or place the file at another address; in Rust, `elements` reads them one by one",
         ),

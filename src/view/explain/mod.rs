@@ -12,7 +12,7 @@ use core::fmt::{self, Write};
 
 use crate::bytes::source::Input;
 use crate::bytes::text::Text;
-use crate::error::origin::{Format, Item};
+use crate::error::origin::{Format, Part};
 use crate::error::{Detail, Error, ErrorKind};
 use crate::format::{self, Context};
 
@@ -101,10 +101,10 @@ impl Explanation<'_> {
 #[inline(never)]
 fn write(out: &mut impl Out, error: &Error, context: &Context<'_>, file_length: Option<u64>) {
     let kind = error.kind();
-    let has_item = kind.shown().has_item();
+    let has_part = kind.shown().has_part();
     if error.format() != Format::Unknown {
         packed::format(out, error.format());
-        if let Some(version) = context.version.filter(|_| error.item() != Item::Version) {
+        if let Some(version) = context.version.filter(|_| error.part() != Part::Version) {
             out.text(" ");
             plain(out, version.into());
         }
@@ -119,8 +119,8 @@ fn write(out: &mut impl Out, error: &Error, context: &Context<'_>, file_length: 
         colon(out);
     }
     long::attribute(out, context);
-    if has_item && !matches!(error.item(), Item::File | Item::Tensor | Item::Component) {
-        packed::item(out, error.item());
+    if has_part && !matches!(error.part(), Part::File | Part::Tensor | Part::Component) {
+        packed::item(out, error.part());
         colon(out);
     }
     if !long::phrase(out, context) {
@@ -182,7 +182,7 @@ fn rule(out: &mut impl Out, error: &Error, context: &Context<'_>, file_length: O
             Some(missing) => quoted(out, ": ", missing.into()),
             None => {
                 out.text(": \"");
-                packed::item(out, error.item());
+                packed::item(out, error.part());
                 out.text("\"");
             }
         },
@@ -204,7 +204,7 @@ fn rule(out: &mut impl Out, error: &Error, context: &Context<'_>, file_length: O
 
 /// Returns true if the message compares a place with the length of the file. A shard is another file.
 fn is_out_of_file(error: &Error) -> bool {
-    error.kind() == ErrorKind::OutOfFile && error.item() != Item::Shard
+    error.kind() == ErrorKind::OutOfFile && error.part() != Part::Shard
 }
 
 /// Writes the text `before`, then a number of bytes.

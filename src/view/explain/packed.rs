@@ -5,10 +5,10 @@
 
 use super::Out;
 use crate::error::ErrorKind;
-use crate::error::origin::{Format, Item};
+use crate::error::origin::{Format, Part};
 
 /// The texts to pack: lists of NUL-terminated texts, one after the other.
-const LISTS: [&str; 3] = [ErrorKind::TEXTS, Item::TEXTS, Format::TEXTS];
+const LISTS: [&str; 3] = [ErrorKind::TEXTS, Part::TEXTS, Format::TEXTS];
 const LENGTH: usize = LISTS[0].len().saturating_add(LISTS[1].len()).saturating_add(LISTS[2].len());
 
 /// The first byte that is not a character: it stands for the first pair, the next byte for the second pair, and so on.
@@ -189,13 +189,13 @@ pub(super) fn kind(out: &mut impl Out, kind: ErrorKind) {
 }
 
 /// Writes the text of an item.
-pub(super) fn item(out: &mut impl Out, item: Item) {
+pub(super) fn item(out: &mut impl Out, item: Part) {
     write(out, ErrorKind::ALL.len().saturating_add(item.code().into()));
 }
 
 /// Writes the text of a format.
 pub(super) fn format(out: &mut impl Out, format: Format) {
-    write(out, ErrorKind::ALL.len().saturating_add(Item::ALL.len()).saturating_add(format.code().into()));
+    write(out, ErrorKind::ALL.len().saturating_add(Part::ALL.len()).saturating_add(format.code().into()));
 }
 
 #[inline(never)]
@@ -247,7 +247,7 @@ mod tests {
         for of in ErrorKind::ALL {
             assert_eq!(written(|out| kind(out, *of)), of.text());
         }
-        for of in Item::ALL {
+        for of in Part::ALL {
             assert_eq!(written(|out| item(out, *of)), of.text());
         }
         for of in Format::ALL {

@@ -39,7 +39,7 @@ use crate::view::tensor::Tensor;
 const MAX_STEPS: usize = 128;
 
 /// The maximum number of slots with the same hash tag that a name may pass on the way to its own slot.
-const MAX_MET: u32 = 4;
+const MAX_COLLISIONS: u32 = 4;
 
 /// A name-to-tensor index. See [`File::index`](crate::File::index).
 ///
@@ -238,7 +238,7 @@ fn read<'a, F: FileFormat<'a>>(
     tensor: &mut TensorRecord<'a>,
 ) -> Result<bool> {
     file.tensor_at(candidate.position, candidate.number.get().wrapping_sub(1), tensor)?;
-    Ok(tensor.name().means(name))
+    Ok(tensor.name().eq_bytes(name))
 }
 
 /// Returns the number of tensors in an index of these words.
@@ -303,7 +303,7 @@ fn fill_slots<'a, F: FileFormat<'a>>(file: &F, words: &mut [u32], seed: u64) -> 
                 met = met.saturating_add(1);
             }
             left = left.saturating_sub(1);
-            if left == 0 || met > MAX_MET {
+            if left == 0 || met > MAX_COLLISIONS {
                 return Ok(Filled::Crowded);
             }
             at = at.wrapping_add(1);

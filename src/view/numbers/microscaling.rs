@@ -7,7 +7,7 @@
 use super::to_f32;
 use crate::bytes::num::{quotient, remainder, to_usize};
 use crate::codec::decoder::Decoder;
-use crate::error::origin::Item;
+use crate::error::origin::Part;
 use crate::error::{ErrorKind, Result};
 use crate::types::float;
 use crate::types::{ByteOrder, DType, Encoding};
@@ -78,7 +78,7 @@ impl<'a> Scaled<'a> {
     }
 
     fn convert(&self, data: &[u8], scales: &[u8], first: u64, dst: &mut [f32]) -> Result<()> {
-        self.to_f32(data, scales, first, dst).ok_or_else(|| self.data.error(ErrorKind::PartialElement, Item::Length))
+        self.to_f32(data, scales, first, dst).ok_or_else(|| self.data.error(ErrorKind::PartialElement, Part::Length))
     }
 
     fn to_f32(&self, data: &[u8], scales: &[u8], first: u64, mut dst: &mut [f32]) -> Option<()> {

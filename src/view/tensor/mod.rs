@@ -16,7 +16,7 @@ use crate::codec::blocks::BlockType;
 use crate::codec::decoder::Decoder;
 #[cfg(feature = "ztensor2")]
 use crate::error::origin::Format;
-use crate::error::origin::Item;
+use crate::error::origin::Part;
 use crate::error::warning::{Warning, Warnings};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::{AnyFile, Cursor, Described, FileFormat, TensorRecord, dispatch};
@@ -338,7 +338,7 @@ impl<'a> Tensor<'a> {
         match self.stored_layout() {
             Layout::Dense => self.data().ok()?.decoded_length(),
             Layout::SparseCsr | Layout::SparseCoo | Layout::IndexValue => {
-                self.shape().element_count()?.checked_mul(self.dtype()?.whole_size())
+                self.shape().element_count()?.checked_mul(self.dtype()?.byte_size())
             }
             _ => dispatch!(&self.file, file => file.whole_length(&self.record)),
         }
@@ -352,7 +352,7 @@ impl<'a> Tensor<'a> {
 
     /// Creates an error of the tensor as a whole.
     pub(crate) fn error(&self, kind: ErrorKind) -> Error {
-        Error::at(kind, self.file.format(), Item::Tensor, self.record.at)
+        Error::at(kind, self.file.format(), Part::Tensor, self.record.at)
     }
 }
 

@@ -1,7 +1,7 @@
 //! zTensor 2 files.
 
 use crate::support::Cbor;
-use crate::support::ztensor2::{Object, Part, file, with_table, xxh3, zstd_frame};
+use crate::support::ztensor2::{Object, Stored, file, with_table, xxh3, zstd_frame};
 
 /// Tensors of one byte each, with descending offsets.
 pub fn falling_blobs(size: usize) -> Vec<u8> {
@@ -219,13 +219,13 @@ pub fn rows(size: usize) -> Vec<u8> {
 /// A component of these frames, each with the length of its content.
 fn file_of_frames(frames: &[(Vec<u8>, usize)]) -> Vec<u8> {
     let length: usize = frames.iter().map(|(_, content)| content).sum();
-    let part = Part {
+    let part = Stored {
         role: "data",
         dtype: "u8",
         stored: with_table(frames),
         decoded_length: Some(length),
         digest: Some(xxh3(&vec![7; length])),
-        ..Part::default()
+        ..Stored::default()
     };
     let shape = vec![length as u64];
     file(&[Object { name: "t", shape, layout: "dense", attributes: serde_json::Value::Null, parts: vec![part] }], &[])

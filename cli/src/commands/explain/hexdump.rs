@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use tenslice::{Error, Format, Item};
+use tenslice::{Error, Format, Part};
 
 use crate::common::table::Look;
 
@@ -18,14 +18,14 @@ pub fn field(error: &Error, bytes: &[u8], at: u64) -> u64 {
         Format::Ztensor | Format::Ztensor2 => cbor(here),
         Format::Safetensors | Format::SafetensorsIndex if at >= 8 || here.first() == Some(&b'"') => json(here),
         Format::Safetensors => 8,
-        Format::Gguf => match error.item() {
-            Item::Tensors | Item::Shape | Item::Offset | Item::Name | Item::Key => 8,
-            Item::DType | Item::Version | Item::Alignment => 4,
+        Format::Gguf => match error.part() {
+            Part::Tensors | Part::Shape | Part::Offset | Part::Name | Part::Key => 8,
+            Part::DType | Part::Version | Part::Alignment => 4,
             _ => 1,
         },
         Format::Tens | Format::Npz | Format::Zip => 4,
         Format::Blz => {
-            if matches!(error.item(), Item::Shape | Item::BondDimension) {
+            if matches!(error.part(), Part::Shape | Part::BondDimension) {
                 8
             } else {
                 1

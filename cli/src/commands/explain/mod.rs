@@ -140,7 +140,7 @@ fn facts(
     writeln!(out, "{}: {}", path.display(), look.painted("31", "refused"))?;
     line(out, look, "message", message)?;
     line(out, look, "rule", &format!("{} ({}): {}", error.kind().name(), error.kind().code(), error.kind().text()))?;
-    line(out, look, "part", error.item().text())?;
+    line(out, look, "part", error.part().text())?;
     if let Some(section) = sections::of(&error, bytes) {
         line(out, look, "text", &section)?;
     }

@@ -1,10 +1,10 @@
 //! Maps errors to the sections of the format specifications.
 
-use tenslice::{Error, ErrorKind, Format, Item};
+use tenslice::{Error, ErrorKind, Format, Part};
 
 /// The specification and the section that state the rule behind an error.
 pub fn of(error: &Error, bytes: &[u8]) -> Option<String> {
-    let item = error.item();
+    let item = error.part();
     let (text, section) = match error.format() {
         // The error is in a nested format.
         Format::Npz if error.kind() == ErrorKind::CorruptStream => ("RFC 1951 (deflate)", "3.2"),
@@ -28,17 +28,17 @@ pub fn of(error: &Error, bytes: &[u8]) -> Option<String> {
     Some(format!("{text}, section {section}"))
 }
 
-fn ztensor_0(item: Item) -> &'static str {
+fn ztensor_0(item: Part) -> &'static str {
     match item {
-        Item::DType => "\"Supported Data Types\"",
-        Item::Encoding => "\"Supported Encodings\"",
-        Item::Layout => "\"Layouts\"",
-        Item::File | Item::Header | Item::Footer | Item::Manifest => "\"Index Reading\"",
+        Part::DType => "\"Supported Data Types\"",
+        Part::Encoding => "\"Supported Encodings\"",
+        Part::Layout => "\"Layouts\"",
+        Part::File | Part::Header | Part::Footer | Part::Manifest => "\"Index Reading\"",
         _ => "\"Tensor Metadata\"",
     }
 }
 
-fn ztensor_1(kind: ErrorKind, item: Item) -> &'static str {
+fn ztensor_1(kind: ErrorKind, item: Part) -> &'static str {
     match (kind, item) {
         (ErrorKind::OutOfFile | ErrorKind::OverHeader | ErrorKind::OverManifest, _) => "7.1 Security",
         (
@@ -48,76 +48,76 @@ fn ztensor_1(kind: ErrorKind, item: Item) -> &'static str {
         | (ErrorKind::InvalidRowPointers | ErrorKind::IndexOutOfRange | ErrorKind::PackedLength, _) => {
             "5 Logical Layouts"
         }
-        (_, Item::Version) => "6.1 Version Negotiation",
-        (_, Item::Header | Item::Footer | Item::File) => "3.1 Header & Footer",
-        (_, Item::Manifest | Item::Tensors | Item::Attributes) => "4.1 Root Structure",
-        (_, Item::Tensor | Item::Name | Item::Shape | Item::Layout | Item::Components | Item::DType) => {
+        (_, Part::Version) => "6.1 Version Negotiation",
+        (_, Part::Header | Part::Footer | Part::File) => "3.1 Header & Footer",
+        (_, Part::Manifest | Part::Tensors | Part::Attributes) => "4.1 Root Structure",
+        (_, Part::Tensor | Part::Name | Part::Shape | Part::Layout | Part::Components | Part::DType) => {
             "4.2 Tensor Object Schema"
         }
         _ => "4.3 Component Object Schema",
     }
 }
 
-fn ztensor_2(item: Item) -> &'static str {
+fn ztensor_2(item: Part) -> &'static str {
     match item {
-        Item::Footer | Item::File => "2.3",
-        Item::Header | Item::Alignment | Item::Offset => "2.4",
-        Item::Manifest | Item::Version | Item::Tensors => "3.2",
-        Item::Tensor | Item::Shape => "3.3",
-        Item::Name | Item::Key | Item::Role => "3.5",
-        Item::DType | Item::LogicalType => "4.1",
-        Item::Layout | Item::Components => "5",
-        Item::Shard | Item::Shards => "7",
+        Part::Footer | Part::File => "2.3",
+        Part::Header | Part::Alignment | Part::Offset => "2.4",
+        Part::Manifest | Part::Version | Part::Tensors => "3.2",
+        Part::Tensor | Part::Shape => "3.3",
+        Part::Name | Part::Key | Part::Role => "3.5",
+        Part::DType | Part::LogicalType => "4.1",
+        Part::Layout | Part::Components => "5",
+        Part::Shard | Part::Shards => "7",
         _ => "3.4",
     }
 }
 
 /// Returns true for an error in the NPY file inside an entry.
-fn is_of_npy(kind: ErrorKind, item: Item) -> bool {
+fn is_of_npy(kind: ErrorKind, item: Part) -> bool {
     match item {
-        Item::Header | Item::Version | Item::Key | Item::DType | Item::Order | Item::Shape => true,
-        Item::Data => kind == ErrorKind::Truncated,
+        Part::Header | Part::Version | Part::Key | Part::DType | Part::Order | Part::Shape => true,
+        Part::Data => kind == ErrorKind::Truncated,
         _ => false,
     }
 }
 
-fn npz(kind: ErrorKind, item: Item) -> &'static str {
+fn npz(kind: ErrorKind, item: Part) -> &'static str {
     match (kind, item) {
-        (ErrorKind::HeadersDiffer, Item::Footer) => "4.3.14",
-        (_, Item::Footer) => "4.3.16",
+        (ErrorKind::HeadersDiffer, Part::Footer) => "4.3.14",
+        (_, Part::Footer) => "4.3.16",
         (ErrorKind::HeadersDiffer, _) => "4.3.7",
         _ => "4.3.12",
     }
 }
 
-fn tens(item: Item) -> &'static str {
+fn tens(item: Part) -> &'static str {
     match item {
-        Item::Shape | Item::Name => "\"Dimension information\"",
-        Item::Chunk => "\"Variable chunks\"",
-        Item::Symmetry => "\"Symmetry chunk\"",
-        Item::Pairs => "\"Index-value storage\"",
+        Part::Shape | Part::Name => "\"Dimension information\"",
+        Part::Chunk => "\"Variable chunks\"",
+        Part::Symmetry => "\"Symmetry chunk\"",
+        Part::Pairs => "\"Index-value storage\"",
         _ => "\"Header\"",
     }
 }
 
-fn blz(item: Item) -> &'static str {
+fn blz(item: Part) -> &'static str {
     match item {
-        Item::Shape => "\"Shape\"",
-        Item::BondDimension => "\"Ranks\"",
-        Item::Core => "\"Cores\"",
+        Part::Shape => "\"Shape\"",
+        Part::BondDimension => "\"Ranks\"",
+        Part::Core => "\"Cores\"",
         _ => "\"Header\"",
     }
 }
 
-fn b2nd(item: Item) -> (&'static str, &'static str) {
+fn b2nd(item: Part) -> (&'static str, &'static str) {
     match item {
-        Item::Shape | Item::ChunkShape | Item::BlockShape | Item::DType => {
+        Part::Shape | Part::ChunkShape | Part::BlockShape | Part::DType => {
             ("c-blosc2, README_B2ND_METALAYER.rst", "\"Blosc2 NDim metalayer\"")
         }
-        Item::Chunk | Item::Block | Item::Stream | Item::Codec | Item::Filter => {
+        Part::Chunk | Part::Block | Part::Stream | Part::Codec | Part::Filter => {
             ("c-blosc2, README_CHUNK_FORMAT.rst", "\"Header\"")
         }
-        Item::Trailer => ("c-blosc2, README_CFRAME_FORMAT.rst", "\"Trailer\""),
+        Part::Trailer => ("c-blosc2, README_CFRAME_FORMAT.rst", "\"Trailer\""),
         _ => ("c-blosc2, README_CFRAME_FORMAT.rst", "\"Header\""),
     }
 }

@@ -128,7 +128,7 @@ fn describe(tensor: &Tensor<'_>, left: &mut u64) -> Result<Array, Fault> {
 fn unreadable(file: Option<&str>, tensor: &Tensor<'_>, error: Error, head: Vec<u8>, bytes: &[u8]) -> Unreadable {
     let mut problem = Problem::of_error(file, tensor, error, bytes);
     let inside = File::open(&head).err().filter(|inside| {
-        inside.format() == Format::Npy && (inside.kind(), inside.item()) == (error.kind(), error.item())
+        inside.format() == Format::Npy && (inside.kind(), inside.part()) == (error.kind(), error.part())
     });
     // The data after the header is not decoded, so it is always missing.
     let inside = inside.filter(|inside| inside.kind() != ErrorKind::Truncated);

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use tenslice::{ErrorKind, File};
 
 use super::names_of_index;
-use super::parts::{self, Part, Split};
+use super::parts::{self, ModelPart, Split};
 use crate::common::failure::Failure;
 use crate::common::mapping::{Mapping, map};
 use crate::common::problem::{MISSING_SHARD, Problem};
@@ -23,12 +23,12 @@ pub struct Shards {
 }
 
 /// The GGUF files among `paths` whose metadata states that they are parts of a model.
-pub(super) fn parts_of(paths: &[PathBuf]) -> Vec<(PathBuf, Part)> {
+pub(super) fn parts_of(paths: &[PathBuf]) -> Vec<(PathBuf, ModelPart)> {
     let part = |path: &PathBuf| {
         let bytes = map(path).ok()?;
         let split = Split::of(&File::open(&bytes).ok()?)?;
         let name = path.file_name()?.to_string_lossy().into_owned();
-        Some((path.clone(), Part { name, split }))
+        Some((path.clone(), ModelPart { name, split }))
     };
     paths.iter().filter(|path| is_gguf(path)).filter_map(part).collect()
 }
@@ -36,7 +36,7 @@ pub(super) fn parts_of(paths: &[PathBuf]) -> Vec<(PathBuf, Part)> {
 /// The parts of each GGUF model among files of one folder, including duplicate parts.
 pub fn models_of(paths: &[PathBuf]) -> Vec<Vec<PathBuf>> {
     let files = parts_of(paths);
-    let known: Vec<Part> = files.iter().map(|(_, part)| part.clone()).collect();
+    let known: Vec<ModelPart> = files.iter().map(|(_, part)| part.clone()).collect();
     let paths_of = |model: parts::Model| {
         let repeated = model.files.iter().filter(|i| !model.parts.contains(i));
         model.parts.iter().chain(repeated).map(|i| files[*i].0.clone()).collect()

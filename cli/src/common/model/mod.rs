@@ -14,13 +14,13 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use tenslice::safetensors::Index;
-use tenslice::{Error, ErrorKind, File, Item, Tensor, Text, Warnings};
+use tenslice::{Error, ErrorKind, File, Part, Tensor, Text, Warnings};
 
 pub use self::array::Array;
 use self::files::{Shards, map_shards, parts_of, siblings, why_not_a_part};
 use self::listed::Listed;
 pub use self::opened::Opened;
-use self::parts::{Part, REPEATED_PART, Split};
+use self::parts::{ModelPart, REPEATED_PART, Split};
 use super::details::uninitialised_chunks;
 use super::failure::Failure;
 use super::mapping::{Mapping, map};
@@ -140,8 +140,8 @@ impl Mapped {
     }
 
     /// Maps the parts of one model: the one that has the file `wanted`, or the first one.
-    fn of_parts(path: &Path, files: Vec<(PathBuf, Part)>, wanted: Option<PathBuf>) -> Result<Self, Failure> {
-        let known: Vec<Part> = files.iter().map(|(_, part)| part.clone()).collect();
+    fn of_parts(path: &Path, files: Vec<(PathBuf, ModelPart)>, wanted: Option<PathBuf>) -> Result<Self, Failure> {
+        let known: Vec<ModelPart> = files.iter().map(|(_, part)| part.clone()).collect();
         let is_wanted = |model: &parts::Model| {
             let has = |name: &PathBuf| model.files.iter().any(|i| files[*i].0.file_name() == Some(name.as_os_str()));
             wanted.as_ref().is_none_or(has)
@@ -345,7 +345,7 @@ fn is_json(bytes: &[u8]) -> bool {
 /// Returns true if the error is about an index: a JSON text with a `weight_map`.
 fn is_of_index(error: &Error, text: &[u8]) -> bool {
     const KEY: &[u8] = b"\"weight_map\"";
-    let has_map = (error.kind(), error.item()) != (ErrorKind::MissingKey, Item::Tensors);
+    let has_map = (error.kind(), error.part()) != (ErrorKind::MissingKey, Part::Tensors);
     has_map && text.windows(KEY.len()).any(|bytes| bytes == KEY)
 }
 

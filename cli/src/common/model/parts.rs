@@ -35,7 +35,7 @@ impl Split {
 
 /// A file that is a part of a model.
 #[derive(Clone, Debug)]
-pub struct Part {
+pub struct ModelPart {
     /// The name of the file, without its folder.
     pub name: String,
     pub split: Split,
@@ -59,7 +59,7 @@ pub struct Model {
 }
 
 /// Groups the parts in one folder into models.
-pub fn models(parts: &[Part]) -> Vec<Model> {
+pub fn models(parts: &[ModelPart]) -> Vec<Model> {
     let mut by_count: BTreeMap<u64, Vec<usize>> = BTreeMap::new();
     for (i, part) in parts.iter().enumerate() {
         by_count.entry(part.split.count).or_default().push(i);
@@ -70,7 +70,7 @@ pub fn models(parts: &[Part]) -> Vec<Model> {
 
 /// Divides parts with the same part count by the names of their files. Incomplete groups that are complete together are
 /// one model. A file without a part name joins a model with the same metadata, if possible one that lacks its number.
-fn divide(parts: &[Part], group: &[usize]) -> Vec<Vec<usize>> {
+fn divide(parts: &[ModelPart], group: &[usize]) -> Vec<Vec<usize>> {
     let mut by_name: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
     let mut others = Vec::new();
     for i in group {
@@ -105,24 +105,24 @@ fn divide(parts: &[Part], group: &[usize]) -> Vec<Vec<usize>> {
 }
 
 /// Returns true if each number occurs exactly once.
-fn is_complete(parts: &[Part], group: &[usize]) -> bool {
+fn is_complete(parts: &[ModelPart], group: &[usize]) -> bool {
     let mut numbers: Vec<u64> = splits(parts, group).map(|split| split.index).collect();
     numbers.sort_unstable();
     let count = splits(parts, group).next().map_or(0, |split| split.count);
     !numbers.is_empty() && numbers.len() as u64 == count && numbers.iter().zip(0..).all(|(number, i)| *number == i)
 }
 
-fn splits<'p>(parts: &'p [Part], group: &'p [usize]) -> impl Iterator<Item = Split> + 'p {
+fn splits<'p>(parts: &'p [ModelPart], group: &'p [usize]) -> impl Iterator<Item = Split> + 'p {
     group.iter().filter_map(|i| parts.get(*i)).map(|part| part.split)
 }
 
 /// Chooses a file for each number, and finds missing, repeated and out-of-range numbers.
-fn judge(parts: &[Part], group: &[usize]) -> Model {
+fn judge(parts: &[ModelPart], group: &[usize]) -> Model {
     let mut model = Model { files: group.to_vec(), ..Model::default() };
     let mut of_number: BTreeMap<u64, usize> = BTreeMap::new();
     let mut sorted = group.to_vec();
     // A file whose name matches its metadata takes precedence.
-    let is_misnamed = |part: &Part| misnamed(&part.name, Some(part.split)).is_some();
+    let is_misnamed = |part: &ModelPart| misnamed(&part.name, Some(part.split)).is_some();
     let name_of = |i: &usize| parts.get(*i).map(|part| (is_misnamed(part), part.name.as_str()));
     sorted.sort_by(|a, b| name_of(a).cmp(&name_of(b)));
     for i in sorted {
@@ -203,12 +203,12 @@ pub fn description(split: Split) -> String {
 mod tests {
     use super::*;
 
-    fn part(name: &str, index: u64, count: u64) -> Part {
-        Part { name: name.into(), split: Split { index, count, tensors: Some(9) } }
+    fn part(name: &str, index: u64, count: u64) -> ModelPart {
+        ModelPart { name: name.into(), split: Split { index, count, tensors: Some(9) } }
     }
 
     /// The files of each model, and the kinds of its problems and warnings.
-    fn found(parts: &[Part]) -> Vec<(Vec<&str>, Vec<&str>)> {
+    fn found(parts: &[ModelPart]) -> Vec<(Vec<&str>, Vec<&str>)> {
         let mut all: Vec<_> = models(parts)
             .iter()
             .map(|model| {

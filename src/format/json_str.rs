@@ -5,14 +5,14 @@ use core::cmp::Ordering;
 
 use crate::bytes::num::to_usize;
 use crate::bytes::text::{Chars, Text};
-use crate::duplicates::Item;
+use crate::duplicates::Entry;
 
 /// A string in JSON text that has been checked. A comparison reads a string only up to the first difference, since a
 /// string as long as the file may be compared with every other.
 #[derive(Clone, Copy)]
-pub(crate) struct Spelled<'a>(&'a [u8]);
+pub(crate) struct JsonStr<'a>(&'a [u8]);
 
-impl<'a> Spelled<'a> {
+impl<'a> JsonStr<'a> {
     /// The string whose opening quotation mark is at `position`.
     pub(crate) fn at(text: &'a [u8], position: u32) -> Self {
         let start = to_usize(position.saturating_add(1).into());
@@ -35,7 +35,7 @@ impl<'a> Spelled<'a> {
     }
 }
 
-impl Item for Spelled<'_> {
+impl Entry for JsonStr<'_> {
     /// Compares the decoded strings. The order of characters is the byte order of UTF-8.
     fn order(self, other: Self) -> Ordering {
         let (mut a, mut b) = (self.0, other.0);
@@ -69,12 +69,12 @@ mod tests {
     use std::format;
     use std::prelude::v1::*;
 
-    use super::{Item as _, Ordering, Spelled};
+    use super::{Entry as _, JsonStr, Ordering};
 
     /// Published test vectors for 32-bit FNV-1a. An ASCII character hashes like a byte.
     #[test]
     fn hashes() {
-        let hash = |text: &str| Spelled::at(text.as_bytes(), 1).hash();
+        let hash = |text: &str| JsonStr::at(text.as_bytes(), 1).hash();
         for (text, expected) in [("", 0x811c_9dc5), ("a", 0xe40c_292c), ("foobar", 0xbf9c_f968)] {
             assert_eq!(hash(&format!("{{\"{text}\"}}")), expected, "{text}");
         }
@@ -116,14 +116,14 @@ mod tests {
         for (a, b) in all.iter().flat_map(|a| all.iter().map(move |b| (a, b))) {
             for (from_a, from_b) in (0..3).flat_map(|from_a| (0..3).map(move |from_b| (from_a, from_b))) {
                 let (x, y) = (spelled(a, from_a), spelled(b, from_b));
-                let (x, y) = (Spelled::at(x.as_bytes(), 1), Spelled::at(y.as_bytes(), 1));
+                let (x, y) = (JsonStr::at(x.as_bytes(), 1), JsonStr::at(y.as_bytes(), 1));
                 assert_eq!((x.order(y), x.clashes_with(y)), (a.cmp(b), a == b), "{a:?} {b:?} {from_a} {from_b}");
                 assert_eq!(x.compare(b.as_bytes()), a.cmp(b), "{a:?} {b:?} {from_a}");
             }
         }
         // The bytes to compare with may contain the quotation mark that ends the string.
         let text = b"\"a\",\"b\"";
-        assert_eq!(Spelled::at(text, 0).compare(b"a\",\"b"), "a".cmp("a\",\"b"));
-        assert_eq!(Spelled::at(text, 0).compare(b"a"), Ordering::Equal);
+        assert_eq!(JsonStr::at(text, 0).compare(b"a\",\"b"), "a".cmp("a\",\"b"));
+        assert_eq!(JsonStr::at(text, 0).compare(b"a"), Ordering::Equal);
     }
 }

@@ -5,7 +5,7 @@ use crate::bytes::num::to_usize;
 
 /// Returns the bytes after the value at the front of `bytes`; `None` if a length is indefinite, or if the bytes have
 /// changed since they were checked. Strings are not read, and the nesting depth is not checked.
-pub(crate) fn pass_over(bytes: &[u8]) -> Option<&[u8]> {
+pub(crate) fn skip_unchecked(bytes: &[u8]) -> Option<&[u8]> {
     let mut rest = bytes;
     // The number of items left, in all containers together. Each item takes at least one byte.
     let mut left = 1_u64;

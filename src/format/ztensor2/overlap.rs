@@ -14,8 +14,8 @@ use crate::bytes::extent::Extent;
 use crate::bytes::num::{quotient, to_u64};
 use crate::bytes::utf8::{Utf8, is_before};
 use crate::codec::cbor_strict::{Reader, Record};
-use crate::duplicates::{self, Distinct, Item as _};
-use crate::error::origin::{Format, Item};
+use crate::duplicates::{self, Distinct, Entry as _};
+use crate::error::origin::{Format, Part};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::ComponentRecord;
 
@@ -47,7 +47,7 @@ impl<'a> Blob<'a> {
     }
 }
 
-impl duplicates::Item for Blob<'_> {
+impl duplicates::Entry for Blob<'_> {
     fn order(self, other: Self) -> Ordering {
         self.shard.cmp(other.shard).then_with(|| self.extent.order(other.extent))
     }
@@ -249,14 +249,14 @@ impl<'a> Seen<'a> {
 }
 
 /// One pass over all components.
-pub(super) struct Pass<'s, 'a> {
+pub(super) struct ManifestWalk<'s, 'a> {
     shards: Index<'s, 'a>,
     /// True if the shards of components are looked up.
     pub(super) are_shards_found: bool,
     pub(super) seen: &'s mut Seen<'a>,
 }
 
-impl<'s, 'a> Pass<'s, 'a> {
+impl<'s, 'a> ManifestWalk<'s, 'a> {
     /// Begins a pass. `slots` is memory for the positions of shards.
     pub(super) fn new(table: Table<'a>, slots: &'s mut [u32], seen: &'s mut Seen<'a>) -> Self {
         Self { shards: Index::new(table, slots), are_shards_found: false, seen }
@@ -275,7 +275,7 @@ impl<'s, 'a> Pass<'s, 'a> {
         }
         if self.seen.add(Blob::of(part)) {
             // The reader keeps this error unless it finds another fault.
-            let _ = reader.stop_in::<()>(Item::Offset, ErrorKind::Overlap, at);
+            let _ = reader.stop_in::<()>(Part::Offset, ErrorKind::Overlap, at);
         }
         Some(())
     }
@@ -297,10 +297,10 @@ impl<'s, 'a> Pass<'s, 'a> {
         at: u32,
     ) -> Option<()> {
         let Some(size) = self.shards.size(name) else {
-            return reader.stop_in(Item::Shard, ErrorKind::UnknownShard, at);
+            return reader.stop_in(Part::Shard, ErrorKind::UnknownShard, at);
         };
         if !part.extent.is_within(size.saturating_sub(FOOTER)) {
-            return reader.stop_in(Item::Offset, ErrorKind::OutOfShard, at);
+            return reader.stop_in(Part::Offset, ErrorKind::OutOfShard, at);
         }
         Some(())
     }
@@ -338,7 +338,7 @@ impl<'r, 'a> Places<'r, 'a> {
     /// The error for the component that was read last: it overlaps another.
     pub(super) fn overlap(&self) -> Error {
         let at = self.file.manifest.offset(self.last);
-        let error = Error::at(ErrorKind::Overlap, Format::Ztensor2, Item::Offset, at);
+        let error = Error::at(ErrorKind::Overlap, Format::Ztensor2, Part::Offset, at);
         error.after_entry(self.last.saturating_sub(self.entry))
     }
 
@@ -350,9 +350,9 @@ impl<'r, 'a> Places<'r, 'a> {
         reader.record(&mut record, PART)?;
         loop {
             match reader.field(&mut record, PART_DEPTH)? {
-                Item::Offset => blob = reader.position(),
-                Item::Shard => shard = reader.position(),
-                Item::File => break,
+                Part::Offset => blob = reader.position(),
+                Part::Shard => shard = reader.position(),
+                Part::File => break,
                 _ => {}
             }
             reader.pass_over_value()?;
@@ -381,8 +381,8 @@ impl<'r, 'a> Places<'r, 'a> {
             reader.record(&mut record, OBJECT)?;
             loop {
                 match reader.field(&mut record, 2)? {
-                    Item::File => break,
-                    Item::Components => {
+                    Part::File => break,
+                    Part::Components => {
                         let mut parts = self.file.manifest.reader(reader.position());
                         place.parts = Keys::read(&mut parts)?;
                     }
@@ -396,7 +396,7 @@ impl<'r, 'a> Places<'r, 'a> {
 }
 
 impl<'a> Distinct for Places<'_, 'a> {
-    type Item = Blob<'a>;
+    type Entry = Blob<'a>;
     type Place = Place;
     type Position = Position;
 

@@ -11,20 +11,20 @@ use super::{
 pub(crate) trait FromC<Raw> {
     /// # Safety
     /// `raw` is what the header requires of the argument.
-    unsafe fn from_c(raw: Raw) -> Self;
+    unsafe fn test_args(raw: Raw) -> Self;
 }
 
-macro_rules! from_c {
+macro_rules! test_args {
     ($($name:ident<$lifetime:lifetime $(, $of:ident)?>($raw:ty);)*) => { $(
         impl<$lifetime $(, $of)?> FromC<$raw> for $name<$lifetime $(, $of)?> {
-            unsafe fn from_c(raw: $raw) -> Self {
+            unsafe fn test_args(raw: $raw) -> Self {
                 Self(raw, PhantomData)
             }
         }
     )* };
 }
 
-from_c! {
+test_args! {
     Handle<'a, H>(*const H);
     Handle<'a, H>(*mut H);
     HandleMut<'a, H>(*mut H);
