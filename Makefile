@@ -20,7 +20,7 @@ RUST_TARGET ?= $(shell rustc -vV 2> /dev/null | sed -n 's/^host: //p')
 LIB = $(C_TARGET)/release
 LIB_ZSTD := target/c-zstd/release
 
-.PHONY: help cli lib lib-zstd install uninstall dist dist-source demo test test-all test-rust test-features test-c test-install \
+.PHONY: help cli lib lib-zstd install uninstall dist dist-source demo test test-all test-rust test-features test-small test-c test-install \
 	test-source test-targets test-platforms abi-check abi-record deps-firmware firmware size size-calls bench bench-b2nd \
 	bench-check bench-checksums bench-compute bench-dequantize bench-open fuzz fuzz-i686 fuzz-replay \
 	fuzz-replay-second no-panic miri sanitize coverage mutants header lint doc web web-test pictures clean
@@ -94,10 +94,14 @@ test-source: dist-source ## build inside C++ projects with CMake, from the tarba
 	VERSION=$(VERSION) CARGO=$(CARGO) c-tests/source.sh
 
 test-all: ## run all tests that need no board, and everything that CI only samples: all mutants take hours
-	$(MAKE) --no-print-directory test test-features test-targets test-platforms test-source sanitize no-panic miri coverage \
+	$(MAKE) --no-print-directory test test-features test-small test-targets test-platforms test-source sanitize no-panic miri coverage \
 		fuzz-replay-second
 	$(CARGO) test --quiet --tests --no-default-features --features std,formats,digest,dequantize,zlib,zstd-c
 	$(MAKE) --no-print-directory mutants
+
+test-small: ## the Rust tests of the code for chips, built for this machine; TENSLICE_CORPUS=DIR adds a corpus
+	TENSLICE_SMALL=1 $(CARGO) test --quiet --target-dir target/small --features capi --lib \
+		--test formats --test properties --test reference
 
 test-targets: ## run the tests for other machines: 32-bit, big-endian, wasm32
 	c-tests/targets.sh

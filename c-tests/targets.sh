@@ -40,7 +40,7 @@ library() { # TARGET CRATE_TYPE: builds the C library, and prints its folder
 
 if echo 'int main(void){return 0;}' | gcc -m32 -x c - -o /dev/null 2> /dev/null; then
     echo "== i686"
-    test_on i686-unknown-linux-gnu --lib --tests
+    test_on i686-unknown-linux-gnu --lib --test formats --test properties
     lib=$(library i686-unknown-linux-gnu staticlib)
     for test in layout arguments handles overlap parts formats read changed; do
         gcc -m32 -std=c99 -O1 -Iinclude -Ic-tests "c-tests/$test.c" -lm "$lib/libtenslice.a" -o target/targets/$test
