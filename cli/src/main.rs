@@ -1,7 +1,7 @@
 //! `tenslice`: inspects tensor files.
 //!
 //! `commands` has one module per subcommand, with its options. Commands use `values` (the numbers of a tensor, piece by
-//! piece), `terminal`, `paths`, `progress`, and `common`, which `examples/inspect` of the library shares.
+//! piece), `terminal`, `paths`, `progress` and `common`.
 
 #![deny(unsafe_code)]
 

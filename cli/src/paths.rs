@@ -11,8 +11,8 @@ use crate::common::model::Target;
 use crate::common::model::files::{files_of_index, models_of};
 
 /// File name extensions of tensor files. Such a file is always listed, so that a damaged one is reported.
-const ENDINGS: [&str; 10] =
-    [".zt", ".safetensors", ".sft", ".gguf", ".npy", ".npz", ".tens", ".blz", ".b2nd", ".b2frame"];
+const ENDINGS: &[&str] =
+    &[".zt", ".safetensors", ".sft", ".gguf", ".npy", ".npz", ".tens", ".blz", ".b2nd", ".b2frame"];
 
 /// Returns the file, or the contents of the folder sorted by name: models in several files, and each file that belongs
 /// to no model. Hidden files and folders are skipped. A file that links point to, as in model caches, is listed once.

@@ -1,4 +1,4 @@
-"""Compares the output of `inspect --json` for GGUF files with gguf.GGUFReader of gguf-py: version, byte order, names,
+"""Compares the output of `tenslice list --json` for GGUF files with gguf.GGUFReader of gguf-py: version, byte order, names,
 shapes, types, offsets, and all metadata. Every difference must be a known one, and each known difference must occur.
 Rejected files are not compared: their side-cars say what other readers do with them.
 
@@ -118,9 +118,9 @@ def row_of(ours, failure, differences):
 
 
 def main():
-    inspect, *folders = sys.argv[1:]
+    tool, *folders = sys.argv[1:]
     paths = sorted(path for folder in folders for path in Path(folder).rglob("*.gguf"))
-    lines = subprocess.run([inspect, "--json", *paths], capture_output=True, text=True).stdout.splitlines()
+    lines = subprocess.run([tool, "list", "--json", *paths], capture_output=True, text=True).stdout.splitlines()
     assert len(lines) == len(paths), f"{len(lines)} lines for {len(paths)} files"
     counts, rows, wrong = Counter(), Counter(), []
     for path, line in zip(paths, lines):

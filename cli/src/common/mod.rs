@@ -1,5 +1,4 @@
-//! Opens models and lists them, as tables or as JSON records. `examples/inspect` of the library includes this folder,
-//! to be built with any of the library's features; nothing here depends on the rest of the tool.
+//! Opens models and lists them, as tables or as JSON records. Nothing here depends on the rest of the tool.
 
 pub mod budget;
 pub mod details;
