@@ -20,10 +20,8 @@ RUST_TARGET ?= $(shell rustc -vV 2> /dev/null | sed -n 's/^host: //p')
 LIB = $(C_TARGET)/release
 LIB_ZSTD := target/c-zstd/release
 
-.PHONY: help cli lib lib-zstd install uninstall dist dist-source demo test test-all test-rust test-features test-small test-c test-install \
-	test-source test-targets test-platforms abi-check abi-record deps-firmware firmware size size-calls bench bench-b2nd \
-	bench-check bench-checksums bench-compute bench-dequantize bench-open fuzz fuzz-i686 fuzz-replay \
-	fuzz-replay-second no-panic miri sanitize coverage mutants header lint doc web web-test pictures clean
+# All targets with a description, and one without.
+.PHONY: $(shell sed -n 's/^\([a-z0-9-]*\):.*\#\# .*/\1/p' Makefile) lib-zstd
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -79,6 +77,10 @@ test-features: ## run the Rust tests with other features: libzstd, one format, s
 	$(CARGO) test --quiet --no-default-features --features std,formats \
 		--test formats --test properties --test reference -- without_zstd:: peers:: npz:: digests::
 	$(CARGO) test --quiet --no-default-features --features std,formats,crc32c --test properties digests::
+
+NAME ?=
+format-check: ## check one format: built alone, its tests, damage, time, no panic path: NAME=npy
+	CARGO="$(CARGO)" packaging/format-check.sh "$(NAME)"
 
 cli: ## build the tool, in target/release/tenslice, and test it
 	$(CARGO) build --quiet --release -p tenslice-cli
@@ -178,6 +180,10 @@ coverage: ## measure which lines of src the tests reach; compare with tests/unre
 MUTANTS ?=
 mutants: ## make small changes to the sources and check that a test fails: MUTANTS="--sample 200", MUTANTS=--help
 	$(CARGO) run --quiet -p xtask -- mutants $(MUTANTS)
+
+DIFFERENTIAL ?=
+differential: ## compare what hosts and chips return for damaged files: DIFFERENTIAL="--mutations 1000000 --seed 2"
+	$(CARGO) run --quiet -p xtask -- differential $(DIFFERENTIAL)
 
 header: ## generate the C headers and docs/c-reference.md
 	$(CARGO) run --quiet -p xtask -- header

@@ -1,8 +1,8 @@
 //! The formats, and the interface between them and the format-independent API.
 //!
 //! The formats never import each other. A new format needs a folder, a `mod` line, a line in the table of [`formats`],
-//! and a feature in Cargo.toml that is listed in `formats` there. The folder defines a type that represents a file of
-//! the format and implements [`FileFormat`].
+//! and a feature in Cargo.toml that is listed in `formats` there: `cargo run -p xtask -- new-format NAME` writes them.
+//! The folder defines a type that represents a file of the format and implements [`FileFormat`].
 //!
 //! A file is stored as positions in its bytes. The code that checked the bytes also parses them on demand. Errors are
 //! reported in three ways, each used where it takes the least code on a microcontroller. Functions that run while a

@@ -3,15 +3,19 @@
 //!     cargo run -p xtask -- header           write the C headers and their reference page
 //!     cargo run -p xtask -- header --check   fail if the headers or the page are out of date
 //!     cargo run -p xtask -- mutants          mutation testing: change the sources, and see if a test fails
+//!     cargo run -p xtask -- differential     compare what hosts and chips return for damaged files
 //!     cargo run -p xtask -- english          the lint for plain English: how texts begin
 //!     cargo run -p xtask -- measures         count lines, conditions and arithmetic in src, against their limits
+//!     cargo run -p xtask -- new-format NAME  write the skeleton of a new format in src/format/NAME
 
 mod codes;
 mod contents;
+mod differential;
 mod english;
 mod item;
 mod measures;
 mod mutants;
+mod new_format;
 mod pointers;
 
 use std::error::Error;
@@ -27,13 +31,21 @@ fn main() -> ExitCode {
         ["header", "--check"] => header(true),
         ["english"] => root().and_then(english::check),
         ["measures"] => root().and_then(measures::check),
+        ["differential", "--help"] => {
+            println!("{}", differential::USAGE);
+            Ok(())
+        }
+        ["differential", ref options @ ..] => root().and_then(|root| differential::run(root, options)),
+        ["new-format", name] => root().and_then(|root| new_format::write(root, name)),
         ["mutants", "--help"] => {
             println!("{}", mutants::USAGE);
             Ok(())
         }
         ["mutants", ref options @ ..] => root().and_then(|root| mutants::run(root, options)),
         _ => Err(format!(
-            "usage: cargo run -p xtask -- header [--check] | english | measures\n       {}",
+            "usage: cargo run -p xtask -- header [--check] | english | measures\n       {}\n       {}\n       {}",
+            differential::USAGE,
+            new_format::USAGE,
             mutants::USAGE
         )
         .into()),
