@@ -92,7 +92,7 @@ fn rejects_every_prefix(format: &str) {
             prefixes += 1;
         }
     }
-    assert!(prefixes > 0 || all.is_empty(), "{prefixes}");
+    assert!(prefixes > 1000 || all.is_empty(), "{format}: only {prefixes} prefixes of its files");
 }
 
 #[test]
@@ -124,7 +124,7 @@ fn every_byte_of_the_metadata_mutated(format: &str) {
         }
     }
     // Names and values may change freely.
-    assert!(all.is_empty() || accepted > 0 && refused > 0, "{accepted} {refused}");
+    assert!(all.is_empty() || accepted > 50 && refused > 50, "{format}: {accepted} {refused}");
 }
 
 fn random_damage(format: &str) {
