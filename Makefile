@@ -20,8 +20,8 @@ RUST_TARGET ?= $(shell rustc -vV 2> /dev/null | sed -n 's/^host: //p')
 LIB = $(C_TARGET)/release
 LIB_ZSTD := target/c-zstd/release
 
-# All targets with a description, and one without.
-.PHONY: $(shell sed -n 's/^\([a-z0-9-]*\):.*\#\# .*/\1/p' Makefile) lib-zstd
+# All targets but files. Those with a description are in `make help`; the others are parts of them.
+.PHONY: $(shell sed -n 's/^\([a-z][a-z0-9-]*\):.*/\1/p' Makefile)
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -61,16 +61,23 @@ demo: lib ## build examples/load.c and read a file that a real ztensor release w
 	@echo "Any other file: cargo install --path cli, then tenslice list FILE (docs/tool.md)"
 
 # The tests run in parallel: much of each keeps only one core busy.
-test: ## run test-rust, test-c, test-install and fuzz-replay: all tests for this machine, with all formats
+ONLY ?=
+test: ## run all tests for this machine, or ONLY=rust, c, install, features, small, targets, platforms, source, all
+ifneq ($(ONLY),)
+	@$(MAKE) --no-print-directory test-$(ONLY) ONLY=
+else
 	@$(MAKE) --no-print-directory test-c test-install fuzz-replay & \
 		$(MAKE) --no-print-directory test-rust; code=$$?; wait $$! && exit $$code
 	@echo "all tests passed"
+endif
 
-test-rust: ## run the Rust tests, the tool's tests, and the examples in the docs; TENSLICE_CORPUS=DIR adds a corpus
+# The Rust tests, the tool's tests, and the examples in the docs. TENSLICE_CORPUS=DIR adds a corpus.
+test-rust:
 	$(CARGO) test --quiet -p tenslice -p tenslice-cli --all-targets --features capi
 	$(CARGO) test --quiet --doc --features capi
 
-test-features: ## run the Rust tests with other features: libzstd, one format, single digests
+# The Rust tests with other features: libzstd, one format, single digests.
+test-features:
 	$(CARGO) test --quiet --no-default-features --features std,formats,digest,dequantize,zlib,zstd-c --lib \
 		--test formats --test memory --test properties -- --skip damage::
 	$(CARGO) test --quiet --tests --no-default-features --features std,ztensor
@@ -86,35 +93,43 @@ cli: ## build the tool, in target/release/tenslice, and test it
 	$(CARGO) build --quiet --release -p tenslice-cli
 	$(CARGO) test --quiet -p tenslice-cli
 
-test-c: lib lib-zstd ## run the C and C++ tests with the static and the shared library
+# The C and C++ tests with the static and the shared library.
+test-c: lib lib-zstd
 	CC="$(CC)" CXX="$(CXX)" c-tests/run.sh $(LIB) $(LIB_ZSTD)
 
-test-install: ## install into target/install, and use it with pkg-config, CMake and Meson
+# Installs into target/install, and uses it with pkg-config, CMake and Meson.
+test-install:
 	CC="$(CC)" CXX="$(CXX)" c-tests/install.sh
 
-test-source: dist-source ## build inside C++ projects with CMake, from the tarball (offline) and from this folder
+# Builds inside C++ projects with CMake, from the tarball (offline) and from this folder.
+test-source: dist-source
 	VERSION=$(VERSION) CARGO=$(CARGO) c-tests/source.sh
 
-test-all: ## run all tests that need no board, and everything that CI only samples: all mutants take hours
+# All tests that need no board, and everything that CI only samples: all mutants take hours.
+test-all:
 	$(MAKE) --no-print-directory test test-features test-small test-targets test-platforms test-source sanitize no-panic miri coverage \
 		fuzz-replay-second
 	$(CARGO) test --quiet --tests --no-default-features --features std,formats,digest,dequantize,zlib,zstd-c
 	$(MAKE) --no-print-directory mutants
 
-test-small: ## the Rust tests of the code for chips, built for this machine; TENSLICE_CORPUS=DIR adds a corpus
+# The Rust tests of the code for chips, built for this machine. TENSLICE_CORPUS=DIR adds a corpus.
+test-small:
 	TENSLICE_SMALL=1 $(CARGO) test --quiet --target-dir target/small --features capi --lib \
 		--test formats --test properties --test reference
 
-test-targets: ## run the tests for other machines: 32-bit, big-endian, wasm32
+# The tests for other machines: 32-bit, big-endian, wasm32.
+test-targets:
 	c-tests/targets.sh
 
-test-platforms: ## run the C library on aarch64, musl and Windows if possible; link it for MSVC and macOS
+# Runs the C library on aarch64, musl and Windows if possible; links it for MSVC and macOS.
+test-platforms:
 	CC="$(CC)" c-tests/platforms.sh
 
-abi-check: ## compare the ABI with the recorded one
+abi-check: ## compare the ABI with the recorded one, which `make abi-record` updates
 	packaging/abi.sh check
 
-abi-record: ## update the recorded ABI: read the diff, and include/README.md
+# Updates the recorded ABI: read the diff, and include/README.md.
+abi-record:
 	packaging/abi.sh record
 
 deps-firmware: ## install the firmware's dependencies, on Debian and Ubuntu
@@ -124,44 +139,61 @@ deps-firmware: ## install the firmware's dependencies, on Debian and Ubuntu
 firmware: ## build the firmware for Cortex-M4, M4F, M0 and RISC-V and run it in QEMU; run docs/firmware.md
 	examples/firmware/run.sh
 
-size: ## measure flash, stack and instructions on Cortex-M4, M0 and RISC-V; compare with examples/firmware/limits.txt
+MODEL ?=
+size: ## compare flash, stack and instructions on chips with their limits, or measure calls: MODEL=FILE BOARD=m4 FORMAT=npy
+ifneq ($(MODEL),)
+	@$(MAKE) --no-print-directory size-calls
+else
 	examples/firmware/size.sh --check
+endif
 
 BOARD ?= m4
 FORMAT ?= ztensor
-size-calls: ## measure flash and stack of single calls on a chip: BOARD=m4 FORMAT=ztensor MODEL=FILE
+# Flash and stack of single calls on a chip.
+size-calls:
 	examples/firmware/calls.sh $(BOARD) $(FORMAT) $(MODEL)
 
-bench-checksums: ## compare verifying with the crates that compute the checksums: benches/README.md
+# Verifying beside the crates that compute the checksums.
+bench-checksums:
 	$(CARGO) run --quiet --release --manifest-path benches/checksums/Cargo.toml
 
-bench-dequantize: ## compare dequantizing with ggml, whose sources it fetches: benches/README.md
+# Dequantizing beside ggml, whose sources it fetches.
+bench-dequantize:
 	benches/dequantize.sh
 
-bench-open: ## compare opening files with the readers of the formats: benches/README.md
+# Opening files beside the readers of the formats.
+bench-open:
 	$(CARGO) run --quiet --release --manifest-path benches/open/Cargo.toml
 
 bench-check: ## count instructions of opening, listing and looking up; compare with benches/limits.txt
 	benches/check.sh
 
-bench-compute: ## compare sparse tensors and tensor trains with hand-written loops: benches/README.md
+# Sparse tensors and tensor trains beside hand-written loops.
+bench-compute:
 	$(CARGO) run --quiet --release --manifest-path benches/compute/Cargo.toml
 
-bench-b2nd: ## compare the Blosc2 reader with c-blosc2, whose Python wheel it fetches: benches/README.md
+# The Blosc2 reader beside c-blosc2, whose Python wheel it fetches.
+bench-b2nd:
 	benches/run.sh
 
-bench: bench-open bench-checksums bench-compute bench-b2nd bench-dequantize ## run all benchmarks above
+bench: $(patsubst %,bench-%,$(or $(ONLY),open checksums compute b2nd dequantize)) ## compare with others: ONLY=open, checksums, compute, b2nd, dequantize
 
-fuzz: ## fuzz under AddressSanitizer, and keep the findings: TARGETS=, SECONDS= or RUNS= each (fuzz/README.md)
+fuzz: ## fuzz under AddressSanitizer, and keep the findings: TARGETS=, SECONDS= or RUNS= each, ONLY=i686 (fuzz/README.md)
+ifneq ($(ONLY),)
+	@$(MAKE) --no-print-directory fuzz-$(ONLY) ONLY=
+else
 	FUZZ_SECONDS=$(SECONDS) FUZZ_RUNS=$(RUNS) fuzz/run.sh $(TARGETS)
+endif
 
-fuzz-i686: ## fuzz on 32 bits, and keep the counts: TARGETS=, SECONDS=, RUNS=
+# Fuzzes on 32 bits, and keeps the counts.
+fuzz-i686:
 	FUZZ_MACHINE=i686 FUZZ_SECONDS=$(SECONDS) FUZZ_RUNS=$(RUNS) fuzz/run.sh $(TARGETS)
 
 fuzz-replay: ## run every fuzz target on its kept corpus and the fixtures, with the stable toolchain
 	$(CARGO) test --quiet --manifest-path fuzz/Cargo.toml
 
-fuzz-replay-second: ## the same with the fuzz targets that compare with other readers; builds c-blosc2 with CMake
+# The same with the fuzz targets that compare with other readers; builds c-blosc2 with CMake.
+fuzz-replay-second:
 	$(CARGO) test --quiet --manifest-path fuzz/Cargo.toml --features second --test second
 
 no-panic: ## prove that no panic path is left in the C library, and that the proof can fail
@@ -210,7 +242,8 @@ web-test: web target/web-venv ## test the page and the package, in node and in h
 target/web-venv:
 	python3 -m venv $@ && $@/bin/pip install --quiet playwright || { rm -rf $@; exit 1; }
 
-pictures: web target/web-venv ## draw the pictures of the README again: docs/pictures
+# Draws the pictures of the docs again: docs/pictures.
+pictures: web target/web-venv
 	$(CARGO) build --quiet --release -p tenslice-cli
 	target/web-venv/bin/python web/pictures.py
 
