@@ -17,11 +17,12 @@ impl Tensor<'_> {
     /// - the chunks of a chunked array: warns if one of the first 2^24 chunks was never written;
     /// - the header of a compressed NPZ entry: returns its warnings, such as bytes after the array.
     ///
-    /// The cost is the sum of the costs of [`Component::verify`] for each component, even if components share bytes,
-    /// and is linear in the number of chunks.
+    /// The cost is the sum of the costs of [`Component::verify`](crate::Component::verify) for each component, even if
+    /// components share bytes, and is linear in the number of chunks.
     ///
     /// # Errors
-    /// The errors of [`Component::verify`] for the first component that fails, and of [`sparse`](Self::sparse).
+    /// The errors of [`Component::verify`](crate::Component::verify) for the first component that fails, and of
+    /// [`sparse`](Self::sparse).
     /// `NoValues`. The errors of an invalid header in a compressed entry of an NPZ archive.
     pub fn verify(&self) -> Result<Verified> {
         self.verify_with(&mut BuiltIn::default(), &mut [])
@@ -33,7 +34,8 @@ impl Tensor<'_> {
     /// and the header may be missing.
     ///
     /// # Errors
-    /// The errors of [`Component::verify_with`] for the first component that fails, and of [`verify`](Self::verify).
+    /// The errors of [`Component::verify_with`](crate::Component::verify_with) for the first component that fails, and
+    /// of [`verify`](Self::verify).
     pub fn verify_with(&self, decoder: &mut dyn Decoder, scratch: &mut [u8]) -> Result<Verified> {
         self.problem().map_or(Ok(()), Err)?;
         let mut verified = Verified::default();
@@ -67,7 +69,7 @@ impl Tensor<'_> {
 
     /// Returns the memory that [`verify_with`](Self::verify_with) needs, in bytes: the maximum over the components, the
     /// table of chunks and the header of a compressed array. `None` if a component [cannot be
-    /// verified](Component::verify_scratch_length).
+    /// verified](crate::Component::verify_scratch_length).
     #[must_use]
     pub fn verify_scratch_length(&self) -> Option<u64> {
         let whole = dispatch!(&self.file, file => file.verify_scratch_length(&self.record));
