@@ -147,8 +147,8 @@ pub extern "C" fn tenslice_value_items(
     })
 }
 
-/// Sets `count` to the number of values left, if it is known without reading them: in GGUF, and 0 in formats without
-/// attributes.
+/// Sets `count` to the number of values left, if this number is known without reading the values: in GGUF, and in
+/// formats without attributes, where it is 0.
 ///
 /// Errors: NOT_FOUND in other formats.
 #[unsafe(no_mangle)]

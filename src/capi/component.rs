@@ -153,8 +153,9 @@ pub extern "C" fn tenslice_component_with_bytes(
     })
 }
 
-/// Sets `caps` to what this library can do with a component here and now: TENSLICE_CAP_ flags. A flag is set if the
-/// operation gets as far as reading the component's bytes. The bytes may still turn out to be damaged.
+/// Sets `caps` to the operations that this library supports for a component: TENSLICE_CAP_ flags. A flag is set if the
+/// operation would begin to read the component's bytes, which must be in memory. The operation may still find that the
+/// bytes are damaged.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_component_caps(component: Handle<tenslice_component>, caps: Out<u32>) -> tenslice_status {
     run(|| {

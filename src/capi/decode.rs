@@ -328,8 +328,8 @@ pub extern "C" fn tenslice_tensor_describe(
 }
 
 /// Sets `length` to the number of bytes of scratch memory that tenslice_tensor_describe needs. For a compressed entry
-/// of an NPZ archive, this is the length of its header, 12 bytes of which are decoded to find out; for any other tensor
-/// it is 0.
+/// of an NPZ archive, this is the length of its header, which the call decodes from the first 12 bytes of the header.
+/// For any other tensor `length` is set to 0.
 ///
 /// Errors: the errors of tenslice_tensor_describe, except OUT_OF_SCRATCH and TOO_SMALL.
 #[unsafe(no_mangle)]
@@ -509,9 +509,9 @@ pub extern "C" fn tenslice_component_verify_scratch(
 }
 
 /// Verifies all components of a file against their digests, and the indices of sparse tensors that are not encoded.
-/// Reads all bytes of the components; bytes that several components share are read once for each. The cost is the sum
-/// of the lengths, which may exceed the length of the file: for untrusted files, add them up first
-/// (tenslice_component_get_info). If digests cover decoded bytes, use tenslice_file_verify_with.
+/// Reads all bytes of the components; bytes that several components share are read once for each component. The cost is
+/// the sum of the lengths of all components, which may exceed the length of the file. For untrusted files, add up the
+/// lengths first (tenslice_component_get_info). If digests cover decoded bytes, use tenslice_file_verify_with.
 ///
 /// Errors: the errors of tenslice_component_verify, for the first component that fails; INDEX_OUT_OF_RANGE,
 /// INVALID_ROW_POINTERS, INDEX_ORDER; NO_VALUES if the values of a Blosc2 array are not in the file.
@@ -532,9 +532,9 @@ pub extern "C" fn tenslice_file_verify(
 /// Verifies all components of a file as tenslice_component_verify_with does, and the indices of sparse tensors that are
 /// not encoded. Scratch memory: tenslice_file_verify_scratch.
 ///
-/// Also warns if one of the first 2^24 chunks of a Blosc2 frame was never written, and about the headers of compressed
-/// entries of an NPZ archive, such as bytes behind the array. These warnings may be missing if no decoder reads the
-/// first bytes of a stream, or if `scratch` is too small.
+/// Adds warnings that opening cannot produce: one of the first 2^24 chunks of a Blosc2 frame was never written, or the
+/// header of a compressed entry of an NPZ archive causes a warning, such as bytes behind the array. These warnings may
+/// be missing if no decoder reads the first bytes of a stream, or if `scratch` is too small.
 ///
 /// Errors: the errors of tenslice_component_verify_with, for the first component that fails; the errors of
 /// tenslice_file_verify; the errors of an invalid NPY file in a compressed entry.

@@ -16,16 +16,17 @@ use crate::{Expected, Order, Tensor};
 /// TENSLICE_COLUMN_MAJOR: a bit of the `dtype` argument.
 const COLUMN_MAJOR: u32 = 1 << 31;
 
-/// Finds the tensor named `name`, checks that it is what the program expects, and sets `bytes` to its bytes, without a
-/// copy. The tensor must be dense, its elements of type `dtype`, in this machine's byte order and aligned, and its
-/// shape the `rank` lengths at `shape`, in the order of the file. With TENSLICE_ANY as `dtype`, the elements may be of
-/// any type, and the bytes are as they are in the file. With TENSLICE_ANY_SHAPE as `rank`, the shape may be any, and
-/// `shape` is not read. Linear in the bytes of the metadata; tenslice_index_find and tenslice_tensor_expect are not.
+/// Finds the tensor named `name`, checks its type and its shape, and sets `bytes` to its bytes, without a copy. The
+/// tensor must be dense. Its elements must be of type `dtype`, in this machine's byte order, and aligned. Its shape
+/// must be the `rank` lengths at `shape`, in the order of the file. With TENSLICE_ANY as `dtype`, any type is accepted,
+/// and the bytes are as they are in the file. With TENSLICE_ANY_SHAPE as `rank`, any shape is accepted, and `shape` is
+/// not read. Linear in the bytes of the metadata; for many tensors, use tenslice_index_find and tenslice_tensor_expect
+/// instead.
 ///
 /// If a shape is given, the elements must be in row-major order or, with TENSLICE_COLUMN_MAJOR combined with `dtype` by
-/// `|`, in column-major order. A shape in which at most one dimension is longer than 1 is in both orders. With
-/// TENSLICE_ANY_SHAPE and without that bit, the elements may be in either order: tenslice_tensor_strides returns where
-/// each element is.
+/// `|`, in column-major order. If at most one dimension is longer than 1, both orders are the same. With
+/// TENSLICE_ANY_SHAPE and without TENSLICE_COLUMN_MAJOR, either order is accepted; tenslice_tensor_strides returns the
+/// strides.
 ///
 /// After an error, tenslice_expect_text writes a message that says what the file has instead.
 ///

@@ -37,9 +37,9 @@ pub struct tenslice_file_info {
     pub reserved: u32,
 }
 
-/// Opens the file in the `length` bytes at `data`. The bytes may have any alignment, and must stay in place while
-/// `file` or anything made from it is used. Checks the whole structure in one pass over the metadata; reads no tensor
-/// data.
+/// Opens the file in the `length` bytes at `data`. The bytes must stay in place while `file` or anything made from it
+/// is used. Checks the whole structure in one pass over the metadata; reads no tensor data. The bytes may have any
+/// alignment, but a call that returns elements in place returns MISALIGNED if the elements are not aligned.
 ///
 /// Errors: the first rule that the file breaks.
 #[unsafe(no_mangle)]
@@ -56,8 +56,8 @@ pub extern "C" fn tenslice_file_open(
     })
 }
 
-/// Opens a file that is only partly in memory. If it returns TENSLICE_NEED, `need` is a range to fetch: fetch exactly
-/// this range, add it to the source with tenslice_source_add, and call again. `file` holds a pointer to `source`.
+/// Opens a file that is only partly in memory. If the call returns TENSLICE_NEED, fetch the range in `need`, add it to
+/// the source in one piece with tenslice_source_add, and call again. `file` holds a pointer to `source`.
 ///
 /// Errors: the first rule that the file breaks.
 #[unsafe(no_mangle)]
@@ -106,8 +106,8 @@ pub extern "C" fn tenslice_file_get_info(
     })
 }
 
-/// Sets `index` to the index, in the order of the file, of the first tensor that a warning (one TENSLICE_WARNING_ bit)
-/// is about.
+/// Sets `index` to the position, in the order of the file, of the first tensor that `warning` is about. `warning` is
+/// one TENSLICE_WARNING_ bit.
 ///
 /// Errors: NOT_FOUND if the file does not have the warning, or if the warning is not recorded with a tensor (only bits
 /// 0 to 7 are).
@@ -130,11 +130,11 @@ pub extern "C" fn tenslice_file_warning_tensor(
 /// Sets `count` to the number of elements of `scratch` that are always enough for tenslice_file_check; 0 if there is
 /// nothing left to compare. Linear in the bytes of the metadata.
 ///
-/// There is one element for each item of the most frequent kind that is still to be compared: names of tensors, roles
-/// of one tensor, keys of a GGUF file, places of data in safetensors, or entries of an NPZ archive. In zTensor 2 there
-/// are two for each component or each shard, whichever are more.
+/// Each item that is left takes one element: names of tensors, roles of one tensor, keys of a GGUF file, byte ranges of
+/// safetensors data, entries of an NPZ archive. In zTensor 2 each component and each shard takes two elements. The
+/// kinds of items are compared one after the other, so the kind with the most items determines `count`.
 ///
-/// Errors: TOO_MANY if this machine could not address so many.
+/// Errors: TOO_MANY if this machine cannot address that many elements.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_file_check_length(file: Handle<tenslice_file>, count: Out<usize>) -> tenslice_status {
     run(|| {
@@ -144,15 +144,15 @@ pub extern "C" fn tenslice_file_check_length(file: Handle<tenslice_file>, count:
     })
 }
 
-/// Compares exactly what could not be compared without memory when the file was opened: names
-/// (TENSLICE_WARNING_NAMES_UNCHECKED), the roles within a tensor (TENSLICE_WARNING_ROLES_UNCHECKED), keys
-/// (TENSLICE_WARNING_KEYS_UNCHECKED), and the places of components, entries of an archive, and shards
-/// (TENSLICE_WARNING_EXTENTS_UNCHECKED). Sets `warnings` (may be NULL) to the warnings that remain.
+/// Compares exactly the items that opening could not compare without memory: names (TENSLICE_WARNING_NAMES_UNCHECKED),
+/// the roles within a tensor (TENSLICE_WARNING_ROLES_UNCHECKED), keys (TENSLICE_WARNING_KEYS_UNCHECKED), and the byte
+/// ranges of components, entries of an archive, and shards (TENSLICE_WARNING_EXTENTS_UNCHECKED). Sets `warnings` (may
+/// be NULL) to the warnings that remain.
 ///
 /// `scratch` is an array of `count` elements. With the count of tenslice_file_check_length, the items are sorted and
-/// read once. With fewer, they are read once for each part that fits, at most eight times; a file that needs more than
-/// eight times as many elements is rejected. In zTensor 2, looking up shards takes two elements for each shard, or none
-/// on chips.
+/// read once. With fewer elements, the items are compared in parts that fit, and read once for each part, at most eight
+/// times. If the file needs more than eight times as many elements, the error is OUT_OF_SCRATCH. In zTensor 2, looking
+/// up shards takes two elements for each shard, and never works in parts; on chips it takes none.
 ///
 /// Errors: REPEATED_NAME if the format forbids it, REPEATED_KEY for a role or a key, OVERLAP; in zTensor 2
 /// UNKNOWN_SHARD and OUT_OF_SHARD; OUT_OF_SCRATCH, but never with the count of tenslice_file_check_length.
@@ -175,7 +175,7 @@ pub extern "C" fn tenslice_file_check(
     })
 }
 
-/// Finds the first tensor named `name`, and makes `tensor` a handle of it. Linear in the bytes of the metadata.
+/// Finds the first tensor named `name`, and sets `tensor` to it. Linear in the bytes of the metadata.
 ///
 /// Errors: NOT_FOUND.
 #[unsafe(no_mangle)]

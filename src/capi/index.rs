@@ -18,7 +18,7 @@ pub struct tenslice_index {
 /// Sets `count` to the number of elements of `words` that tenslice_file_index needs: three for each tensor, none for a
 /// file of one tensor.
 ///
-/// Errors: TOO_MANY if this machine could not address so many.
+/// Errors: TOO_MANY if this machine cannot address that many elements.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_file_index_length(file: Handle<tenslice_file>, count: Out<usize>) -> tenslice_status {
     run(|| {
@@ -58,8 +58,8 @@ pub extern "C" fn tenslice_file_index(
 /// Finds the first tensor whose name is the `length` bytes at `name`, as tenslice_file_find does, in time that hardly
 /// depends on the number of tensors.
 ///
-/// Errors: NOT_FOUND, also if the bytes have changed since the index was made and another name is in the place of this
-/// one.
+/// Errors: NOT_FOUND, also if the bytes have changed since the index was made, and another name is now at the position
+/// in the index.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_index_find(
     index: Handle<tenslice_index>,

@@ -10,7 +10,7 @@ use crate::types::float;
 
 /// Reads `count` numbers of a dense or quantized tensor to `out`, from number `first` on. Booleans become 0 and 1.
 /// Integers of 32 and 64 bits and doubles are rounded to the nearest float, ties to even; a double beyond the range of
-/// a float becomes infinite. Constant cost per element, wherever it is.
+/// a float becomes infinite. The cost per element is constant, wherever the element is.
 ///
 /// In a library with GGUF, this function links the code and tables of all block types; tenslice_q4_0_to_f32 and similar
 /// functions link those of one type.

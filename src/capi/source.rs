@@ -40,7 +40,8 @@ pub extern "C" fn tenslice_source_init(source: Out<tenslice_source>, file_length
 
 /// Adds the `length` bytes at `data`, which are at `offset` in the file. Add each range in one piece, as it was
 /// requested or larger. A range that covers earlier ones replaces them; a range that an earlier one covers is ignored.
-/// If a range was requested with `keep` 0, bytes that contain all of it are dropped with it.
+/// If the last request had `keep` 0, and the bytes contain all of the requested range, the source uses the bytes for
+/// the next call of tenslice_file_open_source only.
 ///
 /// Errors: INVALID_ARGUMENT also if the bytes extend past the end of the file; TOO_MANY_SEGMENTS. The source is
 /// unchanged after an error.

@@ -123,9 +123,9 @@ pub extern "C" fn tenslice_str_equals(text: In<tenslice_str>, other: Array<c_cha
     both.map_or(0, |(text, other)| u32::from(text.eq_bytes(other)))
 }
 
-/// Writes the message of an error to `buffer`: which rule is broken, by which tensor, at which byte. The `length` bytes
-/// at `data` are those that the file was opened from; names and numbers in the message are read from them again. If
-/// `data` is NULL, the message leaves them out.
+/// Writes the message of an error to `buffer`: the broken rule, the tensor, and the byte. The `length` bytes at `data`
+/// are the bytes that the file was opened from; the call reads the names and numbers for the message from them again.
+/// If `data` is NULL, the message omits the names and numbers.
 ///
 /// Errors: INVALID_ARGUMENT also for an error that this library has not produced.
 #[unsafe(no_mangle)]
