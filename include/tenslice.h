@@ -9,54 +9,57 @@
  *         != TENSLICE_OK) return fail();
  *     const float *numbers = (const float *)bytes.data;                 points into the model's bytes
  *
- * This header has what all formats share, and includes the headers in the folder tenslice/: types.h with handles and
- * other common types, codes.h with the numbers of statuses, dtypes and the like, and one header for each format that
- * has its own functions. The rules below hold for every call; the comments of the functions do not repeat them.
+ * This header declares the functions that all formats share. It includes the headers in the folder tenslice/:
+ * types.h (handles and other common types), codes.h (the numbers of statuses, dtypes, formats and other codes), and
+ * one header for each format that has functions of its own. The rules below hold for every call; the comments of the
+ * functions do not repeat them.
  *
- * Ownership. The caller owns all memory: the bytes of the file, and the handles, which are plain structs that may be
- * placed anywhere and copied by assignment (a tenslice_source only until something has been opened from it). Nothing
- * is allocated, so nothing is freed or closed. Exception: a library with Zstandard built in allocates while it
- * decodes, up to about twice the smaller of a stream's window and its output. If it runs out of memory, it
- * terminates the program.
+ * Ownership. The caller owns all memory: the bytes of the file, and the handles. Handles are plain structs that may
+ * be placed anywhere and copied by assignment. (A tenslice_source may be copied only until something has been opened
+ * from it.) The library allocates nothing, so nothing needs to be freed or closed. Exception: a library with
+ * Zstandard built in allocates memory while it decodes, up to about twice the smaller of a stream's window and its
+ * output. If an allocation fails, the library terminates the program.
  *
  * Lifetimes. A handle, a string or a pointer to bytes is valid for as long as the bytes that the file was opened
  * from stay in place, unchanged. If the file was opened from a source, the source must also stay in place, unmoved
- * and unchanged. The same holds for the caller's bytes under a component, and for the caller's memory under an
- * index. A returned const char * is NUL-terminated and valid forever; it is "?" for an unknown number.
+ * and unchanged. The bytes passed to tenslice_component_with_bytes and the words passed to tenslice_file_index must
+ * stay in place in the same way. A returned const char * is NUL-terminated and valid forever; for an unknown number
+ * it is "?".
  *
  * Status. Every call that can fail returns a tenslice_status: TENSLICE_OK (0), TENSLICE_END after the last item of
- * an iteration, TENSLICE_NEED, or an error code of 100 or more. Comments name the errors of a call without
- * TENSLICE_. They omit errors that any call may return: INVALID_ARGUMENT and INVALID_HANDLE (see Arguments), and
- * codes of 200 or more if the bytes have changed since the file was opened. A call that fails leaves its outputs
- * unchanged, unless its comment says otherwise. The details of an error are written to `error`; tenslice_error_text
- * formats them as a message.
+ * an iteration, TENSLICE_NEED if a range of the file must be fetched first, or an error code of 100 or more.
+ * Comments list the errors of a call, without the prefix TENSLICE_. They omit errors that any call may return:
+ * INVALID_ARGUMENT and INVALID_HANDLE (see Arguments), and codes of 200 or more if the bytes have changed since the
+ * file was opened. A call that fails leaves its outputs unchanged, unless its comment says otherwise. The details of
+ * an error are written to `error`; tenslice_error_text formats them as a message.
  *
  * Arguments. NULL, misaligned pointers, absurd lengths, zeroed handles (tenslice_file file = {0};) and handles of
- * another kind result in INVALID_ARGUMENT or INVALID_HANDLE, not in a crash. NULL is allowed for `error` if it is an
- * output, for `decoder` to use the built-in one, and for any parameter documented as optional. A call for files of
- * one format returns INVALID_ARGUMENT for a file of another format. A handle is recognised by the number at its
- * start; the rest of the handle is not checked. Never pass uninitialised memory, or a handle that anything but this
- * library has written to.
+ * another kind result in INVALID_ARGUMENT or INVALID_HANDLE, not in a crash. NULL is allowed for `error` if `error`
+ * is an output, for `decoder` (NULL selects the built-in decoder), and for any parameter documented as optional. A
+ * call for files of one format returns INVALID_ARGUMENT for a file of another format. A handle is recognised by the
+ * number at its start; the rest of the handle is not checked. Never pass uninitialised memory, or a handle that
+ * anything but this library has written to.
  *
- * Strings are passed in as a pointer and a length, in UTF-8. TENSLICE_STR gives both for a literal; with the length
- * TENSLICE_NUL, a string ends before its NUL. Names are compared byte by byte. Strings of a file are returned as a
- * tenslice_str, which is not NUL-terminated. Texts that the library makes are written to `buffer`, NUL-terminated;
- * `needed` (may be NULL) is set to the number of bytes needed, including the NUL. If `capacity` is smaller, the
- * error is TOO_SMALL, and nothing is written.
+ * Strings are passed in as a pointer and a length, in UTF-8. TENSLICE_STR expands to both for a literal. For a
+ * NUL-terminated string, pass TENSLICE_NUL as the length. Names are compared byte by byte. Strings of a file are
+ * returned as a tenslice_str, which is not NUL-terminated. Texts that the library makes are written to `buffer`,
+ * NUL-terminated; `needed` (may be NULL) is set to the number of bytes needed, including the NUL. If `capacity` is
+ * smaller, the error is TOO_SMALL, and nothing is written.
  *
  * Structs that begin with struct_size grow at their end in later versions: set it to sizeof the struct before the
  * call, as TENSLICE_INIT does. A newer library fills no more than that size.
  *
  * Buffers. Decoded data is written to the `capacity` bytes at `destination`, of any alignment. `length` (may be
- * NULL) is set to the number of bytes written or, with TOO_SMALL, needed. If the file does not state that number, it
- * is UINT64_MAX: try again with a larger destination. Some calls need `scratch`, working memory of any alignment.
- * Their comments name the function that returns how many bytes; if it returns 0, `scratch` may be NULL. With fewer
- * bytes the error is OUT_OF_SCRATCH. After TOO_SMALL nothing has been written, if the length is known. If stored
- * bytes turn out to be corrupt, the contents of the destination are unspecified.
+ * NULL) is set to the number of bytes written or, after TOO_SMALL, to the number needed. If the file does not state
+ * the number needed, `length` is set to UINT64_MAX: try again with a larger destination. If the number is known,
+ * nothing has been written after TOO_SMALL. Some calls need `scratch`, working memory of any alignment. Their
+ * comments name the function that returns the number of bytes; if the number is 0, `scratch` may be NULL. With fewer
+ * bytes the error is OUT_OF_SCRATCH. If stored bytes turn out to be corrupt, the contents of the destination are
+ * unspecified.
  *
  * Overlap. Memory that a call fills by pointer and length (a destination, scratch memory, an array, a string buffer)
  * must not share a byte with any other argument except `error`. A handle must not share a byte with the bytes that
- * it is made over. Otherwise the call returns INVALID_ARGUMENT and leaves both unchanged. Outputs must also not be
+ * it is made from. Otherwise the call returns INVALID_ARGUMENT and leaves both unchanged. Outputs must also not be
  * inside the bytes of an open file, or inside a part of another argument; this is not checked.
  *
  * Threads. There is no global state. Calls that take handles by const pointer may run in any number of threads at
@@ -95,9 +98,9 @@ extern "C" {
  */
 
 /**
- * Opens the file in the `length` bytes at `data`. The bytes may have any alignment, and must stay in place while
- * `file` or anything made from it is used. Checks the whole structure in one pass over the metadata; reads no tensor
- * data.
+ * Opens the file in the `length` bytes at `data`. The bytes must stay in place while `file` or anything made from it
+ * is used. Checks the whole structure in one pass over the metadata; reads no tensor data. The bytes may have any
+ * alignment, but a call that returns elements in place returns MISALIGNED if the elements are not aligned.
  *
  * Errors: the first rule that the file breaks.
  */
@@ -107,17 +110,17 @@ tenslice_status tenslice_file_open(tenslice_file *file, const void *data, size_t
 #define TENSLICE_ANY_SHAPE SIZE_MAX
 
 /**
- * Finds the tensor named `name`, checks that it is what the program expects, and sets `bytes` to its bytes, without
- * a copy. The tensor must be dense, its elements of type `dtype`, in this machine's byte order and aligned, and its
- * shape the `rank` lengths at `shape`, in the order of the file. With TENSLICE_ANY as `dtype`, the elements may be
- * of any type, and the bytes are as they are in the file. With TENSLICE_ANY_SHAPE as `rank`, the shape may be any,
- * and `shape` is not read. Linear in the bytes of the metadata; tenslice_index_find and tenslice_tensor_expect are
- * not.
+ * Finds the tensor named `name`, checks its type and its shape, and sets `bytes` to its bytes, without a copy. The
+ * tensor must be dense. Its elements must be of type `dtype`, in this machine's byte order, and aligned. Its shape
+ * must be the `rank` lengths at `shape`, in the order of the file. With TENSLICE_ANY as `dtype`, any type is
+ * accepted, and the bytes are as they are in the file. With TENSLICE_ANY_SHAPE as `rank`, any shape is accepted, and
+ * `shape` is not read. Linear in the bytes of the metadata; for many tensors, use tenslice_index_find and
+ * tenslice_tensor_expect instead.
  *
  * If a shape is given, the elements must be in row-major order or, with TENSLICE_COLUMN_MAJOR combined with `dtype`
- * by `|`, in column-major order. A shape in which at most one dimension is longer than 1 is in both orders. With
- * TENSLICE_ANY_SHAPE and without that bit, the elements may be in either order: tenslice_tensor_strides returns
- * where each element is.
+ * by `|`, in column-major order. If at most one dimension is longer than 1, both orders are the same. With
+ * TENSLICE_ANY_SHAPE and without TENSLICE_COLUMN_MAJOR, either order is accepted; tenslice_tensor_strides returns
+ * the strides.
  *
  * After an error, tenslice_expect_text writes a message that says what the file has instead.
  *
@@ -141,9 +144,9 @@ tenslice_status tenslice_expect_text(const tenslice_file *file, const char *name
     const uint64_t *shape, size_t rank, const tenslice_error *error, char *buffer, size_t capacity, size_t *needed);
 
 /**
- * Writes the message of an error to `buffer`: which rule is broken, by which tensor, at which byte. The `length`
- * bytes at `data` are those that the file was opened from; names and numbers in the message are read from them
- * again. If `data` is NULL, the message leaves them out.
+ * Writes the message of an error to `buffer`: the broken rule, the tensor, and the byte. The `length` bytes at
+ * `data` are the bytes that the file was opened from; the call reads the names and numbers for the message from them
+ * again. If `data` is NULL, the message omits the names and numbers.
  *
  * Errors: INVALID_ARGUMENT also for an error that this library has not produced.
  */
@@ -165,7 +168,7 @@ const char *tenslice_status_name(tenslice_status status);
  */
 
 /**
- * Finds the first tensor named `name`, and makes `tensor` a handle of it. Linear in the bytes of the metadata.
+ * Finds the first tensor named `name`, and sets `tensor` to it. Linear in the bytes of the metadata.
  *
  * Errors: NOT_FOUND.
  */
@@ -193,7 +196,7 @@ typedef struct {
  * Sets `count` to the number of elements of `words` that tenslice_file_index needs: three for each tensor, none for
  * a file of one tensor.
  *
- * Errors: TOO_MANY if this machine could not address so many.
+ * Errors: TOO_MANY if this machine cannot address that many elements.
  */
 tenslice_status tenslice_file_index_length(const tenslice_file *file, size_t *count);
 
@@ -217,8 +220,8 @@ tenslice_status tenslice_file_index(const tenslice_file *file, uint32_t *words, 
  * Finds the first tensor whose name is the `length` bytes at `name`, as tenslice_file_find does, in time that hardly
  * depends on the number of tensors.
  *
- * Errors: NOT_FOUND, also if the bytes have changed since the index was made and another name is in the place of
- * this one.
+ * Errors: NOT_FOUND, also if the bytes have changed since the index was made, and another name is now at the
+ * position in the index.
  */
 tenslice_status tenslice_index_find(const tenslice_index *index, const char *name, size_t length,
     tenslice_tensor *tensor, tenslice_error *error);
@@ -339,8 +342,8 @@ uint32_t tenslice_dtype_bits(uint32_t dtype);
 
 /* ---- Decoding: a tensor as a dense array ----------------------------------------------------------------------------
  *
- * For tensors that have no dense bytes in the file, so that tenslice_tensor_bytes fails: compressed, chunked and
- * sparse tensors, tensor trains.
+ * These functions read tensors that are not stored as a dense array of bytes, so that tenslice_tensor_bytes fails:
+ * compressed, chunked and sparse tensors, and tensor trains.
  */
 
 /** A description of the elements of a tensor. */
@@ -380,8 +383,8 @@ tenslice_status tenslice_tensor_describe(const tenslice_tensor *tensor, const te
 
 /**
  * Sets `length` to the number of bytes of scratch memory that tenslice_tensor_describe needs. For a compressed entry
- * of an NPZ archive, this is the length of its header, 12 bytes of which are decoded to find out; for any other
- * tensor it is 0.
+ * of an NPZ archive, this is the length of its header, which the call decodes from the first 12 bytes of the header.
+ * For any other tensor `length` is set to 0.
  *
  * Errors: the errors of tenslice_tensor_describe, except OUT_OF_SCRATCH and TOO_SMALL.
  */
@@ -416,14 +419,14 @@ tenslice_status tenslice_tensor_read_into(const tenslice_tensor *tensor, const t
 
 /* ---- Numbers as floats ----------------------------------------------------------------------------------------------
  *
- * Absent from libraries built without the feature `dequantize`. Functions for single types of quantized blocks are
- * in tenslice/gguf.h.
+ * These functions are absent from libraries built without the feature `dequantize`. Functions for single types of
+ * quantized blocks are in tenslice/gguf.h.
  */
 
 /**
  * Reads `count` numbers of a dense or quantized tensor to `out`, from number `first` on. Booleans become 0 and 1.
  * Integers of 32 and 64 bits and doubles are rounded to the nearest float, ties to even; a double beyond the range
- * of a float becomes infinite. Constant cost per element, wherever it is.
+ * of a float becomes infinite. The cost per element is constant, wherever the element is.
  *
  * In a library with GGUF, this function links the code and tables of all block types; tenslice_q4_0_to_f32 and
  * similar functions link those of one type.
@@ -505,8 +508,8 @@ typedef struct {
 tenslice_status tenslice_file_get_info(const tenslice_file *file, tenslice_file_info *info);
 
 /**
- * Sets `index` to the index, in the order of the file, of the first tensor that a warning (one TENSLICE_WARNING_
- * bit) is about.
+ * Sets `index` to the position, in the order of the file, of the first tensor that `warning` is about. `warning` is
+ * one TENSLICE_WARNING_ bit.
  *
  * Errors: NOT_FOUND if the file does not have the warning, or if the warning is not recorded with a tensor (only
  * bits 0 to 7 are).
@@ -517,24 +520,24 @@ tenslice_status tenslice_file_warning_tensor(const tenslice_file *file, uint32_t
  * Sets `count` to the number of elements of `scratch` that are always enough for tenslice_file_check; 0 if there is
  * nothing left to compare. Linear in the bytes of the metadata.
  *
- * There is one element for each item of the most frequent kind that is still to be compared: names of tensors, roles
- * of one tensor, keys of a GGUF file, places of data in safetensors, or entries of an NPZ archive. In zTensor 2
- * there are two for each component or each shard, whichever are more.
+ * Each item that is left takes one element: names of tensors, roles of one tensor, keys of a GGUF file, byte ranges
+ * of safetensors data, entries of an NPZ archive. In zTensor 2 each component and each shard takes two elements. The
+ * kinds of items are compared one after the other, so the kind with the most items determines `count`.
  *
- * Errors: TOO_MANY if this machine could not address so many.
+ * Errors: TOO_MANY if this machine cannot address that many elements.
  */
 tenslice_status tenslice_file_check_length(const tenslice_file *file, size_t *count);
 
 /**
- * Compares exactly what could not be compared without memory when the file was opened: names
+ * Compares exactly the items that opening could not compare without memory: names
  * (TENSLICE_WARNING_NAMES_UNCHECKED), the roles within a tensor (TENSLICE_WARNING_ROLES_UNCHECKED), keys
- * (TENSLICE_WARNING_KEYS_UNCHECKED), and the places of components, entries of an archive, and shards
+ * (TENSLICE_WARNING_KEYS_UNCHECKED), and the byte ranges of components, entries of an archive, and shards
  * (TENSLICE_WARNING_EXTENTS_UNCHECKED). Sets `warnings` (may be NULL) to the warnings that remain.
  *
  * `scratch` is an array of `count` elements. With the count of tenslice_file_check_length, the items are sorted and
- * read once. With fewer, they are read once for each part that fits, at most eight times; a file that needs more
- * than eight times as many elements is rejected. In zTensor 2, looking up shards takes two elements for each shard,
- * or none on chips.
+ * read once. With fewer elements, the items are compared in parts that fit, and read once for each part, at most
+ * eight times. If the file needs more than eight times as many elements, the error is OUT_OF_SCRATCH. In zTensor 2,
+ * looking up shards takes two elements for each shard, and never works in parts; on chips it takes none.
  *
  * Errors: REPEATED_NAME if the format forbids it, REPEATED_KEY for a role or a key, OVERLAP; in zTensor 2
  * UNKNOWN_SHARD and OUT_OF_SHARD; OUT_OF_SCRATCH, but never with the count of tenslice_file_check_length.
@@ -610,8 +613,9 @@ tenslice_status tenslice_component_stored(const tenslice_component *component, t
     tenslice_error *error);
 
 /**
- * Sets `caps` to what this library can do with a component here and now: TENSLICE_CAP_ flags. A flag is set if the
- * operation gets as far as reading the component's bytes. The bytes may still turn out to be damaged.
+ * Sets `caps` to the operations that this library supports for a component: TENSLICE_CAP_ flags. A flag is set if
+ * the operation would begin to read the component's bytes, which must be in memory. The operation may still find
+ * that the bytes are damaged.
  */
 tenslice_status tenslice_component_caps(const tenslice_component *component, uint32_t *caps);
 
@@ -667,8 +671,8 @@ tenslice_status tenslice_component_range_scratch(const tenslice_component *compo
  * tenslice_component_with_bytes takes the bytes read from there. Calls that read data from the file itself
  * (tenslice_tensor_read_into, tenslice_tensor_sparse, tenslice_tens_element, tenslice_tens_chunks_next, the calls of
  * tenslice/b2nd.h that read chunks) return NOT_IN_MEMORY unless the data was added before the file was opened. For
- * these calls, open the file once to find its components, then again from a second source that includes them. A
- * chunked array needs the table of chunks and the chunks to read: see tenslice_b2nd_get_info and
+ * these calls, open the file once to find its components, then again from a second source that includes the bytes of
+ * the components. A chunked array needs the table of chunks and the chunks to read: see tenslice_b2nd_get_info and
  * tenslice_b2nd_chunk_extent.
  */
 
@@ -700,7 +704,8 @@ tenslice_status tenslice_source_init(tenslice_source *source, uint64_t file_leng
 /**
  * Adds the `length` bytes at `data`, which are at `offset` in the file. Add each range in one piece, as it was
  * requested or larger. A range that covers earlier ones replaces them; a range that an earlier one covers is
- * ignored. If a range was requested with `keep` 0, bytes that contain all of it are dropped with it.
+ * ignored. If the last request had `keep` 0, and the bytes contain all of the requested range, the source uses the
+ * bytes for the next call of tenslice_file_open_source only.
  *
  * Errors: INVALID_ARGUMENT also if the bytes extend past the end of the file; TOO_MANY_SEGMENTS. The source is
  * unchanged after an error.
@@ -708,8 +713,8 @@ tenslice_status tenslice_source_init(tenslice_source *source, uint64_t file_leng
 tenslice_status tenslice_source_add(tenslice_source *source, uint64_t offset, const void *data, size_t length);
 
 /**
- * Opens a file that is only partly in memory. If it returns TENSLICE_NEED, `need` is a range to fetch: fetch exactly
- * this range, add it to the source with tenslice_source_add, and call again. `file` holds a pointer to `source`.
+ * Opens a file that is only partly in memory. If the call returns TENSLICE_NEED, fetch the range in `need`, add it
+ * to the source in one piece with tenslice_source_add, and call again. `file` holds a pointer to `source`.
  *
  * Errors: the first rule that the file breaks.
  */
@@ -735,7 +740,8 @@ tenslice_status tenslice_error_text_source(const tenslice_error *error, const te
 
 /* ---- Sparse tensors -------------------------------------------------------------------------------------------------
  *
- * Iterates over the values; tenslice_tensor_read_into writes the tensor as a dense array instead.
+ * tenslice_sparse_next iterates over the values. To write the tensor as a dense array instead, call
+ * tenslice_tensor_read_into.
  */
 
 /** A sparse tensor whose indices have been checked, and a position among its values: a handle. */
@@ -876,8 +882,8 @@ tenslice_status tenslice_attributes_next(tenslice_cursor *cursor, tenslice_value
 tenslice_status tenslice_value_items(const tenslice_value *value, tenslice_cursor *cursor);
 
 /**
- * Sets `count` to the number of values left, if it is known without reading them: in GGUF, and 0 in formats without
- * attributes.
+ * Sets `count` to the number of values left, if this number is known without reading the values: in GGUF, and in
+ * formats without attributes, where it is 0.
  *
  * Errors: NOT_FOUND in other formats.
  */
@@ -905,9 +911,9 @@ uint32_t tenslice_str_equals(const tenslice_str *text, const char *other, size_t
 
 /* ---- Verifying digests ----------------------------------------------------------------------------------------------
  *
- * Checks that bytes are unchanged since they were written, if the file states digests. The error is NOT_BUILT_IN if
- * the library was built without the feature for the kind of digest: `crc32`, `crc32c`, `sha256`, or `digest` for
- * all.
+ * These functions compare the data with the digests that the file states, to detect bytes that have changed since
+ * they were written. The error is NOT_BUILT_IN if the library was built without the feature for the kind of digest:
+ * `crc32`, `crc32c`, `sha256`, or `digest` for all.
  */
 
 /** The result of verifying one component, or the counts of the results for several. */
@@ -921,9 +927,9 @@ typedef struct {
 
 /**
  * Verifies all components of a file against their digests, and the indices of sparse tensors that are not encoded.
- * Reads all bytes of the components; bytes that several components share are read once for each. The cost is the sum
- * of the lengths, which may exceed the length of the file: for untrusted files, add them up first
- * (tenslice_component_get_info). If digests cover decoded bytes, use tenslice_file_verify_with.
+ * Reads all bytes of the components; bytes that several components share are read once for each component. The cost
+ * is the sum of the lengths of all components, which may exceed the length of the file. For untrusted files, add up
+ * the lengths first (tenslice_component_get_info). If digests cover decoded bytes, use tenslice_file_verify_with.
  *
  * Errors: the errors of tenslice_component_verify, for the first component that fails; INDEX_OUT_OF_RANGE,
  * INVALID_ROW_POINTERS, INDEX_ORDER; NO_VALUES if the values of a Blosc2 array are not in the file.
@@ -934,9 +940,9 @@ tenslice_status tenslice_file_verify(const tenslice_file *file, tenslice_verifie
  * Verifies all components of a file as tenslice_component_verify_with does, and the indices of sparse tensors that
  * are not encoded. Scratch memory: tenslice_file_verify_scratch.
  *
- * Also warns if one of the first 2^24 chunks of a Blosc2 frame was never written, and about the headers of
- * compressed entries of an NPZ archive, such as bytes behind the array. These warnings may be missing if no decoder
- * reads the first bytes of a stream, or if `scratch` is too small.
+ * Adds warnings that opening cannot produce: one of the first 2^24 chunks of a Blosc2 frame was never written, or
+ * the header of a compressed entry of an NPZ archive causes a warning, such as bytes behind the array. These
+ * warnings may be missing if no decoder reads the first bytes of a stream, or if `scratch` is too small.
  *
  * Errors: the errors of tenslice_component_verify_with, for the first component that fails; the errors of
  * tenslice_file_verify; the errors of an invalid NPY file in a compressed entry.

@@ -1,6 +1,6 @@
 /*
- * The cost of opening a file, finding a tensor and reading it: stack, measured by painting, and instructions. Prints
- * one line for each operation, for size.sh.
+ * Measures the cost of opening a file, finding a tensor and reading it. Prints a line for each operation, which size.sh
+ * compares with the limits: the name, the bytes of stack (measured by painting), and the number of instructions.
  */
 #include "board.h"
 #include "paint.h"
@@ -44,6 +44,7 @@ static __attribute__((noinline)) uint32_t instructions_of(void (*call)(void))
     return counted();
 }
 
+/* Prints the line of an operation. The cost of calling `nothing` does not count. Returns 1 if the operation fails. */
 static int measure(const char *what, void (*call)(void))
 {
     const uint32_t stack = stack_of(call) - stack_of(nothing);

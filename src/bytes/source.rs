@@ -17,8 +17,8 @@ use crate::error::{Error, ErrorKind, Result};
 /// The maximum number of segments in a [`Source`].
 pub const MAX_SEGMENTS: usize = 32;
 
-/// The number of long values that a [`Source`] remembers as skipped by a parser and not kept. Only GGUF has such
-/// values.
+/// The maximum number of long values that a [`Source`] remembers as skipped. Their bytes need not be kept. Only GGUF
+/// has such values.
 const MAX_SKIPPED: usize = if cfg!(feature = "gguf") { 8 } else { 0 };
 
 /// A range of bytes that must be fetched before a file can be opened. Shorter than 4 GiB.
@@ -73,11 +73,12 @@ pub struct Source<'a> {
     /// The range that the last call requested. If it is transient, its bytes are valid for the next call only.
     asked: Cell<Option<Need>>,
     transient: Option<Segment<'a>>,
-    /// The position that the last call reached, and the error that it ended with, which the next call returns, too.
+    /// The progress of the last call, from which the next call continues.
     walk: Cell<Walk>,
     /// The value that the last call skipped. The next [`add`](Self::add) moves it to [`Segments::skipped`].
     #[cfg(feature = "gguf")]
     skipped: Cell<Skipped>,
+    /// The error that the last call ended with, which the next call returns, too.
     failed: Cell<Option<Error>>,
 }
 
@@ -139,7 +140,7 @@ impl<'a> Source<'a> {
     /// kept, and `bytes` contain all of that range, the bytes are valid for the next call of
     /// [`File::open_source`](crate::File::open_source) only.
     ///
-    /// Data may be added before the file is opened, for calls that read from the file itself.
+    /// Tensor data may be added, too, before the file is opened. Calls that return data then find it in the source.
     ///
     /// # Errors
     /// `InvalidArgument` if the bytes would extend past the end of the file, `TooManySegments` if there are already
@@ -353,13 +354,13 @@ pub(crate) struct Interrupted;
 pub(crate) type ParseResult<T> = core::result::Result<T, Interrupted>;
 
 impl<'a> ParseContext<'a> {
-    /// Opens from bytes that all remain available.
+    /// Creates a context for bytes that all remain available.
     pub(crate) const fn of(input: Input<'a>) -> Self {
         let error = Cell::new(Error::new(ErrorKind::NotInMemory));
         Self { input, source: None, error, lacks: Cell::new(false) }
     }
 
-    /// Opens from a source, which receives the outcome through [`Source::note`].
+    /// Creates a context for a source, which receives the outcome through [`Source::note`].
     pub(crate) fn of_source(source: &'a Source<'a>) -> Self {
         Self { source: Some(source), ..Self::of(source.into()) }
     }

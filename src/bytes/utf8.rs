@@ -57,7 +57,7 @@ pub(crate) fn is_before(text: &[u8], other: &[u8]) -> bool {
 
 /// True if `bytes` are UTF-8.
 pub(crate) fn is_utf8(bytes: &[u8]) -> bool {
-    // Most texts are ASCII, which is checked eight bytes at a time on 64-bit machines.
+    // Most texts are ASCII, which hosts check eight bytes at a time.
     #[cfg(not(small))]
     if is_ascii(bytes) {
         return true;

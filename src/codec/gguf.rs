@@ -134,7 +134,7 @@ pub(crate) struct Reader<'o, 'a> {
     /// The position in the file, at most its length, and the bytes in memory from that position on.
     at: u64,
     window: &'a [u8],
-    /// The item being read, and the start of its record.
+    /// The part of the file being read, and the start of its record.
     pub(crate) item: Part,
     pub(crate) record: Option<u64>,
 }
@@ -164,7 +164,7 @@ impl<'o, 'a> Reader<'o, 'a> {
         self.window
     }
 
-    /// Moves on to `rest`, the end of the bytes in memory.
+    /// Advances to `rest`, which ends at the end of the bytes in memory.
     #[inline]
     pub(crate) const fn advance_to(&mut self, rest: &'a [u8]) {
         self.at = self.at.wrapping_add(to_u64(self.window.len().wrapping_sub(rest.len())));

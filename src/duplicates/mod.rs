@@ -1,13 +1,13 @@
-//! Detects pairs of items in a file that must not clash: equal names, overlapping ranges. Detection is exact, and uses
-//! only the caller's memory or a little stack.
+//! Detects clashes: pairs of entries that a file must not contain, such as equal names or overlapping ranges. Detection
+//! is exact, and uses only the caller's memory or a little stack.
 //!
-//! A format implements [`Distinct`] to read its items. Blocks of items are sorted, and every other item is looked up in
-//! the block: about n log n comparisons per block, and at most [`MAX_PASSES`] blocks. Sorting uses no hashes, so no
-//! file can be crafted to make it slow.
+//! A format implements [`Distinct`] to read its entries. Entries are compared in blocks: a block is sorted, and every
+//! other entry is looked up in it. This takes about n log n comparisons per block, and at most [`MAX_PASSES`] blocks.
+//! Sorting uses no hashes, so no file can be crafted to make it slow.
 //!
 //! When a file is opened, the hashes of names are compared first. If two hashes are equal, by chance or in a crafted
-//! file, the items are then sorted. Chips use a small block of hashes instead and make one comparison per pair: this is
-//! still linear in the bytes of the names, since at most [`MAX_COMPARED`] names are compared this way.
+//! file, the entries are then sorted. Chips use a small block of hashes instead and make one comparison per pair: this
+//! is still linear in the bytes of the names, since at most [`MAX_COMPARED`] names are compared this way.
 #![forbid(unsafe_code)]
 
 use core::cmp::Ordering;
@@ -21,25 +21,25 @@ use crate::bytes::num::{to_u64, to_usize};
 use crate::bytes::utf8::{is_before, is_utf8};
 use crate::error::{Error, ErrorKind, Result};
 
-/// The maximum number of unsorted items that are compared without memory from the caller.
+/// The maximum number of unsorted entries that are compared without memory from the caller.
 pub(crate) const MAX_COMPARED: u32 = 1024;
 
-/// The maximum number of times that items are read to compare them in the caller's memory. Without this limit, a file
-/// of many items would take quadratic time if the memory is small.
+/// The maximum number of times that entries are read to compare them in the caller's memory. Without this limit, a file
+/// of many entries would take quadratic time if the memory is small.
 const MAX_PASSES: u32 = 8;
 
-/// The number of items compared in one pass: stack is scarce on a microcontroller.
+/// The number of entries in a block on the stack, which is scarce on a chip.
 const BLOCK: usize = if cfg!(not(small)) { 1024 } else { 32 };
 
-/// An item that must not clash with another item of its kind.
+/// A name or a range that must not clash with another entry of its kind.
 pub(crate) trait Entry: Copy {
-    /// Orders items so that an item that clashes with any later item clashes with the next item, or is equal to the
-    /// next item.
+    /// Orders entries so that an entry that clashes with any later entry clashes with the next entry, or is equal to
+    /// it.
     fn order(self, other: Self) -> Ordering;
 
     fn clashes_with(self, other: Self) -> bool;
 
-    /// A hash that is equal for clashing items.
+    /// A hash that is equal for clashing entries.
     fn hash(self) -> u32;
 }
 
@@ -76,7 +76,7 @@ impl Entry for Extent {
     }
 }
 
-/// The position of an item in a file, in as many words as are needed to read the item again in constant time.
+/// The position of an entry in a file, in as many words as are needed to read the entry again in constant time.
 pub(crate) trait Position: Copy + Ord {
     /// Returns the caller's memory as positions, as many as fit.
     fn slots(words: &mut [u32]) -> &mut [Self];
@@ -95,32 +95,32 @@ impl Position for [u32; 2] {
     }
 }
 
-/// Items of a file that must not clash.
+/// The entries of a file, of which no two may clash.
 pub(crate) trait Distinct {
     type Entry: Entry;
-    /// A position in the sequence of items.
+    /// The point that an iteration over the entries has reached.
     type Place: Copy;
     type Position: Position;
 
-    /// Reads the item at `place` and moves on to the next item. Also returns the item's position, from which
-    /// [`at`](Self::at) reads the item again. Positions are never 0 and increase from item to item. `None` after the
-    /// last item.
+    /// Reads the entry at `place`, and advances `place` to the next entry. Also returns the position of the entry, from
+    /// which [`at`](Self::at) reads it again. Positions are never 0 and increase from entry to entry. `None` after the
+    /// last entry.
     fn next(&mut self, place: &mut Self::Place) -> Option<(Self::Entry, Self::Position)>;
 
-    /// Returns the item at a position that `next` returned.
+    /// Returns the entry at a position that `next` returned.
     fn at(&self, position: Self::Position) -> Self::Entry;
 
-    /// Returns the error of the items read: the bytes have changed since the file was opened.
+    /// Fails if an entry could not be read, because the bytes have changed since the file was opened.
     fn check(&self) -> Result<()>;
 }
 
-/// The outcome of comparing items.
+/// The outcome of comparing entries.
 #[cfg(any(feature = "npy", feature = "safetensors", feature = "gguf"))]
 pub(crate) enum Compared {
     Distinct,
-    /// The position of an item that clashes with an earlier item.
+    /// The position of an entry that clashes with an earlier entry.
     Clash(u32),
-    /// Too many items to compare without memory from the caller.
+    /// There are too many entries to compare without memory from the caller.
     TooMany,
 }
 
@@ -131,10 +131,10 @@ impl Compared {
     }
 }
 
-/// Memory in which items are compared.
+/// Memory in which entries are compared.
 #[cfg(any(feature = "npy", feature = "safetensors", feature = "gguf"))]
 pub(crate) trait Memory {
-    /// Compares `count` items.
+    /// Compares `count` entries.
     fn compare<D: Distinct<Position = u32>>(
         &mut self,
         items: &mut D,
@@ -143,7 +143,7 @@ pub(crate) trait Memory {
     ) -> Result<Compared>;
 }
 
-/// A little memory on the stack, for up to [`MAX_COMPARED`] items.
+/// A little memory on the stack, for up to [`MAX_COMPARED`] entries.
 #[cfg(any(feature = "npz", feature = "safetensors", feature = "gguf"))]
 pub(crate) struct Stack;
 
@@ -164,8 +164,8 @@ impl Memory for Stack {
     }
 }
 
-/// A little memory on the stack for the hashes of up to [`MAX_COMPARED`] items that rarely clash. If the hashes do not
-/// differ, items are compared as in [`Stack`].
+/// A little memory on the stack for the hashes of up to [`MAX_COMPARED`] entries that rarely clash. If two hashes are
+/// equal, the entries are compared as in [`Stack`].
 #[cfg(all(feature = "npy", not(target_os = "none")))]
 pub(crate) struct Hashed;
 
@@ -181,7 +181,7 @@ impl Memory for Hashed {
     }
 }
 
-/// The caller's memory, for up to [`MAX_PASSES`] items per word.
+/// The caller's memory, for up to [`MAX_PASSES`] entries per word.
 #[cfg(any(feature = "npy", feature = "safetensors", feature = "gguf"))]
 impl Memory for [u32] {
     fn compare<D: Distinct<Position = u32>>(
@@ -195,18 +195,18 @@ impl Memory for [u32] {
     }
 }
 
-/// Fails with `OutOfScratch` if `count` items cannot be compared with `positions` positions in [`MAX_PASSES`] passes.
-/// Called before any item is read.
+/// Fails with `OutOfScratch` if `count` entries cannot be compared in [`MAX_PASSES`] passes with memory for `positions`
+/// positions. Called before any entry is read.
 pub(crate) fn check_room(count: u64, positions: usize) -> Result<()> {
     let is_room = count <= to_u64(positions).saturating_mul(MAX_PASSES.into());
     if is_room { Ok(()) } else { Err(Error::new(ErrorKind::OutOfScratch)) }
 }
 
-/// The index and the position of an item that clashes with an earlier item, if there is such an item.
+/// The index and the position of an entry that clashes with an earlier entry; `None` if no entries clash.
 pub(crate) type Clash<P = u32> = Option<(u32, P)>;
 
-/// Compares up to [`MAX_COMPARED`] items that rarely clash: compares their hashes first, which needs no sorting. The
-/// caller must detect whether items have changed since the file was opened.
+/// Compares up to [`MAX_COMPARED`] entries that rarely clash. Hosts compare their hashes first, which needs no sorting.
+/// The caller must detect entries that have changed since the file was opened.
 #[cfg(any(feature = "ztensor", all(feature = "npy", not(target_os = "none"))))]
 pub(crate) fn clash_of_hashed<D: Distinct>(items: &mut D, start: D::Place) -> Clash<D::Position> {
     #[cfg(not(small))]
@@ -215,9 +215,9 @@ pub(crate) fn clash_of_hashed<D: Distinct>(items: &mut D, start: D::Place) -> Cl
     find_duplicate_small(items, start)
 }
 
-/// True if the hashes of all items differ and there is room for all of them.
+/// True if the hashes of all entries differ and there is room for all hashes.
 #[cfg(all(any(feature = "ztensor", feature = "npy"), not(small)))]
-#[inline(never)] // its memory is free again when items are sorted
+#[inline(never)] // frees its stack before the entries are sorted
 fn do_hashes_differ<D: Distinct>(items: &mut D, start: D::Place) -> bool {
     let (mut place, mut hashes) = (start, Hashes::none());
     while let Some((item, _)) = items.next(&mut place) {
@@ -228,29 +228,30 @@ fn do_hashes_differ<D: Distinct>(items: &mut D, start: D::Place) -> bool {
     true
 }
 
-/// Compares up to [`MAX_COMPARED`] items with a little memory on the stack.
-#[cfg_attr(not(small), inline(never))] // items in order do not pay for the memory
+/// Compares up to [`MAX_COMPARED`] entries with a little memory on the stack.
+#[cfg_attr(not(small), inline(never))] // keeps its memory off the stack for sorted entries
 pub(crate) fn clash_on_stack<D: Distinct>(items: &mut D, start: D::Place) -> Result<Clash<D::Position>> {
-    // Sorting takes n log n comparisons; a microcontroller needs the flash more.
+    // Sorting takes only n log n comparisons. Chips need the flash more.
     #[cfg(not(small))]
     return clash(items, start, &mut [0; BLOCK]);
     #[cfg(small)]
     Ok(find_duplicate_small(items, start))
 }
 
-/// Compares up to [`MAX_COMPARED`] items with little memory and code: each item with the items of the block before it.
+/// Compares up to [`MAX_COMPARED`] entries with little memory and code. Each pass remembers a block of entries, and
+/// compares every later entry with the block.
 #[cfg(any(test, small))]
-#[inline(never)] // keeps its memory off the stack for items in order, as real programs write them
+#[inline(never)] // keeps its memory off the stack for sorted entries, as real programs write them
 pub(crate) fn find_duplicate_small<D: Distinct>(items: &mut D, start: D::Place) -> Clash<D::Position> {
-    // The first item after the block, and its index.
+    // The first entry after all blocks so far, and its index.
     let (mut next, mut first) = (start, 0_u32);
     loop {
-        // The hash and the position of each item.
+        // The hash and the position of each entry.
         let mut block = heapless::Vec::<(u32, D::Position), BLOCK>::new();
         let (mut place, mut index) = (next, first);
         while let Some((item, at)) = items.next(&mut place) {
             let hash = item.hash();
-            // An item of the block is compared only with earlier items, since it has not been added yet.
+            // An entry that joins the block is compared only with earlier entries, since it is added afterwards.
             if block.iter().any(|&(other, position)| other == hash && items.at(position).clashes_with(item)) {
                 return Some((index, at));
             }
@@ -266,8 +267,8 @@ pub(crate) fn find_duplicate_small<D: Distinct>(items: &mut D, start: D::Place) 
     }
 }
 
-/// The state of reading names: whether the names are UTF-8, sorted, and have different hashes. Sorted names or
-/// different hashes prove that the names differ; otherwise the names must be [compared](Memory::compare).
+/// The evidence that the names read so far differ: they are sorted, or their hashes differ. Without either, the names
+/// must be [compared](Memory::compare).
 #[cfg(feature = "gguf")]
 pub(crate) struct Seen<'a> {
     last: Option<&'a [u8]>,
@@ -326,7 +327,7 @@ impl<'a> Seen<'a> {
 /// The hashes of up to [`MAX_COMPARED`] names, as long as they differ.
 #[cfg(all(any(feature = "gguf", feature = "ztensor", feature = "npy"), not(small)))]
 struct Hashes {
-    /// Each hash is in the place that it selects or shortly after it; 0 marks an empty place.
+    /// Each hash is in the place that it selects or in one of the next 15; 0 marks an empty place.
     places: [u32; HASHES],
     free: u32,
     do_differ: bool,
@@ -383,10 +384,10 @@ fn word_hash(name: &[u8]) -> (u32, bool) {
     (u32::from_le_bytes([a, b, c, d]).max(1), all & 0x8080_8080_8080_8080 == 0)
 }
 
-/// Compares all items using `scratch`, which must have room for at least one position. With room for all positions the
-/// items are read once; otherwise they are read once for each part that fits, at most [`MAX_PASSES`] times. The last
-/// item read is the one that clashes with an earlier item. If several names are repeated, it is the first repetition in
-/// the file, with any amount of memory.
+/// Compares all entries using `scratch`, which must have room for at least one position. With room for all positions,
+/// the entries are read once; otherwise they are read once for each block that fits, at most [`MAX_PASSES`] times.
+/// Returns the entry that clashes with an earlier entry; this is also the last entry read. If several names are
+/// repeated, the first repetition in the file is returned, with any amount of memory.
 pub(crate) fn clash<D: Distinct>(items: &mut D, start: D::Place, scratch: &mut [u32]) -> Result<Clash<D::Position>> {
     let slots = D::Position::slots(scratch);
     let (mut next, mut found) = (start, None);
@@ -419,7 +420,7 @@ pub(crate) fn clash<D: Distinct>(items: &mut D, start: D::Place, scratch: &mut [
     }
 }
 
-/// Compares the items of a block with each other, and, if `start` is given, with the other items of the file from
+/// Compares the entries of a block with each other, and, if `start` is given, with the other entries of the file from
 /// `start` on. Sorts the block.
 #[inline]
 fn clash_with_block<D: Distinct>(
@@ -429,18 +430,18 @@ fn clash_with_block<D: Distinct>(
 ) -> Option<D::Position> {
     let (first, last) = (block.first().copied(), block.last().copied());
     sort_by(block, |a, b| items.at(a).order(items.at(b)).then(a.cmp(&b)).is_lt());
-    // The later item of a clashing pair is reported.
+    // The later entry of a clashing pair is reported.
     let clashing = block.windows(2).filter_map(|two| {
         let [a, b] = two else { return None };
         items.at(*a).clashes_with(items.at(*b)).then_some(*a.max(b))
     });
     let later = clashing.min();
     let Some(mut place) = start.filter(|_| later.is_none()) else { return later };
-    // Looks up each item outside the block. A clashing pair is found in the pass whose block contains the second item
-    // of the pair in sort order. Each item is read once, not once per comparison.
+    // Looks up each entry outside the block. A clashing pair is found in the pass whose block contains the second entry
+    // of the pair in sort order. Each entry is read once, not once per comparison.
     while let Some((item, at)) = items.next(&mut place) {
         if first <= Some(at) && Some(at) <= last {
-            continue; // the item is in the block
+            continue; // the entry is in the block
         }
         let after = block.partition_point(|&other| items.at(other).order(item).is_lt());
         let clashing = block.get(after).filter(|&&other| item.clashes_with(items.at(other)));
@@ -451,7 +452,7 @@ fn clash_with_block<D: Distinct>(
     None
 }
 
-/// Returns the index of the item at `position`.
+/// Returns the index of the entry at `position`.
 fn index_of<D: Distinct>(items: &mut D, start: D::Place, position: D::Position) -> u32 {
     let (mut place, mut index) = (start, 0_u32);
     while items.next(&mut place).is_some_and(|(_, at)| at != position) {
@@ -492,7 +493,7 @@ pub(crate) fn sort_by<P: Copy>(items: &mut [P], is_less: impl Fn(P, P) -> bool) 
     }
 }
 
-/// Swaps two items; does nothing if an index is out of range.
+/// Swaps two elements; does nothing if an index is out of range.
 fn swap<P: Copy>(items: &mut [P], a: u64, b: u64) {
     let (Some(a), Some(b)) = (to_usize(a), to_usize(b)) else { return };
     let (Some(&x), Some(&y)) = (items.get(a), items.get(b)) else { return };

@@ -1,4 +1,4 @@
-//! Tests that exactly the clashing items are found with any sufficient memory, and that items are not read too often.
+//! Tests that clashes, and only clashes, are found with any sufficient memory, and that entries are not read too often.
 #![forbid(unsafe_code)]
 
 use std::prelude::v1::*;
@@ -26,7 +26,7 @@ fn sorts_every_order() {
     }
 }
 
-/// An extent that several items may share, as in zTensor 2.
+/// An extent that several entries may share, as in zTensor 2.
 #[derive(Clone, Copy)]
 struct Shared(Extent);
 
@@ -105,7 +105,7 @@ fn overlaps_are_found<I: Entry>(places: &[Extent], may_be_same: bool, item: impl
                 assert_eq!(error.kind(), ErrorKind::OutOfScratch);
                 assert!(places.len() > 8 * memory, "{places:?} with {memory}");
             }
-            // With too little memory for all items, a clash may still be found.
+            // With too little memory for all entries, a clash may still be found.
             found if places.len() > 8 * memory => check(Some(found.unwrap().unwrap()), memory),
             found => check(found.unwrap(), memory),
         }

@@ -111,9 +111,9 @@ pub(crate) trait FileFormat<'a>: Copy {
     /// stops and reports which bytes are needed first.
     fn open(opening: &ParseContext<'a>) -> ParseResult<Self>;
 
-    /// Reads the summary of the whole file. If this takes another pass over the metadata, which [`open`](Self::open)
-    /// has requested in full, the metadata is checked here. The check works in place: the state of a file with many
-    /// tensors is large for the stack of a microcontroller.
+    /// Reads the summary of the whole file. [`open`](Self::open) has requested all of the metadata. A format that must
+    /// read the metadata once more checks it here. The check works in place, because the state of a file with many
+    /// tensors is large for the stack of a chip.
     fn read(&mut self, summary: &mut Summary) -> Result<()>;
 
     /// The bytes of the file.
@@ -174,8 +174,8 @@ pub(crate) trait FileFormat<'a>: Copy {
         Ok(summary.warnings)
     }
 
-    /// The most words that [`check`](Self::check) uses; 0 if nothing is left to check. With this many words, it reads
-    /// the items only once.
+    /// The most words that [`check`](Self::check) uses; 0 if nothing is left to check. With this many words, `check`
+    /// reads the names, roles, keys or extents only once.
     fn check_length(&self, _summary: &Summary) -> u64 {
         0
     }
@@ -266,7 +266,7 @@ pub(crate) trait FileFormat<'a>: Copy {
     fn context(input: Input<'a>, error: &Error) -> Context<'a>;
 }
 
-/// The items generated from the table: the type that represents a file of any format, and the function that opens one.
+/// The code generated from the table: the type that represents a file of any format, and the function that opens one.
 macro_rules! any_file {
     (
         ($d:tt)
@@ -383,7 +383,7 @@ pub(crate) const HEAD: u64 = 16;
 fn of_magic(head: &[u8], cut: bool) -> Format {
     for (magic, format) in MAGICS {
         let at = magic_at(format);
-        // Most magics differ in the first byte, and a call to compare the rest takes longer.
+        // Most magics differ in the first byte. Comparing it here saves the longer call that compares the rest.
         if cfg!(not(small)) && !cut && head.get(at) != magic.first() {
             continue;
         }
@@ -410,8 +410,8 @@ pub(crate) fn detect(head: &[u8]) -> Format {
     }
     let format = of_magic(head, false);
     let most = match format {
-        // The file may be truncated, so its length is no limit. The last three bytes of a length below this bound are
-        // zeros, which no text begins with.
+        // The file may be truncated, so its length is no limit. In a length below this bound, bytes 5 to 7 are zeros,
+        // which are not in the first bytes of any text.
         Format::Unknown => 1 << 40,
         // The magic of gzip or ZIP may be the length of a header, although one too large for chips. Four zeros follow
         // in such a length. In a ZIP archive, one of these bytes is the version needed to extract the entry, at least
@@ -426,7 +426,7 @@ pub(crate) fn detect(head: &[u8]) -> Format {
 }
 
 impl Context<'_> {
-    /// Adds what the file is if its first bytes reveal it.
+    /// Adds a description of the file, if its first bytes reveal what it is.
     #[cfg(not(target_os = "none"))]
     fn of_other(self, input: Input<'_>, error: &Error) -> Self {
         let phrase = match (error.format(), error.kind()) {

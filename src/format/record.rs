@@ -26,14 +26,14 @@ impl Summary {
 }
 
 /// The position of an iteration over tensors or components, in numbers that each format defines. [`START`](Self::START)
-/// is before the first item.
+/// is before the first one.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Cursor {
-    /// The position of the next item.
+    /// The position of the next tensor or component.
     pub(crate) at: u64,
-    /// The number of items left, if the format counts them.
+    /// The number of tensors or components left, if the format counts them.
     pub(crate) left: u32,
-    /// The number of items read so far.
+    /// The number of tensors or components read so far.
     pub(crate) index: u32,
 }
 
@@ -152,7 +152,7 @@ impl<'a> TensorRecord<'a> {
     }
 }
 
-/// The values that the bytes of a component may have, apart from its digest.
+/// A rule for the values of a component's decoded bytes, besides the digest.
 #[cfg(feature = "ztensor2")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Contents {
@@ -194,9 +194,9 @@ pub(crate) struct ComponentRecord<'a> {
     pub(crate) decoded: Option<Contents>,
     /// The warnings, as `Warning::tensor_bit`s.
     pub(crate) warnings: u8,
-    /// The file offset of the component's record, and its distance from the start of the tensor's record: [`NO_ENTRY`]
-    /// if there is none.
+    /// The file offset of the component's record.
     pub(crate) at: u64,
+    /// The distance of that record from the start of the tensor's record; [`NO_ENTRY`] if there is none.
     pub(crate) entry_distance: u32,
 }
 
@@ -207,7 +207,7 @@ impl<'a> ComponentRecord<'a> {
         Self::recorded_at(0, NO_ENTRY)
     }
 
-    /// A blank component whose record is at `at`. (A constant would need the same flash again as the source of a copy.)
+    /// A blank component whose record is at `at`. (A constant would take as much flash again, to be copied from.)
     #[inline]
     fn recorded_at(at: u64, entry_distance: u32) -> Self {
         Self {

@@ -1,4 +1,4 @@
-//! Blosc2 frames with one wrong field: the kind and item of each error, and the byte that it points to.
+//! Blosc2 frames with one wrong field: the kind and part of each error, and the byte that it points to.
 #![cfg(feature = "b2nd")]
 
 use crate::support::frames::{Chunk, Frame, NOT_SPLIT, all_first, copied, of_streams, of_variable_blocks, repeated};
@@ -58,7 +58,7 @@ fn errors_of_frames() {
         Ok(dst)
     };
     assert_eq!(read(&good), Ok((0..64).collect()));
-    // The offset of the patch, the patched bytes, and the expected kind, item and offset of the error.
+    // The offset of the patch, the patched bytes, and the expected kind, part and offset of the error.
     let cases: &[(u64, &[u8], ErrorKind, Part, u64)] = &[
         (15, &[0xce], WrongMarker, Part::Header, 15),
         (24, &[0xa5], WrongMarker, Part::Header, 24),

@@ -770,7 +770,7 @@ fn versions_are_numbers() {
     }
 }
 
-/// A role is a text. Its errors have an item and an offset of their own.
+/// A role is a text. Its errors have a part and an offset of their own.
 #[test]
 fn rejects_roles_that_are_not_texts() {
     for (role, kind) in [
@@ -1240,7 +1240,7 @@ fn full(version: &str) -> Node {
     }
 }
 
-/// Each record of each version, and the item of each of its keys: required keys, then optional ones.
+/// Each record of each version, and the part that each of its keys states: required keys, then optional ones.
 type Record = (&'static str, &'static str, &'static [(&'static str, Part)], &'static [(&'static str, Part)]);
 const RECORDS: &[Record] = &[
     (

@@ -768,7 +768,7 @@ fn an_archive_larger_than_memory_opens_in_parts() {
     }
 }
 
-/// One wrong field: the item of each error, and the record that it points to: the local header of the entry, its
+/// One wrong field: the part of each error, and the record that it points to: the local header of the entry, its
 /// record in the directory, or the record at the end.
 #[test]
 fn offsets_of_errors() {

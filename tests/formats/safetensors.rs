@@ -23,7 +23,7 @@ fn file_of(entries: &[(&str, u64, u64)], data: usize) -> Vec<u8> {
     file(&format!("{{{}}}", entries.join(",")), data)
 }
 
-/// The error of a file: the kind, the item, and the text at its offset.
+/// The error of a file: the kind, the part, and the text at its offset.
 #[track_caller]
 fn refused(bytes: &[u8]) -> (ErrorKind, Part, &str) {
     let error = File::open(bytes).unwrap_err();
@@ -421,7 +421,7 @@ fn every_byte_is_in_one_tensor() {
     assert_eq!(refused(&[("a", 0, 4), ("b", 5, 5)], 4).0, ErrorKind::OutOfFile);
 }
 
-/// Checks that a file with that header is rejected with this kind, item, text at the offset, and message.
+/// Checks that a file with that header is rejected with this kind, part, text at the offset, and message.
 #[track_caller]
 fn says(header: &str, data: usize, kind: ErrorKind, item: Part, at: &str, message: &str) {
     let bytes = file(header, data);
@@ -639,7 +639,7 @@ fn rejects_dtypes_that_are_not_texts() {
     }
 }
 
-/// The error of an index: the kind, the item, and the text at its offset.
+/// The error of an index: the kind, the part, and the text at its offset.
 #[track_caller]
 fn refused_index(text: &str) -> (ErrorKind, Part, &str) {
     let error = Index::open(text.as_bytes()).unwrap_err();

@@ -577,7 +577,7 @@ fn pairs_of_every_width() {
     }
 }
 
-/// One wrong field: the item of each error, the byte that it points to, and the number in its message.
+/// One wrong field: the part of each error, the byte that it points to, and the number in its message.
 #[test]
 fn offsets_of_errors() {
     let good = file_of(&[(2, b'a'), (3, b'b')], &[symmetry(b"ab")]);

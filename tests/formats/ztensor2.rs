@@ -8,7 +8,7 @@ use crate::support::{Cbor, Random, check_with_any_memory, describe, fixture, ope
 use serde_json::Value as Json;
 use tenslice::{BuiltIn, Error, ErrorKind, File, Part, Source, Tensor, Warning};
 
-/// The files that the suite requires readers to reject: the file, the suite's rule, and the kind and item of our
+/// The files that the suite requires readers to reject: the file, the suite's rule, and the kind and part of our
 /// error.
 const REFUSED: &[(&str, &str, ErrorKind, Part)] = &[
     ("attribute-key-empty", "Name", ErrorKind::NameLength, Part::Key),
@@ -604,7 +604,7 @@ fn extents_in_several_files_must_be_equal_or_disjoint() {
     }
 }
 
-/// Opening compares up to 2048 extents, or 1024 on a 32-bit machine. Comparing more needs memory of the caller.
+/// Opening compares up to 2048 extents, or 1024 on a chip. Comparing more needs memory of the caller.
 #[test]
 fn many_extents_out_of_order() {
     let most = if cfg!(not(small)) { 2048 } else { 1024 };
@@ -656,8 +656,8 @@ fn repeated_names() {
 /// The number of shards in [`manifest`], of 51 bytes each, that opening looks up.
 const MOST_SHARDS: u64 = if cfg!(not(small)) { 1024 } else { 4096 / 51 };
 
-/// Opening looks up shards if there are at most 1024, or, on a 32-bit machine, if their table has at most 4096 bytes.
-/// `check` looks up the rest.
+/// Opening looks up shards if there are at most 1024, or, on a chip, if their table has at most 4096 bytes. `check`
+/// looks up the rest.
 #[test]
 fn many_shards() {
     for shards in [1, 2, 31, 32, 33, 64, 65, 1000, 1024, 1025, 5000] {
@@ -686,7 +686,7 @@ fn many_shards() {
             assert_eq!(checked.err().map(|error| error.kind()), expected, "{shards}");
         }
     }
-    // On a 32-bit machine, a few shards with many bytes are not looked up either.
+    // On a chip, a few shards with many bytes are not looked up either.
     for others in [1, 200, 600] {
         let mut cbor = Cbor::default();
         cbor.map(2).text("shards").map(3);
@@ -977,7 +977,8 @@ fn dtype_of_a_tensor_with_an_unknown_layout() {
     }
 }
 
-/// The rules of each layout for its components: kind, item, the item at the error's offset, and the message.
+/// The rules of each layout for its components: kind and part of the error, the role or shape that its
+/// offset points to, and the message.
 #[test]
 fn components_of_each_layout() {
     use ErrorKind::*;

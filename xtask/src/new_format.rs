@@ -65,7 +65,7 @@ fn check_name(name: &str) -> Result<(), String> {
     let is_name = name.starts_with(|c: char| c.is_ascii_lowercase())
         && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit())
         && syn::parse_str::<syn::Ident>(name).is_ok();
-    let used = ["name", "other", "record", "spelled"]; // files in src/format
+    let used = ["name", "other", "record", "json_str"]; // files in src/format
     if is_name && !used.contains(&name) { Ok(()) } else { Err(format!("{name:?} cannot be used: {USAGE}")) }
 }
 

@@ -1,6 +1,6 @@
 //! Names that collide in an index on purpose, and the cost of making the index and of looking all of them up.
 //!
-//! The hash is a copy of the one in src/index.rs, which is not public: an attacker would read it there.
+//! The hash is a copy of the one in src/view/index/mod.rs, which is not public: an attacker would read it there.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};

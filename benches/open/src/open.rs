@@ -26,9 +26,9 @@ Compares how long it takes to open, to list and to look up, in nanoseconds per t
     cargo run --release -- MODE FORMAT N TIMES peer
                                                     the same by what ours is compared with";
 
-/// Every time is the shortest of this many rounds, in which both take turns.
+/// The number of rounds. Each round times the peer, then this library. Each printed time is the shortest of all rounds.
 const ROUNDS: usize = 75;
-/// The number of tensors in one measured time: few, so that some of the times have no interruption.
+/// The number of tensors in one measurement: few, so that some measurements are not interrupted.
 const TENSORS: usize = 10_000;
 const SIZES: [usize; 5] = [1, 10, 300, 3000, 30_000];
 
@@ -78,7 +78,7 @@ fn repeat(mode: &str, format: &str, size: &str, times: &str, peer: bool) -> Opti
     Some(())
 }
 
-/// Prints a line for each format and size.
+/// Prints a line for each format and size, with the times in nanoseconds per tensor.
 fn compare(mode: Mode) {
     println!("\n{:>12}{:>10}{:>10}{:>10}{:>12}", mode.name(), "tensors", "peer", "ours", "peer/ours");
     for format in Format::ALL {

@@ -1,7 +1,7 @@
 //! Recognises handwritten digits on a Cortex-M4 with 8-bit weights in flash, in a file written by ztensor.
 //!
-//! The file is part of the image. The program verifies its digests, finds its tensors, and multiplies their elements in
-//! place, without copying or allocating. Each logit must equal the logit in the file bit for bit.
+//! The file is part of the image. The program verifies its digests, finds its tensors, and computes with their elements
+//! where they are, without copying or allocating. Each logit must equal the logit in the file bit for bit.
 #![no_std]
 #![no_main]
 
@@ -48,7 +48,7 @@ impl Layer {
     }
 }
 
-/// Returns the elements of a tensor, in place; an error if type or shape differ.
+/// Returns the elements of a tensor without copying them. Fails if the type or the shape is not the expected one.
 fn numbers<T: Element>(file: &File<'static>, name: &str, shape: &[u64]) -> tenslice::Result<&'static [T]> {
     file.expect(&Expected::named(name).shape(shape))?.as_slice()
 }

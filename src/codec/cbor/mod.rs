@@ -153,8 +153,8 @@ impl Token<'_> {
 pub(crate) struct Reader<'a> {
     bytes: &'a [u8],
     position: u32,
-    /// The item being read, for errors in it, and the start of the entry of its tensor ([`NO_ENTRY`] if there is no
-    /// entry).
+    /// The part of the file being read, for errors in it, and the start of the entry of its tensor ([`NO_ENTRY`] if
+    /// there is no entry).
     pub(crate) item: Part,
     pub(crate) entry: u32,
     fault: Option<Fault>,
@@ -213,13 +213,13 @@ impl<'a> Reader<'a> {
         self.fault.as_ref()
     }
 
-    /// Creates an error in the item being read, at `at`.
+    /// Creates an error in the part being read, at `at`.
     pub(crate) fn fault(&self, kind: ErrorKind, at: u32) -> Fault {
         let entry_distance = if self.entry == NO_ENTRY { NO_ENTRY } else { at.saturating_sub(self.entry) };
         Fault { kind, item: self.item, at, entry_distance }
     }
 
-    /// Records an error in the item being read, if it is the first error.
+    /// Records an error in the part being read, if it is the first error.
     #[cold]
     #[inline(never)]
     pub(crate) fn fail(&mut self, kind: ErrorKind, at: u32) {

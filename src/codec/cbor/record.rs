@@ -39,7 +39,7 @@ macro_rules! fields {
 }
 pub(crate) use fields;
 
-/// Returns a mask with one bit set per item.
+/// Returns a mask with one bit set per part.
 pub(crate) const fn first_bits(items: &[Part]) -> u32 {
     let mut bits = 0_u32;
     let mut rest = items;

@@ -58,7 +58,7 @@ fn items_as_users_see_them() {
             assert_eq!((token.is_err(), fault), (true, Some((ErrorKind::Truncated, 0))), "{:x?}", &bytes[..length]);
         }
     }
-    // Heads of items that contain the following items.
+    // Heads of items that contain other items, and the position of the first of these.
     let all: &[(&[u8], Token<'_>, u32)] = &[
         (b"\x82\x01\x02", Token::Array(Left(2)), 1),
         (b"\x98\x02\x01\x02", Token::Array(Left(2)), 2),
@@ -358,7 +358,7 @@ fn what_is_expected_is_what_is_read() {
         let mut after = rest();
         let expected = read(&bytes, |reader| length(reader.text_bytes()));
         check(after.byte().and_then(|head| after.text_of(head)).map(|text| (length(text), after)), expected);
-        // Short texts as a number, if at least eight bytes are left.
+        // A text of less than eight bytes is read as a number, if at least eight bytes are left.
         let mut after = rest();
         let short = after.short_text();
         let text = read(&bytes, |reader| reader.text_bytes());
@@ -367,7 +367,7 @@ fn what_is_expected_is_what_is_read() {
         assert_eq!(short, expected, "{bytes:x?}");
         assert!(short.is_none() || after.position_in(&bytes) == text.1);
     }
-    // Heads that no number has, with enough bytes after them for any width.
+    // No unsigned integer begins with these bytes. Enough bytes follow for any width.
     for head in 28..=0xff {
         let bytes = [&[head][..], &[1; 300]].concat();
         assert_eq!(Rest::of(&bytes, 0).unwrap().unsigned(), None, "{head:x}");

@@ -35,7 +35,7 @@ pub(crate) struct Fields {
     pub(crate) keys: Keywords,
     #[cfg(not(small))]
     pub(crate) words: &'static [Word],
-    /// The required items, as bits.
+    /// The required parts, as bits.
     pub(crate) required: u64,
 }
 
@@ -52,8 +52,8 @@ macro_rules! fields {
 }
 pub(crate) use fields;
 
-/// A known key as encoded. Its first eight bytes, or all if there are fewer, are compared at once, which is twice as
-/// fast on 64-bit machines. Keys of more than seven letters differ in their first seven letters.
+/// A known key as encoded, for hosts. Its first eight bytes, or all if there are fewer, are compared at once, which is
+/// twice as fast on 64-bit hosts. Keys of more than seven letters differ in their first seven letters.
 #[cfg(not(small))]
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Word {
@@ -80,10 +80,10 @@ impl Word {
     }
 }
 
-/// Returns the bit of an item in a set of items.
+/// Returns the bit of a part in a set of parts.
 pub(crate) const fn bit(item: Part) -> u64 {
     #[allow(clippy::as_conversions)] // widens
-    1_u64.wrapping_shl(item.code() as u32) // below 64: only such items are used this way
+    1_u64.wrapping_shl(item.code() as u32) // below 64: only such parts are used this way
 }
 
 /// A map being read as a record of known keys.
@@ -96,7 +96,7 @@ pub(crate) struct Record {
     keys: &'static [Word],
     /// The number of pairs left.
     left: u32,
-    /// The items that must still follow, as bits.
+    /// The parts that must still follow, as bits.
     required: u64,
     at: u32,
     /// The position of the last key ([`NO_KEY`] before the first), and whether the last key was a known key or there
@@ -109,8 +109,8 @@ pub(crate) struct Record {
 pub(crate) struct Reader<'a> {
     bytes: &'a [u8],
     rest: &'a [u8],
-    /// The item being read, for errors in it, and the start of the entry of its tensor ([`NO_ENTRY`] if there is no
-    /// entry).
+    /// The part of the file being read, for errors in it, and the start of the entry of its tensor ([`NO_ENTRY`] if
+    /// there is no entry).
     pub(crate) item: Part,
     pub(crate) entry: u32,
     /// The number of the last head. (On chips, returning a pair would go through memory.)
@@ -292,7 +292,7 @@ impl<'a> Reader<'a> {
     /// Reads an integer from 0 to 2^64 - 1.
     #[cfg_attr(small, inline(never))]
     pub(crate) fn unsigned(&mut self) -> Option<u64> {
-        // Most offsets and lengths have these forms; a microcontroller needs the flash more.
+        // Most offsets and lengths have these forms. Chips need the flash more.
         #[cfg(not(small))]
         match self.rest {
             [0x19, a @ 1..=0xff, b, rest @ ..] => {
@@ -435,7 +435,7 @@ impl<'a> Reader<'a> {
         Part::from_code(number)
     }
 
-    /// Stops with the first required item that is missing in a record.
+    /// Stops with the first required part that is missing in a record.
     #[cold]
     #[inline(never)]
     fn stop_missing<T>(&mut self, record: &Record) -> Option<T> {

@@ -64,7 +64,7 @@ impl Fault {
 pub(crate) struct Reader<'a> {
     text: &'a [u8],
     rest: &'a [u8],
-    /// The item being read, and the position of its record.
+    /// The part of the file being read, and the position of its record.
     pub(crate) item: Part,
     pub(crate) record: u32,
     fault: Option<Fault>,
@@ -197,7 +197,7 @@ impl<'a> Reader<'a> {
         self.expect(start, ErrorKind::UnexpectedType)
     }
 
-    /// Moves on to the next item of a list or an object that ends with `end`, or to its first item if it has just
+    /// Advances to the next item of a list or an object that ends with `end`, or to its first item if it has just
     /// begun; returns `false` after the last item.
     #[cfg_attr(small, inline(never))]
     pub(crate) fn more(&mut self, end: u8) -> Option<bool> {
@@ -234,7 +234,7 @@ impl<'a> Reader<'a> {
     fn string_or(&mut self, otherwise: ErrorKind) -> Option<Text<'a>> {
         self.skip_space();
         let [b'"', string @ ..] = self.rest else { return self.stop(otherwise) };
-        // Much faster; a microcontroller needs the flash more.
+        // Much faster. Chips need the flash more.
         #[cfg(not(small))]
         if let Some((plain, [b'"', rest @ ..])) = string.split_at_checked(usual::plain_length(string)) {
             self.rest = rest;
@@ -349,7 +349,7 @@ impl<'a> Reader<'a> {
         Some(())
     }
 
-    /// Reads a value, but not its contents, and moves on to its end.
+    /// Reads a value, but not its contents, and advances to its end.
     pub(crate) fn value(&mut self) -> Option<Token<'a>> {
         let first = self.peek();
         let (start, inside) = (self.rest, self.position().saturating_add(1));

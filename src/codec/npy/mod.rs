@@ -289,7 +289,7 @@ pub(crate) struct Explained<'a> {
 struct Reader<'a> {
     text: &'a [u8],
     rest: &'a [u8],
-    /// The item being read.
+    /// The part of the file being read.
     item: Part,
     has_long: bool,
     fault: Fault,

@@ -49,7 +49,7 @@ impl<'a> Row<'a> {
         Self { pointers, count, number: 0, end: 0, ends: [0; BATCH], next: 0 }
     }
 
-    /// Moves on to the row of value `k`, skipping empty rows.
+    /// Advances to the row of value `k`, skipping empty rows.
     #[inline]
     fn move_to(&mut self, k: u64) -> Option<()> {
         while self.end <= k {

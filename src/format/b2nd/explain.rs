@@ -61,7 +61,7 @@ pub(super) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {
             let bytes = input.get(Extent::new(at, 8)).and_then(|bytes| bytes.first_chunk::<8>());
             context.number = bytes.map(|bytes| u64::from_be_bytes(*bytes));
         }
-        // The item distinguishes the two errors of proxies from the error of an object; see `Frame::check_values`.
+        // The part distinguishes the two errors of proxies from the error of an object; see `Frame::check_values`.
         (ErrorKind::NoValues, item) => {
             (context.rule, context.hint) = match item {
                 Part::Chunk => (

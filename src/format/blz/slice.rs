@@ -188,7 +188,7 @@ impl Train<'_> {
     fn unscaled<N: Number>(&self, fixed: &Fixed<'_>) -> Option<Unscaled> {
         let (mut ends, mut before) = (None, 0_u64);
         if cfg!(small) {
-            return Some(Unscaled::of(None, 0)); // unused on such targets
+            return Some(Unscaled::of(None, 0)); // unused on chips
         }
         for core in 0..=self.last() {
             let view = self.view::<N>(core, before)?;

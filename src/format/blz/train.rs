@@ -292,7 +292,7 @@ impl Unscaled {
         Self { least: 1.0.scaled(LEAST.saturating_sub(low)), below: 1.0.scaled(most.saturating_add(1)) }
     }
 
-    /// Returns whether `vector` is in the range. Always false on targets with shorter pointers, to save flash.
+    /// Returns whether `vector` is in the range. Always false on chips, to save flash.
     pub(super) fn has<N: Number>(self, vector: &Vector<N>) -> bool {
         if cfg!(small) {
             return false;

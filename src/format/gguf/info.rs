@@ -75,7 +75,7 @@ pub(super) struct Info<'a> {
     pub(super) offset_at: u64,
 }
 
-/// The part of an info that a tensor needs. Only for hosts; microcontrollers use the whole info.
+/// The part of an info that a tensor needs. Only for hosts; chips use the whole info.
 #[cfg(not(small))]
 #[derive(Clone, Copy)]
 pub(super) struct Checked<'a> {

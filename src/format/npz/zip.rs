@@ -140,7 +140,7 @@ fn zip64(extra: &[u8], checked: bool) -> Option<Option<&[u8]>> {
             }
             found = found.or(Some(field));
         }
-        // Only on hosts: microcontrollers have few entries and little flash.
+        // Only on hosts: chips have few entries and little flash.
         if cfg!(not(small)) && checked && (found.is_some() || before > MOST_BEFORE) {
             break;
         }

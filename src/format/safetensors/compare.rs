@@ -82,7 +82,7 @@ impl duplicates::Entry for Unique<'_> {
 /// The names of all tensors, by their positions, or the extents of their data, by the positions of the first offsets.
 pub(super) struct Uniques<'r, 'a> {
     file: &'r SafetensorsFile<'a>,
-    /// The item that is compared: the name or the offset.
+    /// The part of each entry that is compared: the name or the offsets.
     item: Part,
     error: Option<Error>,
     /// The entry that was read last.
@@ -94,7 +94,7 @@ impl<'r, 'a> Uniques<'r, 'a> {
         Self { file, item, error: None, entry: Entry::blank() }
     }
 
-    /// Reads the next item. Returns its position, and the end of its data.
+    /// Reads the next name or extent. Returns its position, and the end of its data.
     fn read(&mut self, place: &mut u32) -> Result<Option<(u32, u64)>> {
         let entry = &mut self.entry;
         while self.file.next_entry(place, entry)? {
@@ -110,7 +110,7 @@ impl<'r, 'a> Uniques<'r, 'a> {
         Ok(None)
     }
 
-    /// Returns the item at `position`. `end` is the end of its data, or 0 if it has not been read.
+    /// Returns the name or the extent at `position`. `end` is the end of the data, or 0 if it has not been read.
     fn item(&self, position: u32, end: u64) -> Unique<'a> {
         let text = self.file.header.bytes;
         if self.item == Part::Name {
@@ -127,8 +127,8 @@ impl<'r, 'a> Uniques<'r, 'a> {
         })
     }
 
-    /// The error for the item that was read last, which clashes with an earlier one. The error is at `position` for a
-    /// name, otherwise at the list of offsets in the entry.
+    /// The error for the entry that was read last, whose name or extent clashes with an earlier one. The error is at
+    /// `position` for a name, otherwise at the list of offsets in the entry.
     pub(super) fn clash(&self, kind: ErrorKind, position: u32) -> Error {
         let Entry { at, offsets_at, .. } = self.entry;
         let (at, distance) = match self.item {
@@ -220,7 +220,7 @@ mod tests {
         assert!(found.iter().all(|count| *count > 100), "{found:?}");
     }
 
-    /// Bytes may change in a mapping. Items that can no longer be read must not count as distinct.
+    /// Bytes may change in a mapping. Entries that can no longer be read must not count as distinct.
     #[test]
     fn bytes_that_have_changed_are_an_error() {
         let file = b"\x69\0\0\0\0\0\0\0{\"b\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[1,2]},\

@@ -122,11 +122,11 @@ impl<'a> Entry<'a> {
     #[cfg_attr(not(small), inline(always))]
     #[cfg_attr(small, inline(never))]
     pub(super) fn next(&mut self, reader: &mut Reader<'a>, data_length: u64) -> Option<bool> {
-        // Saves two thirds of the time. A microcontroller needs the flash more.
+        // The fast path saves two thirds of the time. Chips need the flash more.
         #[cfg(not(small))]
         if let Some(rest) = self.next_fast(reader, data_length) {
             reader.skip_to(rest);
-            // The state that `next_general` leaves, for a fault in the text that follows.
+            // The state that `next_general` leaves: an error in the text that follows reports it.
             (reader.record, reader.item) = (self.at, Part::Tensor);
             return Some(true);
         }
@@ -173,11 +173,11 @@ impl<'a> Entry<'a> {
 
     /// Reads the object of an entry.
     pub(super) fn read(&mut self, reader: &mut Reader<'a>) -> Option<()> {
-        // Faster, as in `next`.
+        // The fast path, as in `next`.
         #[cfg(not(small))]
         if let Some(rest) = self.read_usual(reader, reader.rest()) {
             reader.skip_to(rest);
-            reader.item = Part::Tensor; // the state that `read_any` leaves, for later faults
+            reader.item = Part::Tensor; // the state that `read_any` leaves, for later errors
             return Some(());
         }
         self.read_any(reader)
@@ -231,8 +231,8 @@ impl<'a> Entry<'a> {
         fault(reader, kind, item, at)
     }
 
-    /// Returns the rule that the tensor breaks in a file with `data_length` bytes of data, if any, and the item that
-    /// breaks it.
+    /// Returns the rule that the tensor breaks in a file with `data_length` bytes of data, if any, and the part of the
+    /// entry that breaks the rule.
     #[inline(always)]
     pub(super) fn fault(&self, data_length: u64) -> Option<(ErrorKind, Part)> {
         let expected = self.expected_length();
@@ -249,10 +249,10 @@ impl<'a> Entry<'a> {
         }
     }
 
-    /// Reads the tensor of this record again.
+    /// Reads the entry of `tensor`, which has been read before.
     #[inline(always)]
     pub(super) fn reread(&mut self, reader: &mut Reader<'a>, tensor: &TensorRecord<'a>) -> Option<()> {
-        // The record has everything but the offsets. On a chip, reading the whole entry takes less code.
+        // The record stores everything but the offsets. On a chip, reading the whole entry takes less code.
         #[cfg(not(small))]
         {
             (self.dtype, self.count, self.offsets_at) =
@@ -268,7 +268,7 @@ impl<'a> Entry<'a> {
     }
 }
 
-/// Stops with a fault of `item`.
+/// Stops with an error in `item`, which is at `at`.
 fn fault<T>(reader: &mut Reader<'_>, kind: ErrorKind, item: Part, at: u32) -> Option<T> {
     reader.item = item;
     reader.stop_at(kind, at)
@@ -297,7 +297,7 @@ fn read_shape<'a>(reader: &mut Reader<'a>) -> Option<Shape<'a>> {
 /// Reads the offsets of a tensor: the start and the end of its data.
 #[cfg_attr(small, inline(never))]
 pub(super) fn offsets(reader: &mut Reader<'_>) -> Option<(u64, u64)> {
-    // Faster, as in `Entry::next`.
+    // The fast path, as in `Entry::next`.
     #[cfg(not(small))]
     if let Some((offsets, rest)) = usual_offsets(reader.rest()) {
         reader.skip_to(rest);
@@ -340,8 +340,8 @@ mod tests {
 
     use super::*;
 
-    /// Reads the entry at `position` both ways. Returns true if it has the usual spelling, so that both results must
-    /// agree.
+    /// Reads the entry at `position` with the fast path and with the general parser. Returns true if the fast path
+    /// accepts the entry; then both results must agree.
     fn read_both(text: &[u8], position: u32) -> bool {
         let (mut usual, mut any) = (Entry { position, ..Entry::blank() }, Entry { position, ..Entry::blank() });
         let Some(rest) = usual.read_usual(&Reader::new(text, 0), &text[position as usize..]) else { return false };
@@ -452,7 +452,7 @@ mod tests {
         assert!(usual > 10_000 && others > 10_000, "{usual} {others}");
     }
 
-    /// Reads all members of a header, with the fast path if `usual`. Returns the members and the fault.
+    /// Reads all members of a header, with the fast path if `usual`. Returns the members and the error.
     fn members(text: &[u8], usual: bool) -> (Vec<String>, String) {
         let (mut reader, mut entry, mut all) = (Reader::new(text, 0), Entry::blank(), Vec::new());
         let _ = reader.begin(b'{');

@@ -56,8 +56,8 @@ pub struct SafetensorsFile<'a> {
     /// The position of the metadata in the header; 0 if there is none.
     metadata: u32,
     tensors: u32,
-    /// True if the names are strictly ascending, and if the data is in the order of the entries. Sorted items are not
-    /// compared.
+    /// True if the names are strictly ascending, and if the data is in the order of the entries. Sorted names or
+    /// extents are not compared.
     are_names_sorted: bool,
     are_places_sorted: bool,
 }
@@ -122,7 +122,7 @@ impl<'a> SafetensorsFile<'a> {
         Some((if self.are_places_sorted { claimed } else { 0 }, total))
     }
 
-    /// Reads the tensor after `position` into `entry` and moves on. Returns `false` after the last.
+    /// Reads the tensor after `position` into `entry`, and advances `position`. Returns `false` after the last.
     fn next_entry(&self, position: &mut u32, entry: &mut Entry<'a>) -> Result<bool> {
         let mut reader = self.reader(*position);
         let mut next = || {
@@ -208,7 +208,7 @@ impl<'a> SafetensorsFile<'a> {
         Ok(cursor.is_first())
     }
 
-    /// A copy of the file that compares only the items that opening has not compared.
+    /// A copy of the file that compares only what opening has not compared: names or extents.
     fn left_by(&self, summary: &Summary) -> Self {
         Self {
             are_names_sorted: !summary.warnings.contains(Warning::NamesUnchecked),

@@ -336,7 +336,7 @@ impl Role {
     }
 }
 
-/// The components whose roles a layout requires.
+/// The sizes of the components whose roles a layout requires.
 pub(super) struct ComponentSizes {
     of_role: [Measure; ROLES.len()],
     /// True if a role does not sort after the previous one, so that duplicates are possible.
@@ -347,11 +347,11 @@ pub(super) struct ComponentSizes {
 }
 
 impl ComponentSizes {
-    /// The measures of a tensor without components.
+    /// The sizes for a tensor without components.
     pub(super) const NONE: Self =
         Self { of_role: [Measure::NONE; ROLES.len()], are_unsorted: false, count: 0, last: None };
 
-    /// Adds the measure of `part`, whose position is `at`.
+    /// Adds the size of `part`, whose position is `at`.
     #[inline(never)]
     pub(super) fn add(&mut self, reader: &mut Reader<'_>, part: &ComponentRecord<'_>, at: u32) {
         let length = match part.decoded_length {

@@ -243,7 +243,7 @@ pub(super) fn digest<'a>(reader: &mut Reader<'a>, warnings: &mut u8) -> Option<U
     let at = reader.position();
     let digest = reader.text_bytes()?;
     let is_end = |byte: &u8| !matches!(byte, b'0'..=b'9' | b'a'..=b'z');
-    // Nearly all digests use this algorithm. A microcontroller needs the flash more than the speed.
+    // Nearly all digests use this algorithm. Chips need the flash more than the speed.
     let is_usual = cfg!(not(small)) && digest.starts_with(b"xxh3:");
     let end = if is_usual { 4 } else { digest.iter().position(is_end).unwrap_or(digest.len()) };
     if let Some((algorithm @ [_, ..], [b':', digits @ ..])) = digest.split_at_checked(end) {

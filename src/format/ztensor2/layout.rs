@@ -199,7 +199,8 @@ impl Measure {
 /// The roles that layouts require, as indices into [`ComponentSizes::of_role`].
 const ROLES: Keywords = keywords!["data": 0, "values": 1, "indices": 2, "indptr": 3, "coords": 4];
 
-/// The components whose roles a layout requires, the number of components of any role, and the dtype of the last one.
+/// The sizes of the components whose roles a layout requires, the number of components of any role, and the dtype of
+/// the last one.
 pub(super) struct ComponentSizes {
     of_role: [Measure; 5],
     count: u32,
@@ -209,7 +210,7 @@ pub(super) struct ComponentSizes {
 impl ComponentSizes {
     pub(super) const NONE: Self = Self { of_role: [Measure::NONE; 5], count: 0, last_dtype: None };
 
-    /// Adds a component whose position is `at`.
+    /// Adds the size of a component whose position is `at`.
     #[inline]
     pub(super) fn add(&mut self, part: &ComponentRecord<'_>, at: u32) {
         let (dtype, length) = (part.dtype, part.decoded_length.unwrap_or(0));

@@ -239,7 +239,7 @@ impl<'a> Ztensor2File<'a> {
                 _ => break,
             }
         }
-        reader.item = Part::Manifest; // not the item of an unknown key
+        reader.item = Part::Manifest; // not the part of an unknown key
         let at = reader.position();
         if reader.rest().is_empty() { Some(()) } else { reader.stop_at(ErrorKind::TrailingBytes, at) }
     }

@@ -1,5 +1,5 @@
-//! Checks the positions of all components: their bytes must be identical or disjoint (section 2.4), and inside their
-//! shards.
+//! Checks the positions of all components: the bytes of any two must be identical or disjoint (section 2.4), and bytes
+//! in a shard must be inside the shard.
 #![forbid(unsafe_code)]
 
 use core::cmp::Ordering;
@@ -63,8 +63,8 @@ impl duplicates::Entry for Blob<'_> {
     }
 }
 
-/// The number of extents in the file itself that are remembered on opening. Sorting them is far faster than reading
-/// them again, as [`Places`] does.
+/// The maximum number of extents in the file itself that hosts remember on opening. Sorting these is far faster than
+/// reading the components again, as [`Places`] does.
 #[cfg(not(small))]
 const EXTENTS: usize = 2048;
 
@@ -95,8 +95,8 @@ impl Packed {
     }
 }
 
-/// The number of components remembered on chips, which lack memory for more. One pass compares all others with these,
-/// then the manifest is read again for the next block.
+/// The number of components that chips remember, which lack memory for more. One walk over the manifest compares all
+/// later components with this block; the next walk does so for the next block.
 #[cfg(small)]
 const BLOCK: u32 = 8;
 #[cfg(small)]
@@ -148,8 +148,9 @@ fn split_run(extents: &[Packed]) -> (&[Packed], &[Packed]) {
 /// The positions of the components read so far, as far as they are remembered.
 pub(super) struct Seen<'a> {
     last: Blob<'a>,
-    /// The number of components with bytes, and true if their order shows that all are identical or disjoint.
+    /// The number of components with bytes.
     pub(super) count: u32,
+    /// True if the order of the components shows that all are identical or disjoint.
     are_sorted: bool,
     /// True if all tensors are plain, as `plain` defines it.
     #[cfg(not(small))]
@@ -201,7 +202,8 @@ impl<'a> Seen<'a> {
         to_u64(self.extents.len()) == u64::from(self.count)
     }
 
-    /// Adds the position of a component. Returns true if this is the first one found to overlap one in the block.
+    /// Adds the position of a component. Returns true if the component is the first that overlaps one in the block; on
+    /// hosts, which have no block, false.
     #[inline]
     fn add(&mut self, blob: Blob<'a>) -> bool {
         if blob.extent.length == 0 {
@@ -236,7 +238,7 @@ impl<'a> Seen<'a> {
         self.block.has_overlap
     }
 
-    /// Begins the next block, for another pass over all components. Returns false if no block is left.
+    /// Begins the next block, for another walk over the manifest. Returns false if no block is left.
     #[cfg(small)]
     pub(super) fn begin_next_block(&mut self) -> bool {
         let before = self.block.before.saturating_add(BLOCK);
@@ -248,7 +250,7 @@ impl<'a> Seen<'a> {
     }
 }
 
-/// One pass over all components.
+/// A walk over the manifest that checks the position of each component.
 pub(super) struct ManifestWalk<'s, 'a> {
     shards: Index<'s, 'a>,
     /// True if the shards of components are looked up.
@@ -257,7 +259,7 @@ pub(super) struct ManifestWalk<'s, 'a> {
 }
 
 impl<'s, 'a> ManifestWalk<'s, 'a> {
-    /// Begins a pass. `slots` is memory for the positions of shards.
+    /// Begins a walk. `slots` is memory for the positions of shards.
     pub(super) fn new(table: Table<'a>, slots: &'s mut [u32], seen: &'s mut Seen<'a>) -> Self {
         Self { shards: Index::new(table, slots), are_shards_found: false, seen }
     }
@@ -306,7 +308,7 @@ impl<'s, 'a> ManifestWalk<'s, 'a> {
     }
 }
 
-/// The extents of all components that have bytes.
+/// Reads all components that have bytes, to compare them in the caller's memory.
 pub(super) struct Places<'r, 'a> {
     file: &'r Ztensor2File<'a>,
     error: Option<Error>,
@@ -319,7 +321,7 @@ pub(super) struct Places<'r, 'a> {
 /// the record would cost more: its other keys may be long, and each comparison reads the component.
 pub(super) type Position = [u32; 2];
 
-/// The next tensor, and the next component of the previous tensor.
+/// The point that an iteration has reached: the tensors left, and the components left of the tensor before these.
 #[derive(Clone, Copy)]
 pub(super) struct Place {
     objects: Keys,
@@ -360,8 +362,8 @@ impl<'r, 'a> Places<'r, 'a> {
         Some((self.at([blob, shard]), [blob, shard]))
     }
 
-    /// Reads the component at `place` and returns its position as well. Returns `Some(None)` after the last, `None` on
-    /// a fault.
+    /// Reads the component at `place`, and advances `place`. Also returns the position of the component. Returns
+    /// `Some(None)` after the last component, `None` after an error.
     fn read(&mut self, reader: &mut Reader<'a>, place: &mut Place) -> Option<Option<(Blob<'a>, Position)>> {
         loop {
             while let Some(left) = place.parts.left.checked_sub(1) {

@@ -1,4 +1,4 @@
-//! The texts of kinds, items and formats, packed to half their bytes for the flash of chips: the most frequent pair of
+//! The texts of kinds, parts and formats, packed to half their bytes for the flash of chips: the most frequent pair of
 //! adjacent bytes becomes one byte, repeatedly. The compiler packs the texts, so the sources contain each text once, in
 //! full.
 #![forbid(unsafe_code)]
@@ -188,7 +188,7 @@ pub(super) fn kind(out: &mut impl Out, kind: ErrorKind) {
     write(out, kind.place());
 }
 
-/// Writes the text of an item.
+/// Writes the text of a part.
 pub(super) fn item(out: &mut impl Out, item: Part) {
     write(out, ErrorKind::ALL.len().saturating_add(item.code().into()));
 }

@@ -129,13 +129,13 @@ impl<'a> Tensor<'a> {
         ByteOrder::NATIVE
     }
 
-    /// True if the tensor may be a chunked array or a compressed NPZ entry. A proxy of another array is chunked, too;
-    /// its layout has no code of its own. Builds without these formats omit the code for them.
+    /// True if the tensor may be a chunked array or a compressed NPZ entry. A proxy of another array and a
+    /// compressed NPZ entry have the layout `Other`. Builds without these formats omit the code for them.
     pub(super) const fn is_verified_as_a_whole(&self) -> bool {
         cfg!(any(feature = "b2nd", feature = "npz")) && matches!(self.record.layout, Layout::Chunked | Layout::Other)
     }
 
-    #[inline(never)] // keeps its stack frame out of the others
+    #[inline(never)] // keeps this stack frame out of callers
     fn read_sparse<'r>(
         &self,
         decoder: &mut dyn Decoder,
@@ -211,8 +211,8 @@ impl<'a> Tensor<'a> {
     }
 
     /// Returns the layout, for code that reads stored dense or sparse elements. Builds whose formats have no such
-    /// layouts omit that code. Values of a sparse tensor are read one by one, which is impossible if their dtype is
-    /// unknown or takes less than a byte.
+    /// layouts omit that code. Values of a sparse tensor are read one by one. If this is impossible because their dtype
+    /// is unknown or takes less than a byte, returns `Other`.
     pub(super) const fn stored_layout(&self) -> Layout {
         let has_values =
             !cfg!(feature = "ztensor2") || matches!(self.record.dtype, Some(dtype) if !dtype.is_packed());
