@@ -21,7 +21,7 @@ const FOOTER_2: usize = 40;
 /// Numbers that are likely to reach a limit.
 const EDGES: [u64; 12] = [0, 1, 2, 7, 64, 0x7f, 0xff, 0xffff, 0x7fff_ffff, 0xffff_ffff, i64::MAX as u64, u64::MAX];
 /// Bytes with a meaning in CBOR, MessagePack or JSON.
-const MARKERS: &[u8] = b"\x17\x18\x1b\x20\x40\x60\x78\x80\x9f\xa0\xbf\xc0\xd2\xf6\xff\"\\{}[]:, \n0-.e";
+const MARKERS: &[u8] = b"\0\t\x1f\x7f\x17\x18\x1b\x20\x40\x60\x78\x80\x9f\xa0\xbf\xc0\xd2\xf6\xff\"\\{}[]:, \n0-.e";
 
 pub struct Inputs {
     seed: u64,
@@ -155,10 +155,35 @@ impl Mutation {
                 self.steps.push(format!("{name} at {at}"));
                 continue;
             }
+            if self.bytes.starts_with(b"GGUF") && self.random.below(40) == 0 {
+                self.add_pairs();
+                continue;
+            }
             let at = self.position();
             let (name, at) = self.change(at, donor);
             self.steps.push(format!("{name} at {at}"));
         }
+    }
+
+    /// Inserts many pairs at the front of a little-endian GGUF file, and in half of the cases one key twice.
+    fn add_pairs(&mut self) {
+        const COUNT_AT: Range<usize> = 16..24;
+        let Some(field) = self.bytes.get(COUNT_AT) else { return };
+        // Each pair has 32 bytes, which keeps the alignment of the data: the length of the key, the key, the type, a byte.
+        let count = [40, 200, 900, 1100][self.random.below(4)];
+        let mut keys: Vec<_> = (0..count).map(|_| format!("{:019}", self.random.below(1 << 40))).collect();
+        if self.random.below(2) == 0 {
+            keys[self.random.below(count)] = keys[self.random.below(count)].clone();
+        }
+        if self.random.below(2) == 0 {
+            keys.sort();
+        }
+        let pair = |key: &String| [&19_u64.to_le_bytes(), key.as_bytes(), &[0, 0, 0, 0, 7]].concat();
+        let pairs: Vec<u8> = keys.iter().flat_map(pair).collect();
+        let stated = field.iter().rev().fold(0, |sum: u64, byte| sum << 8 | u64::from(*byte));
+        self.bytes[COUNT_AT].copy_from_slice(&stated.wrapping_add(count as u64).to_le_bytes());
+        self.replace(COUNT_AT.end..COUNT_AT.end, &pairs);
+        self.steps.push(format!("{count} pairs added"));
     }
 
     /// Selects a position, mostly in the metadata.
@@ -289,8 +314,11 @@ impl Mutation {
             return None;
         }
         if !containers.is_empty() && self.random.below(2) == 0 {
-            let container = &containers[self.random.below(containers.len())];
-            return Some((self.change_container(container), container.range.start));
+            // The outer containers, which are last, have the names of tensors.
+            let is_multiplied = self.random.below(8) == 0;
+            let count = if is_multiplied { containers.len().min(3) } else { containers.len() };
+            let container = &containers[containers.len() - 1 - self.random.below(count)];
+            return Some((self.change_container(container, is_multiplied), container.range.start));
         }
         let value = values[self.random.below(values.len())].clone();
         let at = value.start;
@@ -298,11 +326,15 @@ impl Mutation {
         Some((name, at))
     }
 
-    fn change_container(&mut self, container: &Container) -> &'static str {
+    fn change_container(&mut self, container: &Container, is_multiplied: bool) -> &'static str {
         let mut entries: Vec<_> = container.entries.iter().map(|range| self.bytes[range.clone()].to_vec()).collect();
         let (one, other) = (self.random.below(entries.len()), self.random.below(entries.len()));
         let name = match self.random.below(5) {
             _ if entries.is_empty() => "an empty container written again",
+            _ if is_multiplied => {
+                self.multiply(container.head, &mut entries, one);
+                "an entry multiplied"
+            }
             0 | 1 => {
                 entries.swap(one, other);
                 "entries swapped"
@@ -333,6 +365,32 @@ impl Mutation {
         };
         self.replace(container.range.clone(), &written);
         name
+    }
+
+    /// Adds many copies of an entry with other keys, and in half of the cases one key twice, to reach the limits for items that are compared without
+    /// memory.
+    fn multiply(&mut self, head: Head, entries: &mut Vec<Vec<u8>>, one: usize) {
+        let entry = entries[one].clone();
+        let count = [40, 200, 900, 1100, 2100][self.random.below(5)].min(MAX_LENGTH / 4 / (entry.len() + 4));
+        for number in 0..count {
+            // The factor permutes the numbers of four digits.
+            let digits = format!("{:04}", number * 7919 % 10_000);
+            entries.push(match (head, cbor_head(&entry, 0)) {
+                (Head::Json(b'{'), _) => [&entry[..1], digits.as_bytes(), &entry[1..]].concat(),
+                (Head::Cbor(5), Some((3, Some(length), start))) => {
+                    [write_cbor_head(3, length + 4, 0), digits.into(), entry[start..].to_vec()].concat()
+                }
+                _ => entry.clone(),
+            });
+        }
+        if self.random.below(2) == 0 {
+            let (from, to) = (self.random.below(entries.len()), self.random.below(entries.len()));
+            entries.insert(to, entries[from].clone());
+        }
+        // Keys in order are often required, and often a shortcut.
+        if self.random.below(2) == 0 {
+            entries.sort();
+        }
     }
 
     fn change_cbor(&mut self, value: Range<usize>) -> Option<&'static str> {
