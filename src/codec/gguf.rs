@@ -111,6 +111,7 @@ impl Encoding {
     }
 
     /// Splits a count or a length off the front.
+    #[cfg_attr(not(small), inline)]
     #[cfg_attr(small, inline(never))]
     pub(crate) fn split_count(self, bytes: &[u8]) -> Option<(u64, &[u8])> {
         if self.is_short {
@@ -220,6 +221,7 @@ impl<'o, 'a> Reader<'o, 'a> {
     }
 
     /// Reads bytes and keeps them in memory.
+    #[cfg_attr(not(small), inline)]
     #[cfg_attr(small, inline(never))]
     pub(crate) fn take(&mut self, count: u64) -> ParseResult<&'a [u8]> {
         if to_u64(self.window.len()) < count {
@@ -265,6 +267,7 @@ impl<'o, 'a> Reader<'o, 'a> {
     }
 
     /// Skips the bytes of a value, which are inside the file. Many bytes are not read; few bytes are kept in memory.
+    #[cfg_attr(not(small), inline)]
     #[cfg_attr(small, inline(never))]
     fn skip(&mut self, count: u64) -> ParseResult<()> {
         if count < LONG {
@@ -275,6 +278,7 @@ impl<'o, 'a> Reader<'o, 'a> {
     }
 
     /// Skips bytes that are inside the file, without reading them.
+    #[cfg_attr(not(small), inline)]
     #[cfg_attr(small, inline(never))]
     fn pass(&mut self, count: u64) {
         self.window = to_usize(count).and_then(|count| self.window.get(count..)).unwrap_or_default();
@@ -303,12 +307,14 @@ impl<'o, 'a> Reader<'o, 'a> {
         Ok(number)
     }
 
+    #[cfg_attr(not(small), inline)]
     #[cfg_attr(small, inline(never))]
     pub(crate) fn u32(&mut self) -> ParseResult<u32> {
         let bytes = self.bytes()?;
         Ok(self.encoding.u32(bytes))
     }
 
+    #[cfg_attr(not(small), inline)]
     #[cfg_attr(small, inline(never))]
     pub(crate) fn u64(&mut self) -> ParseResult<u64> {
         let bytes = self.bytes()?;
@@ -316,12 +322,14 @@ impl<'o, 'a> Reader<'o, 'a> {
     }
 
     /// Reads a count or a length.
+    #[cfg_attr(not(small), inline)]
     #[cfg_attr(small, inline(never))]
     pub(crate) fn count(&mut self) -> ParseResult<u64> {
         if self.encoding.is_short { self.u32().map(u64::from) } else { self.u64() }
     }
 
     /// Reads the length of a string and checks that the string fits in the file.
+    #[cfg_attr(not(small), inline)]
     #[cfg_attr(small, inline(never))]
     pub(crate) fn string_length(&mut self) -> ParseResult<u64> {
         let at = self.at;
@@ -344,6 +352,7 @@ impl<'o, 'a> Reader<'o, 'a> {
     }
 
     /// Reads a string, which may contain any bytes.
+    #[cfg_attr(not(small), inline)]
     #[cfg_attr(small, inline(never))]
     pub(crate) fn string(&mut self) -> ParseResult<&'a [u8]> {
         let length = self.string_length()?;
@@ -351,6 +360,7 @@ impl<'o, 'a> Reader<'o, 'a> {
     }
 
     /// Reads the type of a value.
+    #[cfg_attr(not(small), inline)]
     #[cfg_attr(small, inline(never))]
     pub(crate) fn kind(&mut self) -> ParseResult<u32> {
         let at = self.at;
@@ -374,6 +384,7 @@ impl<'o, 'a> Reader<'o, 'a> {
     }
 
     /// Skips a value.
+    #[cfg_attr(not(small), inline)]
     #[cfg_attr(small, inline(never))]
     pub(crate) fn skip_value(&mut self, kind: u32) -> ParseResult<()> {
         match kind {
