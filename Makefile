@@ -115,7 +115,7 @@ test-all:
 # The Rust tests of the code for chips, built for this machine. TENSLICE_CORPUS=DIR adds a corpus.
 test-small:
 	TENSLICE_SMALL=1 $(CARGO) test --quiet --target-dir target/small --features capi --lib \
-		--test formats --test properties --test reference -- --skip damage::
+		--test formats --test properties --test reference
 
 # The tests for other machines: 32-bit, big-endian, wasm32.
 test-targets:

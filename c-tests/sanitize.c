@@ -3,7 +3,7 @@
  * runtime uses its own.
  *
  * Debian's rustc has a newer LLVM than its gcc and clang: its ThreadSanitizer calls memcpy and similar functions under
- * different names. The runtimes intercept those functions under their usual names, too.
+ * different names. The runtimes intercept those functions under their usual names.
  */
 #include <stdlib.h>
 #include <string.h>

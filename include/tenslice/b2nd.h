@@ -150,7 +150,7 @@ tenslice_status tenslice_b2nd_chunk_extent(const tenslice_file *file, uint64_t i
 
 /**
  * Decodes chunk `index`, padding included, to `destination`. Scratch memory: the `scratch` bytes of
- * tenslice_b2nd_get_chunk; the table of chunks uses them, too.
+ * tenslice_b2nd_get_chunk; the table of chunks also uses them.
  *
  * Errors: TOO_SMALL, OUT_OF_SCRATCH, UNSUPPORTED_CODEC, UNSUPPORTED_FILTER, CORRUPT_STREAM, DECODED_LENGTH,
  * CHECKSUM_MISMATCH, the errors of tenslice_b2nd_get_chunk.

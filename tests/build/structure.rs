@@ -234,3 +234,22 @@ fn scripts_have_no_list_of_formats() {
         assert_eq!(by_hand.filter(|line| !line.contains("folders=")), None, "{path}");
     }
 }
+
+/// A filter that matches no test would pass without a test.
+#[test]
+fn filters_of_tests_name_modules() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let is_module = |name: &str| {
+        let files = ["build", "formats", "properties", "reference"];
+        files.iter().any(|folder| root.join("tests").join(folder).join(format!("{name}.rs")).exists())
+    };
+    let mut count = 0;
+    for path in ["Makefile", ".ci/coverage", "c-tests/targets.sh"] {
+        let text = fs::read_to_string(root.join(path)).unwrap();
+        for module in text.split_whitespace().filter_map(|word| word.strip_suffix("::")) {
+            assert!(is_module(module), "{path}: no tests are in {module}::");
+            count += 1;
+        }
+    }
+    assert!(count > 10, "{count}");
+}

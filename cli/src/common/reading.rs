@@ -87,7 +87,7 @@ impl Reading {
         };
         self.digests.push(state);
         self.verdict = self.verdict.and(result);
-        // The limit applies to decoding, too. Verifying a digest of decoded bytes has already decoded them.
+        // The limit also applies to decoding. Verifying a digest of decoded bytes has already decoded them.
         let is_decoded = component.encoding() == Encoding::ZstdSeekable && state == "verified";
         if is_decoded || matches!(result, Err(Stop::Limit(_))) {
             return;

@@ -117,7 +117,7 @@ fn the_order_is_stated() {
     let bytes = assembly.lines().filter_map(|line| line.trim().strip_prefix(".byte "));
     let bytes: Vec<u8> = bytes.flat_map(|line| line.split(',').map(|byte| byte.parse().unwrap())).collect();
     assert_eq!(bytes, [0.0, 1.0, 2.0, 3.0, 4.0, 5.0].map(f64::to_le_bytes).concat());
-    // The order of a compressed array is stated, too.
+    // The order of a compressed array is also stated.
     let archive = folder.write("a.npz", &npz(&[("m", &array, true)]));
     out(&["embed", &archive, "-o", &path, "--force"]);
     let text = fs::read_to_string(folder.path("w.h")).unwrap();

@@ -160,7 +160,7 @@ fn is_laxer(header: &[u8], theirs: &NpyHeader, rest: u64) -> bool {
         format!("'shape':({shape})"),
     ];
     let found = plain(header);
-    // In a string, where Python rejects them, too.
+    // In a string, where Python also rejects them.
     if found.iter().any(|byte| b"\0\r\n".contains(byte)) {
         return true;
     }
