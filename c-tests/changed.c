@@ -2,8 +2,8 @@
  * error, and failing calls leave outputs unchanged. Argument: the fixtures. */
 #include "support.h"
 
-/* Lists everything. Every call returns, and the list ends where it did before, or with an error. Calls for a tensor may
- * fail, too. */
+/* Lists everything. Every call returns, and the list ends where it did before, or with an error. Calls for a tensor
+ * may also fail. */
 static void list(const tenslice_file *file, uint64_t count)
 {
     tenslice_cursor cursor, parts;

@@ -19,7 +19,7 @@ slice=240
 # shorter inputs, and looking for leaks, since the library never allocates.
 fast=(-entropic=0 -use_counters=0 -reduce_inputs=0 -detect_leaks=0)
 
-# Targets whose input is a file. They start with the fixtures, too.
+# Targets whose input is a file. They also start with the fixtures.
 of_files=" open decode verify compute frame ztensor2_manifest "
 folders() { # TARGET
     echo "corpus/$1"

@@ -48,7 +48,7 @@ tenslice_status tenslice_b2nd_read_region(const tenslice_file *file, const uint6
 /**
  * Sets `work` to the maximum number of bytes that tenslice_b2nd_read_region decodes. Codecs decode only whole blocks
  * and streams, so these count in full, even if the region needs little of them. The Zstandard dictionary of each
- * chunk counts, too.
+ * chunk also counts.
  *
  * Chunks may extend past the array and share their bytes, so a file of 300 bytes can make a small region cost
  * terabytes. For untrusted files, read only regions whose work is acceptable. Examines the chunks that the region

@@ -75,7 +75,7 @@ tenslice_status tenslice_gguf_part_name(const char *name, size_t length, uint64_
 
 /**
  * Checks that the `count` files at `files` are all parts of one model, in order. A single file that is not a part
- * passes, too. Does not check that names differ between parts. `failed` (may be NULL) is set to the index of the
+ * also passes. Does not check that names differ between parts. `failed` (may be NULL) is set to the index of the
  * file that is wrong.
  *
  * Errors: COUNTS_DIFFER, at the key whose number disagrees, or MISSING_KEY for a file that is not a part of a model;

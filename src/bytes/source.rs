@@ -78,7 +78,7 @@ pub struct Source<'a> {
     /// The value that the last call skipped. The next [`add`](Self::add) moves it to [`Segments::skipped`].
     #[cfg(feature = "gguf")]
     skipped: Cell<Skipped>,
-    /// The error that the last call ended with, which the next call returns, too.
+    /// The error that the last call ended with, which the next call also returns.
     failed: Cell<Option<Error>>,
 }
 
@@ -140,7 +140,7 @@ impl<'a> Source<'a> {
     /// kept, and `bytes` contain all of that range, the bytes are valid for the next call of
     /// [`File::open_source`](crate::File::open_source) only.
     ///
-    /// Tensor data may be added, too, before the file is opened. Calls that return data then find it in the source.
+    /// Tensor data may also be added before the file is opened. Calls that return data then find it in the source.
     ///
     /// # Errors
     /// `InvalidArgument` if the bytes would extend past the end of the file, `TooManySegments` if there are already

@@ -116,7 +116,7 @@ pub extern "C" fn tenslice_gguf_infos_next(
 }
 
 /// Checks that the `count` files at `files` are all parts of one model, in order. A single file that is not a part
-/// passes, too. Does not check that names differ between parts. `failed` (may be NULL) is set to the index of the file
+/// also passes. Does not check that names differ between parts. `failed` (may be NULL) is set to the index of the file
 /// that is wrong.
 ///
 /// Errors: COUNTS_DIFFER, at the key whose number disagrees, or MISSING_KEY for a file that is not a part of a model;

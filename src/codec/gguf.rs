@@ -425,7 +425,7 @@ impl<'o, 'a> Reader<'o, 'a> {
                     let at = self.at;
                     let inside = self.array()?;
                     let rest = Array { count: array.count.saturating_sub(1), ..array };
-                    // The array itself counts, too.
+                    // The array itself also counts.
                     if around.len().saturating_add(1) >= MAX_DEPTH || around.push(rest).is_err() {
                         return self.fail(ErrorKind::TooDeep, at);
                     }

@@ -1,7 +1,7 @@
 //! XXH3 of 64 bits, with the default secret and seed 0. The names of the primes are those of the XXH3 specification.
 //!
 //! This implementation takes 1.4 KB of Cortex-M4 flash; `xxhash-rust` takes 2.9 KB, and is as fast on hosts, where the
-//! loop over the stripes is vectorized here, too. The tests compare the two.
+//! loop over the stripes is also vectorized here. The tests compare the two.
 #![forbid(unsafe_code)]
 
 use crate::bytes::num::to_u64;

@@ -704,7 +704,7 @@ fn missing_end_belongs_to_no_tensor() {
     assert_eq!((error.kind(), error.part(), error.entry()), (ErrorKind::Truncated, Part::Tensors, None));
 }
 
-/// Unknown keys are checked, too.
+/// Unknown keys are also checked.
 #[test]
 fn rejects_keys_that_are_not_utf_8() {
     let mut cbor = Cbor::default();

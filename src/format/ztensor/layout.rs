@@ -269,7 +269,7 @@ pub(super) struct Measure {
 enum Length {
     Unknown,
     Known,
-    /// The logical type is unknown, so the length that it requires is unknown, too.
+    /// The logical type is unknown, so the length that it requires is also unknown.
     Opaque,
 }
 
