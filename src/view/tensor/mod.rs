@@ -75,7 +75,7 @@ impl<'a> Tensor<'a> {
     /// Linear in the bytes of the header.
     ///
     /// ```
-    /// # let bytes: &[u8] = include_bytes!("../../tests/fixtures/npy/struct_nested_4.npy");
+    /// # let bytes: &[u8] = include_bytes!("../../../tests/fixtures/npy/struct_nested_4.npy");
     /// let file = tenslice::File::open(bytes)?;
     /// if let Some(stated) = file.find("")?.stated_type() {
     ///     println!("{}", stated.escape_ascii());
@@ -103,7 +103,7 @@ impl<'a> Tensor<'a> {
     ///
     /// ```
     /// # #[cfg(feature = "zlib")] {
-    /// # let bytes: &[u8] = include_bytes!("../../tests/fixtures/npz/deflated.npz");
+    /// # let bytes: &[u8] = include_bytes!("../../../tests/fixtures/npz/deflated.npz");
     /// use tenslice::{BuiltIn, File};
     ///
     /// let file = File::open(bytes)?;
@@ -210,7 +210,7 @@ impl<'a> Tensor<'a> {
     /// component still gives access to the stored bytes.
     ///
     /// ```
-    /// # let bytes: &[u8] = include_bytes!("../../tests/fixtures/v1.2/dense_all_dtypes.zt");
+    /// # let bytes: &[u8] = include_bytes!("../../../tests/fixtures/v1.2/dense_all_dtypes.zt");
     /// let file = tenslice::File::open(bytes)?;
     /// for tensor in &file {
     ///     if let Some(error) = tensor.problem() {

@@ -66,7 +66,7 @@ impl<'a> Tensor<'a> {
     /// - `NoValues` if the values are in another file or must first be computed.
     ///
     /// ```
-    /// # let bytes: &[u8] = include_bytes!("../../tests/fixtures/v1.2/objects_sparse_quant_logical.zt");
+    /// # let bytes: &[u8] = include_bytes!("../../../tests/fixtures/v1.2/objects_sparse_quant_logical.zt");
     /// let file = tenslice::File::open(bytes)?;
     /// let tensor = file.find("csr_i32")?; // 5 rows of 6 columns, most of them zero
     /// let mut dst = [0; 5 * 6 * 4];
@@ -84,7 +84,7 @@ impl<'a> Tensor<'a> {
     /// `WrongType` if the elements have another type, and the errors of [`read_into`](Self::read_into).
     ///
     /// ```
-    /// # let bytes: &[u8] = include_bytes!("../../tests/fixtures/v1.2/objects_sparse_quant_logical.zt");
+    /// # let bytes: &[u8] = include_bytes!("../../../tests/fixtures/v1.2/objects_sparse_quant_logical.zt");
     /// let file = tenslice::File::open(bytes)?;
     /// let mut numbers = [0_f32; 5 * 6];
     /// let numbers = file.find("csr_i32")?.read_elements(&mut numbers, &mut [])?;
@@ -162,7 +162,7 @@ impl<'a> Tensor<'a> {
     /// - `OutOfScratch`, and the errors of [`Component::read_into`].
     ///
     /// ```
-    /// # let bytes: &[u8] = include_bytes!("../../tests/fixtures/v1.2/objects_sparse_quant_logical.zt");
+    /// # let bytes: &[u8] = include_bytes!("../../../tests/fixtures/v1.2/objects_sparse_quant_logical.zt");
     /// let file = tenslice::File::open(bytes)?;
     /// for entry in &file.find("csr_i32")?.sparse(&mut [])? {
     ///     println!("({:?}, {:?}): {:?}", entry.index(0), entry.index(1), entry.value::<f32>());
