@@ -12,12 +12,10 @@
 
 use core::cmp::Ordering;
 
-#[cfg(feature = "ztensor2")]
 use zerocopy::{FromBytes, IntoBytes};
 
 use crate::bytes::extent::Extent;
 use crate::bytes::num::{to_u64, to_usize};
-#[cfg(feature = "gguf")]
 use crate::bytes::utf8::{is_before, is_utf8};
 use crate::error::{Error, ErrorKind, Result};
 
@@ -88,7 +86,6 @@ impl Position for u32 {
     }
 }
 
-#[cfg(feature = "ztensor2")]
 impl Position for [u32; 2] {
     fn slots(words: &mut [u32]) -> &mut [Self] {
         <[Self]>::mut_from_prefix(words.as_mut_bytes()).map_or(&mut [], |(slots, _)| slots)
@@ -115,7 +112,6 @@ pub(crate) trait Distinct {
 }
 
 /// The outcome of comparing entries.
-#[cfg(any(feature = "npy", feature = "safetensors", feature = "gguf"))]
 pub(crate) enum Compared {
     Distinct,
     /// The position of an entry that clashes with an earlier entry.
@@ -124,7 +120,6 @@ pub(crate) enum Compared {
     TooMany,
 }
 
-#[cfg(any(feature = "npy", feature = "safetensors", feature = "gguf"))]
 impl Compared {
     fn of(found: Clash) -> Self {
         found.map_or(Self::Distinct, |(_, position)| Self::Clash(position))
@@ -132,7 +127,6 @@ impl Compared {
 }
 
 /// Memory in which entries are compared.
-#[cfg(any(feature = "npy", feature = "safetensors", feature = "gguf"))]
 pub(crate) trait Memory {
     /// Compares `count` entries.
     fn compare<D: Distinct<Position = u32>>(
@@ -144,10 +138,8 @@ pub(crate) trait Memory {
 }
 
 /// A little memory on the stack, for up to [`MAX_COMPARED`] entries.
-#[cfg(any(feature = "npz", feature = "safetensors", feature = "gguf"))]
 pub(crate) struct Stack;
 
-#[cfg(any(feature = "npz", feature = "safetensors", feature = "gguf"))]
 impl Memory for Stack {
     fn compare<D: Distinct<Position = u32>>(
         &mut self,
@@ -166,10 +158,8 @@ impl Memory for Stack {
 
 /// A little memory on the stack for the hashes of up to [`MAX_COMPARED`] entries that rarely clash. If two hashes are
 /// equal, the entries are compared as in [`Stack`].
-#[cfg(all(feature = "npy", not(target_os = "none")))]
 pub(crate) struct Hashed;
 
-#[cfg(all(feature = "npy", not(target_os = "none")))]
 impl Memory for Hashed {
     fn compare<D: Distinct<Position = u32>>(
         &mut self,
@@ -182,7 +172,6 @@ impl Memory for Hashed {
 }
 
 /// The caller's memory, for up to [`MAX_PASSES`] entries per word.
-#[cfg(any(feature = "npy", feature = "safetensors", feature = "gguf"))]
 impl Memory for [u32] {
     fn compare<D: Distinct<Position = u32>>(
         &mut self,
@@ -207,7 +196,6 @@ pub(crate) type Clash<P = u32> = Option<(u32, P)>;
 
 /// Compares up to [`MAX_COMPARED`] entries that rarely clash. Hosts compare their hashes first, which needs no sorting.
 /// The caller must detect entries that have changed since the file was opened.
-#[cfg(any(feature = "ztensor", all(feature = "npy", not(target_os = "none"))))]
 pub(crate) fn clash_of_hashed<D: Distinct>(items: &mut D, start: D::Place) -> Clash<D::Position> {
     #[cfg(not(small))]
     return if do_hashes_differ(items, start) { None } else { clash_on_stack(items, start).unwrap_or(None) };
@@ -216,7 +204,7 @@ pub(crate) fn clash_of_hashed<D: Distinct>(items: &mut D, start: D::Place) -> Cl
 }
 
 /// True if the hashes of all entries differ and there is room for all hashes.
-#[cfg(all(any(feature = "ztensor", feature = "npy"), not(small)))]
+#[cfg(not(small))]
 #[inline(never)] // frees its stack before the entries are sorted
 fn do_hashes_differ<D: Distinct>(items: &mut D, start: D::Place) -> bool {
     let (mut place, mut hashes) = (start, Hashes::none());
@@ -269,7 +257,6 @@ pub(crate) fn find_duplicate_small<D: Distinct>(items: &mut D, start: D::Place) 
 
 /// The evidence that the names read so far differ: they are sorted, or their hashes differ. Without either, the names
 /// must be [compared](Memory::compare).
-#[cfg(feature = "gguf")]
 pub(crate) struct Seen<'a> {
     last: Option<&'a [u8]>,
     are_sorted: bool,
@@ -278,7 +265,6 @@ pub(crate) struct Seen<'a> {
     hashes: Hashes,
 }
 
-#[cfg(feature = "gguf")]
 impl<'a> Seen<'a> {
     pub(crate) const fn new() -> Self {
         Self {
@@ -325,7 +311,7 @@ impl<'a> Seen<'a> {
 }
 
 /// The hashes of up to [`MAX_COMPARED`] names, as long as they differ.
-#[cfg(all(any(feature = "gguf", feature = "ztensor", feature = "npy"), not(small)))]
+#[cfg(not(small))]
 struct Hashes {
     /// Each hash is in the place that it selects or in one of the next 15; 0 marks an empty place.
     places: [u32; HASHES],
@@ -333,10 +319,10 @@ struct Hashes {
     do_differ: bool,
 }
 
-#[cfg(all(any(feature = "gguf", feature = "ztensor", feature = "npy"), not(small)))]
+#[cfg(not(small))]
 const HASHES: usize = 2048;
 
-#[cfg(all(any(feature = "gguf", feature = "ztensor", feature = "npy"), not(small)))]
+#[cfg(not(small))]
 impl Hashes {
     const fn none() -> Self {
         Self { places: [0; HASHES], free: MAX_COMPARED, do_differ: true }
@@ -363,7 +349,7 @@ impl Hashes {
 }
 
 /// Returns a hash that is not 0, computed from eight bytes at a time, and whether all bytes are ASCII.
-#[cfg(all(feature = "gguf", not(small)))]
+#[cfg(not(small))]
 #[inline]
 fn word_hash(name: &[u8]) -> (u32, bool) {
     let (mut hash, mut all) = (to_u64(name.len()), 0);

@@ -4,9 +4,8 @@
 use std::prelude::v1::*;
 
 use super::{Distinct, Entry, ErrorKind, Extent, Ordering, Result, clash, find_duplicate_small, sort_by};
-#[cfg(all(feature = "gguf", not(small)))]
+#[cfg(not(small))]
 use super::{HASHES, Hashes};
-#[cfg(feature = "gguf")]
 use super::{MAX_COMPARED, Seen};
 
 #[test]
@@ -179,7 +178,7 @@ fn the_first_repeated_name_is_reported_with_any_memory() {
 }
 
 /// A hash has sixteen possible places. If all are taken, or if there is no room for more hashes, the hash is not added.
-#[cfg(all(feature = "gguf", not(small)))]
+#[cfg(not(small))]
 #[test]
 fn hashes_differ_only_where_there_is_a_place_for_each() {
     let mut hashes = Hashes::none();
@@ -192,7 +191,6 @@ fn hashes_differ_only_where_there_is_a_place_for_each() {
     assert!(!hashes.add(2));
 }
 
-#[cfg(feature = "gguf")]
 #[test]
 fn names_are_distinct_only_if_they_are() {
     let mut seed = 3_u64;
@@ -228,7 +226,6 @@ fn names_are_distinct_only_if_they_are() {
 }
 
 /// More names than [`MAX_COMPARED`] cannot be proven distinct by hashes; sorted names need no hashes.
-#[cfg(feature = "gguf")]
 #[test]
 fn too_many_names() {
     let name = |i: u32| std::format!("{i:07}").into_bytes();
