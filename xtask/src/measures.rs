@@ -58,7 +58,9 @@ fn read(root: &Path, folder: &Path, sources: &mut Vec<Source>) -> Result<(), Box
             read(root, &path, sources)?;
         } else if !name.ends_with("tests.rs") {
             let text = fs::read_to_string(&path)?;
-            let code = text.split("\n#[cfg(test)]\nmod ").next().unwrap_or_default();
+            let tests =
+                ["\n#[cfg(test)]\nmod ", "\n#[cfg(all(test, "].iter().filter_map(|start| text.find(start)).min();
+            let code = text.get(..tests.unwrap_or(text.len())).unwrap_or_default();
             let lines = code.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with("//"));
             let code = lines.map(str::to_owned).collect();
             sources.push(Source { name, length: text.lines().count(), code });
@@ -153,6 +155,12 @@ impl<'ast> Visit<'ast> for Uses<'_> {
     }
 }
 
+/// Returns true for `cfg(test)` and for `cfg(all(test, ...))`.
 fn is_test(attribute: &syn::Attribute) -> bool {
-    attribute.parse_args::<syn::Ident>().is_ok_and(|condition| condition == "test")
+    let condition = attribute.parse_args::<syn::Meta>();
+    condition.is_ok_and(|condition| match condition {
+        syn::Meta::Path(path) => path.is_ident("test"),
+        syn::Meta::List(list) => list.path.is_ident("all") && list.tokens.to_string().starts_with("test "),
+        syn::Meta::NameValue(_) => false,
+    })
 }
