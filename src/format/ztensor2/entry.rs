@@ -2,17 +2,17 @@
 #![forbid(unsafe_code)]
 
 use super::layout::{self, ComponentSizes, ElementCount};
+use super::manifest::{FOOTER, MAX_NAME, Manifest, is_aligned};
 use super::overlap::ManifestWalk;
-use super::{FOOTER, MAX_NAME, Manifest, is_aligned, shards};
+use super::{digest, shards};
 use crate::bytes::extent::Extent;
-use crate::bytes::keywords::{Keywords, keywords};
+use crate::bytes::keywords::keywords;
 use crate::bytes::num::to_u64;
 use crate::bytes::utf8::{Utf8, is_utf8};
 use crate::codec::cbor_strict::{Fields, Reader, Record, fields};
 use crate::duplicates::Entry as _;
 use crate::error::ErrorKind;
 use crate::error::origin::Part;
-use crate::error::warning::Warning;
 use crate::format::{ComponentRecord, Contents, TensorRecord};
 use crate::types::Encoding;
 
@@ -161,7 +161,7 @@ pub(super) fn component<'a>(
             }
             Part::DType => part.storage = Some(layout::dtype(reader)?),
             Part::Shard => part.shard = Some(shards::name(reader, None)?),
-            Part::Digest => part.digest = Some(digest(reader, &mut part.warnings)?),
+            Part::Digest => part.digest = Some(digest::read(reader, &mut part.warnings)?),
             Part::Encoding => {
                 part.encoding_name = reader.text()?;
                 part.encoding = layout::encoding(part.encoding_name.bytes());
@@ -231,31 +231,4 @@ pub(super) fn blob(reader: &mut Reader<'_>) -> Option<Extent> {
         return reader.stop_at(ErrorKind::UnexpectedType, at);
     }
     Some(Extent::new(reader.unsigned()?, reader.unsigned()?))
-}
-
-/// The digests that can be verified.
-const DIGESTS: Keywords = keywords!["xxh3": 0, "sha256": 1];
-
-/// Reads a digest (section 3.4): the name of an algorithm, a colon, and lower-case hexadecimal digits. Adds a warning
-/// to `warnings` if the algorithm is unknown.
-#[cfg_attr(small, inline(never))]
-pub(super) fn digest<'a>(reader: &mut Reader<'a>, warnings: &mut u8) -> Option<Utf8<'a>> {
-    let at = reader.position();
-    let digest = reader.text_bytes()?;
-    let is_end = |byte: &u8| !matches!(byte, b'0'..=b'9' | b'a'..=b'z');
-    // Nearly all digests use this algorithm. Chips need the flash more than the speed.
-    let is_usual = cfg!(not(small)) && digest.starts_with(b"xxh3:");
-    let end = if is_usual { 4 } else { digest.iter().position(is_end).unwrap_or(digest.len()) };
-    if let Some((algorithm @ [_, ..], [b':', digits @ ..])) = digest.split_at_checked(end) {
-        // Faster than stopping at the first invalid one of many digits.
-        let are_digits = digits.iter().fold(true, |all, digit| all & matches!(digit, b'0'..=b'9' | b'a'..=b'f'));
-        if are_digits && !digits.is_empty() {
-            let mut known = DIGESTS;
-            if !is_usual && known.take_until(algorithm).is_none() {
-                *warnings |= Warning::UnknownDigest.tensor_bit();
-            }
-            return Some(Utf8::known(digest));
-        }
-    }
-    reader.stop_at(ErrorKind::InvalidDigest, at)
 }

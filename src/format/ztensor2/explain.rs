@@ -5,8 +5,9 @@
 #![forbid(unsafe_code)]
 
 use super::entry::{OBJECT, PART};
+use super::manifest::{FOOTER, Footer, ROOT};
 use super::shards::SHARD;
-use super::{FOOTER, Footer, ROOT, entry, layout};
+use super::{entry, layout};
 use crate::bytes::extent::Extent;
 use crate::bytes::source::{Input, ParseContext};
 use crate::bytes::text::Text;
@@ -31,7 +32,7 @@ pub(super) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {
     #[cfg(not(target_os = "none"))]
     match error.kind() {
         ErrorKind::Truncated if matches!(error.part(), Part::Header | Part::Footer) => {
-            context.needed = Some(super::SMALLEST)
+            context.needed = Some(super::manifest::SMALLEST)
         }
         ErrorKind::MissingMagic => context.phrase = Some(CUT),
         _ => {}

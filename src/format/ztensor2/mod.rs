@@ -13,9 +13,12 @@
 //! 2.1, enforces them. A file without a manifest is a shard: it contains blobs that other files refer to.
 #![forbid(unsafe_code)]
 
+mod compare;
+mod digest;
 mod entry;
 mod explain;
 mod layout;
+mod manifest;
 mod overlap;
 #[cfg(not(small))]
 mod plain;
@@ -23,22 +26,21 @@ mod shards;
 
 use core::cmp::Ordering;
 
-use zerocopy::{FromBytes, Immutable, KnownLayout, Unaligned};
-
 #[cfg(not(small))]
-use self::overlap::WORDS;
-use self::overlap::{ManifestWalk, Places, Seen};
+use self::compare::WORDS;
+use self::compare::{Place, Places};
+use self::manifest::{FOOTER, Footer, Keys, Manifest, ROOT, SMALLEST, is_aligned};
+use self::overlap::{ManifestWalk, Seen};
 use self::shards::Table;
 pub use self::shards::{Shard, Shards};
 use super::{ComponentRecord, Context, Cursor, FileFormat, Name, Named, Summary, TensorRecord};
 use crate::attributes::Attributes;
 use crate::bytes::extent::{Extent, Region};
-use crate::bytes::keywords::{Keywords, keywords};
 use crate::bytes::num::to_u64;
 use crate::bytes::source::{Input, ParseContext, ParseResult};
 use crate::bytes::text::Text;
 use crate::bytes::utf8::Utf8;
-use crate::codec::cbor_strict::{Fields, Reader, Record, fields, key_order};
+use crate::codec::cbor_strict::{Reader, Record, key_order};
 use crate::codec::xxh3;
 use crate::duplicates::{self, Distinct as _, MAX_COMPARED};
 use crate::error::origin::{Format, Part};
@@ -47,35 +49,8 @@ use crate::error::{Error, ErrorKind, NO_ENTRY, Result};
 
 const MAGIC: [u8; 8] = *b"\x89ZT2\r\n\x1a\n";
 
-/// The alignment of blobs, and the offset of the first one (section 2.4).
-const ALIGNMENT: u64 = 4096;
-
 /// The longest manifest (section 3.1).
 const MAX_MANIFEST: u64 = 1 << 30;
-
-/// The longest name of a tensor, role of a component, or key of an attribute (section 3.5).
-const MAX_NAME: usize = 1024;
-
-/// The length of the footer. No blob extends into it.
-const FOOTER: u64 = 40;
-
-/// The length of the shortest file: the magic and the footer.
-const SMALLEST: u64 = 48;
-
-/// The end of a file (section 2.3).
-#[derive(FromBytes, KnownLayout, Immutable, Unaligned)]
-#[repr(C)]
-struct Footer {
-    offset: [u8; 8],
-    length: [u8; 8],
-    hash: [u8; 8],
-    version: [u8; 4],
-    reserved: [u8; 4],
-    magic: [u8; 8],
-}
-
-/// The manifest (section 3.2).
-const ROOT: &Fields = &fields!({ "shards": Shards, "objects": Tensors, "attributes": Attributes } required Tensors);
 
 /// A zTensor 2 file.
 #[derive(Clone, Copy, Debug)]
@@ -90,67 +65,6 @@ pub struct Ztensor2File<'a> {
     /// True if all tensors are plain, as `plain` defines it.
     #[cfg(not(small))]
     is_plain: bool,
-}
-
-/// The manifest, and the end of the data in the file.
-#[derive(Clone, Copy, Debug)]
-struct Manifest<'a> {
-    /// Empty if there is no manifest.
-    region: Region<'a>,
-    data_end: u64,
-}
-
-impl<'a> Manifest<'a> {
-    fn reader(&self, position: u32) -> Reader<'a> {
-        Reader::new(self.region.bytes, position)
-    }
-
-    /// A reader at `position` whose errors refer to `tensor`.
-    fn reader_in(&self, tensor: &TensorRecord<'_>, position: u32) -> Reader<'a> {
-        let mut reader = self.reader(position);
-        reader.entry = u32::try_from(tensor.at.wrapping_sub(self.region.start)).unwrap_or(NO_ENTRY);
-        reader
-    }
-
-    #[cold]
-    fn error(&self, reader: &Reader<'_>) -> Error {
-        reader.error(Format::Ztensor2, self.region.start)
-    }
-
-    /// Returns the result in `found`, or the reader's error if there is none.
-    #[cfg_attr(small, inline(never))]
-    fn outcome(&self, reader: &Reader<'_>, found: Option<bool>) -> Result<bool> {
-        found.ok_or_else(|| self.error(reader))
-    }
-
-    /// Converts a position in the manifest to an offset in the file.
-    fn offset(&self, position: u32) -> u64 {
-        self.region.start.wrapping_add(position.into())
-    }
-
-    fn attributes(&self, position: u32) -> Attributes<'a> {
-        if position == 0 {
-            return Attributes::NONE;
-        }
-        Attributes::cbor(self.region, Format::Ztensor2, position, Keywords::NONE)
-    }
-}
-
-/// The keys left in a map: the position of the next one, and their number.
-#[derive(Clone, Copy, Debug)]
-struct Keys {
-    at: u32,
-    left: u32,
-}
-
-impl Keys {
-    const NONE: Self = Self { at: 0, left: 0 };
-
-    /// Reads the head of the map at the reader's position.
-    fn read(reader: &mut Reader<'_>) -> Option<Self> {
-        let left = reader.map()?;
-        Some(Self { at: reader.position(), left })
-    }
 }
 
 impl<'a> Ztensor2File<'a> {
@@ -385,8 +299,8 @@ impl<'a> Ztensor2File<'a> {
 
     /// Detects overlaps between components.
     fn compare(&self, memory: &mut [u32]) -> Result<()> {
-        let mut places = Places::of(self);
-        let start = places.start();
+        let mut places = Places::of(&self.manifest);
+        let start = Place::start(self.objects);
         // `clash` has read the overlapping component last, to find its index.
         duplicates::clash(&mut places, start, memory)?.map_or(Ok(()), |_| Err(places.overlap()))
     }
@@ -579,8 +493,8 @@ impl<'a> FileFormat<'a> for Ztensor2File<'a> {
         if !summary.warnings.contains(Warning::ExtentsUnchecked) {
             return 0;
         }
-        let mut places = Places::of(self);
-        let (mut place, mut count) = (places.start(), 0_u64);
+        let mut places = Places::of(&self.manifest);
+        let (mut place, mut count) = (Place::start(self.objects), 0_u64);
         while places.next(&mut place).is_some() {
             count = count.saturating_add(1);
         }
@@ -610,11 +524,6 @@ impl<'a> FileFormat<'a> for Ztensor2File<'a> {
     fn context(input: Input<'a>, error: &Error) -> Context<'a> {
         explain::context(input, error)
     }
-}
-
-/// Returns true if a blob may begin at this offset of the file.
-const fn is_aligned(offset: u64) -> bool {
-    offset != 0 && offset & ALIGNMENT.wrapping_sub(1) == 0
 }
 
 /// Moves an iteration to the key at `position`, with `left` keys left.

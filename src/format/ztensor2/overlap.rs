@@ -1,30 +1,29 @@
-//! Checks the positions of all components: the bytes of any two must be identical or disjoint (section 2.4), and bytes
-//! in a shard must be inside the shard.
+//! Checks the positions of all components while the manifest is read: the bytes of any two must be identical or disjoint
+//! (section 2.4), and bytes in a shard must be inside the shard.
 #![forbid(unsafe_code)]
 
 use core::cmp::Ordering;
 
 #[cfg(not(small))]
-use super::ALIGNMENT;
-use super::entry::{OBJECT, PART, PART_DEPTH};
+use super::manifest::ALIGNMENT;
+use super::manifest::FOOTER;
 use super::shards::{Index, Table};
-use super::{FOOTER, Keys, Ztensor2File, entry};
 use crate::bytes::extent::Extent;
 #[cfg(not(small))]
 use crate::bytes::num::{quotient, to_u64};
 use crate::bytes::utf8::{Utf8, is_before};
-use crate::codec::cbor_strict::{Reader, Record};
-use crate::duplicates::{self, Distinct, Entry as _};
-use crate::error::origin::{Format, Part};
-use crate::error::{Error, ErrorKind, Result};
+use crate::codec::cbor_strict::Reader;
+use crate::duplicates::{self, Entry as _};
+use crate::error::ErrorKind;
+use crate::error::origin::Part;
 use crate::format::ComponentRecord;
 
 /// The position of a component's bytes. A component without bytes has none.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct Blob<'a> {
     /// The name of the shard; empty for bytes in the file itself.
-    shard: &'a [u8],
-    extent: Extent,
+    pub(super) shard: &'a [u8],
+    pub(super) extent: Extent,
 }
 
 impl<'a> Blob<'a> {
@@ -64,13 +63,9 @@ impl duplicates::Entry for Blob<'_> {
 }
 
 /// The maximum number of extents in the file itself that hosts remember on opening. Sorting these is far faster than
-/// reading the components again, as [`Places`] does.
+/// reading the components again, as `compare` does.
 #[cfg(not(small))]
 const EXTENTS: usize = 2048;
-
-/// The number of words for comparing components on opening: two for each of up to 1024 components.
-#[cfg(not(small))]
-pub(super) const WORDS: usize = 2 * 1024;
 
 /// An extent in one word: its offset in units of the alignment, above its length. Sorts by offset.
 #[cfg(not(small))]
@@ -305,120 +300,6 @@ impl<'s, 'a> ManifestWalk<'s, 'a> {
             return reader.stop_in(Part::Offset, ErrorKind::OutOfShard, at);
         }
         Some(())
-    }
-}
-
-/// Reads all components that have bytes, to compare them in the caller's memory.
-pub(super) struct Places<'r, 'a> {
-    file: &'r Ztensor2File<'a>,
-    error: Option<Error>,
-    /// The positions in the manifest of the component that was read last, and of the entry of its tensor.
-    last: u32,
-    entry: u32,
-}
-
-/// The positions in the manifest of a component's blob and of its shard's name (0 if there is none). The position of
-/// the record would cost more: its other keys may be long, and each comparison reads the component.
-pub(super) type Position = [u32; 2];
-
-/// The point that an iteration has reached: the tensors left, and the components left of the tensor before these.
-#[derive(Clone, Copy)]
-pub(super) struct Place {
-    objects: Keys,
-    parts: Keys,
-}
-
-impl<'r, 'a> Places<'r, 'a> {
-    pub(super) const fn of(file: &'r Ztensor2File<'a>) -> Self {
-        Self { file, error: None, last: 0, entry: 0 }
-    }
-
-    pub(super) fn start(&self) -> Place {
-        Place { objects: self.file.objects, parts: Keys::NONE }
-    }
-
-    /// The error for the component that was read last: it overlaps another.
-    pub(super) fn overlap(&self) -> Error {
-        let at = self.file.manifest.offset(self.last);
-        let error = Error::at(ErrorKind::Overlap, Format::Ztensor2, Part::Offset, at);
-        error.after_entry(self.last.saturating_sub(self.entry))
-    }
-
-    /// Reads the component at the reader's position.
-    fn component(&self, reader: &mut Reader<'a>) -> Option<(Blob<'a>, Position)> {
-        let [mut blob, mut shard] = [0; 2];
-        reader.text_bytes()?;
-        let mut record = Record::default();
-        reader.record(&mut record, PART)?;
-        loop {
-            match reader.field(&mut record, PART_DEPTH)? {
-                Part::Offset => blob = reader.position(),
-                Part::Shard => shard = reader.position(),
-                Part::File => break,
-                _ => {}
-            }
-            reader.pass_over_value()?;
-        }
-        Some((self.at([blob, shard]), [blob, shard]))
-    }
-
-    /// Reads the component at `place`, and advances `place`. Also returns the position of the component. Returns
-    /// `Some(None)` after the last component, `None` after an error.
-    fn read(&mut self, reader: &mut Reader<'a>, place: &mut Place) -> Option<Option<(Blob<'a>, Position)>> {
-        loop {
-            while let Some(left) = place.parts.left.checked_sub(1) {
-                *reader = self.file.manifest.reader(place.parts.at);
-                self.last = reader.position();
-                let (blob, position) = self.component(reader)?;
-                place.parts = Keys { at: reader.position(), left };
-                if blob.extent.length > 0 {
-                    return Some(Some((blob, position)));
-                }
-            }
-            let Some(left) = place.objects.left.checked_sub(1) else { return Some(None) };
-            *reader = self.file.manifest.reader(place.objects.at);
-            self.entry = reader.position();
-            reader.text()?;
-            let mut record = Record::default();
-            reader.record(&mut record, OBJECT)?;
-            loop {
-                match reader.field(&mut record, 2)? {
-                    Part::File => break,
-                    Part::Components => {
-                        let mut parts = self.file.manifest.reader(reader.position());
-                        place.parts = Keys::read(&mut parts)?;
-                    }
-                    _ => {}
-                }
-                reader.pass_over_value()?;
-            }
-            place.objects = Keys { at: reader.position(), left };
-        }
-    }
-}
-
-impl<'a> Distinct for Places<'_, 'a> {
-    type Entry = Blob<'a>;
-    type Place = Place;
-    type Position = Position;
-
-    fn next(&mut self, place: &mut Place) -> Option<(Blob<'a>, Position)> {
-        let mut reader = self.file.manifest.reader(0);
-        let next = self.read(&mut reader, place);
-        if next.is_none() {
-            self.error = Some(self.file.manifest.error(&reader));
-        }
-        next.flatten()
-    }
-
-    fn at(&self, [blob, shard]: Position) -> Blob<'a> {
-        let read = |at: u32| self.file.manifest.reader(at);
-        let extent = entry::blob(&mut read(blob)).unwrap_or(Extent::new(0, 0)); // has been read before
-        Blob { shard: read(shard).text_bytes().unwrap_or_default(), extent } // position 0 is a map
-    }
-
-    fn check(&self) -> Result<()> {
-        self.error.map_or(Ok(()), Err)
     }
 }
 

@@ -26,8 +26,9 @@
 
 use core::cmp::Ordering;
 
+use super::entry;
 use super::layout::{self, storage_dtypes};
-use super::{MAX_NAME, Manifest, entry, is_aligned};
+use super::manifest::{MAX_NAME, Manifest, is_aligned};
 use crate::bytes::extent::Extent;
 use crate::bytes::num::product;
 use crate::bytes::utf8::{Utf8, is_utf8};

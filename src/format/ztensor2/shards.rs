@@ -3,13 +3,14 @@
 
 use core::iter::FusedIterator;
 
-use super::{Keys, SMALLEST, entry};
+use super::digest;
+use super::manifest::{Keys, SMALLEST};
 use crate::bytes::extent::Region;
 use crate::bytes::keywords::keywords;
 use crate::bytes::num::{to_u64, to_usize};
 use crate::bytes::utf8::Utf8;
 use crate::codec::cbor_strict::{self, Fields, Reader, fields, key_order};
-use crate::codec::digest::{self, DigestSpec};
+use crate::codec::digest::{DigestSpec, spelled_strictly};
 use crate::error::origin::{Format, Part};
 use crate::error::{Error, ErrorKind, Result};
 
@@ -97,7 +98,7 @@ fn shard<'a>(reader: &mut Reader<'a>, last: &mut &'a [u8]) -> Option<Record<'a>>
                     return reader.stop_at(ErrorKind::ShardSize, at);
                 }
             }
-            Part::Digest => text = entry::digest(reader, &mut 0)?,
+            Part::Digest => text = digest::read(reader, &mut 0)?,
             _ => return Some(Record { name, size, digest: text }),
         }
     }
@@ -120,7 +121,7 @@ pub(super) fn check(shard: &Record<'_>, bytes: &[u8], at: u64) -> Result<bool> {
     if to_u64(bytes.len()) != shard.size {
         return fail(ErrorKind::WrongLength);
     }
-    match digest::spelled_strictly(shard.digest.bytes()) {
+    match spelled_strictly(shard.digest.bytes()) {
         DigestSpec::Unknown => Ok(false),
         DigestSpec::Invalid => fail(ErrorKind::InvalidDigest),
         DigestSpec::Known(digest) if !digest.is_built_in() => Ok(false),
