@@ -3,8 +3,8 @@
 
 use core::cmp::Ordering;
 
-use super::SafetensorsFile;
 use super::entry::Entry;
+use super::header::SafetensorsFile;
 use crate::codec::json::Reader;
 use crate::duplicates::{self, Distinct};
 use crate::error::origin::Part;

@@ -4,8 +4,9 @@
 //! Linked only into programs that ask for the message of an error.
 #![forbid(unsafe_code)]
 
-use super::entry::{Entry, FIELDS};
-use super::{HEADER, METADATA, header};
+use super::entry::Entry;
+use super::header::{HEADER, METADATA, header};
+use super::member::FIELDS;
 use crate::bytes::extent::Extent;
 use crate::bytes::num::to_u64;
 use crate::bytes::source::Input;

@@ -14,19 +14,18 @@
 use core::iter::FusedIterator;
 use core::slice;
 
-use super::{MAX_HEADER, explain};
+use super::header::MAX_HEADER;
 use crate::attributes::Attributes;
 use crate::bytes::extent::Region;
 use crate::bytes::keywords::{Keywords, keywords};
 use crate::bytes::num::{to_u64, to_usize};
-use crate::bytes::source::Input;
 use crate::bytes::text::Text;
 use crate::codec::json::{NO_RECORD, Reader, Token};
 use crate::duplicates::{self, Compared, Distinct, Entry as _, Memory, Stack};
 use crate::error::origin::{Format, Part};
 use crate::error::warning::{Warning, Warnings};
 use crate::error::{Error, ErrorKind, Result};
-use crate::format::{Context, JsonStr};
+use crate::format::JsonStr;
 
 /// The keys of an index. Unknown keys are skipped.
 pub(super) const FIELDS: Keywords = keywords![
@@ -271,11 +270,6 @@ impl<'a> Index<'a> {
     #[cfg(feature = "capi")]
     pub(crate) fn file_at(&self, position: u32) -> Option<Text<'a>> {
         Reader::new(self.text, position).string().filter(|file| is_below(*file))
-    }
-
-    /// Describes the place in an index where an error occurred.
-    pub(crate) fn context(input: Input<'a>, error: &Error) -> Context<'a> {
-        explain::context(input, error)
     }
 }
 

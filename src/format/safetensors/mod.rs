@@ -3,7 +3,7 @@
 //! ```text
 //! 0      length of the header, u64 little-endian
 //! 8      header, a JSON object: the name of each tensor, and {"dtype", "shape", "data_offsets": [begin, end]};
-//!        "__metadata__", and an object of texts                                                     (entry.rs)
+//!        "__metadata__", and an object of texts                                                    (member.rs)
 //! 8 + N  data, to the end of the file: row-major, little-endian, every byte of it in one tensor
 //! ```
 //!
@@ -13,9 +13,12 @@
 #![forbid(unsafe_code)]
 
 mod compare;
+mod dtypes;
 mod entry;
 mod explain;
+mod header;
 mod index;
+mod member;
 #[cfg(not(small))]
 mod usual;
 
@@ -23,11 +26,12 @@ use core::mem;
 
 use self::compare::Uniques;
 use self::entry::Entry;
+pub use self::header::SafetensorsFile;
+use self::header::{HEADER, MAX_HEADER, METADATA, START};
 pub use self::index::{Files, Index, IndexEntries, IndexEntry};
 use super::{ComponentRecord, Context, Cursor, FileFormat, JsonStr, Name, Named, Summary, TensorRecord};
 use crate::attributes::Attributes;
 use crate::bytes::extent::{Extent, Region};
-use crate::bytes::num::to_u64;
 use crate::bytes::source::{Input, ParseContext, ParseResult};
 use crate::bytes::text::Text;
 use crate::codec::json::{NO_RECORD, Reader};
@@ -36,55 +40,7 @@ use crate::error::origin::{Format, Part};
 use crate::error::warning::{Warning, Warnings};
 use crate::error::{Error, ErrorKind, Result};
 
-/// The number of bytes before the header. They contain its length.
-const HEADER: u64 = 8;
-
-/// The longest header that the reference implementation reads (`MAX_HEADER_SIZE`).
-const MAX_HEADER: u64 = 100_000_000;
-
-/// The position in the header after its opening brace.
-const START: u32 = 1;
-
-/// The key of the metadata. No tensor can have this name.
-const METADATA: &[u8] = b"__metadata__";
-
-/// A safetensors file.
-#[derive(Clone, Copy, Debug)]
-pub struct SafetensorsFile<'a> {
-    input: Input<'a>,
-    header: Region<'a>,
-    /// The position of the metadata in the header; 0 if there is none.
-    metadata: u32,
-    tensors: u32,
-    /// True if the names are strictly ascending, and if the data is in the order of the entries. Sorted names or
-    /// extents are not compared.
-    are_names_sorted: bool,
-    are_places_sorted: bool,
-}
-
 impl<'a> SafetensorsFile<'a> {
-    /// Returns the extent of the JSON header in the file, including the spaces that pad it.
-    #[must_use]
-    pub const fn header(&self) -> Extent {
-        Extent::new(HEADER, to_u64(self.header.bytes.len()))
-    }
-
-    /// Returns the extent of the data in the file. The stored offsets of tensors are relative to its start.
-    #[must_use]
-    #[inline(never)]
-    pub fn data(&self) -> Extent {
-        let start = HEADER.saturating_add(to_u64(self.header.bytes.len()));
-        Extent::new(start, self.input.length().saturating_sub(start))
-    }
-
-    fn reader(&self, position: u32) -> Reader<'a> {
-        Reader::new(self.header.bytes, position)
-    }
-
-    fn error(&self, kind: ErrorKind, item: Part, position: u32) -> Error {
-        Error::at(kind, Format::Safetensors, item, HEADER.saturating_add(position.into()))
-    }
-
     /// Reads the header from its start. Returns the offset in the data of the first byte that belongs to no tensor (0
     /// if the data is not in the order of the entries), and the number of bytes of all tensors.
     #[inline(never)] // keeps its stack frame separate from the comparison
@@ -98,7 +54,7 @@ impl<'a> SafetensorsFile<'a> {
                 if mem::replace(&mut self.metadata, entry.position) != 0 {
                     return reader.stop_at(ErrorKind::RepeatedKey, entry.at);
                 }
-                *is_null = entry::check_metadata(reader)?;
+                *is_null = member::check_metadata(reader)?;
                 continue;
             }
             if entry.begin < entry.end {
@@ -120,26 +76,6 @@ impl<'a> SafetensorsFile<'a> {
         (reader.record, reader.item) = (NO_RECORD, Part::Header);
         reader.finish()?;
         Some((if self.are_places_sorted { claimed } else { 0 }, total))
-    }
-
-    /// Reads the tensor after `position` into `entry`, and advances `position`. Returns `false` after the last.
-    fn next_entry(&self, position: &mut u32, entry: &mut Entry<'a>) -> Result<bool> {
-        let mut reader = self.reader(*position);
-        let mut next = || {
-            while entry.next(&mut reader, self.data().length)? {
-                if !entry.is_metadata() {
-                    return Some(true);
-                }
-                reader.skip_value(1)?;
-            }
-            Some(false)
-        };
-        let next = next();
-        let is_one = next.ok_or_else(|| reader.error(Format::Safetensors, HEADER))?;
-        if is_one {
-            *position = reader.position(); // unchanged at the end
-        }
-        Ok(is_one)
     }
 
     /// Reads the next tensor in any spelling.
@@ -243,6 +179,13 @@ impl<'a> SafetensorsFile<'a> {
             Compared::Distinct => {}
         }
         Ok(())
+    }
+}
+
+impl Index<'_> {
+    /// Describes the place in an index where an error occurred.
+    pub(crate) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {
+        explain::context(input, error)
     }
 }
 
@@ -372,10 +315,4 @@ impl<'a> FileFormat<'a> for SafetensorsFile<'a> {
     fn context(input: Input<'a>, error: &Error) -> Context<'a> {
         explain::context(input, error)
     }
-}
-
-/// The header of a file, if it is in memory.
-fn header(input: Input<'_>) -> Option<&[u8]> {
-    let size = input.get(Extent::new(0, HEADER))?.first_chunk()?;
-    input.get(Extent::new(HEADER, u64::from_le_bytes(*size)))
 }

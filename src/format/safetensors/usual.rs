@@ -4,8 +4,9 @@
 //! any other spelling to the general parser, which also reports the rule that an entry breaks.
 #![forbid(unsafe_code)]
 
-use super::entry::{DTYPES, Entry, SHORT_DTYPES};
-use super::{HEADER, METADATA};
+use super::dtypes::{DTYPES, SHORT_DTYPES};
+use super::entry::Entry;
+use super::header::{HEADER, METADATA};
 use crate::bytes::extent::Extent;
 use crate::bytes::text::Text;
 use crate::codec::json::Reader;
@@ -225,34 +226,6 @@ pub(super) fn offsets(text: &[u8]) -> Option<((u64, u64), &[u8])> {
     Some(((begin, end), rest.strip_prefix(b"]")?))
 }
 
-/// The name of a dtype and its closing quotation mark, as a little-endian number.
-pub(super) struct ShortName {
-    word: u64,
-    /// The number of bits in a word that are not part of the name.
-    others: u32,
-    /// The length in bytes, with the quotation mark.
-    length: usize,
-    dtype: DType,
-}
-
-impl ShortName {
-    /// A name too long for a word gets a word that matches no text, so that [`long_dtype`] finds it.
-    #[allow(clippy::arithmetic_side_effects, clippy::as_conversions)] // constants only: an overflow does not compile
-    #[allow(clippy::cast_possible_truncation, clippy::cast_lossless)]
-    pub(super) const fn new(name: &[u8], dtype: DType) -> Self {
-        let (mut word, mut length, mut rest) = (0x22, 1, name);
-        while let [others @ .., last] = rest {
-            word = word << 8 | *last as u64;
-            length += 1;
-            rest = others;
-        }
-        if length > 8 {
-            return Self { word: u64::MAX, others: 0, length: usize::MAX, dtype };
-        }
-        Self { word, others: 64 - 8 * length as u32, length, dtype }
-    }
-}
-
 /// Splits the name of a dtype and its closing quotation mark off the front.
 #[inline(always)]
 fn dtype(text: &[u8]) -> Option<(DType, &[u8])> {
@@ -275,7 +248,7 @@ mod tests {
     use std::format;
     use std::prelude::v1::*;
 
-    use super::super::{START, SafetensorsFile};
+    use super::super::header::{START, SafetensorsFile};
     use super::*;
     use crate::bytes::source::ParseContext;
     use crate::format::{ComponentRecord, Cursor, FileFormat as _, Summary};
