@@ -11,6 +11,7 @@
 //! big-endian file, the low half of the version is 0 when read as little-endian.
 #![forbid(unsafe_code)]
 
+mod compare;
 mod explain;
 mod info;
 mod split;
@@ -28,7 +29,7 @@ use crate::bytes::source::{Input, ParseContext, ParseResult};
 use crate::bytes::text::Text;
 use crate::bytes::utf8::Utf8;
 use crate::codec::gguf::{Encoding, MAX_HEADER, Reader, kind};
-use crate::duplicates::{Compared, Distinct, Memory, Seen, Stack};
+use crate::duplicates::{Seen, Stack};
 use crate::error::origin::{Format, Part};
 use crate::error::warning::{Warning, Warnings};
 use crate::error::{Error, ErrorKind, Result};
@@ -262,52 +263,6 @@ impl<'a> GgufFile<'a> {
         Some(file).filter(|file| file.data_at > 0)
     }
 
-    /// Returns a copy of the file that compares only what opening has not compared.
-    fn left_by(&self, summary: &Summary) -> Self {
-        Self {
-            are_keys_distinct: !summary.warnings.contains(Warning::KeysUnchecked),
-            are_names_distinct: !summary.warnings.contains(Warning::NamesUnchecked),
-            ..*self
-        }
-    }
-
-    /// Looks for equal keys and names, with the caller's memory or the little memory that is available on opening.
-    fn compare(&self, warnings: &mut Warnings, memory: &mut (impl Memory + ?Sized)) -> Result<()> {
-        if !self.are_keys_distinct {
-            self.compare_strings(false, warnings, memory)?;
-        }
-        if !self.are_names_distinct {
-            self.compare_strings(true, warnings, memory)?;
-        }
-        Ok(())
-    }
-
-    /// Looks for equal keys, or for equal names of tensors.
-    #[cfg_attr(small, inline(never))]
-    fn compare_strings(
-        &self,
-        of_tensors: bool,
-        warnings: &mut Warnings,
-        memory: &mut (impl Memory + ?Sized),
-    ) -> Result<()> {
-        let strings = &mut Strings { file: self, of_tensors, error: None };
-        let (start, count, kind, item, unchecked) = if of_tensors {
-            (self.infos_at, self.tensors, ErrorKind::RepeatedName, Part::Name, Warning::NamesUnchecked)
-        } else {
-            (self.pairs_at, self.pairs, ErrorKind::RepeatedKey, Part::Key, Warning::KeysUnchecked)
-        };
-        match memory.compare(strings, (start, count), count)? {
-            Compared::Clash(at) => return Err(Error::at(kind, Format::Gguf, item, at.into())),
-            Compared::TooMany => warnings.add(unchecked),
-            Compared::Distinct => {}
-        }
-        Ok(())
-    }
-
-    const fn keys(&self) -> Strings<'_, 'a> {
-        Strings { file: self, of_tensors: false, error: None }
-    }
-
     /// Reads the info at `at`; also returns the end of the info.
     #[cfg_attr(not(small), inline(always))]
     fn info(&self, at: u32) -> Result<(Info<'a>, u64)> {
@@ -418,59 +373,6 @@ impl<'a> Iterator for Infos<'a> {
         }
         self.left = self.left.checked_sub(1)?;
         self.read().map_err(|error| self.error = Some(error)).ok()
-    }
-}
-
-/// The keys of the pairs, or the names of the tensors, by position in the file.
-struct Strings<'r, 'a> {
-    file: &'r GgufFile<'a>,
-    of_tensors: bool,
-    error: Option<Error>,
-}
-
-impl<'a> Strings<'_, 'a> {
-    fn read(&self, reader: &mut Reader<'_, 'a>) -> ParseResult<&'a [u8]> {
-        if self.of_tensors {
-            return Info::read(reader).map(|info| info.name);
-        }
-        let key = reader.string()?;
-        let kind = reader.kind()?;
-        reader.skip_value(kind)?;
-        Ok(key)
-    }
-}
-
-impl<'a> Distinct for Strings<'_, 'a> {
-    type Entry = &'a [u8];
-    /// A position, and the number of strings from there on.
-    type Place = (u32, u32);
-    type Position = u32;
-
-    fn next(&mut self, (at, left): &mut (u32, u32)) -> Option<(&'a [u8], u32)> {
-        let rest = left.checked_sub(1)?;
-        let opening = ParseContext::of(self.file.input);
-        let mut reader = self.file.reader(&opening, *at);
-        let string = self.read(&mut reader).and_then(|string| Ok((string, GgufFile::position(&reader)?)));
-        match string {
-            Ok((string, next)) => {
-                let position = core::mem::replace(at, next);
-                *left = rest;
-                Some((string, position))
-            }
-            Err(stop) => {
-                self.error = Some(opening.error(stop));
-                None
-            }
-        }
-    }
-
-    fn at(&self, position: u32) -> &'a [u8] {
-        let opening = ParseContext::of(self.file.input);
-        self.file.reader(&opening, position).string().unwrap_or_default()
-    }
-
-    fn check(&self) -> Result<()> {
-        self.error.map_or(Ok(()), Err)
     }
 }
 
