@@ -7,8 +7,9 @@
 
 use zerocopy::FromBytes;
 
+use super::entry::{Entry, LOCAL};
 use super::zip::LocalHeader;
-use super::{Array, Contents, Entry, LOCAL, NpzFile, array_name, fail};
+use super::{Array, Contents, NpzFile, array_name, fail};
 use crate::bytes::extent::Extent;
 use crate::codec::npy::{self, Header};
 use crate::duplicates::Distinct;

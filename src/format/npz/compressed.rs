@@ -1,7 +1,8 @@
 //! Compressed entries. The header that describes the array must be decoded first.
 #![forbid(unsafe_code)]
 
-use super::{Array, Contents, Entry, NpzFile};
+use super::entry::Entry;
+use super::{Array, Contents, NpzFile};
 use crate::bytes::extent::Extent;
 use crate::bytes::num::to_usize;
 use crate::codec::decoder::{DecodeError, Decoder};
