@@ -1,7 +1,8 @@
 //! Compares the names of the tensors, and the roles of the components of a tensor, which must be distinct.
 #![forbid(unsafe_code)]
 
-use super::{Key, Manifest, ZtensorFile};
+use super::ZtensorFile;
+use super::manifest::{Key, Manifest};
 use crate::codec::cbor::Reader;
 use crate::duplicates::{self, Distinct};
 use crate::error::origin::Part;

@@ -5,7 +5,8 @@
 #![forbid(unsafe_code)]
 
 use super::layout::{self, ComponentSizes, ElementCount};
-use super::{Generation, Key, Keys, Manifest, is_packed_sparse, v0, v1};
+use super::manifest::{Generation, Key, Manifest};
+use super::{Keys, is_packed_sparse, v0, v1};
 use crate::bytes::utf8::{Utf8, is_before};
 use crate::codec::cbor::{Fields, Left, Reader};
 use crate::duplicates;

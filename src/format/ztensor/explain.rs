@@ -5,8 +5,9 @@
 #![forbid(unsafe_code)]
 
 #[cfg(not(target_os = "none"))]
-use super::MAGIC_1;
-use super::{Generation, Manifest, entry, layout, v1};
+use super::manifest::MAGIC_1;
+use super::manifest::{Generation, Manifest};
+use super::{entry, layout, v1};
 use crate::bytes::extent::Extent;
 use crate::bytes::source::{Input, ParseContext};
 use crate::bytes::text::Text;

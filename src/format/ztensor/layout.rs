@@ -2,7 +2,8 @@
 //! requires of its components. Each rule is stated once, for both checking and reading.
 #![forbid(unsafe_code)]
 
-use super::{ALIGNMENT, Generation, HEADER, Manifest, is_packed_sparse};
+use super::is_packed_sparse;
+use super::manifest::{ALIGNMENT, Generation, HEADER, Manifest};
 use crate::bytes::extent::Extent;
 use crate::bytes::keywords::{Keywords, keywords};
 use crate::bytes::num::{product, to_usize};

@@ -21,7 +21,7 @@
 #![forbid(unsafe_code)]
 
 use super::layout::{self, short_dtypes};
-use super::{Generation, Manifest};
+use super::manifest::{Generation, Manifest};
 use crate::bytes::extent::Extent;
 use crate::bytes::num::product;
 use crate::bytes::utf8::{Utf8, is_utf8};

@@ -5,7 +5,8 @@
 //! changing the version.
 #![forbid(unsafe_code)]
 
-use super::{Generation, ZtensorFile};
+use super::ZtensorFile;
+use super::manifest::Generation;
 use crate::bytes::keywords::keywords;
 use crate::codec::cbor::{Fields, Reader, fields};
 use crate::error::ErrorKind;
