@@ -15,6 +15,7 @@
 pub mod b2nd;
 #[cfg(feature = "blz")]
 pub mod blz;
+mod contract;
 #[cfg(feature = "gguf")]
 pub mod gguf;
 #[cfg(feature = "npy")]
@@ -36,6 +37,9 @@ pub mod ztensor;
 #[cfg(feature = "ztensor2")]
 pub mod ztensor2;
 
+pub(crate) use contract::{Computed, FileFormat, NamedTensors};
+#[allow(unused_imports)] // depends on the formats that are built in
+pub(crate) use contract::{OneTensor, StoredElements};
 #[cfg(feature = "safetensors")]
 pub(crate) use json_str::JsonStr;
 pub(crate) use name::{Name, Named};
@@ -47,14 +51,11 @@ pub(crate) use record::{ComponentRecord, Context, Cursor, Stated, Summary, Tenso
 #[cfg(not(target_os = "none"))]
 pub(crate) use record::{Phrase, phrase};
 
-use crate::attributes::Attributes;
 use crate::bytes::extent::Extent;
 use crate::bytes::keywords::{Keywords, keywords};
 use crate::bytes::source::{Input, ParseContext, ParseResult};
-use crate::codec::decoder::Decoder;
 use crate::error::origin::{Format, Part};
-use crate::error::warning::Warnings;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind};
 
 /// The table of formats. A line has the feature, the name in [`Format`], the module, the type that represents a file,
 /// the magics (each after its offset), and the accessor of [`File`](crate::File) that returns that type, with its
@@ -91,180 +92,6 @@ macro_rules! formats {
     };
 }
 pub(crate) use formats;
-
-/// The interface between a format and the common API. The type that represents a file of the format implements it.
-///
-/// A [`TensorRecord`] or [`ComponentRecord`] is passed in blank. Fields that a format does not set keep their defaults.
-pub(crate) trait FileFormat<'a>: Copy {
-    /// The format that errors report.
-    const FORMAT: Format;
-
-    /// True if the format has dense or sparse tensors, respectively. A build in which no format has them omits the code
-    /// that reads them.
-    const HAS_DENSE: bool = true;
-    const HAS_SPARSE: bool = false;
-
-    /// True if tensors have names. A file of a format without names has one tensor, whose name is empty.
-    const HAS_NAMES: bool = true;
-
-    /// Opens a file whose magic is that of the format. Checks the structure in one pass without reading tensor data, or
-    /// stops and reports which bytes are needed first.
-    fn open(opening: &ParseContext<'a>) -> ParseResult<Self>;
-
-    /// Reads the summary of the whole file. [`open`](Self::open) has requested all of the metadata. A format that must
-    /// read the metadata once more checks it here. The check works in place, because the state of a file with many
-    /// tensors is large for the stack of a chip.
-    fn read(&mut self, summary: &mut Summary) -> Result<()>;
-
-    /// The bytes of the file.
-    fn input(&self) -> Input<'a>;
-
-    /// The version as the file states it.
-    fn version(&self) -> Option<&'a str>;
-
-    /// The attributes of the file.
-    fn attributes(&self) -> Attributes<'a> {
-        Attributes::NONE
-    }
-
-    /// Reads the next tensor into `tensor`, a blank record. Returns `false` after the last. The cursor advances on
-    /// success.
-    fn next_tensor(&self, cursor: &mut Cursor, tensor: &mut TensorRecord<'a>) -> Result<bool>;
-
-    /// Reads the first tensor named `name` into `tensor`, a blank record, or fails with `NotFound`. Formats that can
-    /// skip a tensor without reading it override this with a faster search.
-    fn find(&self, name: &[u8], tensor: &mut TensorRecord<'a>) -> Result<()> {
-        let mut cursor = Cursor::START;
-        if !Self::HAS_NAMES {
-            let is_it = name.is_empty() && self.next_tensor(&mut cursor, tensor)?;
-            return if is_it { Ok(()) } else { Err(Error::new(ErrorKind::NotFound)) };
-        }
-        while self.next_tensor(&mut cursor, tensor)? {
-            if tensor.name().eq_bytes(name) {
-                return Ok(());
-            }
-            *tensor = TensorRecord::blank();
-        }
-        Err(Error::new(ErrorKind::NotFound))
-    }
-
-    /// Reads the name of the next tensor and skips the rest of its entry, which has already been read once. Returns
-    /// `None` after the last. The cursor advances on success. Formats whose files have many tensors implement this
-    /// method and the next two.
-    fn next_name(&self, _cursor: &mut Cursor) -> Result<Option<Named<'a>>> {
-        Ok(None)
-    }
-
-    /// The name at a position that [`next_name`](Self::next_name) returned. Costs no more than comparing the name.
-    fn name_at(&self, _position: u32) -> Name<'a> {
-        Name::Plain(&[])
-    }
-
-    /// Reads the tensor at a position that [`next_name`](Self::next_name) returned into `tensor`, a blank record.
-    /// `index` is the tensor's index in the file.
-    fn tensor_at(&self, position: u32, index: u32, tensor: &mut TensorRecord<'a>) -> Result<()> {
-        // The cursor of an iteration just before this tensor. The exact number of tensors left does not matter.
-        let mut cursor = Cursor { at: position.into(), left: 2, index };
-        if self.next_tensor(&mut cursor, tensor)? { Ok(()) } else { Err(Error::new(ErrorKind::NotFound)) }
-    }
-
-    /// Uses the caller's memory to complete the checks that were skipped on opening and reported in its warnings:
-    /// names, roles, keys, extents. `summary` is the one from opening. Returns the warnings that remain.
-    fn check(&self, summary: &Summary, _scratch: &mut [u32]) -> Result<Warnings> {
-        Ok(summary.warnings)
-    }
-
-    /// The most words that [`check`](Self::check) uses; 0 if nothing is left to check. With this many words, `check`
-    /// reads the names, roles, keys or extents only once.
-    fn check_length(&self, _summary: &Summary) -> u64 {
-        0
-    }
-
-    /// The attributes of a tensor.
-    fn tensor_attributes(&self, _tensor: &TensorRecord<'a>) -> Attributes<'a> {
-        Attributes::NONE
-    }
-
-    /// The element type as the file spells it, if that says more than a dtype.
-    fn stated_type(&self, _tensor: &TensorRecord<'a>) -> Option<Stated<'a>> {
-        None
-    }
-
-    /// Returns the number of bytes that [`describe`](Self::describe) decodes; 0 if nothing has to be decoded.
-    fn describe_length(&self, _tensor: &TensorRecord<'a>, _decoder: &mut dyn Decoder) -> Result<u64> {
-        Ok(0)
-    }
-
-    /// Describes an array whose header has to be decoded into `scratch` first. Returns `None` if the record is
-    /// complete.
-    fn describe<'s>(
-        &self,
-        _tensor: &TensorRecord<'a>,
-        _decoder: &mut dyn Decoder,
-        _scratch: &'s mut [u8],
-    ) -> Result<Option<Described<'s>>> {
-        Ok(None)
-    }
-
-    /// Reads the next component of a tensor into `part`, which is blank or holds the previous component. Returns
-    /// `false` after the last. The cursor advances on success.
-    fn next_component(
-        &self,
-        tensor: &TensorRecord<'a>,
-        cursor: &mut Cursor,
-        part: &mut ComponentRecord<'a>,
-    ) -> Result<bool>;
-
-    /// The reason why the elements of a tensor with the warning [`UnreadableTensor`](crate::Warning::UnreadableTensor)
-    /// cannot be read. Reads the tensor again.
-    fn problem(&self, _tensor: &TensorRecord<'a>) -> Option<Error> {
-        None
-    }
-
-    /// The number of bytes that [`read_whole`](Self::read_whole) writes; `None` if the number cannot be determined.
-    fn whole_length(&self, _tensor: &TensorRecord<'a>) -> Option<u64> {
-        None
-    }
-
-    /// The scratch memory that [`read_whole`](Self::read_whole) needs, in bytes.
-    fn whole_scratch_length(&self, _tensor: &TensorRecord<'a>) -> Option<u64> {
-        None
-    }
-
-    /// Writes all elements of a tensor to `dst` and returns the part written. Called for layouts that are neither dense
-    /// nor sparse: no component stores their elements as numbers, so the format computes or decodes the elements.
-    fn read_whole<'d>(
-        &self,
-        tensor: &TensorRecord<'a>,
-        _decoder: &mut dyn Decoder,
-        _dst: &'d mut [u8],
-        _scratch: &mut [u8],
-    ) -> Result<&'d mut [u8]> {
-        Err(Error::at(ErrorKind::UnsupportedLayout, Self::FORMAT, Part::Tensor, tensor.at))
-    }
-
-    /// Returns the warnings that [`Tensor::verify_with`](crate::Tensor::verify_with) adds to those of the components.
-    /// With less memory than [`verify_scratch_length`](Self::verify_scratch_length) bytes, the check may find nothing.
-    /// Called for chunked arrays and for layouts that this library does not know. Fails if the tensor has no values, or
-    /// if data that must be decoded first is invalid.
-    fn verify_whole(
-        &self,
-        _tensor: &TensorRecord<'a>,
-        _decoder: &mut dyn Decoder,
-        _scratch: &mut [u8],
-    ) -> Result<Warnings> {
-        Ok(Warnings::default())
-    }
-
-    /// The memory that [`verify_whole`](Self::verify_whole) needs, in bytes.
-    fn verify_scratch_length(&self, _tensor: &TensorRecord<'a>) -> u64 {
-        0
-    }
-
-    /// Reads the part of the file that the message of an error describes. The bytes are neither trusted nor checked:
-    /// anything that cannot be read is omitted.
-    fn context(input: Input<'a>, error: &Error) -> Context<'a>;
-}
 
 /// The code generated from the table: the type that represents a file of any format, and the function that opens one.
 macro_rules! any_file {

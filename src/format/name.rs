@@ -9,8 +9,8 @@ use crate::bytes::text::Text;
 #[cfg(feature = "safetensors")]
 use crate::duplicates::Entry as _;
 
-/// A tensor as an index reads it: its name, and the positions that [`FileFormat::name_at`](super::FileFormat::name_at)
-/// and [`FileFormat::tensor_at`](super::FileFormat::tensor_at) take.
+/// A tensor as an index reads it: its name, and the positions that [`NamedTensors::name_at`](super::NamedTensors::name_at)
+/// and [`NamedTensors::tensor_at`](super::NamedTensors::tensor_at) take.
 #[derive(Clone, Copy)]
 pub(crate) struct Named<'a> {
     pub(crate) name: Text<'a>,

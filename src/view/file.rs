@@ -10,7 +10,7 @@ use crate::codec::decoder::Decoder;
 use crate::error::origin::Format;
 use crate::error::warning::Warnings;
 use crate::error::{Error, Result};
-use crate::format::{self, AnyFile, Cursor, FileFormat, Summary, TensorRecord, dispatch, formats};
+use crate::format::{self, AnyFile, Cursor, FileFormat, NamedTensors, Summary, TensorRecord, dispatch, formats};
 use crate::view::index::{self, Index};
 use crate::view::tensor::{Tensor, Verified};
 

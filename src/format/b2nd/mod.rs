@@ -26,7 +26,7 @@ mod values;
 pub use chunk::{Chunk, Content, codec_name, filter_name};
 pub use frame::{Metalayer, Metalayers};
 
-use super::{ComponentRecord, Context, Cursor, FileFormat, Stated, Summary, TensorRecord};
+use super::{ComponentRecord, Computed, Context, Cursor, FileFormat, OneTensor, Stated, Summary, TensorRecord};
 use crate::bytes::extent::Extent;
 use crate::bytes::num::{count_of, to_u64};
 use crate::bytes::source::{Input, Interrupted, ParseContext, ParseResult};
@@ -295,7 +295,6 @@ const fn version(version: u8) -> Option<&'static str> {
 
 impl<'a> FileFormat<'a> for Frame<'a> {
     const FORMAT: Format = Format::B2nd;
-    const HAS_NAMES: bool = false;
     const HAS_DENSE: bool = false;
 
     /// Checks header, trailer and metalayers, and the region of the chunks. The table of offsets and the chunks are
@@ -404,6 +403,35 @@ impl<'a> FileFormat<'a> for Frame<'a> {
         Ok(self.values <= Values::Fetched && cursor.is_first())
     }
 
+    /// Checks that there are values and that every chunk was written. Checks only the first [`MOST_VERIFIED`] entries
+    /// of the table, to bound the time. An unreadable table is not reported here, but when the chunks are read.
+    fn verify_whole(&self, _: &TensorRecord<'a>, decoder: &mut dyn Decoder, scratch: &mut [u8]) -> Result<Warnings> {
+        self.check_values()?;
+        let mut warnings = Warnings::default();
+        let result = self.each_special(decoder, scratch, MOST_VERIFIED, |content, _| {
+            if content == Content::Uninitialised {
+                warnings.add(Warning::Uninitialised);
+            }
+            self.check_fetched(content, self.table_at())
+        });
+        match result {
+            Err(error) if error.kind() == ErrorKind::NoValues => Err(error),
+            _ => Ok(warnings),
+        }
+    }
+
+    fn verify_scratch_length(&self, _: &TensorRecord<'a>) -> u64 {
+        self.table_scratch_length().unwrap_or(0)
+    }
+
+    fn context(input: Input<'a>, error: &Error) -> Context<'a> {
+        explain::context(input, error)
+    }
+}
+
+impl OneTensor for Frame<'_> {}
+
+impl<'a> Computed<'a> for Frame<'a> {
     fn whole_length(&self, _: &TensorRecord<'a>) -> Option<u64> {
         self.shape().element_count()?.checked_mul(self.item_size())
     }
@@ -428,31 +456,6 @@ impl<'a> FileFormat<'a> for Frame<'a> {
             self.byte_order.to_native(written, dtype);
         }
         Ok(written)
-    }
-
-    /// Checks that there are values and that every chunk was written. Checks only the first [`MOST_VERIFIED`] entries
-    /// of the table, to bound the time. An unreadable table is not reported here, but when the chunks are read.
-    fn verify_whole(&self, _: &TensorRecord<'a>, decoder: &mut dyn Decoder, scratch: &mut [u8]) -> Result<Warnings> {
-        self.check_values()?;
-        let mut warnings = Warnings::default();
-        let result = self.each_special(decoder, scratch, MOST_VERIFIED, |content, _| {
-            if content == Content::Uninitialised {
-                warnings.add(Warning::Uninitialised);
-            }
-            self.check_fetched(content, self.table_at())
-        });
-        match result {
-            Err(error) if error.kind() == ErrorKind::NoValues => Err(error),
-            _ => Ok(warnings),
-        }
-    }
-
-    fn verify_scratch_length(&self, _: &TensorRecord<'a>) -> u64 {
-        self.table_scratch_length().unwrap_or(0)
-    }
-
-    fn context(input: Input<'a>, error: &Error) -> Context<'a> {
-        explain::context(input, error)
     }
 }
 

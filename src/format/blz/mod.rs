@@ -20,7 +20,7 @@ pub use train::{Scaled, Train};
 use zerocopy::little_endian::U64;
 use zerocopy::{FromBytes, Immutable, KnownLayout, Unaligned};
 
-use super::{ComponentRecord, Context, Cursor, FileFormat, Summary, TensorRecord};
+use super::{ComponentRecord, Computed, Context, Cursor, FileFormat, OneTensor, Summary, TensorRecord};
 use crate::bytes::extent::Extent;
 use crate::bytes::num::{product, to_u64};
 use crate::bytes::source::{Input, ParseContext, ParseResult};
@@ -312,7 +312,6 @@ fn read_dimension(bytes: &[u8]) -> Option<(u64, &[u8])> {
 impl<'a> FileFormat<'a> for BlzFile<'a> {
     const FORMAT: Format = Format::Blz;
     const HAS_DENSE: bool = false;
-    const HAS_NAMES: bool = false;
 
     /// Checks everything except the numbers.
     fn open(opening: &ParseContext<'a>) -> ParseResult<Self> {
@@ -375,6 +374,14 @@ impl<'a> FileFormat<'a> for BlzFile<'a> {
         Ok(true)
     }
 
+    fn context(input: Input<'a>, error: &Error) -> Context<'a> {
+        explain::context(input, error)
+    }
+}
+
+impl OneTensor for BlzFile<'_> {}
+
+impl<'a> Computed<'a> for BlzFile<'a> {
     fn whole_length(&self, _: &TensorRecord<'a>) -> Option<u64> {
         let elements =
             self.tables.lengths.iter().try_fold(1, |product: u64, length| product.checked_mul(length.get()));
@@ -394,10 +401,6 @@ impl<'a> FileFormat<'a> for BlzFile<'a> {
         scratch: &mut [u8],
     ) -> Result<&'d mut [u8]> {
         self.train()?.slice(&[], dst, scratch)
-    }
-
-    fn context(input: Input<'a>, error: &Error) -> Context<'a> {
-        explain::context(input, error)
     }
 }
 

@@ -21,7 +21,9 @@ mod unknown;
 use self::info::Checked;
 use self::info::{Info, USUAL_RANK};
 pub use self::split::{PartName, Split, check_parts};
-use super::{ComponentRecord, Context, Cursor, FileFormat, Name, Named, Summary, TensorRecord};
+use super::{
+    ComponentRecord, Context, Cursor, FileFormat, Name, Named, NamedTensors, StoredElements, Summary, TensorRecord,
+};
 use crate::attributes::Attributes;
 use crate::bytes::extent::Extent;
 use crate::bytes::num::{quotient, to_usize};
@@ -429,27 +431,6 @@ impl<'a> FileFormat<'a> for GgufFile<'a> {
         Ok(true)
     }
 
-    #[cfg_attr(not(small), inline(always))]
-    fn next_name(&self, cursor: &mut Cursor) -> Result<Option<Named<'a>>> {
-        if cursor.index >= self.tensors {
-            return Ok(None);
-        }
-        let at = if cursor.index == 0 { self.infos_at } else { u32::try_from(cursor.at).unwrap_or(u32::MAX) };
-        let (info, end) = self.checked_info(at)?;
-        *cursor = Cursor { at: end, left: 0, index: cursor.index.saturating_add(1) };
-        Ok(Some(Named { name: Text::new(info.name, false), name_at: at, tensor_at: at }))
-    }
-
-    #[cfg(not(small))]
-    fn tensor_at(&self, position: u32, index: u32, tensor: &mut TensorRecord<'a>) -> Result<()> {
-        self.read_tensor(position, index, tensor).map(drop)
-    }
-
-    fn name_at(&self, position: u32) -> Name<'a> {
-        let opening = ParseContext::of(self.input);
-        Name::Plain(self.reader(&opening, position).string().unwrap_or_default())
-    }
-
     fn check(&self, summary: &Summary, scratch: &mut [u32]) -> Result<Warnings> {
         let mut checked = summary.warnings.without(Warning::NamesUnchecked).without(Warning::KeysUnchecked);
         self.left_by(summary).compare(&mut checked, scratch)?;
@@ -498,6 +479,33 @@ impl<'a> FileFormat<'a> for GgufFile<'a> {
         explain::context(input, error)
     }
 }
+
+impl<'a> NamedTensors<'a> for GgufFile<'a> {
+    #[cfg_attr(not(small), inline(always))]
+    fn next_name(&self, cursor: &mut Cursor) -> Result<Option<Named<'a>>> {
+        if cursor.index >= self.tensors {
+            return Ok(None);
+        }
+        let at = if cursor.index == 0 { self.infos_at } else { u32::try_from(cursor.at).unwrap_or(u32::MAX) };
+        let (info, end) = self.checked_info(at)?;
+        *cursor = Cursor { at: end, left: 0, index: cursor.index.saturating_add(1) };
+        Ok(Some(Named { name: Text::new(info.name, false), name_at: at, tensor_at: at }))
+    }
+
+    fn tensor_at(&self, position: u32, index: u32, tensor: &mut TensorRecord<'a>) -> Result<()> {
+        #[cfg(not(small))]
+        return self.read_tensor(position, index, tensor).map(drop);
+        #[cfg(small)]
+        self.next_tensor_from(position, index, tensor)
+    }
+
+    fn name_at(&self, position: u32) -> Name<'a> {
+        let opening = ParseContext::of(self.input);
+        Name::Plain(self.reader(&opening, position).string().unwrap_or_default())
+    }
+}
+
+impl StoredElements for GgufFile<'_> {}
 
 #[cfg(test)]
 impl<'a> GgufFile<'a> {

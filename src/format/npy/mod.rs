@@ -4,7 +4,7 @@
 //! items are aligned to 64 bytes in the file, but the format does not require this.
 #![forbid(unsafe_code)]
 
-use super::{ComponentRecord, Context, Cursor, FileFormat, Stated, Summary, TensorRecord};
+use super::{ComponentRecord, Context, Cursor, FileFormat, OneTensor, Stated, StoredElements, Summary, TensorRecord};
 use crate::bytes::extent::Extent;
 use crate::bytes::num::to_u64;
 use crate::bytes::source::{Input, ParseContext, ParseResult};
@@ -56,7 +56,6 @@ impl<'a> NpyFile<'a> {
 
 impl<'a> FileFormat<'a> for NpyFile<'a> {
     const FORMAT: Format = Format::Npy;
-    const HAS_NAMES: bool = false;
 
     /// Checks everything except the items.
     fn open(opening: &ParseContext<'a>) -> ParseResult<Self> {
@@ -160,3 +159,7 @@ impl<'a> FileFormat<'a> for NpyFile<'a> {
         context
     }
 }
+
+impl StoredElements for NpyFile<'_> {}
+
+impl OneTensor for NpyFile<'_> {}

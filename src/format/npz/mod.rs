@@ -24,7 +24,10 @@ use self::compressed::{HEAD_ON_STACK, LONGEST_HEAD};
 use self::directory::Directory;
 use self::entry::Entry;
 pub use self::entry::{ArchiveEntries, ArchiveEntry};
-use super::{ComponentRecord, Context, Cursor, Described, FileFormat, Name, Named, Stated, Summary, TensorRecord};
+use super::{
+    ComponentRecord, Context, Cursor, Described, FileFormat, Name, Named, NamedTensors, Stated, StoredElements,
+    Summary, TensorRecord,
+};
 use crate::bytes::extent::{Extent, Region};
 use crate::bytes::num::to_u64;
 use crate::bytes::source::{Input, ParseContext, ParseResult};
@@ -301,36 +304,6 @@ impl<'a> FileFormat<'a> for NpzFile<'a> {
         Ok(true)
     }
 
-    /// Skips entries with other names without reading their contents, if their names are decisive.
-    fn find(&self, name: &[u8], tensor: &mut TensorRecord<'a>) -> Result<()> {
-        let (mut at, mut index) = (0, 0_u32);
-        while let Some(entry) = self.entry(at)? {
-            if array_name(entry.name) == name {
-                if let Some(array) = self.array(&entry)? {
-                    tensor.index = index;
-                    self.fill(tensor, &entry, &array);
-                    return Ok(());
-                }
-            }
-            index = index.saturating_add(u32::from(self.is_array(&entry)?));
-            at = entry.next;
-        }
-        Err(Error::new(ErrorKind::NotFound))
-    }
-
-    fn next_name(&self, cursor: &mut Cursor) -> Result<Option<Named<'a>>> {
-        let at = u32::try_from(cursor.at).unwrap_or(u32::MAX);
-        let Some(entry) = self.next_named(at)? else { return Ok(None) };
-        cursor.at = entry.next.into();
-        let name = Text::new(array_name(entry.name), false);
-        Ok(Some(Named { name, name_at: entry.at, tensor_at: entry.at }))
-    }
-
-    fn name_at(&self, position: u32) -> Name<'a> {
-        let record = self.record(position).ok().flatten();
-        Name::Plain(array_name(record.map(|record| record.name).unwrap_or_default()))
-    }
-
     fn check(&self, summary: &Summary, scratch: &mut [u32]) -> Result<Warnings> {
         let mut checked = summary.warnings.without(Warning::NamesUnchecked).without(Warning::ExtentsUnchecked);
         self.left_by(summary).compare(&mut checked, scratch)?;
@@ -434,3 +407,41 @@ impl<'a> FileFormat<'a> for NpzFile<'a> {
         explain::context(input, error)
     }
 }
+
+impl<'a> NamedTensors<'a> for NpzFile<'a> {
+    /// Skips entries with other names without reading their contents, if their names are decisive.
+    fn find(&self, name: &[u8], tensor: &mut TensorRecord<'a>) -> Result<()> {
+        let (mut at, mut index) = (0, 0_u32);
+        while let Some(entry) = self.entry(at)? {
+            if array_name(entry.name) == name {
+                if let Some(array) = self.array(&entry)? {
+                    tensor.index = index;
+                    self.fill(tensor, &entry, &array);
+                    return Ok(());
+                }
+            }
+            index = index.saturating_add(u32::from(self.is_array(&entry)?));
+            at = entry.next;
+        }
+        Err(Error::new(ErrorKind::NotFound))
+    }
+
+    fn next_name(&self, cursor: &mut Cursor) -> Result<Option<Named<'a>>> {
+        let at = u32::try_from(cursor.at).unwrap_or(u32::MAX);
+        let Some(entry) = self.next_named(at)? else { return Ok(None) };
+        cursor.at = entry.next.into();
+        let name = Text::new(array_name(entry.name), false);
+        Ok(Some(Named { name, name_at: entry.at, tensor_at: entry.at }))
+    }
+
+    fn tensor_at(&self, position: u32, index: u32, tensor: &mut TensorRecord<'a>) -> Result<()> {
+        self.next_tensor_from(position, index, tensor)
+    }
+
+    fn name_at(&self, position: u32) -> Name<'a> {
+        let record = self.record(position).ok().flatten();
+        Name::Plain(array_name(record.map(|record| record.name).unwrap_or_default()))
+    }
+}
+
+impl StoredElements for NpzFile<'_> {}

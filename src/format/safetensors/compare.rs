@@ -172,7 +172,7 @@ mod tests {
     use crate::error::ErrorKind;
     use crate::error::warning::Warning;
     use crate::format::safetensors::{START, SafetensorsFile};
-    use crate::format::{ComponentRecord, Cursor, FileFormat as _, Summary, TensorRecord};
+    use crate::format::{ComponentRecord, Cursor, FileFormat as _, NamedTensors as _, Summary, TensorRecord};
 
     /// A file with tensors at these extents, and this many spaces before the end of each.
     fn file(places: &[(u64, u64, usize)]) -> Vec<u8> {

@@ -29,7 +29,10 @@ use self::entry::Entry;
 pub use self::header::SafetensorsFile;
 use self::header::{HEADER, MAX_HEADER, METADATA, START};
 pub use self::index::{Files, Index, IndexEntries, IndexEntry};
-use super::{ComponentRecord, Context, Cursor, FileFormat, JsonStr, Name, Named, Summary, TensorRecord};
+use super::{
+    ComponentRecord, Context, Cursor, FileFormat, JsonStr, Name, Named, NamedTensors, StoredElements, Summary,
+    TensorRecord,
+};
 use crate::attributes::Attributes;
 use crate::bytes::extent::{Extent, Region};
 use crate::bytes::source::{Input, ParseContext, ParseResult};
@@ -258,33 +261,6 @@ impl<'a> FileFormat<'a> for SafetensorsFile<'a> {
         self.next_of_any(position, cursor, tensor)
     }
 
-    #[cfg_attr(not(small), inline(always))]
-    fn next_name(&self, cursor: &mut Cursor) -> Result<Option<Named<'a>>> {
-        let position = u32::try_from(cursor.at).unwrap_or(u32::MAX).max(START);
-        #[cfg(not(small))]
-        {
-            let mut reader = self.reader(position);
-            if let Some((name, at)) = usual::skip_unchecked(&mut reader) {
-                cursor.at = reader.position().into();
-                return Ok(Some(Named { name, name_at: at, tensor_at: at }));
-            }
-        }
-        self.name_of_any(position, cursor)
-    }
-
-    fn name_at(&self, position: u32) -> Name<'a> {
-        Name::Json(JsonStr::at(self.header.bytes, position))
-    }
-
-    fn tensor_at(&self, position: u32, index: u32, tensor: &mut TensorRecord<'a>) -> Result<()> {
-        #[cfg(not(small))]
-        if usual::read_alone(&self.reader(position), position, tensor).is_some() {
-            tensor.index = index;
-            return Ok(());
-        }
-        self.any_at(position, index, tensor)
-    }
-
     fn check(&self, summary: &Summary, scratch: &mut [u32]) -> Result<Warnings> {
         let mut checked = summary.warnings.without(Warning::NamesUnchecked).without(Warning::ExtentsUnchecked);
         self.left_by(summary).compare(&mut checked, scratch)?;
@@ -316,3 +292,34 @@ impl<'a> FileFormat<'a> for SafetensorsFile<'a> {
         explain::context(input, error)
     }
 }
+
+impl<'a> NamedTensors<'a> for SafetensorsFile<'a> {
+    #[cfg_attr(not(small), inline(always))]
+    fn next_name(&self, cursor: &mut Cursor) -> Result<Option<Named<'a>>> {
+        let position = u32::try_from(cursor.at).unwrap_or(u32::MAX).max(START);
+        #[cfg(not(small))]
+        {
+            let mut reader = self.reader(position);
+            if let Some((name, at)) = usual::skip_unchecked(&mut reader) {
+                cursor.at = reader.position().into();
+                return Ok(Some(Named { name, name_at: at, tensor_at: at }));
+            }
+        }
+        self.name_of_any(position, cursor)
+    }
+
+    fn name_at(&self, position: u32) -> Name<'a> {
+        Name::Json(JsonStr::at(self.header.bytes, position))
+    }
+
+    fn tensor_at(&self, position: u32, index: u32, tensor: &mut TensorRecord<'a>) -> Result<()> {
+        #[cfg(not(small))]
+        if usual::read_alone(&self.reader(position), position, tensor).is_some() {
+            tensor.index = index;
+            return Ok(());
+        }
+        self.any_at(position, index, tensor)
+    }
+}
+
+impl StoredElements for SafetensorsFile<'_> {}

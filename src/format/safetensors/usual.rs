@@ -251,7 +251,7 @@ mod tests {
     use super::super::header::{START, SafetensorsFile};
     use super::*;
     use crate::bytes::source::ParseContext;
-    use crate::format::{ComponentRecord, Cursor, FileFormat as _, Summary};
+    use crate::format::{ComponentRecord, Cursor, FileFormat as _, NamedTensors as _, Summary};
 
     /// A list that is no longer valid, because its bytes have changed, has no count.
     #[test]

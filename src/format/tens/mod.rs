@@ -20,7 +20,7 @@ pub use chunk::{Symmetry, TensChunk, TensChunks};
 use zerocopy::little_endian::{U16, U32};
 use zerocopy::{FromBytes, Immutable, KnownLayout, Unaligned};
 
-use super::{ComponentRecord, Context, Cursor, FileFormat, Summary, TensorRecord};
+use super::{ComponentRecord, Context, Cursor, FileFormat, OneTensor, StoredElements, Summary, TensorRecord};
 use crate::bytes::extent::Extent;
 use crate::bytes::keywords::{Keywords, UNKNOWN, keywords};
 use crate::bytes::num::to_u64;
@@ -371,7 +371,6 @@ fn read_dimension(bytes: &[u8]) -> Option<(u64, &[u8])> {
 
 impl<'a> FileFormat<'a> for TensFile<'a> {
     const FORMAT: Format = Format::Tens;
-    const HAS_NAMES: bool = false;
     const HAS_SPARSE: bool = true;
 
     /// Checks everything except indices and values.
@@ -477,3 +476,7 @@ impl<'a> FileFormat<'a> for TensFile<'a> {
         explain::context(input, error)
     }
 }
+
+impl StoredElements for TensFile<'_> {}
+
+impl OneTensor for TensFile<'_> {}

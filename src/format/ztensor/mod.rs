@@ -28,7 +28,9 @@ use self::compare::Keys;
 use self::layout::Role;
 pub use self::manifest::Generation;
 use self::manifest::{Key, Manifest, position};
-use super::{ComponentRecord, Context, Cursor, FileFormat, Name, Named, Summary, TensorRecord};
+use super::{
+    ComponentRecord, Context, Cursor, FileFormat, Name, Named, NamedTensors, StoredElements, Summary, TensorRecord,
+};
 use crate::attributes::Attributes;
 use crate::bytes::extent::Extent;
 use crate::bytes::keywords::Keywords;
@@ -281,6 +283,42 @@ impl<'a> FileFormat<'a> for ZtensorFile<'a> {
         self.next_of_any(key, cursor, tensor)
     }
 
+    fn check(&self, summary: &Summary, scratch: &mut [u32]) -> Result<Warnings> {
+        self.compare(summary, scratch)
+    }
+
+    fn check_length(&self, summary: &Summary) -> u64 {
+        self.compared(summary)
+    }
+
+    fn tensor_attributes(&self, tensor: &TensorRecord<'a>) -> Attributes<'a> {
+        let hidden = if self.manifest.is_list() { v0::ENTRY.keys } else { Keywords::NONE };
+        self.manifest.attributes(tensor.attributes, hidden)
+    }
+
+    #[cfg_attr(small, inline(never))]
+    fn next_component(
+        &self,
+        tensor: &TensorRecord<'a>,
+        cursor: &mut Cursor,
+        part: &mut ComponentRecord<'a>,
+    ) -> Result<bool> {
+        #[cfg(not(small))]
+        if cursor.index == 0 {
+            if let Some(at) = self.read_plain_data(tensor, part) {
+                Key { at, left: Left::NONE }.store(cursor);
+                return Ok(true);
+            }
+        }
+        self.next_of_any_component(tensor, cursor, part)
+    }
+
+    fn context(input: Input<'a>, error: &Error) -> Context<'a> {
+        explain::context(input, error)
+    }
+}
+
+impl<'a> NamedTensors<'a> for ZtensorFile<'a> {
     /// The cost is linear in the bytes of the manifest up to the tensor.
     fn find(&self, name: &[u8], tensor: &mut TensorRecord<'a>) -> Result<()> {
         let mut reader = self.manifest.reader(self.entries);
@@ -324,49 +362,15 @@ impl<'a> FileFormat<'a> for ZtensorFile<'a> {
             tensor.index = index;
             return Ok(());
         }
-        // The cursor of an iteration just before this tensor. The exact number of items left does not matter.
-        let mut cursor = Cursor { at: position.into(), left: 2, index };
-        if self.next_tensor(&mut cursor, tensor)? { Ok(()) } else { Err(Error::new(ErrorKind::NotFound)) }
+        self.next_tensor_from(position, index, tensor)
     }
 
     fn name_at(&self, position: u32) -> Name<'a> {
         Name::Plain(Reader::text_bytes_at(self.manifest.region.bytes, position))
     }
-
-    fn check(&self, summary: &Summary, scratch: &mut [u32]) -> Result<Warnings> {
-        self.compare(summary, scratch)
-    }
-
-    fn check_length(&self, summary: &Summary) -> u64 {
-        self.compared(summary)
-    }
-
-    fn tensor_attributes(&self, tensor: &TensorRecord<'a>) -> Attributes<'a> {
-        let hidden = if self.manifest.is_list() { v0::ENTRY.keys } else { Keywords::NONE };
-        self.manifest.attributes(tensor.attributes, hidden)
-    }
-
-    #[cfg_attr(small, inline(never))]
-    fn next_component(
-        &self,
-        tensor: &TensorRecord<'a>,
-        cursor: &mut Cursor,
-        part: &mut ComponentRecord<'a>,
-    ) -> Result<bool> {
-        #[cfg(not(small))]
-        if cursor.index == 0 {
-            if let Some(at) = self.read_plain_data(tensor, part) {
-                Key { at, left: Left::NONE }.store(cursor);
-                return Ok(true);
-            }
-        }
-        self.next_of_any_component(tensor, cursor, part)
-    }
-
-    fn context(input: Input<'a>, error: &Error) -> Context<'a> {
-        explain::context(input, error)
-    }
 }
+
+impl StoredElements for ZtensorFile<'_> {}
 
 /// Returns true for a sparse tensor whose only component has both indices and values. `Sparse` checks them.
 fn is_packed_sparse(tensor: &TensorRecord<'_>) -> bool {

@@ -33,7 +33,9 @@ use self::manifest::{FOOTER, Footer, Keys, Manifest, ROOT, SMALLEST, is_aligned}
 use self::overlap::{ManifestWalk, Seen};
 use self::shards::Table;
 pub use self::shards::{Shard, Shards};
-use super::{ComponentRecord, Context, Cursor, FileFormat, Name, Named, Summary, TensorRecord};
+use super::{
+    ComponentRecord, Context, Cursor, FileFormat, Name, Named, NamedTensors, StoredElements, Summary, TensorRecord,
+};
 use crate::attributes::Attributes;
 use crate::bytes::extent::{Extent, Region};
 use crate::bytes::num::to_u64;
@@ -394,80 +396,6 @@ impl<'a> FileFormat<'a> for Ztensor2File<'a> {
         self.next_of_any(Keys { at, left }, cursor, tensor)
     }
 
-    /// The cost is linear in the bytes of the manifest up to the tensor. The names are sorted, shorter ones first.
-    fn find(&self, name: &[u8], tensor: &mut TensorRecord<'a>) -> Result<()> {
-        let Keys { at, mut left } = self.objects;
-        let mut reader = self.manifest.reader(at);
-        let mut find = || {
-            while left > 0 {
-                left = left.saturating_sub(1);
-                let at = reader.position();
-                #[cfg(not(small))]
-                match plain::skip_unchecked(&self.manifest, at) {
-                    Some((found, after)) if key_order(found, name) == Ordering::Less => {
-                        reader.go_to(after);
-                        tensor.index = tensor.index.wrapping_add(1); // see below
-                        continue;
-                    }
-                    Some((found, _)) if found == name && plain::read(&self.manifest, tensor, at).is_some() => {
-                        return Some(true);
-                    }
-                    _ => {}
-                }
-                let found = reader.text_bytes()?;
-                match key_order(found, name) {
-                    Ordering::Less => {}
-                    Ordering::Equal => {
-                        reader = self.manifest.reader(at);
-                        self.read_object(&mut reader, &mut &[][..], tensor, None)?;
-                        return Some(true);
-                    }
-                    Ordering::Greater => break,
-                }
-                reader.pass_over_value()?;
-                tensor.index = tensor.index.wrapping_add(1); // an entry takes at least one byte of the manifest
-            }
-            Some(false)
-        };
-        let found = find();
-        if self.manifest.outcome(&reader, found)? { Ok(()) } else { Err(Error::new(ErrorKind::NotFound)) }
-    }
-
-    #[cfg_attr(not(small), inline(always))]
-    fn next_name(&self, cursor: &mut Cursor) -> Result<Option<Named<'a>>> {
-        let Keys { at, left } = if cursor.index == 0 { self.objects } else { keys(cursor) };
-        let Some(left) = left.checked_sub(1) else { return Ok(None) };
-        #[cfg(not(small))]
-        if let Some((name, after)) = plain::skip_unchecked(&self.manifest, at) {
-            advance(cursor, after, left);
-            return Ok(Some(Named { name: Text::new(name, false), name_at: at, tensor_at: at }));
-        }
-        let mut reader = self.manifest.reader(at);
-        let name = reader.text().and_then(|name| reader.pass_over_value().map(|()| Text::new(name.bytes(), false)));
-        let name = name.ok_or_else(|| self.manifest.error(&reader))?;
-        advance(cursor, reader.position(), left);
-        Ok(Some(Named { name, name_at: at, tensor_at: at }))
-    }
-
-    #[cfg(not(small))]
-    fn tensor_at(&self, position: u32, index: u32, tensor: &mut TensorRecord<'a>) -> Result<()> {
-        tensor.index = index;
-        if self.is_plain && plain::read_alone(&self.manifest, tensor, position).is_some() {
-            return Ok(());
-        }
-        // The cursor of an iteration just before this tensor. The exact number of tensors left does not matter.
-        let mut cursor = Cursor { at: position.into(), left: 2, index };
-        if self.next_tensor(&mut cursor, tensor)? { Ok(()) } else { Err(Error::new(ErrorKind::NotFound)) }
-    }
-
-    fn name_at(&self, position: u32) -> Name<'a> {
-        #[cfg(not(small))]
-        if let Some(name) = plain::name(&self.manifest, position) {
-            return Name::Plain(name);
-        }
-        Name::Plain(self.manifest.reader(position).text().map_or(&[], Utf8::bytes))
-    }
-
     /// Compares all extents exactly, and looks up all shards.
     fn check(&self, summary: &Summary, scratch: &mut [u32]) -> Result<Warnings> {
         let checked = summary.warnings.without(Warning::ExtentsUnchecked);
@@ -525,6 +453,82 @@ impl<'a> FileFormat<'a> for Ztensor2File<'a> {
         explain::context(input, error)
     }
 }
+
+impl<'a> NamedTensors<'a> for Ztensor2File<'a> {
+    /// The cost is linear in the bytes of the manifest up to the tensor. The names are sorted, shorter ones first.
+    fn find(&self, name: &[u8], tensor: &mut TensorRecord<'a>) -> Result<()> {
+        let Keys { at, mut left } = self.objects;
+        let mut reader = self.manifest.reader(at);
+        let mut find = || {
+            while left > 0 {
+                left = left.saturating_sub(1);
+                let at = reader.position();
+                #[cfg(not(small))]
+                match plain::skip_unchecked(&self.manifest, at) {
+                    Some((found, after)) if key_order(found, name) == Ordering::Less => {
+                        reader.go_to(after);
+                        tensor.index = tensor.index.wrapping_add(1); // see below
+                        continue;
+                    }
+                    Some((found, _)) if found == name && plain::read(&self.manifest, tensor, at).is_some() => {
+                        return Some(true);
+                    }
+                    _ => {}
+                }
+                let found = reader.text_bytes()?;
+                match key_order(found, name) {
+                    Ordering::Less => {}
+                    Ordering::Equal => {
+                        reader = self.manifest.reader(at);
+                        self.read_object(&mut reader, &mut &[][..], tensor, None)?;
+                        return Some(true);
+                    }
+                    Ordering::Greater => break,
+                }
+                reader.pass_over_value()?;
+                tensor.index = tensor.index.wrapping_add(1); // an entry takes at least one byte of the manifest
+            }
+            Some(false)
+        };
+        let found = find();
+        if self.manifest.outcome(&reader, found)? { Ok(()) } else { Err(Error::new(ErrorKind::NotFound)) }
+    }
+
+    #[cfg_attr(not(small), inline(always))]
+    fn next_name(&self, cursor: &mut Cursor) -> Result<Option<Named<'a>>> {
+        let Keys { at, left } = if cursor.index == 0 { self.objects } else { keys(cursor) };
+        let Some(left) = left.checked_sub(1) else { return Ok(None) };
+        #[cfg(not(small))]
+        if let Some((name, after)) = plain::skip_unchecked(&self.manifest, at) {
+            advance(cursor, after, left);
+            return Ok(Some(Named { name: Text::new(name, false), name_at: at, tensor_at: at }));
+        }
+        let mut reader = self.manifest.reader(at);
+        let name = reader.text().and_then(|name| reader.pass_over_value().map(|()| Text::new(name.bytes(), false)));
+        let name = name.ok_or_else(|| self.manifest.error(&reader))?;
+        advance(cursor, reader.position(), left);
+        Ok(Some(Named { name, name_at: at, tensor_at: at }))
+    }
+
+    fn tensor_at(&self, position: u32, index: u32, tensor: &mut TensorRecord<'a>) -> Result<()> {
+        #[cfg(not(small))]
+        if self.is_plain && plain::read_alone(&self.manifest, tensor, position).is_some() {
+            tensor.index = index;
+            return Ok(());
+        }
+        self.next_tensor_from(position, index, tensor)
+    }
+
+    fn name_at(&self, position: u32) -> Name<'a> {
+        #[cfg(not(small))]
+        if let Some(name) = plain::name(&self.manifest, position) {
+            return Name::Plain(name);
+        }
+        Name::Plain(self.manifest.reader(position).text().map_or(&[], Utf8::bytes))
+    }
+}
+
+impl StoredElements for Ztensor2File<'_> {}
 
 /// Moves an iteration to the key at `position`, with `left` keys left.
 fn advance(cursor: &mut Cursor, position: u32, left: u32) {

@@ -209,13 +209,8 @@ fn order_of_few<'a, F: FileFormat<'a>>(file: &F, count: u64) -> Result<Order> {
     if count == 0 {
         return Ok(Order::Sorted); // no words to search
     }
-    let (name, at) = if F::HAS_NAMES {
-        let named = next_name(file, &mut { Cursor::START })?;
-        (named.name, named.tensor_at)
-    } else {
-        (Text::new(&[], false), 0)
-    };
-    Ok(Order::One { hash: hash_of(0, name), at })
+    let first = next_name(file, &mut { Cursor::START })?;
+    Ok(Order::One { hash: hash_of(0, first.name), at: first.tensor_at })
 }
 
 /// Returns a seed that depends on the salt and on all names.

@@ -9,7 +9,7 @@ use super::*;
 use crate::bytes::source::{Input, ParseContext, ParseResult};
 use crate::error::Result;
 use crate::error::origin::Format;
-use crate::format::{ComponentRecord, Context, Name};
+use crate::format::{ComponentRecord, Context, Name, NamedTensors, StoredElements};
 
 /// Names, and the number of times that they are read.
 #[derive(Clone, Copy)]
@@ -55,18 +55,6 @@ impl<'n> FileFormat<'n> for Names<'n> {
         Ok(true)
     }
 
-    fn next_name(&self, cursor: &mut Cursor) -> Result<Option<Named<'n>>> {
-        let at = u32::try_from(cursor.at).unwrap();
-        let Some(name) = self.at(at.into()) else { return Ok(None) };
-        *cursor = Cursor { at: cursor.at + 1, left: 0, index: cursor.index + 1 };
-        let name_at = if self.are_apart { at + 1_000_000 } else { at };
-        Ok(Some(Named { name: name.into(), name_at, tensor_at: at }))
-    }
-
-    fn name_at(&self, position: u32) -> Name<'n> {
-        Name::Plain(self.at((position % 1_000_000).into()).unwrap().as_bytes())
-    }
-
     fn check(&self, summary: &Summary, _: &mut [u32]) -> Result<Warnings> {
         if self.may_repeat { Ok(summary.warnings) } else { Err(Error::new(ErrorKind::RepeatedName)) }
     }
@@ -79,6 +67,26 @@ impl<'n> FileFormat<'n> for Names<'n> {
         Context::default()
     }
 }
+
+impl<'n> NamedTensors<'n> for Names<'n> {
+    fn next_name(&self, cursor: &mut Cursor) -> Result<Option<Named<'n>>> {
+        let at = u32::try_from(cursor.at).unwrap();
+        let Some(name) = self.at(at.into()) else { return Ok(None) };
+        *cursor = Cursor { at: cursor.at + 1, left: 0, index: cursor.index + 1 };
+        let name_at = if self.are_apart { at + 1_000_000 } else { at };
+        Ok(Some(Named { name: name.into(), name_at, tensor_at: at }))
+    }
+
+    fn name_at(&self, position: u32) -> Name<'n> {
+        Name::Plain(self.at((position % 1_000_000).into()).unwrap().as_bytes())
+    }
+
+    fn tensor_at(&self, position: u32, index: u32, tensor: &mut TensorRecord<'n>) -> Result<()> {
+        self.next_tensor_from(position, index, tensor)
+    }
+}
+
+impl StoredElements for Names<'_> {}
 
 /// Returns the number of names read to build the index, and its order. Checks that every name is found at its first
 /// occurrence, and that no absent name is found.

@@ -19,7 +19,7 @@ use crate::error::origin::Format;
 use crate::error::origin::Part;
 use crate::error::warning::{Warning, Warnings};
 use crate::error::{Error, ErrorKind, Result};
-use crate::format::{AnyFile, Cursor, Described, FileFormat, TensorRecord, dispatch};
+use crate::format::{AnyFile, Computed, Cursor, Described, FileFormat, TensorRecord, dispatch};
 use crate::types::shape::Shape;
 use crate::types::{ByteOrder, DType, Layout, Order};
 use crate::view::component::Component;

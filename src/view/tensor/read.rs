@@ -11,7 +11,7 @@ use crate::codec::sparse::Sparse;
 #[cfg(feature = "ztensor2")]
 use crate::error::origin::Format;
 use crate::error::{ErrorKind, Result};
-use crate::format::{FileFormat, HAS_DENSE, HAS_SPARSE, dispatch};
+use crate::format::{Computed, HAS_DENSE, HAS_SPARSE, dispatch};
 use crate::types::element::Element;
 use crate::types::{ByteOrder, Encoding, Layout};
 use crate::view::component::Component;
