@@ -54,14 +54,14 @@ static tenslice_status read_tensor(const tenslice_tensor *tensor, const tenslice
     size_t scratch_size = 16;
     tenslice_status status;
 
-    EXPECT(TENSLICE_OK, tenslice_tensor_lengths(tensor, &dense, &scratch));
+    EXPECT(TENSLICE_OK, tensor_needs(tensor, TENSLICE_PURPOSE_READ, &dense, &scratch));
     CHECK(dense != UINT64_MAX && dense < 1u << 24);
     if (scratch != UINT64_MAX)
         scratch_size = (size_t)scratch;
     for (;;) {
         void *room = malloc((size_t)dense + 1), *memory = malloc(scratch_size + 1);
         CHECK(room != NULL && memory != NULL);
-        status = tenslice_tensor_read_into(tensor, decoder, room, (size_t)dense, memory, scratch_size, &length, NULL);
+        status = tenslice_tensor_read_into(tensor, room, (size_t)dense, OPTIONS(decoder, memory, scratch_size), &length, NULL);
         free(memory);
         if (status == TENSLICE_OK) {
             CHECK(length == dense);
@@ -113,7 +113,7 @@ static void every_tensor(const char *folder, const char *name, const tenslice_de
         EXPECT(TENSLICE_OK, tenslice_tensor_get_info(&tensor, &info));
         if (info.layout == TENSLICE_LAYOUT_QUANTIZED_GROUP || info.layout == TENSLICE_LAYOUT_OTHER) {
             EXPECT(TENSLICE_UNSUPPORTED_LAYOUT,
-                   tenslice_tensor_read_into(&tensor, NULL, NULL, 0, NULL, 0, NULL, NULL));
+                   tenslice_tensor_read_into(&tensor, NULL, 0, NULL, NULL, NULL));
             continue;
         }
         has_ours = read_tensor(&tensor, NULL, &ours, &size) == TENSLICE_OK;
@@ -157,28 +157,34 @@ static void sizes_and_answers(const char *folder)
     decoder.decode_with_dictionary = NULL;
     EXPECT(TENSLICE_OK, tenslice_file_open(&file, b.data, b.size, NULL));
     EXPECT(TENSLICE_OK, tenslice_file_find(&file, "pattern", 7, &tensor, NULL));
-    EXPECT(TENSLICE_OK, tenslice_tensor_lengths(&tensor, &dense, NULL));
+    EXPECT(TENSLICE_OK, tensor_needs(&tensor, TENSLICE_PURPOSE_READ, &dense, NULL));
     memset(room, '#', sizeof room);
-    EXPECT(TENSLICE_TOO_SMALL, tenslice_tensor_read_into(&tensor, &decoder, room, sizeof room, NULL, 0, &length, NULL));
+    EXPECT(TENSLICE_TOO_SMALL,
+           tenslice_tensor_read_into(&tensor, room, sizeof room, OPTIONS(&decoder, NULL, 0), &length, NULL));
     CHECK(length == dense && room[0] == '#' && p.calls == 0);
     EXPECT(TENSLICE_OK, tenslice_tensor_data(&tensor, &component, NULL));
-    EXPECT(TENSLICE_TOO_SMALL, tenslice_component_read_into(&component, &decoder, NULL, 0, &length, NULL));
+    EXPECT(TENSLICE_TOO_SMALL,
+           tenslice_component_read_into(&component, NULL, 0, OPTIONS(&decoder, NULL, 0), &length, NULL));
     CHECK(length == dense);
     all = malloc((size_t)dense);
     CHECK(all != NULL);
     for (i = 0; i < sizeof answers / sizeof *answers; i++) {
         p.answer = answers[i].answer;
-        EXPECT(answers[i].status, tenslice_component_read_into(&component, &decoder, all, (size_t)dense, NULL, NULL));
+        EXPECT(answers[i].status,
+               tenslice_component_read_into(&component, all, (size_t)dense, OPTIONS(&decoder, NULL, 0), NULL, NULL));
     }
     p.answer = TENSLICE_OK;
     p.claimed = (size_t)dense + 1; /* more than the buffer has */
-    EXPECT(TENSLICE_CORRUPT_STREAM, tenslice_component_read_into(&component, &decoder, all, (size_t)dense, NULL, NULL));
+    EXPECT(TENSLICE_CORRUPT_STREAM,
+           tenslice_component_read_into(&component, all, (size_t)dense, OPTIONS(&decoder, NULL, 0), NULL, NULL));
     p.claimed = (size_t)dense - 1;
-    EXPECT(TENSLICE_DECODED_LENGTH, tenslice_component_read_into(&component, &decoder, all, (size_t)dense, NULL, NULL));
+    EXPECT(TENSLICE_DECODED_LENGTH,
+           tenslice_component_read_into(&component, all, (size_t)dense, OPTIONS(&decoder, NULL, 0), NULL, NULL));
     decoder.decode = NULL;
-    EXPECT(TENSLICE_INVALID_ARGUMENT, tenslice_component_read_into(&component, &decoder, all, (size_t)dense, NULL, NULL));
+    EXPECT(TENSLICE_INVALID_ARGUMENT,
+           tenslice_component_read_into(&component, all, (size_t)dense, OPTIONS(&decoder, NULL, 0), NULL, NULL));
     EXPECT(BUILT_IN ? TENSLICE_OK : TENSLICE_UNSUPPORTED_ENCODING,
-           tenslice_component_read_into(&component, NULL, all, (size_t)dense, &length, NULL));
+           tenslice_component_read_into(&component, all, (size_t)dense, NULL, &length, NULL));
     free(all);
     free(b.data);
 }
@@ -194,14 +200,14 @@ static void digests(const char *folder)
 
     verified.struct_size = sizeof verified;
     EXPECT(TENSLICE_OK, tenslice_file_open(&file, b.data, b.size, NULL));
-    EXPECT(TENSLICE_OK, tenslice_file_verify(&file, &verified, NULL));
+    EXPECT(TENSLICE_OK, tenslice_file_verify(&file, NULL, &verified, NULL));
     CHECK(verified.verified == 6 && verified.without_digest == 0 && verified.unknown_digest == 0);
     b.data[64] ^= 1;
-    EXPECT(TENSLICE_DIGEST_MISMATCH, tenslice_file_verify(&file, &verified, &error));
+    EXPECT(TENSLICE_DIGEST_MISMATCH, tenslice_file_verify(&file, NULL, &verified, &error));
     CHECK(error.part == TENSLICE_PART_DIGEST && verified.verified == 6);
     EXPECT(TENSLICE_OK, tenslice_file_find(&file, "c", 1, &tensor, NULL));
     EXPECT(TENSLICE_OK, tenslice_tensor_data(&tensor, &component, NULL));
-    EXPECT(TENSLICE_OK, tenslice_component_verify(&component, &verified, NULL));
+    EXPECT(TENSLICE_OK, tenslice_component_verify(&component, NULL, &verified, NULL));
     CHECK(verified.verified == 1 && verified.without_digest == 0 && verified.unknown_digest == 0);
     free(b.data);
 }
@@ -213,7 +219,9 @@ static void range(const tenslice_component *component, const tenslice_decoder *d
     unsigned char *part = (unsigned char *)malloc(length + 1), *scratch = (unsigned char *)malloc(scratch_length + 1);
     CHECK(part != NULL && scratch != NULL);
     part[length] = '#';
-    EXPECT(TENSLICE_OK, tenslice_component_read_range(component, decoder, start, part, length, scratch, scratch_length, NULL));
+    EXPECT(TENSLICE_OK,
+           tenslice_component_read_range(component, start, part, length, OPTIONS(decoder, scratch, scratch_length),
+                                         NULL));
     CHECK(memcmp(part, whole + start, length) == 0 && part[length] == '#');
     free(part);
     free(scratch);
@@ -240,18 +248,18 @@ static void frames(const char *folder, const tenslice_decoder *decoder)
     info.struct_size = sizeof info;
     verified.struct_size = sizeof verified;
     EXPECT(TENSLICE_OK, tenslice_file_open(&file, b.data, b.size, NULL));
-    EXPECT(TENSLICE_OK, tenslice_file_verify_scratch(&file, &needed));
+    EXPECT(TENSLICE_OK, file_needs(&file, TENSLICE_PURPOSE_VERIFY, NULL, &needed));
     CHECK(needed == 400000);
     scratch = malloc((size_t)needed);
     CHECK(scratch != NULL);
-    EXPECT(TENSLICE_OUT_OF_SCRATCH, tenslice_file_verify(&file, &verified, &error));
+    EXPECT(TENSLICE_OUT_OF_SCRATCH, tenslice_file_verify(&file, NULL, &verified, &error));
     if (!BUILT_IN)
         EXPECT(TENSLICE_UNSUPPORTED_ENCODING,
-               tenslice_file_verify_with(&file, NULL, scratch, (size_t)needed, &verified, &error));
+               tenslice_file_verify(&file, OPTIONS(NULL, scratch, (size_t)needed), &verified, &error));
     if (BUILT_IN || decoder != NULL) {
         EXPECT(TENSLICE_OUT_OF_SCRATCH,
-               tenslice_file_verify_with(&file, decoder, scratch, (size_t)needed - 1, &verified, &error));
-        EXPECT(TENSLICE_OK, tenslice_file_verify_with(&file, decoder, scratch, (size_t)needed, &verified, NULL));
+               tenslice_file_verify(&file, OPTIONS(decoder, scratch, (size_t)needed - 1), &verified, &error));
+        EXPECT(TENSLICE_OK, tenslice_file_verify(&file, OPTIONS(decoder, scratch, (size_t)needed), &verified, NULL));
         CHECK(verified.verified == 5 && verified.without_digest == 0 && verified.unknown_digest == 0);
     }
     EXPECT(TENSLICE_OK, tenslice_file_tensors(&file, &cursor));
@@ -264,25 +272,27 @@ static void frames(const char *folder, const tenslice_decoder *decoder)
         EXPECT(TENSLICE_OK, tenslice_component_shard(&component, &shard));
         CHECK(shard.data == NULL && shard.length == 0);
         EXPECT(TENSLICE_NOT_IN_SHARD, tenslice_component_with_shard(&component, b.data, b.size, &component, NULL));
-        EXPECT(TENSLICE_OK, tenslice_component_range_scratch(&component, &length));
+        EXPECT(TENSLICE_OK, component_needs(&component, TENSLICE_PURPOSE_READ_RANGE, NULL, &length));
         CHECK(length == info.decoded_length); /* a single frame, or none */
-        EXPECT(TENSLICE_OK, tenslice_component_verify_scratch(&component, &length));
+        EXPECT(TENSLICE_OK, component_needs(&component, TENSLICE_PURPOSE_VERIFY, NULL, &length));
         CHECK(length == info.decoded_length);
         count++;
         if (BUILT_IN || decoder != NULL) {
             size_t size = (size_t)length;
             unsigned char *whole = (unsigned char *)malloc(size + 1);
             CHECK(whole != NULL);
-            EXPECT(TENSLICE_OK, tenslice_component_read_into(&component, decoder, whole, size, NULL, NULL));
-            EXPECT(TENSLICE_OK, tenslice_component_verify_with(&component, decoder, scratch, size, &verified, NULL));
+            EXPECT(TENSLICE_OK,
+                   tenslice_component_read_into(&component, whole, size, OPTIONS(decoder, NULL, 0), NULL, NULL));
+            EXPECT(TENSLICE_OK,
+                   tenslice_component_verify(&component, OPTIONS(decoder, scratch, size), &verified, NULL));
             CHECK(verified.verified == 1);
             range(&component, decoder, whole, 0, size, 0);
             range(&component, decoder, whole, size / 16 * 8, size / 32 * 8, size);
             EXPECT(TENSLICE_NO_SUCH_ELEMENT,
-                   tenslice_component_read_range(&component, decoder, size, whole, 8, scratch, size, NULL));
+                   tenslice_component_read_range(&component, size, whole, 8, OPTIONS(decoder, scratch, size), NULL));
             if (size > 8)
                 EXPECT(TENSLICE_OUT_OF_SCRATCH,
-                       tenslice_component_read_range(&component, decoder, 0, whole, 8, scratch, size - 1, &error));
+                       tenslice_component_read_range(&component, 0, whole, 8, OPTIONS(decoder, scratch, size - 1), &error));
             free(whole);
         }
     }
@@ -292,11 +302,12 @@ static void frames(const char *folder, const tenslice_decoder *decoder)
     EXPECT(TENSLICE_OK, tenslice_tensor_data(&tensor, &component, NULL));
     EXPECT(TENSLICE_OK, tenslice_component_get_info(&component, &info));
     b.data[info.offset + info.length - 1] ^= 1;
-    EXPECT(TENSLICE_INVALID_SEEK_TABLE, tenslice_component_read_range(&component, decoder, 0, NULL, 0, NULL, 0, &error));
+    EXPECT(TENSLICE_INVALID_SEEK_TABLE,
+           tenslice_component_read_range(&component, 0, NULL, 0, OPTIONS(decoder, NULL, 0), &error));
     CHECK(error.part == TENSLICE_PART_SEEK_TABLE);
-    EXPECT(TENSLICE_OK, tenslice_component_range_scratch(&component, &length));
+    EXPECT(TENSLICE_OK, component_needs(&component, TENSLICE_PURPOSE_READ_RANGE, NULL, &length));
     CHECK(length == UINT64_MAX);
-    EXPECT(TENSLICE_OK, tenslice_component_verify_scratch(&component, &length));
+    EXPECT(TENSLICE_OK, component_needs(&component, TENSLICE_PURPOSE_VERIFY, NULL, &length));
     CHECK(length == UINT64_MAX);
     free(scratch);
     free(b.data);
@@ -353,13 +364,13 @@ static void shards(const char *folder)
         EXPECT(TENSLICE_OK, tenslice_component_caps(&component, &caps));
         CHECK(caps == 0);
         EXPECT(TENSLICE_IN_SHARD, tenslice_component_bytes(&component, TENSLICE_ANY, &bytes, &error));
-        EXPECT(TENSLICE_IN_SHARD, tenslice_component_verify(&component, &verified, &error));
+        EXPECT(TENSLICE_IN_SHARD, tenslice_component_verify(&component, NULL, &verified, &error));
         EXPECT(TENSLICE_OUT_OF_FILE, tenslice_component_with_shard(&component, other.data, 8, &bound, &error));
         CHECK(error.part == TENSLICE_PART_SHARD);
         EXPECT(TENSLICE_OK, tenslice_component_with_shard(&component, other.data, other.size, &bound, NULL));
         EXPECT(TENSLICE_OK, tenslice_component_bytes(&bound, TENSLICE_ANY, &bytes, NULL));
         CHECK((const unsigned char *)bytes.data == other.data + info.offset && bytes.length == info.length);
-        EXPECT(TENSLICE_OK, tenslice_component_verify(&bound, &verified, NULL));
+        EXPECT(TENSLICE_OK, tenslice_component_verify(&bound, NULL, &verified, NULL));
         EXPECT(TENSLICE_OK, tenslice_component_caps(&bound, &caps));
         CHECK((caps & ~(uint32_t)TENSLICE_CAP_VERIFY)
               == (TENSLICE_CAP_BYTES | TENSLICE_CAP_RANGE | TENSLICE_CAP_DECODE));

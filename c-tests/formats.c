@@ -92,8 +92,8 @@ static void every_value(const tenslice_tensor *tensor)
     uint64_t index[3], same_index[3], count = 0;
 
     info.struct_size = sizeof info;
-    EXPECT(TENSLICE_OK, tenslice_tensor_sparse(tensor, NULL, NULL, 0, &sparse, NULL));
-    EXPECT(TENSLICE_OK, tenslice_tensor_sparse(tensor, NULL, NULL, 0, &again, NULL));
+    EXPECT(TENSLICE_OK, tenslice_tensor_sparse(tensor, NULL, &sparse, NULL));
+    EXPECT(TENSLICE_OK, tenslice_tensor_sparse(tensor, NULL, &again, NULL));
     EXPECT(TENSLICE_OK, tenslice_sparse_get_info(&sparse, &info));
     while (next_value(&sparse, index, info.rank, &value) == TENSLICE_OK) {
         EXPECT(TENSLICE_OK, tenslice_sparse_next(&again, same_index, 3, &same_value, NULL));
@@ -120,10 +120,10 @@ static void pairs(const char *folder)
 
     EXPECT(TENSLICE_OK, tenslice_file_open(&file, b.data, b.size, NULL));
     EXPECT(TENSLICE_OK, tenslice_file_find(&file, "", 0, &tensor, NULL));
-    EXPECT(TENSLICE_OK, tenslice_tensor_lengths(&tensor, &dense, &scratch));
+    EXPECT(TENSLICE_OK, tensor_needs(&tensor, TENSLICE_PURPOSE_READ, &dense, &scratch));
     CHECK(dense == sizeof room && scratch == 0);
-    EXPECT(TENSLICE_OK, tenslice_tensor_read_into(&tensor, NULL, room, sizeof room, NULL, 0, NULL, NULL));
-    EXPECT(TENSLICE_OK, tenslice_tensor_sparse(&tensor, NULL, NULL, 0, &sparse, NULL));
+    EXPECT(TENSLICE_OK, tenslice_tensor_read_into(&tensor, room, sizeof room, NULL, NULL, NULL));
+    EXPECT(TENSLICE_OK, tenslice_tensor_sparse(&tensor, NULL, &sparse, NULL));
     info.struct_size = sizeof info;
     EXPECT(TENSLICE_OK, tenslice_sparse_get_info(&sparse, &info));
     CHECK(info.stored == 4 && info.rank == 3 && info.dtype == TENSLICE_C128 && info.warnings == 0);
@@ -150,7 +150,7 @@ static void pairs(const char *folder)
     b = load(folder, "v1.2/objects_sparse_quant_logical.zt");
     EXPECT(TENSLICE_OK, tenslice_file_open(&file, b.data, b.size, NULL));
     EXPECT(TENSLICE_OK, tenslice_file_find(&file, "csr_i32", 7, &tensor, NULL));
-    EXPECT(TENSLICE_OK, tenslice_tensor_sparse(&tensor, NULL, NULL, 0, &sparse, NULL));
+    EXPECT(TENSLICE_OK, tenslice_tensor_sparse(&tensor, NULL, &sparse, NULL));
     EXPECT(TENSLICE_OK, tenslice_sparse_get_info(&sparse, &info));
     for (count = 0; tenslice_sparse_next(&sparse, index, 3, &value, NULL) == TENSLICE_OK; count++)
         CHECK(index[0] < 5 && index[1] < 6 && value.length == 4);
@@ -192,13 +192,14 @@ static void trains(const char *folder)
     needed.struct_size = sizeof needed;
     EXPECT(TENSLICE_OK, tenslice_blz_get_scratch(&train, &needed));
     EXPECT(TENSLICE_OK, tenslice_file_find(&file, "", 0, &tensor, NULL));
-    EXPECT(TENSLICE_OK, tenslice_tensor_lengths(&tensor, &dense, &scratch_length));
+    EXPECT(TENSLICE_OK, tensor_needs(&tensor, TENSLICE_PURPOSE_READ, &dense, &scratch_length));
     CHECK(scratch_length == needed.slice);
     elements = (double *)malloc((size_t)dense);
     scratch = malloc((size_t)(needed.slice + needed.norm + needed.element));
     CHECK(elements != NULL && scratch != NULL);
-    EXPECT(TENSLICE_OK, tenslice_tensor_read_into(&tensor, NULL, elements, (size_t)dense, scratch,
-                                                 (size_t)scratch_length, &length, NULL));
+    EXPECT(TENSLICE_OK,
+           tenslice_tensor_read_into(&tensor, elements, (size_t)dense, OPTIONS(NULL, scratch,
+                                     (size_t)scratch_length), &length, NULL));
     CHECK(length == dense);
     for (i = 0; i < dense / 8; i++) {
         total += elements[i];
@@ -214,7 +215,8 @@ static void trains(const char *folder)
         EXPECT(TENSLICE_OK, tenslice_blz_get_core(&file, (uint32_t)i, &core));
         index[i] = fixed[i] = core.shape[1] - 1;
     }
-    EXPECT(TENSLICE_OK, tenslice_blz_element(&train, index, info.core_count, scratch, (size_t)needed.element, value, NULL));
+    EXPECT(TENSLICE_OK,
+           tenslice_blz_element(&train, index, info.core_count, scratch, (size_t)needed.element, value, NULL));
     CHECK(value[0] == elements[dense / 8 - 1] && value[1] == 0);
     fixed[0] = UINT64_MAX;
     EXPECT(TENSLICE_TOO_SMALL, tenslice_blz_slice(&train, fixed, info.core_count, NULL, 0, scratch,
@@ -284,46 +286,50 @@ static void regions(const char *folder)
 
     /* The whole array, read without using chunks. */
     EXPECT(TENSLICE_OK, tenslice_file_find(&file, "", 0, &tensor, NULL));
-    EXPECT(TENSLICE_OK, tenslice_tensor_lengths(&tensor, &dense, &scratch_length));
+    EXPECT(TENSLICE_OK, tensor_needs(&tensor, TENSLICE_PURPOSE_READ, &dense, &scratch_length));
     CHECK(dense == sizeof all && scratch_length <= sizeof scratch && same(tenslice_tensor_stated_type(&tensor), "<f4"));
-    EXPECT(TENSLICE_OK, tenslice_tensor_read_into(&tensor, NULL, all, sizeof all, scratch, sizeof scratch, &length, NULL));
+    EXPECT(TENSLICE_OK,
+           tenslice_tensor_read_into(&tensor, all, sizeof all, OPTIONS(NULL, scratch, sizeof scratch), &length, NULL));
     CHECK(length == dense && float_at(all) == 1.0f && float_at(all + 4) == 2.5f && float_at(all + 8) == 4.125f);
     EXPECT(TENSLICE_OK, tenslice_tensor_component(&tensor, "chunks", 6, &component, NULL));
-    EXPECT(TENSLICE_ENCODED, tenslice_component_read_into(&component, NULL, all, sizeof all, NULL, NULL));
+    EXPECT(TENSLICE_ENCODED, tenslice_component_read_into(&component, all, sizeof all, NULL, NULL, NULL));
 
     /* A region across chunks, with exactly the memory that it needs. */
     start[0] = 7, start[1] = 4, stop[0] = 9, stop[1] = 7;
-    EXPECT(TENSLICE_OK, tenslice_b2nd_region_lengths(&file, start, stop, 2, &length, &scratch_length, NULL));
+    EXPECT(TENSLICE_OK, region_needs(&file, start, stop, 2, &length, &scratch_length, NULL));
     CHECK(length == sizeof part && scratch_length > 0 && scratch_length <= sizeof scratch);
     /* Decoding cost: at most the bytes of the two chunks. */
     EXPECT(TENSLICE_OK, tenslice_b2nd_region_work(&file, start, stop, 2, &needed, NULL));
     CHECK(needed > 0 && needed <= 2 * info.chunk_size);
-    EXPECT(TENSLICE_TOO_SMALL, tenslice_b2nd_read_region(&file, start, stop, 2, NULL, part, 1, scratch, sizeof scratch,
-                                                         &needed, NULL));
+    EXPECT(TENSLICE_TOO_SMALL,
+           tenslice_b2nd_read_region(&file, start, stop, 2, part, 1, OPTIONS(NULL, scratch, sizeof scratch), &needed,
+                                     NULL));
     CHECK(needed == length);
-    EXPECT(TENSLICE_OUT_OF_SCRATCH, tenslice_b2nd_read_region(&file, start, stop, 2, NULL, part, sizeof part, NULL, 0,
-                                                              &needed, NULL));
+    EXPECT(TENSLICE_OUT_OF_SCRATCH,
+           tenslice_b2nd_read_region(&file, start, stop, 2, part, sizeof part, NULL, &needed, NULL));
     CHECK(needed == scratch_length);
-    EXPECT(TENSLICE_OK, tenslice_b2nd_read_region(&file, start, stop, 2, NULL, part, sizeof part, scratch,
-                                                  (size_t)needed, &needed, NULL));
+    EXPECT(TENSLICE_OK,
+           tenslice_b2nd_read_region(&file, start, stop, 2, part, sizeof part, OPTIONS(NULL, scratch,
+                                     (size_t)needed), &needed, NULL));
     CHECK(needed == length);
     for (row = 0; row < 2; row++)
         for (column = 0; column < 3; column++)
             CHECK(memcmp(part + (row * 3 + column) * 4, all + ((row + 7) * 10 + column + 4) * 4, 4) == 0);
-    EXPECT(TENSLICE_WRONG_RANK, tenslice_b2nd_region_lengths(&file, start, stop, 1, &length, NULL, NULL));
+    EXPECT(TENSLICE_WRONG_RANK, region_needs(&file, start, stop, 1, &length, NULL, NULL));
     stop[1] = 11;
-    EXPECT(TENSLICE_NO_SUCH_ELEMENT, tenslice_b2nd_region_lengths(&file, start, stop, 2, &length, NULL, NULL));
+    EXPECT(TENSLICE_NO_SUCH_ELEMENT, region_needs(&file, start, stop, 2, &length, NULL, NULL));
 
     chunk.struct_size = sizeof chunk;
-    EXPECT(TENSLICE_OK, tenslice_b2nd_get_chunk(&file, 1, NULL, 0, &chunk, NULL));
+    EXPECT(TENSLICE_OK, tenslice_b2nd_get_chunk(&file, 1, NULL, &chunk, NULL));
     CHECK(chunk.decoded_length == info.chunk_size && chunk.length < b.size && chunk.offset > 100);
     CHECK(chunk.block_count == 2 && chunk.content == 0 && chunk.codec == 1);
-    EXPECT(TENSLICE_OK, tenslice_b2nd_chunk_extent(&file, 1, NULL, 0, &length, &needed, NULL));
+    EXPECT(TENSLICE_OK, tenslice_b2nd_chunk_extent(&file, 1, NULL, &length, &needed, NULL));
     CHECK(length == chunk.offset && needed == chunk.length);
     CHECK(info.table_offset > chunk.offset && info.table_length > 0 && info.table_offset + info.table_length < b.size);
-    EXPECT(TENSLICE_NOT_FOUND, tenslice_b2nd_get_chunk(&file, 2, NULL, 0, &chunk, NULL));
-    EXPECT(TENSLICE_OK, tenslice_b2nd_read_chunk(&file, 1, NULL, whole_chunk, sizeof whole_chunk, scratch, sizeof scratch,
-                                                 &length, NULL));
+    EXPECT(TENSLICE_NOT_FOUND, tenslice_b2nd_get_chunk(&file, 2, NULL, &chunk, NULL));
+    EXPECT(TENSLICE_OK,
+           tenslice_b2nd_read_chunk(&file, 1, whole_chunk, sizeof whole_chunk, OPTIONS(NULL, scratch,
+                                    sizeof scratch), &length, NULL));
     CHECK(length == info.chunk_size && memcmp(whole_chunk, all + 6 * 4, 4 * 4) == 0);
     free(b.data);
 }
@@ -362,28 +368,30 @@ static void no_values(const char *folder)
         EXPECT(TENSLICE_OK, tenslice_file_find(&file, "", 0, &tensor, NULL));
         EXPECT(TENSLICE_OK, tenslice_tensor_get_info(&tensor, &info));
         CHECK(info.layout == TENSLICE_LAYOUT_OTHER && same(info.layout_name, absent[i].layout) && info.rank == 2);
-        EXPECT(TENSLICE_NO_VALUES, tenslice_tensor_read_into(&tensor, NULL, all, sizeof all, scratch, sizeof scratch, NULL,
-                                                             &error));
+        EXPECT(TENSLICE_NO_VALUES,
+               tenslice_tensor_read_into(&tensor, all, sizeof all, OPTIONS(NULL, scratch, sizeof scratch), NULL,
+                                         &error));
         EXPECT(TENSLICE_OK, tenslice_error_text(&error, b.data, b.size, why, sizeof why, NULL));
         CHECK(strstr(why, "the values are not in this file: ") != NULL && strstr(why, absent[i].says) != NULL);
-        EXPECT(TENSLICE_NO_VALUES, tenslice_tensor_read_f32_into(&tensor, NULL, numbers, 24, scratch, sizeof scratch, NULL,
-                                                                 NULL));
-        EXPECT(TENSLICE_NO_VALUES, tenslice_b2nd_get_chunk(&file, 0, scratch, sizeof scratch, &chunk, NULL));
-        EXPECT(TENSLICE_NO_VALUES, tenslice_b2nd_read_chunk(&file, 0, NULL, all, sizeof all, scratch, sizeof scratch, NULL,
-                                                            NULL));
-        EXPECT(TENSLICE_NO_VALUES, tenslice_file_verify(&file, &verified, NULL));
+        EXPECT(TENSLICE_NO_VALUES,
+               tenslice_tensor_read_f32_into(&tensor, numbers, 24, OPTIONS(NULL, scratch, sizeof scratch), NULL, NULL));
+        EXPECT(TENSLICE_NO_VALUES,
+               tenslice_b2nd_get_chunk(&file, 0, OPTIONS(NULL, scratch, sizeof scratch), &chunk, NULL));
+        EXPECT(TENSLICE_NO_VALUES,
+               tenslice_b2nd_read_chunk(&file, 0, all, sizeof all, OPTIONS(NULL, scratch, sizeof scratch), NULL, NULL));
+        EXPECT(TENSLICE_NO_VALUES, tenslice_file_verify(&file, NULL, &verified, NULL));
         /* The last one has fetched these two rows. */
         EXPECT(i == 4 ? TENSLICE_OK : TENSLICE_NO_VALUES,
-               tenslice_b2nd_read_region(&file, start, stop, 2, NULL, all, sizeof all, scratch, sizeof scratch, NULL, NULL));
+               tenslice_b2nd_read_region(&file, start, stop, 2, all, sizeof all, OPTIONS(NULL, scratch, sizeof scratch), NULL, NULL));
         free(b.data);
     }
     CHECK(all[0] == 0x41 && all[1] == 0x10); /* 9, big-endian */
 
     b = load(folder, "b2nd/no_values/uninit.b2nd");
     EXPECT(TENSLICE_OK, tenslice_file_open(&file, b.data, b.size, NULL));
-    EXPECT(TENSLICE_OK, tenslice_b2nd_uninitialised_chunks(&file, NULL, 0, &count, NULL));
+    EXPECT(TENSLICE_OK, tenslice_b2nd_uninitialised_chunks(&file, NULL, &count, NULL));
     CHECK(count == 2);
-    EXPECT(TENSLICE_OK, tenslice_file_verify(&file, &verified, NULL));
+    EXPECT(TENSLICE_OK, tenslice_file_verify(&file, NULL, &verified, NULL));
     CHECK(verified.warnings == TENSLICE_WARNING_UNINITIALISED);
     free(b.data);
 }
@@ -421,21 +429,24 @@ static void dictionaries(const char *folder)
 
     EXPECT(TENSLICE_OK, tenslice_file_open(&file, b.data, b.size, NULL));
     EXPECT(TENSLICE_OK, tenslice_file_find(&file, "", 0, &tensor, NULL));
-    EXPECT(TENSLICE_OK, tenslice_tensor_lengths(&tensor, &dense, &scratch_length));
+    EXPECT(TENSLICE_OK, tensor_needs(&tensor, TENSLICE_PURPOSE_READ, &dense, &scratch_length));
     room = malloc((size_t)dense);
     scratch = malloc((size_t)scratch_length);
     CHECK(room != NULL && scratch != NULL);
-    EXPECT(TENSLICE_UNSUPPORTED_CODEC, tenslice_tensor_read_into(&tensor, &decoder, room, (size_t)dense, scratch,
-                                                                 (size_t)scratch_length, NULL, NULL));
+    EXPECT(TENSLICE_UNSUPPORTED_CODEC,
+           tenslice_tensor_read_into(&tensor, room, (size_t)dense, OPTIONS(&decoder, scratch,
+                                     (size_t)scratch_length), NULL, NULL));
     decoder.user = &streams;
     decoder.decode_with_dictionary = refuse;
-    EXPECT(TENSLICE_UNSUPPORTED_CODEC, tenslice_tensor_read_into(&tensor, &decoder, room, (size_t)dense, scratch,
-                                                                 (size_t)scratch_length, NULL, NULL));
+    EXPECT(TENSLICE_UNSUPPORTED_CODEC,
+           tenslice_tensor_read_into(&tensor, room, (size_t)dense, OPTIONS(&decoder, scratch,
+                                     (size_t)scratch_length), NULL, NULL));
     CHECK(streams == 1);
     /* The memory is sufficient, but there is no region: the length is left unchanged. */
     length = 77;
-    EXPECT(TENSLICE_UNSUPPORTED_CODEC, tenslice_b2nd_read_region(&file, start, stop, 2, &decoder, room, (size_t)dense, scratch,
-                                                                 (size_t)scratch_length, &length, NULL));
+    EXPECT(TENSLICE_UNSUPPORTED_CODEC,
+           tenslice_b2nd_read_region(&file, start, stop, 2, room, (size_t)dense, OPTIONS(&decoder, scratch,
+                                     (size_t)scratch_length), &length, NULL));
     CHECK(streams == 2 && length == 77);
     free(room);
     free(scratch);
@@ -446,9 +457,9 @@ static void dictionaries(const char *folder)
     CHECK(same(metalayer.name, "tiny") && metalayer.content.length == 33 && metalayer.decoded_length == 1);
     room = malloc(1);
     CHECK(room != NULL && metalayer.scratch == 0);
-    EXPECT(TENSLICE_TOO_SMALL, tenslice_b2nd_read_metalayer(&file, 3, NULL, NULL, 0, NULL, 0, &length, NULL));
+    EXPECT(TENSLICE_TOO_SMALL, tenslice_b2nd_read_metalayer(&file, 3, NULL, 0, NULL, &length, NULL));
     CHECK(length == 1);
-    EXPECT(TENSLICE_OK, tenslice_b2nd_read_metalayer(&file, 3, NULL, room, 1, NULL, 0, &length, NULL));
+    EXPECT(TENSLICE_OK, tenslice_b2nd_read_metalayer(&file, 3, room, 1, NULL, &length, NULL));
     free(room);
     free(b.data);
     free(c.data);
@@ -496,18 +507,20 @@ static void described_entries(const tenslice_file *file, const tenslice_tensor *
     as_stored.struct_size = sizeof as_stored;
     untouched = as_decoded = as_stored;
     EXPECT(TENSLICE_OK, tenslice_file_find(file, "s", 1, &stored, NULL));
-    EXPECT(TENSLICE_OK, tenslice_tensor_describe(&stored, NULL, NULL, 0, shape, 2, &as_stored, NULL));
+    EXPECT(TENSLICE_OK, tenslice_tensor_describe(&stored, shape, 2, NULL, &as_stored, NULL));
     CHECK(as_stored.rank == 2 && as_stored.dtype == tenslice_tensor_dtype(&stored) && as_stored.dtype != 0);
     CHECK(same(as_stored.stated_type, "'<f4'") && as_stored.is_latin_1 == 1 && as_stored.warnings == 0);
     CHECK(as_stored.elements == shape[0] * shape[1] && shape[0] == tenslice_tensor_dimension(&stored, 0));
-    EXPECT(TENSLICE_TOO_SMALL, tenslice_tensor_describe(&stored, NULL, NULL, 0, other, 1, &as_decoded, NULL));
+    EXPECT(TENSLICE_TOO_SMALL, tenslice_tensor_describe(&stored, other, 1, NULL, &as_decoded, NULL));
     CHECK(other[0] == 7 && memcmp(&as_decoded, &untouched, sizeof untouched) == 0);
-    EXPECT(TENSLICE_OK, tenslice_tensor_describe_scratch(&stored, NULL, &length, NULL));
+    EXPECT(TENSLICE_OK, tensor_needs(&stored, TENSLICE_PURPOSE_DESCRIBE, NULL, &length));
     CHECK(length == 0);
 
     /* The built-in decoder, if there is one. */
-    status = tenslice_tensor_describe(compressed, NULL, scratch, sizeof scratch, other, 2, &as_decoded, &error);
+    EXPECT(TENSLICE_OK, tensor_needs(compressed, TENSLICE_PURPOSE_DESCRIBE, NULL, &length));
+    status = tenslice_tensor_describe(compressed, other, 2, OPTIONS(NULL, scratch, sizeof scratch), &as_decoded, &error);
     CHECK(status == TENSLICE_OK || (status == TENSLICE_NOT_BUILT_IN && error.kind == TENSLICE_NOT_BUILT_IN));
+    CHECK(status == TENSLICE_OK ? length == 128 : length == UINT64_MAX);
     CHECK(status != TENSLICE_OK || (as_decoded.rank == 1 && as_decoded.dtype != 0 && other[0] == as_decoded.elements));
 
     /* A decoder of the caller. The header of the stored array has 128 bytes and precedes the items. */
@@ -521,33 +534,33 @@ static void described_entries(const tenslice_file *file, const tenslice_tensor *
     decoder.user = &start;
     as_decoded = untouched;
     other[0] = other[1] = 7;
-    EXPECT(TENSLICE_OK, tenslice_tensor_describe_scratch(compressed, &decoder, &length, NULL));
-    CHECK(length == 128 && start.calls == 1 && start.most == 12);
     EXPECT(TENSLICE_OUT_OF_SCRATCH,
-           tenslice_tensor_describe(compressed, &decoder, scratch, 127, other, 2, &as_decoded, &error));
+           tenslice_tensor_describe(compressed, other, 2, OPTIONS(&decoder, scratch, 127), &as_decoded, &error));
     CHECK(error.kind == TENSLICE_OUT_OF_SCRATCH && other[0] == 7);
     EXPECT(TENSLICE_OUT_OF_SCRATCH,
-           tenslice_tensor_describe(compressed, &decoder, NULL, 0, NULL, 0, &as_decoded, NULL));
+           tenslice_tensor_describe(compressed, NULL, 0, OPTIONS(&decoder, NULL, 0), &as_decoded, NULL));
     CHECK(memcmp(&as_decoded, &untouched, sizeof untouched) == 0);
-    EXPECT(TENSLICE_OK, tenslice_tensor_describe(compressed, &decoder, scratch, 128, other, 2, &as_decoded, NULL));
+    EXPECT(TENSLICE_OK,
+           tenslice_tensor_describe(compressed, other, 2, OPTIONS(&decoder, scratch, 128), &as_decoded, NULL));
     CHECK(as_decoded.dtype == as_stored.dtype && as_decoded.rank == 2 && as_decoded.order == as_stored.order);
     CHECK(as_decoded.byte_order == as_stored.byte_order && other[0] == 2 && other[1] == 2);
     CHECK(as_decoded.warnings == TENSLICE_WARNING_TRAILING_BYTES);
     CHECK(as_decoded.elements == 4 && same(as_decoded.stated_type, "'<f4'") && start.most == 128);
     CHECK(as_decoded.stated_type.data > scratch && as_decoded.stated_type.data < scratch + 128);
-    EXPECT(TENSLICE_OK, tenslice_tensor_describe(compressed, &decoder, scratch, 128, NULL, 0, &as_decoded, NULL));
+    EXPECT(TENSLICE_OK,
+           tenslice_tensor_describe(compressed, NULL, 0, OPTIONS(&decoder, scratch, 128), &as_decoded, NULL));
     as_decoded = untouched;
     for (start.answers = 1; start.answers <= 3; start.answers++) {
-        EXPECT(TENSLICE_NOT_BUILT_IN, tenslice_tensor_describe(compressed, &decoder, scratch, sizeof scratch, other, 2,
-                                                               &as_decoded, NULL));
-        EXPECT(TENSLICE_NOT_BUILT_IN, tenslice_tensor_describe_scratch(compressed, &decoder, &length, NULL));
+        EXPECT(TENSLICE_NOT_BUILT_IN,
+               tenslice_tensor_describe(compressed, other, 2, OPTIONS(&decoder, scratch, sizeof scratch),
+                                        &as_decoded, NULL));
     }
-    CHECK(memcmp(&as_decoded, &untouched, sizeof untouched) == 0 && length == 128);
+    CHECK(memcmp(&as_decoded, &untouched, sizeof untouched) == 0);
 
     /* Verifying warns of bytes after an array. */
     start.answers = 0;
     verified.struct_size = sizeof verified;
-    EXPECT(TENSLICE_OK, tenslice_file_verify_with(file, &decoder, NULL, 0, &verified, NULL));
+    EXPECT(TENSLICE_OK, tenslice_file_verify(file, OPTIONS(&decoder, NULL, 0), &verified, NULL));
     CHECK(verified.warnings == TENSLICE_WARNING_TRAILING_BYTES);
 }
 
@@ -606,7 +619,7 @@ static void arrays(const char *folder)
     CHECK(about.encoding == TENSLICE_ENCODING_DEFLATE);
     described_entries(&file, &tensor);
     room = malloc((size_t)about.decoded_length);
-    status = tenslice_component_read_into(&data, NULL, room, (size_t)about.decoded_length, &length, NULL);
+    status = tenslice_component_read_into(&data, room, (size_t)about.decoded_length, NULL, &length, NULL);
     if (status != TENSLICE_UNSUPPORTED_ENCODING) { /* a library without zlib lists the array, and needs a decoder for
                                                       it */
         CHECK(status == TENSLICE_OK && length == about.decoded_length);
@@ -731,7 +744,7 @@ static void safetensors(const char *folder)
     CHECK((b.size - 16) % 4 != 0);
     status = tenslice_tensor_bytes(&tensor, TENSLICE_F32, &bytes, NULL);
     CHECK(status == (little_endian() == TENSLICE_OK ? TENSLICE_MISALIGNED : TENSLICE_FOREIGN_ENDIAN));
-    EXPECT(TENSLICE_OK, tenslice_tensor_read_into(&tensor, NULL, bias, sizeof bias, NULL, 0, NULL, NULL));
+    EXPECT(TENSLICE_OK, tenslice_tensor_read_into(&tensor, bias, sizeof bias, NULL, NULL, NULL));
     CHECK(memcmp(bias, b.data + b.size - 16, 16) == 0);
     free(b.data);
 
@@ -741,11 +754,11 @@ static void safetensors(const char *folder)
     EXPECT(TENSLICE_OK, tenslice_file_find(&file, "t", 1, &tensor, NULL));
     EXPECT(TENSLICE_OK, tenslice_tensor_get_info(&tensor, &info));
     CHECK(info.dtype == TENSLICE_F4_E2M1 && info.elements == 32);
-    EXPECT(TENSLICE_OK, tenslice_tensor_lengths(&tensor, &length, &scratch));
+    EXPECT(TENSLICE_OK, tensor_needs(&tensor, TENSLICE_PURPOSE_READ, &length, &scratch));
     CHECK(length == info.elements * tenslice_dtype_bits(info.dtype) / 8 && scratch == 0);
     EXPECT(TENSLICE_OK, tenslice_tensor_bytes(&tensor, TENSLICE_F4_E2M1, &bytes, NULL));
     CHECK(bytes.length == length && (const unsigned char *)bytes.data == b.data + 64);
-    EXPECT(TENSLICE_OK, tenslice_tensor_read_into(&tensor, NULL, bias, sizeof bias, NULL, 0, NULL, NULL));
+    EXPECT(TENSLICE_OK, tenslice_tensor_read_into(&tensor, bias, sizeof bias, NULL, NULL, NULL));
     CHECK(memcmp(bias, bytes.data, sizeof bias) == 0);
     free(b.data);
 }
@@ -1174,12 +1187,12 @@ static void blocks(const char *folder)
             EXPECT(TENSLICE_OK, tenslice_component_bytes(&data, TENSLICE_ANY, &bytes, NULL));
             CHECK(bytes.length == info.elements / elements * length && info.elements <= 4096);
 
-            EXPECT(TENSLICE_OK, tenslice_tensor_f32_scratch(&tensor, &scratch));
+            EXPECT(TENSLICE_OK, tensor_needs(&tensor, TENSLICE_PURPOSE_READ_F32, NULL, &scratch));
             CHECK(scratch == 0);
-            EXPECT(TENSLICE_TOO_SMALL, tenslice_tensor_read_f32_into(&tensor, NULL, numbers, (size_t)info.elements - 1,
-                                                                     NULL, 0, &written, NULL));
+            EXPECT(TENSLICE_TOO_SMALL,
+                   tenslice_tensor_read_f32_into(&tensor, numbers, (size_t)info.elements - 1, NULL, &written, NULL));
             CHECK(written == info.elements);
-            EXPECT(TENSLICE_OK, tenslice_tensor_read_f32_into(&tensor, NULL, numbers, 4096, NULL, 0, &written, NULL));
+            EXPECT(TENSLICE_OK, tenslice_tensor_read_f32_into(&tensor, numbers, 4096, NULL, &written, NULL));
             CHECK(written == info.elements && at + 4 * written <= f.size);
             for (k = 0; k < written; k++, at += 4) {
                 const float expected = float_at(f.data + at);
@@ -1197,7 +1210,8 @@ static void blocks(const char *folder)
             EXPECT(TENSLICE_OK, tenslice_tensor_read_f32(&tensor, info.elements, NULL, 0, NULL));
             by_type[0] = 1.25f;
             EXPECT(TENSLICE_NO_SUCH_ELEMENT, types[i].to_f32(bytes.data, bytes.length, info.elements - 1, by_type, 2));
-            EXPECT(TENSLICE_NO_SUCH_ELEMENT, types[i].to_f32(bytes.data, bytes.length - 1, info.elements - 1, by_type, 1));
+            EXPECT(TENSLICE_NO_SUCH_ELEMENT,
+                   types[i].to_f32(bytes.data, bytes.length - 1, info.elements - 1, by_type, 1));
             EXPECT(TENSLICE_NO_SUCH_ELEMENT, types[i].to_f32(bytes.data, bytes.length, UINT64_MAX, by_type, 2));
             CHECK(by_type[0] == 1.25f);
             EXPECT(TENSLICE_OK, types[i].to_f32(bytes.data, bytes.length, info.elements, NULL, 0));
@@ -1236,7 +1250,7 @@ static void plain_numbers(const char *folder)
         EXPECT(TENSLICE_OK, tenslice_tensor_get_info(&tensor, &info));
         CHECK(info.layout == TENSLICE_LAYOUT_DENSE && info.dtype != 0);
         EXPECT(TENSLICE_NOT_FOUND, tenslice_tensor_block(&tensor, NULL, NULL, NULL));
-        EXPECT(TENSLICE_OK, tenslice_tensor_read_f32_into(&tensor, NULL, numbers, 6, NULL, 0, &count, NULL));
+        EXPECT(TENSLICE_OK, tenslice_tensor_read_f32_into(&tensor, numbers, 6, NULL, &count, NULL));
         EXPECT(TENSLICE_OK, tenslice_tensor_read_f32(&tensor, 4, range, 2, NULL));
         CHECK(count == 6 && memcmp(range, numbers + 4, sizeof range) == 0);
         EXPECT(TENSLICE_OK, tenslice_tensor_bytes(&tensor, TENSLICE_ANY, &bytes, NULL));
@@ -1248,7 +1262,7 @@ static void plain_numbers(const char *folder)
         if (info.dtype == TENSLICE_I8)
             CHECK(numbers[5] == (float)((const signed char *)bytes.data)[5]);
         if (info.dtype == TENSLICE_F64) {
-            EXPECT(TENSLICE_OK, tenslice_tensor_read_into(&tensor, NULL, written, sizeof written, NULL, 0, NULL, NULL));
+            EXPECT(TENSLICE_OK, tenslice_tensor_read_into(&tensor, written, sizeof written, NULL, NULL, NULL));
             CHECK(bytes.length == sizeof written);
         }
     }
@@ -1262,7 +1276,7 @@ static void plain_numbers(const char *folder)
     CHECK(bytes.length == 576);
     EXPECT(TENSLICE_FOREIGN_ENDIAN, tenslice_tensor_read_f32(&tensor, 0, numbers, 1, NULL));
     EXPECT(TENSLICE_OK, tenslice_file_find(&file, "m", 1, &tensor, NULL)); /* MXFP4: only bytes */
-    EXPECT(TENSLICE_OK, tenslice_tensor_read_f32_into(&tensor, NULL, numbers, 256, NULL, 0, &count, NULL));
+    EXPECT(TENSLICE_OK, tenslice_tensor_read_f32_into(&tensor, numbers, 256, NULL, &count, NULL));
     CHECK(count == 192);
     free(b.data);
 
@@ -1270,14 +1284,16 @@ static void plain_numbers(const char *folder)
     b = load(folder, "v1.2/objects_sparse_quant_logical.zt");
     EXPECT(TENSLICE_OK, tenslice_file_open(&file, b.data, b.size, NULL));
     EXPECT(TENSLICE_OK, tenslice_file_find(&file, "csr_i32", 7, &tensor, NULL));
-    EXPECT(TENSLICE_OK, tenslice_tensor_f32_scratch(&tensor, &count));
+    EXPECT(TENSLICE_OK, tensor_needs(&tensor, TENSLICE_PURPOSE_READ_F32, NULL, &count));
     CHECK(count >= 30 * 4 && count <= 1024);
     {
         unsigned char scratch[1024];
-        EXPECT(TENSLICE_OUT_OF_SCRATCH, tenslice_tensor_read_f32_into(&tensor, NULL, numbers, 256, scratch,
-                                                                      (size_t)count - 1, NULL, NULL));
-        EXPECT(TENSLICE_OK, tenslice_tensor_read_f32_into(&tensor, NULL, numbers, 256, scratch, (size_t)count, &count,
-                                                          NULL));
+        EXPECT(TENSLICE_OUT_OF_SCRATCH,
+               tenslice_tensor_read_f32_into(&tensor, numbers, 256, OPTIONS(NULL, scratch, (size_t)count - 1), NULL,
+                                             NULL));
+        EXPECT(TENSLICE_OK,
+               tenslice_tensor_read_f32_into(&tensor, numbers, 256, OPTIONS(NULL, scratch, (size_t)count), &count,
+                                             NULL));
     }
     CHECK(count == 30);
     EXPECT(TENSLICE_NOT_DENSE, tenslice_tensor_read_f32(&tensor, 0, numbers, 1, NULL));
@@ -1285,7 +1301,7 @@ static void plain_numbers(const char *folder)
     b = load(folder, "tens/good/ix_f64_x2.tens");
     EXPECT(TENSLICE_OK, tenslice_file_open(&file, b.data, b.size, NULL));
     EXPECT(TENSLICE_OK, tenslice_file_find(&file, "", 0, &tensor, NULL));
-    EXPECT(TENSLICE_WRONG_TYPE, tenslice_tensor_read_f32_into(&tensor, NULL, numbers, 256, NULL, 0, NULL, NULL));
+    EXPECT(TENSLICE_WRONG_TYPE, tenslice_tensor_read_f32_into(&tensor, numbers, 256, NULL, NULL, NULL));
     free(b.data);
 
     CHECK(tenslice_f16_to_f32(0x3e00) == 1.5f && tenslice_bf16_to_f32(0xc000) == -2.0f);
@@ -1445,14 +1461,14 @@ static void unreadable(const char *folder, const char *path, const char *name, c
     FAILS(tenslice_tensor_expect(&tensor, TENSLICE_ANY, NULL, TENSLICE_ANY_SHAPE, &bytes, &other));
     FAILS(tenslice_file_expect(&file, name, strlen(name), TENSLICE_F32, NULL, TENSLICE_ANY_SHAPE, &bytes, &other));
     FAILS(tenslice_tensor_data(&tensor, &data, &other));
-    FAILS(tenslice_tensor_read_into(&tensor, NULL, why, sizeof why, NULL, 0, &length, &other));
+    FAILS(tenslice_tensor_read_into(&tensor, why, sizeof why, NULL, &length, &other));
     FAILS(tenslice_tensor_read_f32(&tensor, 0, numbers, 1, &other));
-    FAILS(tenslice_tensor_read_f32_into(&tensor, NULL, numbers, 4, NULL, 0, &length, &other));
-    FAILS(tenslice_tensor_sparse(&tensor, NULL, NULL, 0, &sparse, &other));
-    FAILS(tenslice_file_verify(&file, &verified, &other));
+    FAILS(tenslice_tensor_read_f32_into(&tensor, numbers, 4, NULL, &length, &other));
+    FAILS(tenslice_tensor_sparse(&tensor, NULL, &sparse, &other));
+    FAILS(tenslice_file_verify(&file, NULL, &verified, &other));
 #undef FAILS
     CHECK(length == 7);
-    EXPECT(TENSLICE_OK, tenslice_tensor_lengths(&tensor, &dense, NULL));
+    EXPECT(TENSLICE_OK, tensor_needs(&tensor, TENSLICE_PURPOSE_READ, &dense, NULL));
     CHECK(dense == UINT64_MAX);
     EXPECT(TENSLICE_OK, tenslice_tensor_component(&tensor, "data", 4, &data, NULL));
     EXPECT(TENSLICE_OK, tenslice_component_get_info(&data, &place));

@@ -47,6 +47,7 @@ static tenslice_error *details_of_call(void)
 #define INFO(n, type) ((type *)output(n, sizeof(type), 1, 0))
 #define OPTIONAL_INFO(n, type) ((type *)output(n, sizeof(type), 1, 1))
 #define ROOM(n) output(n, 0, 0, 0), ROOM_SIZE
+#define OPTIONS_ROOM(n) OPTIONS(NULL, output(n, 0, 0, 0), ROOM_SIZE)
 #define TEXT(n) (char *)output(n, 0, 0, 0), ROOM_SIZE
 #define ERR details_of_call()
 
@@ -95,10 +96,10 @@ static size_t rank_of_tens; /* for the TENS tensor */
     X(ZTENSOR, tenslice_file, file_index, 0,                                                                           \
       tenslice_file_index(h, OUT(0, uint32_t), 39, OUT(1, tenslice_index), ERR))                                       \
     X(ZTENSOR, tenslice_file, file_attributes, 0, tenslice_file_attributes(h, OUT(0, tenslice_cursor)))                \
-    X(ZTENSOR, tenslice_file, file_verify, 0, tenslice_file_verify(h, INFO(0, tenslice_verified), ERR))                \
-    X(ZTENSOR, tenslice_file, file_verify_with, 0,                                                                     \
-      tenslice_file_verify_with(h, NULL, ROOM(0), INFO(1, tenslice_verified), ERR))                                    \
-    X(ZTENSOR, tenslice_file, file_verify_scratch, 0, tenslice_file_verify_scratch(h, OUT(0, uint64_t)))               \
+    X(ZTENSOR, tenslice_file, file_verify, 0,                                                                          \
+      tenslice_file_verify(h, OPTIONS_ROOM(0), INFO(1, tenslice_verified), ERR))                                       \
+    X(ZTENSOR, tenslice_file, file_requirements, 0,                                                                    \
+      tenslice_file_requirements(h, TENSLICE_PURPOSE_VERIFY, INFO(0, tenslice_requirements), ERR))                     \
     X(TENS, tenslice_file, tens_get_dimension, 0,                                                                      \
       tenslice_tens_get_dimension(h, 0, INFO(0, tenslice_tens_dimension)))                                             \
     X(TENS, tenslice_file, tens_chunks, 0, tenslice_tens_chunks(h, OUT(0, tenslice_cursor)))                           \
@@ -114,22 +115,22 @@ static size_t rank_of_tens; /* for the TENS tensor */
     X(B2ND, tenslice_file, b2nd_chunk_shape, 0,                                                                        \
       tenslice_b2nd_chunk_shape(h, 0, OUT(0, uint64_t), 2, OPTIONAL(1, uint32_t)))                                     \
     X(B2ND, tenslice_file, b2nd_get_chunk, 0,                                                                          \
-      tenslice_b2nd_get_chunk(h, 0, ROOM(0), INFO(1, tenslice_b2nd_chunk), ERR))                                       \
+      tenslice_b2nd_get_chunk(h, 0, OPTIONS_ROOM(0), INFO(1, tenslice_b2nd_chunk), ERR))                               \
     X(B2ND, tenslice_file, b2nd_chunk_extent, 0,                                                                       \
-      tenslice_b2nd_chunk_extent(h, 0, ROOM(0), OUT(1, uint64_t), OUT(2, uint64_t), ERR))                              \
+      tenslice_b2nd_chunk_extent(h, 0, OPTIONS_ROOM(0), OUT(1, uint64_t), OUT(2, uint64_t), ERR))                      \
     X(B2ND, tenslice_file, b2nd_uninitialised_chunks, 0,                                                               \
-      tenslice_b2nd_uninitialised_chunks(h, ROOM(0), OUT(1, uint64_t), ERR))                                           \
+      tenslice_b2nd_uninitialised_chunks(h, OPTIONS_ROOM(0), OUT(1, uint64_t), ERR))                                   \
     X(B2ND, tenslice_file, b2nd_read_chunk, 0,                                                                         \
-      tenslice_b2nd_read_chunk(h, 0, NULL, ROOM(0), ROOM(1), OPTIONAL(2, uint64_t), ERR))                              \
+      tenslice_b2nd_read_chunk(h, 0, ROOM(0), OPTIONS_ROOM(1), OPTIONAL(2, uint64_t), ERR))                            \
     X(B2ND, tenslice_file, b2nd_get_metalayer, 0,                                                                      \
       tenslice_b2nd_get_metalayer(h, 0, 0, INFO(0, tenslice_b2nd_metalayer)))                                          \
     X(METALAYERS, tenslice_file, b2nd_read_metalayer, 0,                                                               \
-      tenslice_b2nd_read_metalayer(h, 0, NULL, ROOM(0), ROOM(1), OPTIONAL(2, uint64_t), ERR))                          \
-    X(B2ND, tenslice_file, b2nd_region_lengths, 0,                                                                     \
-      tenslice_b2nd_region_lengths(h, zeros, twos, 2, OPTIONAL(0, uint64_t), OPTIONAL(1, uint64_t), ERR))              \
+      tenslice_b2nd_read_metalayer(h, 0, ROOM(0), OPTIONS_ROOM(1), OPTIONAL(2, uint64_t), ERR))                        \
+    X(B2ND, tenslice_file, b2nd_region_requirements, 0,                                                                \
+      tenslice_b2nd_region_requirements(h, zeros, twos, 2, INFO(0, tenslice_requirements), ERR))                       \
     X(B2ND, tenslice_file, b2nd_region_work, 0, tenslice_b2nd_region_work(h, zeros, twos, 2, OUT(0, uint64_t), ERR))   \
     X(B2ND, tenslice_file, b2nd_read_region, 0,                                                                        \
-      tenslice_b2nd_read_region(h, zeros, twos, 2, NULL, ROOM(0), ROOM(1), OPTIONAL(2, uint64_t), ERR))                \
+      tenslice_b2nd_read_region(h, zeros, twos, 2, ROOM(0), OPTIONS_ROOM(1), OPTIONAL(2, uint64_t), ERR))              \
     X(NPY, tenslice_file, npy_descr, 0, tenslice_npy_descr(h, OUT(0, tenslice_str)))                                   \
     X(NPZ, tenslice_file, npz_entries, 0, tenslice_npz_entries(h, OUT(0, tenslice_cursor)))                            \
     X(GGUF, tenslice_file, gguf_get_info, 0, tenslice_gguf_get_info(h, INFO(0, tenslice_gguf_file_info)))              \
@@ -147,17 +148,14 @@ static size_t rank_of_tens; /* for the TENS tensor */
     X(DENSE, tenslice_tensor, tensor_expect, 0,                                                                        \
       tenslice_tensor_expect(h, 0, NULL, TENSLICE_ANY_SHAPE, OUT(0, tenslice_bytes), ERR))                             \
     X(DENSE, tenslice_tensor, tensor_describe, 0,                                                                      \
-      tenslice_tensor_describe(h, NULL, ROOM(0), OUT(1, uint64_t), 4, INFO(2, tenslice_described), ERR))               \
-    X(DENSE, tenslice_tensor, tensor_describe_scratch, 0,                                                              \
-      tenslice_tensor_describe_scratch(h, NULL, OUT(0, uint64_t), ERR))                                                \
-    X(DENSE, tenslice_tensor, tensor_lengths, 0,                                                                       \
-      tenslice_tensor_lengths(h, OPTIONAL(0, uint64_t), OPTIONAL(1, uint64_t)))                                        \
+      tenslice_tensor_describe(h, OUT(1, uint64_t), 4, OPTIONS_ROOM(0), INFO(2, tenslice_described), ERR))             \
+    X(DENSE, tenslice_tensor, tensor_requirements, 0,                                                                  \
+      tenslice_tensor_requirements(h, TENSLICE_PURPOSE_READ, INFO(0, tenslice_requirements), ERR))                     \
     X(DENSE, tenslice_tensor, tensor_read_into, 0,                                                                     \
-      tenslice_tensor_read_into(h, NULL, ROOM(0), ROOM(1), OPTIONAL(2, uint64_t), ERR))                                \
+      tenslice_tensor_read_into(h, ROOM(0), OPTIONS_ROOM(1), OPTIONAL(2, uint64_t), ERR))                              \
     X(DENSE, tenslice_tensor, tensor_read_f32, 0, tenslice_tensor_read_f32(h, 0, OUT(0, float), 6, ERR))               \
-    X(DENSE, tenslice_tensor, tensor_f32_scratch, 0, tenslice_tensor_f32_scratch(h, OUT(0, uint64_t)))                 \
     X(DENSE, tenslice_tensor, tensor_read_f32_into, 0,                                                                 \
-      tenslice_tensor_read_f32_into(h, NULL, OUT(0, float), 6, ROOM(1), OPTIONAL(2, uint64_t), ERR))                   \
+      tenslice_tensor_read_f32_into(h, OUT(0, float), 6, OPTIONS_ROOM(1), OPTIONAL(2, uint64_t), ERR))                 \
     X(DENSE, tenslice_tensor, tensor_data, 0, tenslice_tensor_data(h, OUT(0, tenslice_component), ERR))                \
     X(DENSE, tenslice_tensor, tensor_component, 0,                                                                     \
       tenslice_tensor_component(h, "data", 4, OUT(0, tenslice_component), ERR))                                        \
@@ -174,7 +172,7 @@ static size_t rank_of_tens; /* for the TENS tensor */
     X(OF_BLOCKS, tenslice_tensor, tensor_block, 0,                                                                     \
       tenslice_tensor_block(h, OPTIONAL(0, uint32_t), OPTIONAL(1, uint64_t), OPTIONAL(2, uint64_t)))                   \
     X(IN_ORDER, tenslice_tensor, tensor_sparse, 0,                                                                     \
-      tenslice_tensor_sparse(h, NULL, ROOM(0), OUT(1, tenslice_sparse), ERR))                                          \
+      tenslice_tensor_sparse(h, OPTIONS_ROOM(0), OUT(1, tenslice_sparse), ERR))                                        \
     X(COMPONENT, tenslice_component, component_get_info, 0,                                                            \
       tenslice_component_get_info(h, INFO(0, tenslice_component_info)))                                                \
     X(COMPONENT, tenslice_component, component_bytes, 0,                                                               \
@@ -182,19 +180,15 @@ static size_t rank_of_tens; /* for the TENS tensor */
     X(COMPONENT, tenslice_component, component_stored, 0, tenslice_component_stored(h, OUT(0, tenslice_bytes), ERR))   \
     X(COMPONENT, tenslice_component, component_caps, 0, tenslice_component_caps(h, OUT(0, uint32_t)))                  \
     X(COMPONENT, tenslice_component, component_read_into, 0,                                                           \
-      tenslice_component_read_into(h, NULL, ROOM(0), OPTIONAL(1, uint64_t), ERR))                                      \
+      tenslice_component_read_into(h, ROOM(0), NULL, OPTIONAL(1, uint64_t), ERR))                                      \
     X(COMPONENT, tenslice_component, component_read_range, 0,                                                          \
-      tenslice_component_read_range(h, NULL, 0, output(0, 0, 0, 0), 8, ROOM(1), ERR))                                  \
-    X(COMPONENT, tenslice_component, component_range_scratch, 0,                                                       \
-      tenslice_component_range_scratch(h, OUT(0, uint64_t)))                                                           \
+      tenslice_component_read_range(h, 0, output(0, 0, 0, 0), 8, OPTIONS_ROOM(1), ERR))                                \
+    X(COMPONENT, tenslice_component, component_requirements, 0,                                                        \
+      tenslice_component_requirements(h, TENSLICE_PURPOSE_VERIFY, INFO(0, tenslice_requirements), ERR))                \
     X(COMPONENT, tenslice_component, component_with_bytes, 0,                                                          \
       tenslice_component_with_bytes(h, stored.data, stored.length, OUT(0, tenslice_component), ERR))                   \
     X(COMPONENT, tenslice_component, component_verify, 0,                                                              \
-      tenslice_component_verify(h, INFO(0, tenslice_verified), ERR))                                                   \
-    X(COMPONENT, tenslice_component, component_verify_with, 0,                                                         \
-      tenslice_component_verify_with(h, NULL, ROOM(0), INFO(1, tenslice_verified), ERR))                               \
-    X(COMPONENT, tenslice_component, component_verify_scratch, 0,                                                      \
-      tenslice_component_verify_scratch(h, OUT(0, uint64_t)))                                                          \
+      tenslice_component_verify(h, OPTIONS_ROOM(0), INFO(1, tenslice_verified), ERR))                                  \
     X(COMPONENT, tenslice_component, component_shard, 0, tenslice_component_shard(h, OUT(0, tenslice_str)))            \
     X(IN_SHARD, tenslice_component, component_with_shard, 0,                                                           \
       tenslice_component_with_shard(h, shard.data, shard.size, OUT(0, tenslice_component), ERR))           \
@@ -301,8 +295,8 @@ static void make_handles(const char *folder)
     ordered = load(folder, "tens/good/ix_f64_x2.tens");
     EXPECT(TENSLICE_OK, tenslice_file_open(&file, ordered.data, ordered.size, NULL));
     EXPECT(TENSLICE_OK, tenslice_file_find(&file, "", 0, MAKE(IN_ORDER, tenslice_tensor), NULL));
-    EXPECT(TENSLICE_OK, tenslice_tensor_sparse(AT(IN_ORDER, tenslice_tensor), NULL, NULL, 0,
-                                               MAKE(SPARSE, tenslice_sparse), NULL));
+    EXPECT(TENSLICE_OK,
+           tenslice_tensor_sparse(AT(IN_ORDER, tenslice_tensor), NULL, MAKE(SPARSE, tenslice_sparse), NULL));
     EXPECT(TENSLICE_OK,
            tenslice_tensor_data(AT(DENSE, tenslice_tensor), MAKE(COMPONENT, tenslice_component), NULL));
     EXPECT(TENSLICE_OK, tenslice_file_find(AT(NPY, tenslice_file), "", 0, MAKE(OF_NPY, tenslice_tensor), NULL));

@@ -118,7 +118,8 @@ void dense(const char *fixtures)
     CHECK(strides.size() == tensor.rank() && strides[strides.size() - 1] == 1);
     alignas(8) static std::byte decoded[256];
     const auto length = get(tensor.read_into(tenslice::span<std::byte>(decoded)));
-    CHECK(tensor.dense_length() == length && tensor.scratch_length() == 0U);
+    const tenslice::requirements needed = tensor.requirements(TENSLICE_PURPOSE_READ);
+    CHECK(needed.output == length && needed.scratch == 0U);
     static const std::uint16_t one = 1;
     if (*reinterpret_cast<const unsigned char *>(&one) == 1) {
         // If the bytes are suitable, a span into the file. The heap of the test is aligned.
@@ -145,13 +146,15 @@ void dense(const char *fixtures)
     CHECK(status_of([&] { return tensor.read_into({}); }) == TENSLICE_TOO_SMALL);
     const auto data = get(tensor.data());
     CHECK(data.caps() == (TENSLICE_CAP_BYTES | TENSLICE_CAP_RANGE | TENSLICE_CAP_DECODE));
-    CHECK(data.range_scratch_length() == 0U && data.verify_scratch_length() == 0U && data.shard().empty());
+    CHECK(data.requirements(TENSLICE_PURPOSE_READ_RANGE).scratch == 0U && data.shard().empty());
+    CHECK(data.requirements(TENSLICE_PURPOSE_VERIFY).scratch == 0U);
+    CHECK(!data.requirements(TENSLICE_PURPOSE_DESCRIBE).scratch);
     alignas(8) std::byte part[16];
     CHECK(get(data.read_range(8, part)).size() == 16 && std::memcmp(part, decoded + 8, 16) == 0);
     CHECK(status_of([&] { return data.read_range(length, part); }) == TENSLICE_NO_SUCH_ELEMENT);
     CHECK(status_of([&] { return data.with_shard({}); }) == TENSLICE_NOT_IN_SHARD);
     CHECK(get(data.verify()).without_digest == 1 && get(file.verify()).verified == 0);
-    CHECK(file.verify_scratch_length() == 0U);
+    CHECK(file.requirements(TENSLICE_PURPOSE_VERIFY).scratch == 0U);
     CHECK(allocations == before);
     CHECK(tensor.name().to_string() == "t.float64");
     std::free(b.data);
@@ -368,7 +371,7 @@ void quantized(const char *fixtures)
     const auto block = tensor.block();
     CHECK(tensor.layout_name() == "gguf.q4_k" && tensor.dtype() == 0);
     CHECK(block && block->number == 12 && block->elements == 256 && block->bytes == 144);
-    CHECK(tensor.f32_scratch_length() == 0U);
+    CHECK(tensor.requirements(TENSLICE_PURPOSE_READ_F32).scratch == 0U);
     const auto all = get(tensor.read_f32_into(numbers));
     CHECK(all.size() == 1024 && all.data() == numbers.data());
     if (little_endian() == TENSLICE_OK)
@@ -566,7 +569,7 @@ void sparse(const char *fixtures)
     CHECK(little_endian() != TENSLICE_OK || std::memcmp(put.data(), dense.data(), sizeof dense) == 0);
     CHECK(status_of([&] { return tensor.sparse({}); }) == TENSLICE_TOO_SMALL);
     CHECK(status_of([&] { return get(file.find("fp8")).sparse(index); }) == TENSLICE_UNSUPPORTED_LAYOUT);
-    CHECK(status_of([&] { return get(file.find("csr_u64")).sparse(index, {}, nullptr); }) != TENSLICE_OK);
+    CHECK(status_of([&] { return get(file.find("csr_u64")).sparse(index, tenslice::read_options().decoder(nullptr)); }) != TENSLICE_OK);
 
     // Pairs of a TENS file, and its elements.
     const auto other = get(tenslice::file::open(c.data, c.size));
@@ -646,6 +649,7 @@ void regions(const char *fixtures)
     const blob b = load(fixtures, "b2nd/good/nd02_lz4_0.b2nd"); // 13 rows of 10, chunks of 13 x 6, blocks of 8 x 6
     static std::array<std::byte, 13 * 10 * 4> all;
     static std::array<std::byte, 1024> scratch, chunk;
+    const auto options = tenslice::read_options().scratch(scratch);
     static std::array<std::byte, 2 * 3 * 4> part;
     const int before = allocations;
     const auto file = get(tenslice::file::open(b.data, b.size));
@@ -654,11 +658,11 @@ void regions(const char *fixtures)
     CHECK(array.info().is_array && array.info().chunk_count == 2);
     CHECK(get(array.chunk_shape(room)).size() == 2 && room[0] == 13 && room[1] == 6);
     CHECK(get(array.block_shape(room)).size() == 2 && room[0] == 8 && room[1] == 6);
-    CHECK(get(get(file.find("")).read_into(all, scratch)) == all.size());
-    const auto lengths = get(array.region_lengths({7, 4}, {9, 7}));
-    CHECK(lengths.length == part.size() && lengths.scratch > 0 && lengths.scratch <= scratch.size());
+    CHECK(get(get(file.find("")).read_into(all, options)) == all.size());
+    const auto needed = get(array.region_requirements({7, 4}, {9, 7}));
+    CHECK(needed.output == part.size() && needed.scratch > 0U && needed.scratch <= scratch.size());
     CHECK(get(array.region_work({7, 4}, {9, 7})) > 0);
-    CHECK(get(array.read_region({7, 4}, {9, 7}, part, scratch)) == part.size());
+    CHECK(get(array.read_region({7, 4}, {9, 7}, part, options)) == part.size());
     for (std::size_t row = 0; row < 2; row++)
         CHECK(std::equal(part.begin() + static_cast<std::ptrdiff_t>(row * 12),
                          part.begin() + static_cast<std::ptrdiff_t>(row * 12 + 12),
@@ -666,18 +670,18 @@ void regions(const char *fixtures)
     const auto header = get(array.chunk(1));
     const auto place = get(array.chunk_extent(1));
     CHECK(header.offset == place.offset && header.length == place.length && header.block_count == 2);
-    CHECK(get(array.uninitialised_chunks()) == 0 && get(array.uninitialised_chunks(scratch)) == 0);
-    CHECK(get(array.read_chunk(1, chunk, scratch)) == array.info().chunk_size);
+    CHECK(get(array.uninitialised_chunks()) == 0 && get(array.uninitialised_chunks(options)) == 0);
+    CHECK(get(array.read_chunk(1, chunk, options)) == array.info().chunk_size);
     CHECK(std::equal(chunk.begin(), chunk.begin() + 16, all.begin() + 24));
     CHECK(get(array.metalayer(0)).name.length == 4);
     CHECK(status_of([&] { return array.metalayer(0, true); }) == TENSLICE_NOT_FOUND);
-    CHECK(status_of([&] { return array.read_metalayer(0, chunk, scratch); }) == TENSLICE_NOT_FOUND);
+    CHECK(status_of([&] { return array.read_metalayer(0, chunk, options); }) == TENSLICE_NOT_FOUND);
     CHECK(status_of([&] { return array.chunk(2); }) == TENSLICE_NOT_FOUND);
     CHECK(status_of([&] { return array.chunk_shape({}); }) == TENSLICE_TOO_SMALL);
-    CHECK(status_of([&] { return array.region_lengths({7, 4}, {9}); }) == TENSLICE_WRONG_RANK);
+    CHECK(status_of([&] { return array.region_requirements({7, 4}, {9}); }) == TENSLICE_WRONG_RANK);
     CHECK(status_of([&] { return array.region_work({7}, {9}); }) == TENSLICE_WRONG_RANK);
-    CHECK(status_of([&] { return array.read_region({7, 4}, {9, 11}, part, scratch); }) == TENSLICE_NO_SUCH_ELEMENT);
-    CHECK(status_of([&] { return array.read_region({7, 4}, {9, 7}, {}, scratch); }) == TENSLICE_TOO_SMALL);
+    CHECK(status_of([&] { return array.read_region({7, 4}, {9, 11}, part, options); }) == TENSLICE_NO_SUCH_ELEMENT);
+    CHECK(status_of([&] { return array.read_region({7, 4}, {9, 7}, {}, options); }) == TENSLICE_TOO_SMALL);
     CHECK(status_of([&] { return array.read_region({7, 4}, {9, 7}, part); }) == TENSLICE_OUT_OF_SCRATCH);
     CHECK(status_of([&] { return file.train(); }) == TENSLICE_INVALID_ARGUMENT);
     CHECK(status_of([&] { return file.blz_info(); }) == TENSLICE_INVALID_ARGUMENT);
@@ -711,9 +715,9 @@ void particulars(const char *fixtures)
     CHECK(get(npy.expect<std::byte>("", tenslice::column_major({4, 3}))).size() == 24);
     CHECK(get(array.expect<std::byte>()).size() == 24);
     std::uint64_t lengths[8] = {};
-    const auto described = get(get(npy.find("")).describe({}, lengths));
+    const auto described = get(get(npy.find("")).describe(lengths));
     CHECK(described.dtype == get(npy.find("")).dtype() && described.rank > 0 && lengths[0] > 0);
-    CHECK(get(get(npy.find("")).describe_scratch()) == 0);
+    CHECK(get(npy.find("")).requirements(TENSLICE_PURPOSE_DESCRIBE).scratch == 0U);
     CHECK(get(npy.find("")).stated_type() == "'<i2'" && (*gguf.tensors().begin()).stated_type().empty());
     std::array<std::uint32_t, 4> scratch;
     CHECK(get(gguf.check_length()) == 0);

@@ -40,6 +40,7 @@ void *realloc(void *place, size_t size)
 }
 
 static unsigned char model[1 << 19], dense[1 << 16], scratch[1 << 16];
+static const tenslice_read_options options = {sizeof options, 0, NULL, scratch, sizeof scratch};
 static float numbers[1 << 14];
 static uint32_t words[1 << 15];
 static long calls;
@@ -182,11 +183,10 @@ int main(int argc, char **argv)
             while (IN(tenslice_components_next(&components, &component, NULL)) == TENSLICE_OK)
                 IN(tenslice_component_bytes(&component, TENSLICE_ANY, &bytes, NULL));
             /* Chunks are decoded. Other layouts are copied or materialized. */
-            IN(tenslice_tensor_read_into(&tensor, NULL, dense, sizeof dense, scratch, sizeof scratch, NULL, NULL));
+            IN(tenslice_tensor_read_into(&tensor, dense, sizeof dense, &options, NULL, NULL));
             IN(tenslice_tensor_read_f32(&tensor, 0, numbers, 8, NULL));
             IN(tenslice_q4_k_to_f32(model, size, 0, numbers, 8));
-            IN(tenslice_tensor_read_f32_into(&tensor, NULL, numbers, sizeof numbers / sizeof *numbers, scratch,
-                                             sizeof scratch, NULL, NULL));
+            IN(tenslice_tensor_read_f32_into(&tensor, numbers, sizeof numbers / sizeof *numbers, &options, NULL, NULL));
             IN(tenslice_tensor_attributes(&tensor, &attributes));
             value.struct_size = sizeof value;
             while (IN(tenslice_attributes_next(&attributes, NULL, &value, NULL)) == TENSLICE_OK)

@@ -123,26 +123,36 @@ static tenslice_status strides(unsigned char **at, const memory *of)
 
 static tenslice_status component_read_into(unsigned char **at, const memory *of)
 {
-    return tenslice_component_read_into(AT(tenslice_component, 1), AT(tenslice_decoder, 2), at[0], of[0].size,
-                                        AT(uint64_t, 3), NULL);
+    return tenslice_component_read_into(AT(tenslice_component, 1), at[0], of[0].size, OPTIONS(AT(tenslice_decoder, 2), NULL, 0), AT(uint64_t, 3), NULL);
 }
 
 static tenslice_status component_read_range(unsigned char **at, const memory *of)
 {
-    return tenslice_component_read_range(AT(tenslice_component, 2), AT(tenslice_decoder, 3), 0, at[0], of[0].size, at[1],
-                                         of[1].size, NULL);
+    return tenslice_component_read_range(AT(tenslice_component, 2), 0, at[0], of[0].size, OPTIONS(AT(tenslice_decoder, 3), at[1], of[1].size), NULL);
 }
 
 static tenslice_status component_verify(unsigned char **at, const memory *of)
 {
-    return tenslice_component_verify_with(AT(tenslice_component, 1), AT(tenslice_decoder, 2), at[0], of[0].size,
-                                          AT(tenslice_verified, 3), NULL);
+    return tenslice_component_verify(AT(tenslice_component, 1), OPTIONS(AT(tenslice_decoder, 2), at[0], of[0].size), AT(tenslice_verified, 3), NULL);
+}
+
+/* The options themselves are among the memory; they name the scratch memory during the call. */
+static tenslice_status with_options(unsigned char **at, const memory *of)
+{
+    tenslice_read_options *options = AT(tenslice_read_options, 2);
+    const tenslice_read_options saved = *options;
+    tenslice_status status;
+
+    options->scratch = at[0];
+    options->scratch_length = of[0].size;
+    status = tenslice_component_verify(AT(tenslice_component, 1), options, AT(tenslice_verified, 3), NULL);
+    *options = saved;
+    return status;
 }
 
 static tenslice_status file_verify(unsigned char **at, const memory *of)
 {
-    return tenslice_file_verify_with(AT(tenslice_file, 1), AT(tenslice_decoder, 2), at[0], of[0].size,
-                                     AT(tenslice_verified, 3), NULL);
+    return tenslice_file_verify(AT(tenslice_file, 1), OPTIONS(AT(tenslice_decoder, 2), at[0], of[0].size), AT(tenslice_verified, 3), NULL);
 }
 
 static tenslice_status with_shard(unsigned char **at, const memory *of)
@@ -152,20 +162,17 @@ static tenslice_status with_shard(unsigned char **at, const memory *of)
 
 static tenslice_status tensor_describe(unsigned char **at, const memory *of)
 {
-    return tenslice_tensor_describe(AT(tenslice_tensor, 2), AT(tenslice_decoder, 3), at[1], of[1].size,
-                                    AT(uint64_t, 0), of[0].size / 8, AT(tenslice_described, 4), NULL);
+    return tenslice_tensor_describe(AT(tenslice_tensor, 2), AT(uint64_t, 0), of[0].size / 8, OPTIONS(AT(tenslice_decoder, 3), at[1], of[1].size), AT(tenslice_described, 4), NULL);
 }
 
 static tenslice_status tensor_read_into(unsigned char **at, const memory *of)
 {
-    return tenslice_tensor_read_into(AT(tenslice_tensor, 2), AT(tenslice_decoder, 3), at[0], of[0].size, at[1],
-                                     of[1].size, AT(uint64_t, 4), NULL);
+    return tenslice_tensor_read_into(AT(tenslice_tensor, 2), at[0], of[0].size, OPTIONS(AT(tenslice_decoder, 3), at[1], of[1].size), AT(uint64_t, 4), NULL);
 }
 
 static tenslice_status tensor_sparse(unsigned char **at, const memory *of)
 {
-    return tenslice_tensor_sparse(AT(tenslice_tensor, 1), AT(tenslice_decoder, 2), at[0], of[0].size,
-                                  AT(tenslice_sparse, 3), NULL);
+    return tenslice_tensor_sparse(AT(tenslice_tensor, 1), OPTIONS(AT(tenslice_decoder, 2), at[0], of[0].size), AT(tenslice_sparse, 3), NULL);
 }
 
 static tenslice_status sparse_next(unsigned char **at, const memory *of)
@@ -220,37 +227,32 @@ static tenslice_status chunk_shape(unsigned char **at, const memory *of)
 
 static tenslice_status get_chunk(unsigned char **at, const memory *of)
 {
-    return tenslice_b2nd_get_chunk(AT(tenslice_file, 1), 0, at[0], of[0].size, AT(tenslice_b2nd_chunk, 2), NULL);
+    return tenslice_b2nd_get_chunk(AT(tenslice_file, 1), 0, OPTIONS(NULL, at[0], of[0].size), AT(tenslice_b2nd_chunk, 2), NULL);
 }
 
 static tenslice_status chunk_extent(unsigned char **at, const memory *of)
 {
-    return tenslice_b2nd_chunk_extent(AT(tenslice_file, 1), 0, at[0], of[0].size, AT(uint64_t, 2), AT(uint64_t, 3),
-                                       NULL);
+    return tenslice_b2nd_chunk_extent(AT(tenslice_file, 1), 0, OPTIONS(NULL, at[0], of[0].size), AT(uint64_t, 2), AT(uint64_t, 3), NULL);
 }
 
 static tenslice_status uninitialised_chunks(unsigned char **at, const memory *of)
 {
-    return tenslice_b2nd_uninitialised_chunks(AT(tenslice_file, 1), at[0], of[0].size, AT(uint64_t, 2), NULL);
+    return tenslice_b2nd_uninitialised_chunks(AT(tenslice_file, 1), OPTIONS(NULL, at[0], of[0].size), AT(uint64_t, 2), NULL);
 }
 
 static tenslice_status read_chunk(unsigned char **at, const memory *of)
 {
-    return tenslice_b2nd_read_chunk(AT(tenslice_file, 2), 0, AT(tenslice_decoder, 3), at[0], of[0].size, at[1],
-                                    of[1].size, AT(uint64_t, 4), NULL);
+    return tenslice_b2nd_read_chunk(AT(tenslice_file, 2), 0, at[0], of[0].size, OPTIONS(AT(tenslice_decoder, 3), at[1], of[1].size), AT(uint64_t, 4), NULL);
 }
 
 static tenslice_status read_metalayer(unsigned char **at, const memory *of)
 {
-    return tenslice_b2nd_read_metalayer(AT(tenslice_file, 2), 0, AT(tenslice_decoder, 3), at[0], of[0].size, at[1],
-                                        of[1].size, AT(uint64_t, 4), NULL);
+    return tenslice_b2nd_read_metalayer(AT(tenslice_file, 2), 0, at[0], of[0].size, OPTIONS(AT(tenslice_decoder, 3), at[1], of[1].size), AT(uint64_t, 4), NULL);
 }
 
 static tenslice_status read_region(unsigned char **at, const memory *of)
 {
-    return tenslice_b2nd_read_region(AT(tenslice_file, 2), AT(uint64_t, 5), AT(uint64_t, 6), 2,
-                                     AT(tenslice_decoder, 3), at[0], of[0].size, at[1], of[1].size,
-                                     AT(uint64_t, 4), NULL);
+    return tenslice_b2nd_read_region(AT(tenslice_file, 2), AT(uint64_t, 5), AT(uint64_t, 6), 2, at[0], of[0].size, OPTIONS(AT(tenslice_decoder, 3), at[1], of[1].size), AT(uint64_t, 4), NULL);
 }
 
 static tenslice_status index_open(unsigned char **at, const memory *of)
@@ -276,8 +278,7 @@ static tenslice_status read_f32(unsigned char **at, const memory *of)
 
 static tenslice_status read_f32_into(unsigned char **at, const memory *of)
 {
-    return tenslice_tensor_read_f32_into(AT(tenslice_tensor, 2), AT(tenslice_decoder, 3), AT(float, 0), of[0].size / 4,
-                                         at[1], of[1].size, AT(uint64_t, 4), NULL);
+    return tenslice_tensor_read_f32_into(AT(tenslice_tensor, 2), AT(float, 0), of[0].size / 4, OPTIONS(AT(tenslice_decoder, 3), at[1], of[1].size), AT(uint64_t, 4), NULL);
 }
 
 static tenslice_status (*const to_f32[])(const void *, size_t, uint64_t, float *, size_t) = {
@@ -338,6 +339,7 @@ int main(int argc, char **argv)
     tenslice_described described;
     tenslice_sparse sparse;
     tenslice_verified verified;
+    tenslice_read_options options = {sizeof options, 0, NULL, NULL, 0};
     tenslice_tens_chunk chunk;
     tenslice_blz_info blz;
     tenslice_train train;
@@ -379,11 +381,13 @@ int main(int argc, char **argv)
     TRY(TENSLICE_OK, 1, component_read_into, ROOM(256), OF(component), OF(decoder), OUT(uint64_t));
     TRY(TENSLICE_OK, 2, component_read_range, ROOM(8), ROOM(64), OF(component), OF(decoder));
     TRY(TENSLICE_OK, 1, component_verify, ROOM(64), OF(component), OF(decoder), OF(verified));
+    TRY(TENSLICE_OK, 1, with_options, ROOM(64), OF(component), OF(options), OF(verified));
     TRY(TENSLICE_OK, 1, file_verify, ROOM(64), OF(file), OF(decoder), OF(verified));
     TRY(TENSLICE_NOT_IN_SHARD, 1, with_shard, {data.data, data.length}, OUT(tenslice_component));
     /* An empty range overlaps nothing, and the error is written last. */
-    EXPECT(TENSLICE_OK, tenslice_tensor_read_into(&tensor, NULL, arena, 256, arena + 1, 0, NULL,
-                                                  (tenslice_error *)(void *)arena));
+    EXPECT(TENSLICE_OK,
+           tenslice_tensor_read_into(&tensor, arena, 256, OPTIONS(NULL, arena + 1, 0), NULL,
+                                     (tenslice_error *)(void *)arena));
     EXPECT(TENSLICE_TOO_SMALL, tenslice_error_text(&error, NULL, 0, (char *)&error + 1, 0, NULL));
     /* The words are used after the call, so not even the error may overlap them. */
     EXPECT(TENSLICE_INVALID_ARGUMENT, tenslice_file_index(&file, (uint32_t *)(void *)arena, 64, &names,
@@ -393,7 +397,7 @@ int main(int argc, char **argv)
     b = load(argv[1], "tens/good/ix_f64_x2.tens");
     EXPECT(TENSLICE_OK, tenslice_file_open(&file, b.data, b.size, NULL));
     EXPECT(TENSLICE_OK, tenslice_file_find(&file, "", 0, &tensor, NULL));
-    EXPECT(TENSLICE_OK, tenslice_tensor_sparse(&tensor, NULL, NULL, 0, &sparse, NULL));
+    EXPECT(TENSLICE_OK, tenslice_tensor_sparse(&tensor, NULL, &sparse, NULL));
     TRY(TENSLICE_OK, 1, tensor_sparse, ROOM(64), OF(tensor), OF(decoder), OUT(tenslice_sparse));
     TRY(TENSLICE_OK, 1, sparse_next, ROOM(64), OF(sparse), OUT(tenslice_bytes));
     free(b.data);

@@ -28,6 +28,53 @@
         }                                                                             \
     } while (0)
 
+/* Options for one call: a decoder and scratch memory. */
+#define OPTIONS(decoder, scratch, length) \
+    (&(const tenslice_read_options){sizeof(tenslice_read_options), 0, decoder, scratch, length})
+
+/* The requirements of a call, in two numbers that may be NULL. */
+static inline void set_needs(const tenslice_requirements *needed, uint64_t *output, uint64_t *scratch)
+{
+    if (output != NULL) *output = needed->output;
+    if (scratch != NULL) *scratch = needed->scratch;
+}
+
+static inline tenslice_status tensor_needs(const tenslice_tensor *tensor, uint32_t purpose, uint64_t *output,
+                                           uint64_t *scratch)
+{
+    tenslice_requirements needed = {sizeof needed, 0, 0, 0};
+    tenslice_status status = tenslice_tensor_requirements(tensor, purpose, &needed, NULL);
+    if (status == TENSLICE_OK) set_needs(&needed, output, scratch);
+    return status;
+}
+
+static inline tenslice_status component_needs(const tenslice_component *component, uint32_t purpose, uint64_t *output,
+                                              uint64_t *scratch)
+{
+    tenslice_requirements needed = {sizeof needed, 0, 0, 0};
+    tenslice_status status = tenslice_component_requirements(component, purpose, &needed, NULL);
+    if (status == TENSLICE_OK) set_needs(&needed, output, scratch);
+    return status;
+}
+
+static inline tenslice_status file_needs(const tenslice_file *file, uint32_t purpose, uint64_t *output,
+                                         uint64_t *scratch)
+{
+    tenslice_requirements needed = {sizeof needed, 0, 0, 0};
+    tenslice_status status = tenslice_file_requirements(file, purpose, &needed, NULL);
+    if (status == TENSLICE_OK) set_needs(&needed, output, scratch);
+    return status;
+}
+
+static inline tenslice_status region_needs(const tenslice_file *file, const uint64_t *start, const uint64_t *stop,
+                                           size_t rank, uint64_t *output, uint64_t *scratch, tenslice_error *error)
+{
+    tenslice_requirements needed = {sizeof needed, 0, 0, 0};
+    tenslice_status status = tenslice_b2nd_region_requirements(file, start, stop, rank, &needed, error);
+    if (status == TENSLICE_OK) set_needs(&needed, output, scratch);
+    return status;
+}
+
 /* The status of a typed pointer to little-endian numbers of several bytes on this machine. */
 static inline tenslice_status little_endian(void)
 {

@@ -71,16 +71,16 @@ static void tensors(result *r, const tenslice_file *file)
     EXPECT(TENSLICE_OK, tenslice_file_check_length(file, &count));
     add_number(r, count);
     EXPECT(TENSLICE_OK, tenslice_file_check(file, slots, 13, &rank, NULL));
-    EXPECT(TENSLICE_OK, tenslice_file_verify(file, &verified, NULL));
+    EXPECT(TENSLICE_OK, tenslice_file_verify(file, NULL, &verified, NULL));
     add_number(r, verified.verified);
-    EXPECT(TENSLICE_OK, tenslice_file_verify_with(file, NULL, room, sizeof room, &verified, NULL));
-    EXPECT(TENSLICE_OK, tenslice_file_verify_scratch(file, &length));
+    EXPECT(TENSLICE_OK, tenslice_file_verify(file, OPTIONS(NULL, room, sizeof room), &verified, NULL));
+    EXPECT(TENSLICE_OK, file_needs(file, TENSLICE_PURPOSE_VERIFY, NULL, &length));
     EXPECT(TENSLICE_OK, tenslice_file_tensors(file, &cursor));
     while (tenslice_tensors_next(&cursor, &found, NULL) == TENSLICE_OK) {
         EXPECT(TENSLICE_OK, tenslice_tensor_get_info(&found, &info));
         add(r, info.name.data, info.name.length);
         EXPECT(TENSLICE_OK, tenslice_tensor_data(&found, &part, NULL));
-        EXPECT(TENSLICE_OK, tenslice_component_read_into(&part, NULL, room, sizeof room, &length, NULL));
+        EXPECT(TENSLICE_OK, tenslice_component_read_into(&part, room, sizeof room, NULL, &length, NULL));
         add(r, room, (size_t)length);
     }
     EXPECT(TENSLICE_OK, tenslice_file_index_length(file, &count));
@@ -103,12 +103,12 @@ static void tensors(result *r, const tenslice_file *file)
     add_number(r, tenslice_tensor_name(&tensor).length);
     EXPECT(TENSLICE_OK, tenslice_tensor_bytes(&tensor, TENSLICE_ANY, &bytes, NULL));
     EXPECT(TENSLICE_OK, tenslice_tensor_expect(&tensor, TENSLICE_ANY, shape, 2, &bytes, NULL));
-    EXPECT(TENSLICE_OK, tenslice_tensor_lengths(&tensor, &length, &scratch));
-    EXPECT(TENSLICE_OK, tenslice_tensor_read_into(&tensor, NULL, room, 48, room + 48, 48, &length, NULL));
+    EXPECT(TENSLICE_OK, tensor_needs(&tensor, TENSLICE_PURPOSE_READ, &length, &scratch));
+    EXPECT(TENSLICE_OK, tenslice_tensor_read_into(&tensor, room, 48, OPTIONS(NULL, room + 48, 48), &length, NULL));
     add(r, room, 48);
-    EXPECT(TENSLICE_OK, tenslice_tensor_f32_scratch(&tensor, &length));
+    EXPECT(TENSLICE_OK, tensor_needs(&tensor, TENSLICE_PURPOSE_READ_F32, NULL, &length));
     EXPECT(TENSLICE_OK, tenslice_tensor_read_f32(&tensor, 0, floats, 6, NULL));
-    EXPECT(TENSLICE_OK, tenslice_tensor_read_f32_into(&tensor, NULL, floats, 6, NULL, 0, &length, NULL));
+    EXPECT(TENSLICE_OK, tenslice_tensor_read_f32_into(&tensor, floats, 6, NULL, &length, NULL));
     ADD(floats);
     EXPECT(TENSLICE_OK, tenslice_tensor_components(&tensor, &cursor));
     EXPECT(TENSLICE_OK, tenslice_tensor_component(&tensor, "data", 4, &part, NULL));
@@ -121,13 +121,13 @@ static void tensors(result *r, const tenslice_file *file)
     add(r, bytes.data, bytes.length);
     EXPECT(TENSLICE_OK, tenslice_component_caps(&component, &caps));
     ADD(caps);
-    EXPECT(TENSLICE_OK, tenslice_component_range_scratch(&component, &length));
-    EXPECT(TENSLICE_OK, tenslice_component_read_range(&component, NULL, 8, room, 16, NULL, 0, NULL));
+    EXPECT(TENSLICE_OK, component_needs(&component, TENSLICE_PURPOSE_READ_RANGE, NULL, &length));
+    EXPECT(TENSLICE_OK, tenslice_component_read_range(&component, 8, room, 16, NULL, NULL));
     add(r, room, 16);
     EXPECT(TENSLICE_OK, tenslice_component_with_bytes(&component, bytes.data, bytes.length, &part, NULL));
-    EXPECT(TENSLICE_OK, tenslice_component_verify(&component, &verified, NULL));
-    EXPECT(TENSLICE_OK, tenslice_component_verify_with(&component, NULL, room, 64, &verified, NULL));
-    EXPECT(TENSLICE_OK, tenslice_component_verify_scratch(&component, &length));
+    EXPECT(TENSLICE_OK, tenslice_component_verify(&component, NULL, &verified, NULL));
+    EXPECT(TENSLICE_OK, tenslice_component_verify(&component, OPTIONS(NULL, room, 64), &verified, NULL));
+    EXPECT(TENSLICE_OK, component_needs(&component, TENSLICE_PURPOSE_VERIFY, NULL, &length));
 }
 
 /* Sparse tensors, quantized tensors, attributes, strings. */
@@ -145,7 +145,7 @@ static void contents(result *r)
     float floats[96];
 
     key.struct_size = value.struct_size = sizeof value;
-    EXPECT(TENSLICE_OK, tenslice_tensor_sparse(&ordered, NULL, NULL, 0, &sparse, NULL));
+    EXPECT(TENSLICE_OK, tenslice_tensor_sparse(&ordered, NULL, &sparse, NULL));
     while (tenslice_sparse_next(&sparse, numbers, 4, &bytes, NULL) == TENSLICE_OK) {
         add(r, bytes.data, bytes.length);
         add_number(r, numbers[0]);
@@ -197,14 +197,16 @@ static void regions(result *r, unsigned thread)
 
     chunk.struct_size = sizeof chunk;
     start[0] = thread, start[1] = thread % 4, stop[0] = thread + 5, stop[1] = 9;
-    EXPECT(TENSLICE_OK, tenslice_b2nd_region_lengths(&array, start, stop, 2, &length, &scratch, NULL));
+    EXPECT(TENSLICE_OK, region_needs(&array, start, stop, 2, &length, &scratch, NULL));
     EXPECT(TENSLICE_OK, tenslice_b2nd_region_work(&array, start, stop, 2, &work, NULL));
     CHECK(length <= ROOM && scratch <= ROOM);
-    EXPECT(TENSLICE_OK, tenslice_b2nd_read_region(&array, start, stop, 2, NULL, room, ROOM, memory, (size_t)scratch,
-                                                  &length, NULL));
+    EXPECT(TENSLICE_OK,
+           tenslice_b2nd_read_region(&array, start, stop, 2, room, ROOM, OPTIONS(NULL, memory, (size_t)scratch),
+                                     &length, NULL));
     add(r, room, (size_t)length);
-    EXPECT(TENSLICE_OK, tenslice_b2nd_get_chunk(&array, thread % 2, memory, ROOM, &chunk, NULL));
-    EXPECT(TENSLICE_OK, tenslice_b2nd_read_chunk(&array, thread % 2, NULL, room, ROOM, memory, ROOM, &length, NULL));
+    EXPECT(TENSLICE_OK, tenslice_b2nd_get_chunk(&array, thread % 2, OPTIONS(NULL, memory, ROOM), &chunk, NULL));
+    EXPECT(TENSLICE_OK,
+           tenslice_b2nd_read_chunk(&array, thread % 2, room, ROOM, OPTIONS(NULL, memory, ROOM), &length, NULL));
     add(r, room, (size_t)length);
     EXPECT(TENSLICE_OK, tenslice_blz_element(&train, zeros, 2, memory, ROOM, value, NULL));
     ADD(value);

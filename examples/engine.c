@@ -84,7 +84,7 @@ static int load_by_ranges(int handle, uint64_t size, double *sum)
         || tenslice_component_get_info(&component, &info) != TENSLICE_OK || info.length != sizeof stored
         || pread(handle, stored, sizeof stored, (off_t)info.offset) != (ssize_t)sizeof stored
         || tenslice_component_with_bytes(&component, stored, sizeof stored, &component, NULL) != TENSLICE_OK
-        || tenslice_component_read_into(&component, NULL, numbers, sizeof numbers, NULL, NULL) != TENSLICE_OK)
+        || tenslice_component_read_into(&component, numbers, sizeof numbers, NULL, NULL, NULL) != TENSLICE_OK)
         return 0;
     for (i = 0; i < WORDS * HIDDEN; i++)
         *sum += tenslice_f16_to_f32(numbers[i]);

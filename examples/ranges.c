@@ -89,7 +89,7 @@ int main(int argc, char **argv)
         return 1;
     }
     if ((status = tenslice_component_with_bytes(&data, bytes, (size_t)info.length, &bound, NULL)) != TENSLICE_OK
-        || (status = tenslice_component_read_into(&bound, NULL, numbers, (size_t)dense, NULL, NULL)) != TENSLICE_OK)
+        || (status = tenslice_component_read_into(&bound, numbers, (size_t)dense, NULL, NULL, NULL)) != TENSLICE_OK)
         return fail(argv[1], status);
     printf("%s: %llu bytes of %s; %llu of %llu bytes were fetched\n", argv[2], (unsigned long long)dense,
            tenslice_dtype_name(info.dtype), (unsigned long long)fetched, (unsigned long long)about.st_size);

@@ -35,10 +35,10 @@
  *
  * Arguments. NULL, misaligned pointers, absurd lengths, zeroed handles (tenslice_file file = {0};) and handles of
  * another kind result in INVALID_ARGUMENT or INVALID_HANDLE, not in a crash. NULL is allowed for `error` if `error`
- * is an output, for `decoder` (NULL selects the built-in decoder), and for any parameter documented as optional. A
- * call for files of one format returns INVALID_ARGUMENT for a file of another format. A handle is recognised by the
- * number at its start; the rest of the handle is not checked. Never pass uninitialised memory, or a handle that
- * anything but this library has written to.
+ * is an output, for `options` (NULL selects the built-in decoder and no scratch memory), and for any parameter
+ * documented as optional. A call for files of one format returns INVALID_ARGUMENT for a file of another format. A
+ * handle is recognised by the number at its start; the rest of the handle is not checked. Never pass uninitialised
+ * memory, or a handle that anything but this library has written to.
  *
  * Strings are passed in as a pointer and a length, in UTF-8. TENSLICE_STR expands to both for a literal. For a
  * NUL-terminated string, pass TENSLICE_NUL as the length. Names are compared byte by byte. Strings of a file are
@@ -52,10 +52,10 @@
  * Buffers. Decoded data is written to the `capacity` bytes at `destination`, of any alignment. `length` (may be
  * NULL) is set to the number of bytes written or, after TOO_SMALL, to the number needed. If the file does not state
  * the number needed, `length` is set to UINT64_MAX: try again with a larger destination. If the number is known,
- * nothing has been written after TOO_SMALL. Some calls need `scratch`, working memory of any alignment. Their
- * comments name the function that returns the number of bytes; if the number is 0, `scratch` may be NULL. With fewer
- * bytes the error is OUT_OF_SCRATCH. If stored bytes turn out to be corrupt, the contents of the destination are
- * unspecified.
+ * nothing has been written after TOO_SMALL. Some calls need scratch memory: working memory of any alignment, which
+ * the caller passes in a tenslice_read_options. Call tenslice_tensor_requirements with the TENSLICE_PURPOSE_ code of
+ * the call for the number of bytes. With fewer bytes the error is OUT_OF_SCRATCH. If stored bytes turn out to be
+ * corrupt, the contents of the destination are unspecified.
  *
  * Overlap. Memory that a call fills by pointer and length (a destination, scratch memory, an array, a string buffer)
  * must not share a byte with any other argument except `error`. A handle must not share a byte with the bytes that
@@ -369,40 +369,21 @@ typedef struct {
  * to `dimensions`, an array of `capacity` lengths. With a capacity of 0, only the number of dimensions is reported.
  * Linear in the bytes of the header.
  *
- * For a compressed entry of an NPZ archive, decodes the header of the array into `scratch`, but not the elements.
- * tenslice_tensor_describe_scratch returns the length of the header; it is 128 bytes for the numbers that NumPy
- * writes. For any other tensor nothing is decoded, and `scratch` may be NULL.
+ * For a compressed entry of an NPZ archive, decodes the header of the array into the scratch memory, but not the
+ * elements. tenslice_tensor_requirements returns the length of the header (TENSLICE_PURPOSE_DESCRIBE); it is 128
+ * bytes for the numbers that NumPy writes. For any other tensor nothing is decoded, and no scratch memory is needed.
  *
  * Errors: NOT_BUILT_IN if no decoder reads the start of a stream; OUT_OF_SCRATCH; TOO_SMALL if `capacity` is not 0
  * and less than the number of dimensions; UNSUPPORTED_ENCODING, CORRUPT_STREAM, DECODED_LENGTH, NOT_IN_MEMORY; the
  * errors of an invalid NPY file; the errors of tenslice_tensor_problem.
  */
-tenslice_status tenslice_tensor_describe(const tenslice_tensor *tensor, const tenslice_decoder *decoder,
-    void *scratch, size_t scratch_length, uint64_t *dimensions, size_t capacity, tenslice_described *described,
-    tenslice_error *error);
-
-/**
- * Sets `length` to the number of bytes of scratch memory that tenslice_tensor_describe needs. For a compressed entry
- * of an NPZ archive, this is the length of its header, which the call decodes from the first 12 bytes of the header.
- * For any other tensor `length` is set to 0.
- *
- * Errors: the errors of tenslice_tensor_describe, except OUT_OF_SCRATCH and TOO_SMALL.
- */
-tenslice_status tenslice_tensor_describe_scratch(const tenslice_tensor *tensor, const tenslice_decoder *decoder,
-    uint64_t *length, tenslice_error *error);
-
-/**
- * Sets `dense` to the number of bytes that tenslice_tensor_read_into writes, and `scratch` to the number of bytes of
- * scratch memory that it needs. Either may be NULL. A value is UINT64_MAX if the file does not state it or there can
- * be no dense array. For a chunked array, reads the headers of all chunks; `scratch` is also UINT64_MAX if a chunk
- * is malformed or not in memory, and tenslice_b2nd_region_lengths returns the error.
- */
-tenslice_status tenslice_tensor_lengths(const tenslice_tensor *tensor, uint64_t *dense, uint64_t *scratch);
+tenslice_status tenslice_tensor_describe(const tenslice_tensor *tensor, uint64_t *dimensions, size_t capacity,
+    const tenslice_read_options *options, tenslice_described *described, tenslice_error *error);
 
 /**
  * Reads a tensor of any layout as a dense array to `destination`. The elements are in this machine's byte order,
  * except those of a chunked array, which stay in the byte order that its component states. Dense data keeps its
- * order; all other layouts are written row-major. Scratch memory: tenslice_tensor_lengths.
+ * order; all other layouts are written row-major. Scratch memory: TENSLICE_PURPOSE_READ.
  *
  * The cost is linear in the bytes read and written. For a sparse tensor these are its indices and values, and the
  * dense array, whose length the file does not bound. Two layouts cost more: blocks of chunks are decoded as a whole
@@ -413,9 +394,38 @@ tenslice_status tenslice_tensor_lengths(const tenslice_tensor *tensor, uint64_t 
  * UNSUPPORTED_CODEC if there is no decoder for its chunks, UNSUPPORTED_FILTER, and the error of a malformed chunk;
  * NO_VALUES if the values are elsewhere or still to be computed.
  */
-tenslice_status tenslice_tensor_read_into(const tenslice_tensor *tensor, const tenslice_decoder *decoder,
-    void *destination, size_t capacity, void *scratch, size_t scratch_length, uint64_t *length,
-    tenslice_error *error);
+tenslice_status tenslice_tensor_read_into(const tenslice_tensor *tensor, void *destination, size_t capacity,
+    const tenslice_read_options *options, uint64_t *length, tenslice_error *error);
+
+/**
+ * Fills `requirements` with the memory that a call needs. `purpose` is the TENSLICE_PURPOSE_ code of the call:
+ *
+ * - READ: tenslice_tensor_read_into. Scratch memory: for a sparse tensor the decoded size of the encoded components,
+ * for   a tensor train the vectors along the train, for a chunked array one or two blocks. - READ_F32:
+ * tenslice_tensor_read_f32_into. Scratch memory: 0 for dense data and quantized blocks that are stored raw. -
+ * SPARSE: tenslice_tensor_sparse. - VERIFY: the part of tenslice_file_verify that is about this tensor. - DESCRIBE:
+ * tenslice_tensor_describe. For a compressed entry of an NPZ archive, the length of its header, which the   built-in
+ * decoder decodes from the first 12 bytes of the header.
+ *
+ * With READ_RANGE, which only a component has, both lengths are UINT64_MAX. For a chunked array, READ and READ_F32
+ * read the headers of all chunks; the scratch memory is also UINT64_MAX if a chunk is malformed or not in memory,
+ * and tenslice_b2nd_region_requirements returns the error.
+ *
+ * Errors: INVALID_ARGUMENT if there is no such purpose.
+ */
+tenslice_status tenslice_tensor_requirements(const tenslice_tensor *tensor, uint32_t purpose,
+    tenslice_requirements *requirements, tenslice_error *error);
+
+/**
+ * Fills `requirements` with the memory that a call needs if it is made for all tensors of a file, one after the
+ * other: the maximum over the results of tenslice_tensor_requirements, or UINT64_MAX if one of them is. With
+ * TENSLICE_PURPOSE_VERIFY this is the memory that tenslice_file_verify needs. Reads the metadata and the tables of
+ * frames.
+ *
+ * Errors: INVALID_ARGUMENT if there is no such purpose.
+ */
+tenslice_status tenslice_file_requirements(const tenslice_file *file, uint32_t purpose,
+    tenslice_requirements *requirements, tenslice_error *error);
 
 /* ---- Numbers as floats ----------------------------------------------------------------------------------------------
  *
@@ -439,21 +449,15 @@ tenslice_status tenslice_tensor_read_f32(const tenslice_tensor *tensor, uint64_t
     tenslice_error *error);
 
 /**
- * Sets `length` to the number of bytes of scratch memory that tenslice_tensor_read_f32_into needs: 0 for dense data
- * and quantized blocks that are stored raw. UINT64_MAX if the file does not state it.
- */
-tenslice_status tenslice_tensor_f32_scratch(const tenslice_tensor *tensor, uint64_t *length);
-
-/**
  * Reads a whole tensor of any layout and encoding as floats to `out`, converted as by tenslice_tensor_read_f32, in
  * the order in which tenslice_tensor_read_into writes the elements. `capacity` and `count` (may be NULL) are numbers
- * of elements, not bytes. Scratch memory: tenslice_tensor_f32_scratch. The cost is that of
- * tenslice_tensor_read_into, and linear in the elements.
+ * of elements, not bytes. Scratch memory: TENSLICE_PURPOSE_READ_F32. The cost is that of tenslice_tensor_read_into,
+ * and linear in the elements.
  *
  * Errors: TOO_SMALL, OUT_OF_SCRATCH; the errors of tenslice_tensor_read_f32 and tenslice_tensor_read_into.
  */
-tenslice_status tenslice_tensor_read_f32_into(const tenslice_tensor *tensor, const tenslice_decoder *decoder,
-    float *out, size_t capacity, void *scratch, size_t scratch_length, uint64_t *count, tenslice_error *error);
+tenslice_status tenslice_tensor_read_f32_into(const tenslice_tensor *tensor, float *out, size_t capacity,
+    const tenslice_read_options *options, uint64_t *count, tenslice_error *error);
 
 /** Returns the exact value of an IEEE binary16. */
 float tenslice_f16_to_f32(uint16_t bits);
@@ -626,14 +630,14 @@ tenslice_status tenslice_component_caps(const tenslice_component *component, uin
  * INVALID_FRAME, DECODED_LENGTH, CHECKSUM_MISMATCH, PARTIAL_ELEMENT; ENCODED for chunked arrays, which
  * tenslice_tensor_read_into decodes.
  */
-tenslice_status tenslice_component_read_into(const tenslice_component *component, const tenslice_decoder *decoder,
-    void *destination, size_t capacity, uint64_t *length, tenslice_error *error);
+tenslice_status tenslice_component_read_into(const tenslice_component *component, void *destination, size_t capacity,
+    const tenslice_read_options *options, uint64_t *length, tenslice_error *error);
 
 /**
  * Reads a range of what tenslice_component_read_into writes: `capacity` bytes from byte `offset` on. Raw bytes are
  * copied. With TENSLICE_ENCODING_ZSTD_SEEKABLE, only the frames that overlap the range are decoded; frames that are
- * needed in part are decoded into `scratch` (tenslice_component_range_scratch). A caller's decoder is called with
- * TENSLICE_ENCODING_ZSTD, one frame at a time, and should check the checksum of the frame.
+ * needed in part are decoded into the scratch memory (TENSLICE_PURPOSE_READ_RANGE). A caller's decoder is called
+ * with TENSLICE_ENCODING_ZSTD, one frame at a time, and should check the checksum of the frame.
  *
  * The cost is linear in `capacity`, in the decoded frames (at most 16 MiB more than `capacity`), and in the table of
  * all frames, 8 or 12 bytes each.
@@ -642,17 +646,27 @@ tenslice_status tenslice_component_read_into(const tenslice_component *component
  * number; ENCODED if the encoding does not support ranges; UNSUPPORTED_ENCODING, OUT_OF_SCRATCH, IN_SHARD,
  * NOT_IN_MEMORY; INVALID_SEEK_TABLE, INVALID_FRAME, DECODED_LENGTH, CORRUPT_STREAM, CHECKSUM_MISMATCH.
  */
-tenslice_status tenslice_component_read_range(const tenslice_component *component, const tenslice_decoder *decoder,
-    uint64_t offset, void *destination, size_t capacity, void *scratch, size_t scratch_length,
-    tenslice_error *error);
+tenslice_status tenslice_component_read_range(const tenslice_component *component, uint64_t offset, void *destination,
+    size_t capacity, const tenslice_read_options *options, tenslice_error *error);
 
 /**
- * Sets `length` to the maximum number of bytes of scratch memory that tenslice_component_read_range needs: 0 for raw
- * bytes, else the decoded size of the largest frame, at most 16 MiB. UINT64_MAX if no range can be read: the
- * encoding does not support ranges, the bytes are not in memory, or the table of frames is invalid. Linear in that
- * table.
+ * Fills `requirements` with the memory that a call needs for a component. `purpose` is the TENSLICE_PURPOSE_ code of
+ * the call:
+ *
+ * - READ: tenslice_component_read_into. The output is the decoded length; needs no scratch memory. - READ_RANGE:
+ * tenslice_component_read_range. Scratch memory: 0 for raw bytes, else the decoded size of the largest   frame, at
+ * most 16 MiB. UINT64_MAX if no range can be read: the encoding does not support ranges, the bytes are not   in
+ * memory, or the table of frames is invalid. - VERIFY: tenslice_component_verify. Scratch memory: 0 if the digest
+ * covers the bytes as stored, else the decoded   size of the largest frame, at most 16 MiB. UINT64_MAX if the
+ * component cannot be verified: its bytes are not in   memory, the table of frames is invalid, or its kind of digest
+ * is not built in.
+ *
+ * With another purpose, both lengths are UINT64_MAX. Linear in the table of frames.
+ *
+ * Errors: INVALID_ARGUMENT if there is no such purpose.
  */
-tenslice_status tenslice_component_range_scratch(const tenslice_component *component, uint64_t *length);
+tenslice_status tenslice_component_requirements(const tenslice_component *component, uint32_t purpose,
+    tenslice_requirements *requirements, tenslice_error *error);
 
 /* ---- Ranges: files that are not in memory ---------------------------------------------------------------------------
  *
@@ -762,14 +776,14 @@ typedef struct {
 
 /**
  * Checks the indices of a sparse tensor (rows, coordinates, or pairs of index and value) in one pass, and sets
- * `sparse` before the first value. Encoded components are decoded into `scratch` (tenslice_tensor_lengths), which
- * must stay in place while `sparse` is used. Linear in the number of indices.
+ * `sparse` before the first value. Encoded components are decoded into the scratch memory (TENSLICE_PURPOSE_SPARSE),
+ * which must stay in place while `sparse` is used. Linear in the number of indices.
  *
  * Errors: UNSUPPORTED_LAYOUT if the tensor is not sparse; INVALID_ROW_POINTERS, INDEX_OUT_OF_RANGE, COUNT_MISMATCH,
  * PACKED_LENGTH; OUT_OF_SCRATCH, NOT_IN_MEMORY, the errors of tenslice_component_read_into.
  */
-tenslice_status tenslice_tensor_sparse(const tenslice_tensor *tensor, const tenslice_decoder *decoder, void *scratch,
-    size_t scratch_length, tenslice_sparse *sparse, tenslice_error *error);
+tenslice_status tenslice_tensor_sparse(const tenslice_tensor *tensor, const tenslice_read_options *options,
+    tenslice_sparse *sparse, tenslice_error *error);
 
 /** Fills `info` with information about a sparse tensor. */
 tenslice_status tenslice_sparse_get_info(const tenslice_sparse *sparse, tenslice_sparse_info *info);
@@ -929,62 +943,31 @@ typedef struct {
  * Verifies all components of a file against their digests, and the indices of sparse tensors that are not encoded.
  * Reads all bytes of the components; bytes that several components share are read once for each component. The cost
  * is the sum of the lengths of all components, which may exceed the length of the file. For untrusted files, add up
- * the lengths first (tenslice_component_get_info). If digests cover decoded bytes, use tenslice_file_verify_with.
- *
- * Errors: the errors of tenslice_component_verify, for the first component that fails; INDEX_OUT_OF_RANGE,
- * INVALID_ROW_POINTERS, INDEX_ORDER; NO_VALUES if the values of a Blosc2 array are not in the file.
- */
-tenslice_status tenslice_file_verify(const tenslice_file *file, tenslice_verified *verified, tenslice_error *error);
-
-/**
- * Verifies all components of a file as tenslice_component_verify_with does, and the indices of sparse tensors that
- * are not encoded. Scratch memory: tenslice_file_verify_scratch.
+ * the lengths first (tenslice_component_get_info). Scratch memory: tenslice_file_requirements,
+ * TENSLICE_PURPOSE_VERIFY.
  *
  * Adds warnings that opening cannot produce: one of the first 2^24 chunks of a Blosc2 frame was never written, or
  * the header of a compressed entry of an NPZ archive causes a warning, such as bytes behind the array. These
- * warnings may be missing if no decoder reads the first bytes of a stream, or if `scratch` is too small.
+ * warnings may be missing if no decoder reads the first bytes of a stream, or if the scratch memory is too small.
  *
- * Errors: the errors of tenslice_component_verify_with, for the first component that fails; the errors of
- * tenslice_file_verify; the errors of an invalid NPY file in a compressed entry.
+ * Errors: the errors of tenslice_component_verify, for the first component that fails; INDEX_OUT_OF_RANGE,
+ * INVALID_ROW_POINTERS, INDEX_ORDER; NO_VALUES if the values of a Blosc2 array are not in the file; the errors of an
+ * invalid NPY file in a compressed entry.
  */
-tenslice_status tenslice_file_verify_with(const tenslice_file *file, const tenslice_decoder *decoder, void *scratch,
-    size_t scratch_length, tenslice_verified *verified, tenslice_error *error);
-
-/**
- * Sets `length` to the number of bytes of scratch memory that tenslice_file_verify_with needs: the maximum over all
- * components, tables of chunks and headers of compressed arrays. UINT64_MAX if a component cannot be verified. Reads
- * the metadata and the tables of frames.
- */
-tenslice_status tenslice_file_verify_scratch(const tenslice_file *file, uint64_t *length);
+tenslice_status tenslice_file_verify(const tenslice_file *file, const tenslice_read_options *options,
+    tenslice_verified *verified, tenslice_error *error);
 
 /**
  * Verifies a component against its digest. Reads all bytes of the component. Exactly one of the counts in `verified`
- * is set to 1. If the digest covers the decoded bytes, as in zTensor 2, and the bytes are stored encoded, use
- * tenslice_component_verify_with.
- *
- * Errors: DIGEST_MISMATCH, INVALID_DIGEST, INVALID_ELEMENT, IN_SHARD, NOT_IN_MEMORY; OUT_OF_SCRATCH if decoding
- * needs memory; NOT_BUILT_IN.
- */
-tenslice_status tenslice_component_verify(const tenslice_component *component, tenslice_verified *verified,
-    tenslice_error *error);
-
-/**
- * Verifies a component as tenslice_component_verify does. If the digest covers the decoded bytes, they are decoded
- * one frame at a time into `scratch` (tenslice_component_verify_scratch). Linear in the bytes that the digest
+ * is set to 1. If the digest covers the decoded bytes, as in zTensor 2, and the bytes are stored encoded, they are
+ * decoded one frame at a time into the scratch memory (TENSLICE_PURPOSE_VERIFY). Linear in the bytes that the digest
  * covers.
  *
- * Errors: the errors of tenslice_component_verify and tenslice_component_read_into.
+ * Errors: DIGEST_MISMATCH, INVALID_DIGEST, INVALID_ELEMENT, IN_SHARD, NOT_IN_MEMORY; OUT_OF_SCRATCH if decoding
+ * needs memory; NOT_BUILT_IN; the errors of tenslice_component_read_into.
  */
-tenslice_status tenslice_component_verify_with(const tenslice_component *component, const tenslice_decoder *decoder,
-    void *scratch, size_t scratch_length, tenslice_verified *verified, tenslice_error *error);
-
-/**
- * Sets `length` to the number of bytes of scratch memory that tenslice_component_verify_with needs: 0 if the digest
- * covers the bytes as stored, else the decoded size of the largest frame, at most 16 MiB. UINT64_MAX if the
- * component cannot be verified: its bytes are not in memory, the table of frames is invalid, or its kind of digest
- * is not built in. Linear in that table.
- */
-tenslice_status tenslice_component_verify_scratch(const tenslice_component *component, uint64_t *length);
+tenslice_status tenslice_component_verify(const tenslice_component *component, const tenslice_read_options *options,
+    tenslice_verified *verified, tenslice_error *error);
 
 /* ---- Versions ---------------------------------------------------------------------------------------------------- */
 

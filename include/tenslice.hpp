@@ -662,6 +662,63 @@ inline result<attributes> value::items() const
     return detail::finish(status, detail::no_details, attributes(cursor));
 }
 
+/**
+ * How a call reads data: tenslice_read_options. The default is the built-in decoder and no scratch memory. It refers to
+ * the memory and to the decoder, so both must outlive it.
+ *
+ *     tensor.read_into(dst, tenslice::read_options().scratch(memory));
+ */
+class read_options {
+public:
+    read_options() noexcept : handle_{} { handle_.struct_size = sizeof handle_; }
+
+    /** Sets the scratch memory. requirements() of each object returns the number of bytes that a call needs. */
+    read_options &scratch(span<std::byte> memory) noexcept
+    {
+        handle_.scratch = memory.data();
+        handle_.scratch_length = memory.size();
+        return *this;
+    }
+    /** Sets the decoder; nullptr selects the built-in one. */
+    read_options &decoder(const tenslice_decoder *decoder) noexcept
+    {
+        handle_.decoder = decoder;
+        return *this;
+    }
+    const tenslice_read_options *handle() const noexcept { return &handle_; }
+
+private:
+    tenslice_read_options handle_;
+};
+
+/** The memory that a call needs: tenslice_requirements. */
+struct requirements {
+    /** The length of the output: elements for TENSLICE_PURPOSE_READ_F32, otherwise bytes; none if it is unknown. */
+    std::optional<std::uint64_t> output;
+    /** The length of the scratch memory in bytes; none if it is unknown, or if the call will fail. */
+    std::optional<std::uint64_t> scratch;
+};
+
+namespace detail {
+/** Converts the requirements that a call has filled in. */
+inline requirements of_c(const tenslice_requirements &needed) noexcept
+{
+    return {known(needed.output), known(needed.scratch)};
+}
+
+template <class Handle>
+requirements requirements_of(const Handle &handle, std::uint32_t purpose,
+                             tenslice_status (*call)(const Handle *, std::uint32_t, tenslice_requirements *,
+                                                     tenslice_error *)) noexcept
+{
+    tenslice_requirements needed{};
+    needed.struct_size = sizeof needed;
+    needed.output = needed.scratch = UINT64_MAX;
+    (void)call(&handle, purpose, &needed, nullptr);
+    return of_c(needed);
+}
+} // namespace detail
+
 /** A component of a tensor: tenslice_component. */
 class component {
 public:
@@ -693,12 +750,18 @@ public:
     {
         return get<T>(detail::dtype_for<T>(dtype()));
     }
-    /** Decodes the component to `dst` and returns the number of bytes. A null `decoder` selects the built-in ones. */
-    result<std::uint64_t> read_into(span<std::byte> dst, const tenslice_decoder *decoder = nullptr) const
+    /** The memory that a call needs. `purpose` is TENSLICE_PURPOSE_READ, READ_RANGE or VERIFY. */
+    tenslice::requirements requirements(std::uint32_t purpose) const noexcept
+    {
+        return detail::requirements_of(handle_, purpose, tenslice_component_requirements);
+    }
+    /** Decodes the component to `dst` and returns the number of bytes. */
+    result<std::uint64_t> read_into(span<std::byte> dst, const read_options &options = {}) const
     {
         std::uint64_t length = 0;
         tenslice_error why = detail::no_details;
-        const auto status = tenslice_component_read_into(&handle_, decoder, dst.data(), dst.size(), &length, &why);
+        const auto status =
+            tenslice_component_read_into(&handle_, dst.data(), dst.size(), options.handle(), &length, &why);
         return detail::finish(status, why, length);
     }
     /** The operations that are possible now, in this build: TENSLICE_CAP_ flags. */
@@ -708,41 +771,23 @@ public:
         (void)tenslice_component_caps(&handle_, &caps);
         return caps;
     }
-    /**
-     * Reads a range of the decoded bytes, starting at byte `offset`, and fills `dst`. `scratch` has
-     * range_scratch_length() bytes.
-     */
-    result<span<std::byte>> read_range(std::uint64_t offset, span<std::byte> dst, span<std::byte> scratch = {},
-                                       const tenslice_decoder *decoder = nullptr) const
+    /** Reads a range of the decoded bytes, starting at byte `offset`, and fills `dst`. */
+    result<span<std::byte>> read_range(std::uint64_t offset, span<std::byte> dst,
+                                       const read_options &options = {}) const
     {
         tenslice_error why = detail::no_details;
-        const auto status = tenslice_component_read_range(&handle_, decoder, offset, dst.data(), dst.size(),
-                                                          scratch.data(), scratch.size(), &why);
+        const auto status =
+            tenslice_component_read_range(&handle_, offset, dst.data(), dst.size(), options.handle(), &why);
         return detail::finish(status, why, dst);
     }
-    /** The most scratch memory that read_range needs, in bytes; none if no range can be read. */
-    std::optional<std::uint64_t> range_scratch_length() const noexcept
-    {
-        std::uint64_t length = UINT64_MAX;
-        (void)tenslice_component_range_scratch(&handle_, &length);
-        return detail::known(length);
-    }
-    /** Verifies the digest: one of the returned counts is 1. `scratch` has verify_scratch_length() bytes. */
-    result<tenslice_verified> verify(span<std::byte> scratch = {}, const tenslice_decoder *decoder = nullptr) const
+    /** Verifies the digest: one of the returned counts is 1. */
+    result<tenslice_verified> verify(const read_options &options = {}) const
     {
         tenslice_verified verified{};
         verified.struct_size = sizeof verified;
         tenslice_error why = detail::no_details;
-        const auto status =
-            tenslice_component_verify_with(&handle_, decoder, scratch.data(), scratch.size(), &verified, &why);
+        const auto status = tenslice_component_verify(&handle_, options.handle(), &verified, &why);
         return detail::finish(status, why, verified);
-    }
-    /** The scratch memory that verify needs, in bytes; none if the component cannot be verified. */
-    std::optional<std::uint64_t> verify_scratch_length() const noexcept
-    {
-        std::uint64_t length = UINT64_MAX;
-        (void)tenslice_component_verify_scratch(&handle_, &length);
-        return detail::known(length);
     }
     /** The name of the shard, if the component's bytes are in another file; otherwise empty. */
     std::string_view shard() const noexcept
@@ -986,25 +1031,16 @@ public:
     std::string_view stated_type() const noexcept { return detail::view(tenslice_tensor_stated_type(&handle_)); }
     /**
      * Describes the elements; with `dst`, also writes the lengths of the dimensions. For a compressed entry of an NPZ
-     * archive, this decodes the header into `scratch`: describe_scratch() bytes. Other tensors need no scratch memory.
+     * archive, this decodes the header into the scratch memory. Other tensors need no scratch memory.
      */
-    result<tenslice_described> describe(span<std::byte> scratch = {}, span<std::uint64_t> dst = {},
-                                        const tenslice_decoder *decoder = nullptr) const
+    result<tenslice_described> describe(span<std::uint64_t> dst = {}, const read_options &options = {}) const
     {
         tenslice_described described{};
         described.struct_size = sizeof described;
         tenslice_error why = detail::no_details;
-        const auto status = tenslice_tensor_describe(&handle_, decoder, scratch.data(), scratch.size(), dst.data(),
-                                                     dst.size(), &described, &why);
+        const auto status =
+            tenslice_tensor_describe(&handle_, dst.data(), dst.size(), options.handle(), &described, &why);
         return detail::finish(status, why, described);
-    }
-    /** The scratch memory that describe needs, in bytes. */
-    result<std::uint64_t> describe_scratch(const tenslice_decoder *decoder = nullptr) const
-    {
-        std::uint64_t length = 0;
-        tenslice_error why = detail::no_details;
-        const auto status = tenslice_tensor_describe_scratch(&handle_, decoder, &length, &why);
-        return detail::finish(status, why, length);
     }
     std::uint32_t rank() const noexcept { return tenslice_tensor_rank(&handle_); }
     /** The product of the dimensions; none if it exceeds 64 bits, as for some sparse tensors. */
@@ -1130,18 +1166,18 @@ public:
         return tenslice::attributes(cursor);
     }
 
-    /** The number of bytes that read_into writes; none if the file does not state it. */
-    std::optional<std::uint64_t> dense_length() const noexcept { return length(&handle_, true); }
-    /** The scratch memory that read_into needs, in bytes; none if the file does not state it. */
-    std::optional<std::uint64_t> scratch_length() const noexcept { return length(&handle_, false); }
+    /** The memory that a call needs. `purpose` is a TENSLICE_PURPOSE_ code: see tenslice_tensor_requirements. */
+    tenslice::requirements requirements(std::uint32_t purpose) const noexcept
+    {
+        return detail::requirements_of(handle_, purpose, tenslice_tensor_requirements);
+    }
     /** Writes the tensor of any layout, encoding or byte order as a dense array. Returns the number of bytes. */
-    result<std::uint64_t> read_into(span<std::byte> dst, span<std::byte> scratch = {},
-                                    const tenslice_decoder *decoder = nullptr) const
+    result<std::uint64_t> read_into(span<std::byte> dst, const read_options &options = {}) const
     {
         std::uint64_t written = 0;
         tenslice_error why = detail::no_details;
-        const auto status = tenslice_tensor_read_into(&handle_, decoder, dst.data(), dst.size(), scratch.data(),
-                                                      scratch.size(), &written, &why);
+        const auto status =
+            tenslice_tensor_read_into(&handle_, dst.data(), dst.size(), options.handle(), &written, &why);
         return detail::finish(status, why, written);
     }
 
@@ -1159,34 +1195,25 @@ public:
      * Reads the whole tensor of any layout and encoding as float. Returns the part of `dst` that was written. Missing
      * in libraries built without `dequantize`.
      */
-    result<span<float>> read_f32_into(span<float> dst, span<std::byte> scratch = {},
-                                      const tenslice_decoder *decoder = nullptr) const
+    result<span<float>> read_f32_into(span<float> dst, const read_options &options = {}) const
     {
         std::uint64_t count = 0;
         tenslice_error why = detail::no_details;
-        const auto status = tenslice_tensor_read_f32_into(&handle_, decoder, dst.data(), dst.size(), scratch.data(),
-                                                          scratch.size(), &count, &why);
+        const auto status =
+            tenslice_tensor_read_f32_into(&handle_, dst.data(), dst.size(), options.handle(), &count, &why);
         return detail::finish(status, why, status == TENSLICE_OK ? dst.first(static_cast<std::size_t>(count)) : dst);
-    }
-    /** The scratch memory that read_f32_into needs, in bytes; none if the file does not state it. */
-    std::optional<std::uint64_t> f32_scratch_length() const noexcept
-    {
-        std::uint64_t length = UINT64_MAX;
-        (void)tenslice_tensor_f32_scratch(&handle_, &length);
-        return detail::known(length);
     }
     /**
      * Checks the indices of a sparse tensor, and returns its values. The index of each value is written to `index`,
-     * which has an element for each dimension. `scratch`, for encoded values, has scratch_length() bytes, and stays in
-     * place as long as the values are read.
+     * which has an element for each dimension. The scratch memory, for encoded values, stays in place as long as the
+     * values are read.
      */
-    result<sparse_values> sparse(span<std::uint64_t> index, span<std::byte> scratch = {},
-                                 const tenslice_decoder *decoder = nullptr) const
+    result<sparse_values> sparse(span<std::uint64_t> index, const read_options &options = {}) const
     {
         detail::sparse_cursor cursor{};
         tenslice_sparse_info info{};
         tenslice_error why = detail::no_details;
-        auto status = tenslice_tensor_sparse(&handle_, decoder, scratch.data(), scratch.size(), &cursor.values, &why);
+        auto status = tenslice_tensor_sparse(&handle_, options.handle(), &cursor.values, &why);
         if (status == TENSLICE_OK) {
             info.struct_size = sizeof info;
             status = tenslice_sparse_get_info(&cursor.values, &info);
@@ -1215,12 +1242,6 @@ private:
                                  tenslice_error &why) const noexcept
     {
         return tenslice_tensor_expect(&handle_, dtype | shape.order(), shape.data(), shape.size(), &bytes, &why);
-    }
-    static std::optional<std::uint64_t> length(const tenslice_tensor *handle, bool is_dense) noexcept
-    {
-        std::uint64_t dense = UINT64_MAX, scratch = UINT64_MAX;
-        (void)tenslice_tensor_lengths(handle, &dense, &scratch);
-        return detail::known(is_dense ? dense : scratch);
     }
 
     tenslice_tensor handle_;
@@ -1481,11 +1502,6 @@ private:
     tenslice_train handle_;
 };
 
-/** The number of bytes that b2nd::read_region writes, and the scratch memory that it needs, in bytes. */
-struct region_lengths {
-    std::uint64_t length, scratch;
-};
-
 /**
  * The properties that only a Blosc2 frame has: chunks, and regions that can be decoded alone. For each dimension, a
  * region has the index of its first element, and the index after its last. Missing in libraries built without b2nd.
@@ -1506,16 +1522,16 @@ public:
     /** Writes the shape of the blocks of a chunk to `dst`. */
     result<span<std::uint64_t>> block_shape(span<std::uint64_t> dst) const { return write_shape(1, dst); }
 
-    /** The lengths for read_region. Reads the headers of all chunks that the region touches. */
-    result<tenslice::region_lengths> region_lengths(const numbers &start, const numbers &stop) const
+    /** The memory that read_region needs. Reads the headers of all chunks that the region touches. */
+    result<requirements> region_requirements(const numbers &start, const numbers &stop) const
     {
-        tenslice::region_lengths lengths{};
+        tenslice_requirements needed{};
+        needed.struct_size = sizeof needed;
         tenslice_error why = detail::no_details;
         auto status = same_rank(start, stop);
         if (status == TENSLICE_OK)
-            status = tenslice_b2nd_region_lengths(&file_, start.data(), stop.data(), start.size(), &lengths.length,
-                                                  &lengths.scratch, &why);
-        return detail::finish(status, why, lengths);
+            status = tenslice_b2nd_region_requirements(&file_, start.data(), stop.data(), start.size(), &needed, &why);
+        return detail::finish(status, why, detail::of_c(needed));
     }
     /** The most bytes that read_region decodes. For untrusted files: see tenslice_b2nd_region_work. */
     result<std::uint64_t> region_work(const numbers &start, const numbers &stop) const
@@ -1529,51 +1545,50 @@ public:
     }
     /** Decodes a region to `dst`, row-major, in the byte order of the dtype. Returns the number of bytes. */
     result<std::uint64_t> read_region(const numbers &start, const numbers &stop, span<std::byte> dst,
-                                      span<std::byte> scratch = {}, const tenslice_decoder *decoder = nullptr) const
+                                      const read_options &options = {}) const
     {
         std::uint64_t written = 0;
         tenslice_error why = detail::no_details;
         auto status = same_rank(start, stop);
         if (status == TENSLICE_OK)
-            status = tenslice_b2nd_read_region(&file_, start.data(), stop.data(), start.size(), decoder, dst.data(),
-                                               dst.size(), scratch.data(), scratch.size(), &written, &why);
+            status = tenslice_b2nd_read_region(&file_, start.data(), stop.data(), start.size(), dst.data(),
+                                               dst.size(), options.handle(), &written, &why);
         return detail::finish(status, why, written);
     }
 
-    /** A chunk, by its index. Fast if `scratch` has info().table_scratch bytes. */
-    result<tenslice_b2nd_chunk> chunk(std::uint64_t i, span<std::byte> scratch = {}) const
+    /** A chunk, by its index. Fast with info().table_scratch bytes of scratch memory. */
+    result<tenslice_b2nd_chunk> chunk(std::uint64_t i, const read_options &options = {}) const
     {
         tenslice_b2nd_chunk chunk{};
         chunk.struct_size = sizeof chunk;
         tenslice_error why = detail::no_details;
-        const auto status = tenslice_b2nd_get_chunk(&file_, i, scratch.data(), scratch.size(), &chunk, &why);
+        const auto status = tenslice_b2nd_get_chunk(&file_, i, options.handle(), &chunk, &why);
         return detail::finish(status, why, chunk);
     }
-    /** The place of a chunk in the file, for a caller that fetches the chunk. `scratch` is as for chunk(). */
-    result<extent> chunk_extent(std::uint64_t i, span<std::byte> scratch = {}) const
+    /** The place of a chunk in the file, for a caller that fetches the chunk. The options are as for chunk(). */
+    result<extent> chunk_extent(std::uint64_t i, const read_options &options = {}) const
     {
         extent place;
         tenslice_error why = detail::no_details;
-        const auto status = tenslice_b2nd_chunk_extent(&file_, i, scratch.data(), scratch.size(), &place.offset,
-                                                       &place.length, &why);
+        const auto status =
+            tenslice_b2nd_chunk_extent(&file_, i, options.handle(), &place.offset, &place.length, &why);
         return detail::finish(status, why, place);
     }
-    /** The number of chunks that were never written, which read as zeros. `scratch` is as for chunk(). */
-    result<std::uint64_t> uninitialised_chunks(span<std::byte> scratch = {}) const
+    /** The number of chunks that were never written, which read as zeros. The options are as for chunk(). */
+    result<std::uint64_t> uninitialised_chunks(const read_options &options = {}) const
     {
         std::uint64_t count = 0;
         tenslice_error why = detail::no_details;
-        const auto status = tenslice_b2nd_uninitialised_chunks(&file_, scratch.data(), scratch.size(), &count, &why);
+        const auto status = tenslice_b2nd_uninitialised_chunks(&file_, options.handle(), &count, &why);
         return detail::finish(status, why, count);
     }
-    /** Decodes a chunk, including padding, and returns the number of bytes. chunk() gives the length of `scratch`. */
-    result<std::uint64_t> read_chunk(std::uint64_t i, span<std::byte> dst, span<std::byte> scratch = {},
-                                     const tenslice_decoder *decoder = nullptr) const
+    /** Decodes a chunk, including padding. Returns the number of bytes. chunk() gives the length of the scratch memory. */
+    result<std::uint64_t> read_chunk(std::uint64_t i, span<std::byte> dst, const read_options &options = {}) const
     {
         std::uint64_t written = 0;
         tenslice_error why = detail::no_details;
-        const auto status = tenslice_b2nd_read_chunk(&file_, i, decoder, dst.data(), dst.size(), scratch.data(),
-                                                     scratch.size(), &written, &why);
+        const auto status =
+            tenslice_b2nd_read_chunk(&file_, i, dst.data(), dst.size(), options.handle(), &written, &why);
         return detail::finish(status, why, written);
     }
 
@@ -1585,14 +1600,14 @@ public:
         const auto status = tenslice_b2nd_get_metalayer(&file_, in_trailer ? 1 : 0, i, &metalayer);
         return detail::finish(status, detail::no_details, metalayer);
     }
-    /** Decodes a metalayer of the trailer. Returns the number of bytes. metalayer() gives the length of `scratch`. */
-    result<std::uint64_t> read_metalayer(std::uint32_t i, span<std::byte> dst, span<std::byte> scratch = {},
-                                         const tenslice_decoder *decoder = nullptr) const
+    /** Decodes a metalayer of the trailer. Returns the number of bytes. metalayer() has the length of the scratch memory. */
+    result<std::uint64_t> read_metalayer(std::uint32_t i, span<std::byte> dst,
+                                         const read_options &options = {}) const
     {
         std::uint64_t written = 0;
         tenslice_error why = detail::no_details;
-        const auto status = tenslice_b2nd_read_metalayer(&file_, i, decoder, dst.data(), dst.size(), scratch.data(),
-                                                         scratch.size(), &written, &why);
+        const auto status =
+            tenslice_b2nd_read_metalayer(&file_, i, dst.data(), dst.size(), options.handle(), &written, &why);
         return detail::finish(status, why, written);
     }
 
@@ -1846,22 +1861,19 @@ public:
         const auto status = tenslice_blz_train_from_bytes(&handle_, cores.data(), cores.size(), &train, &why);
         return detail::finish(status, why, tenslice::train(train));
     }
-    /** Verifies the digests of all components. `scratch` has verify_scratch_length() bytes. */
-    result<tenslice_verified> verify(span<std::byte> scratch = {}, const tenslice_decoder *decoder = nullptr) const
+    /** The maximum over the requirements of all tensors. `purpose` is a TENSLICE_PURPOSE_ code, such as VERIFY. */
+    tenslice::requirements requirements(std::uint32_t purpose) const noexcept
+    {
+        return detail::requirements_of(handle_, purpose, tenslice_file_requirements);
+    }
+    /** Verifies the digests of all components. */
+    result<tenslice_verified> verify(const read_options &options = {}) const
     {
         tenslice_verified verified{};
         verified.struct_size = sizeof verified;
         tenslice_error why = detail::no_details;
-        const auto status =
-            tenslice_file_verify_with(&handle_, decoder, scratch.data(), scratch.size(), &verified, &why);
+        const auto status = tenslice_file_verify(&handle_, options.handle(), &verified, &why);
         return detail::finish(status, why, verified);
-    }
-    /** The scratch memory that verify needs, in bytes; none if a component cannot be verified. */
-    std::optional<std::uint64_t> verify_scratch_length() const noexcept
-    {
-        std::uint64_t length = UINT64_MAX;
-        (void)tenslice_file_verify_scratch(&handle_, &length);
-        return detail::known(length);
     }
     const tenslice_file &handle() const noexcept { return handle_; }
 

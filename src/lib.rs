@@ -9,7 +9,7 @@
 //!
 //! ```
 //! # #[cfg(feature = "ztensor")] {
-//! use tenslice::{DType, File};
+//! use tenslice::{DType, File, ReadOptions};
 //!
 //! let bytes = std::fs::read("tests/fixtures/v1.2/dense_all_dtypes.zt")?; // or a mapped file, or a slice of flash
 //! let file = File::open(&bytes)?;
@@ -22,7 +22,7 @@
 //! let sum: f64 = tensor.data()?.elements::<f64>()?.sum(); // read in place, at any alignment
 //!
 //! let mut numbers = [0_f64; 64];
-//! let numbers = tensor.read_elements(&mut numbers, &mut [])?; // copied, and decoded if necessary
+//! let numbers = tensor.read_elements(&mut numbers, ReadOptions::new())?; // copied, and decoded if necessary
 //! assert_eq!(numbers.iter().sum::<f64>(), sum);
 //! # }
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -41,7 +41,7 @@
 //! | find many tensors by name | [`File::index`], [`Index`] |
 //! | check dtype and shape, and get the bytes | [`File::expect`], [`Expected`] |
 //! | read a dense tensor in place | [`Tensor::data`], [`Component::as_slice`], [`Component::elements`] |
-//! | write a tensor of any layout to a buffer | [`Tensor::read_into`], [`Tensor::read_elements`] |
+//! | write a tensor of any layout to a buffer | [`Tensor::read_into`], [`Tensor::read_elements`], `Tensor::to_vec` |
 //! | convert elements of any real type to `f32` | `Tensor::read_f32_into`, module `float` |
 //! | read a sparse tensor | [`Tensor::sparse`], module [`sparse`] |
 //! | fetch data that is not in memory | [`Component::extent`], [`Component::with_bytes`] |
@@ -49,7 +49,8 @@
 //! | verify digests | [`File::verify`], [`Tensor::verify`], [`Component::verify`] |
 //! | compare names and ranges that opening could not compare | [`File::check`] |
 //! | print the message of an error | [`Error::explain`] |
-//! | use another decoder | [`Decoder`], methods whose names end in `_with` |
+//! | use another decoder, provide scratch memory | [`ReadOptions`], [`Decoder`] |
+//! | size the memory for a call | [`Tensor::requirements`], [`Purpose`] |
 //!
 //! # Format-specific modules
 //!
@@ -116,7 +117,7 @@
 //! | `zstd` | decodes Zstandard with ruzstd; needs `alloc` |
 //! | `zstd-c` | decodes Zstandard with libzstd instead, which is built from C |
 //! | `zlib` | decodes zlib and deflate with miniz_oxide, which uses 11 KiB of stack |
-//! | `std` | links `std`; nothing else changes |
+//! | `std` | links `std`, for `Tensor::to_vec`; nothing else changes |
 //! | `capi`, `panic-handler`, `c-alloc` | only for building the C library |
 #![no_std]
 #![cfg_attr(docsrs, feature(doc_cfg))]
@@ -173,6 +174,7 @@ pub use codec::BuiltIn;
 #[cfg(feature = "gguf")]
 pub use codec::blocks;
 pub use codec::decoder::{DecodeError, Decoder};
+pub use codec::options::{Purpose, ReadOptions, Requirements};
 pub use codec::sparse;
 pub use error::origin::{Format, Part};
 pub use error::warning::{Warning, Warnings};

@@ -8,7 +8,7 @@ use std::hint::black_box;
 use std::ops::Range;
 use std::process::ExitCode;
 
-use tenslice::b2nd;
+use tenslice::{b2nd, ReadOptions};
 
 use peer::{Array, Settings};
 
@@ -253,13 +253,13 @@ struct Ours<'a> {
 impl<'a> Ours<'a> {
     fn open(frame: &'a [u8]) -> Self {
         let file = open(frame);
-        let scratch_length = |rows: usize| file.scratch_length(&[0, 0], &[rows as u64, COLUMNS as u64]);
-        let scratch = [1, ROWS].map(|rows| scratch_length(rows).expect("within the array") as usize);
+        let needed = |rows: usize| file.region_requirements(&[0, 0], &[rows as u64, COLUMNS as u64]);
+        let scratch = [1, ROWS].map(|rows| needed(rows).expect("within the array").scratch.unwrap_or(0) as usize);
         Self { file, scratch: vec![0; scratch[0].max(scratch[1])] }
     }
 
     fn rows(&mut self, rows: Range<usize>, out: &mut [u8]) {
         let (start, stop) = ([rows.start as u64, 0], [rows.end as u64, COLUMNS as u64]);
-        self.file.read_region(&start, &stop, out, &mut self.scratch).expect("a good frame");
+        self.file.read_region(&start, &stop, out, ReadOptions::new().scratch(&mut self.scratch)).expect("a good frame");
     }
 }

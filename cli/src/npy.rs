@@ -108,7 +108,7 @@ mod tests {
                 let file = tenslice::File::open(&bytes).unwrap();
                 let array = file.find("").unwrap();
                 assert_eq!((file.version(), array.order()), (Some(version), order));
-                let described = array.describe(&mut tenslice::BuiltIn::default(), &mut []).unwrap();
+                let described = array.describe(tenslice::ReadOptions::new()).unwrap();
                 let stated = described.stated_type.unwrap();
                 assert_eq!(crate::common::text::header_text(stated, described.is_latin_1), descr);
             }

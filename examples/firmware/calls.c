@@ -83,7 +83,8 @@ CALL(call_read_into)
 #else
     static uint32_t room[16384], scratch[4096];
 #endif
-    status = tenslice_tensor_read_into(&tensor, NULL, room, sizeof room, scratch, sizeof scratch, NULL, &error);
+    static const tenslice_read_options options = {sizeof options, 0, NULL, scratch, sizeof scratch};
+    status = tenslice_tensor_read_into(&tensor, room, sizeof room, &options, NULL, &error);
 }
 
 CALL(call_read_f32)
@@ -96,7 +97,7 @@ CALL(call_verify)
 {
     static tenslice_verified verified;
     verified.struct_size = sizeof verified;
-    status = tenslice_file_verify(&file, &verified, &error);
+    status = tenslice_file_verify(&file, NULL, &verified, &error);
 }
 
 CALL(call_status_name)

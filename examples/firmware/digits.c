@@ -84,14 +84,14 @@ static int same_in_b2nd(const float *weight)
     static float rows[4 * PIXELS];
     static uint32_t scratch[2 * 4 * PIXELS];
     tenslice_file file;
+    tenslice_read_options options = {sizeof options, 0, NULL, scratch, sizeof scratch};
     uint64_t start[2] = {0, 0}, stop[2] = {0, PIXELS}, length;
 
     if (tenslice_file_open(&file, b2nd_start, (size_t)(b2nd_end - b2nd_start), NULL) != TENSLICE_OK)
         return 0;
     for (; start[0] < HIDDEN; start[0] += 4) {
         stop[0] = start[0] + 4;
-        if (tenslice_b2nd_read_region(&file, start, stop, 2, NULL, rows, sizeof rows, scratch, sizeof scratch, &length,
-                                      NULL) != TENSLICE_OK
+        if (tenslice_b2nd_read_region(&file, start, stop, 2, rows, sizeof rows, &options, &length, NULL) != TENSLICE_OK
             || length != sizeof rows || memcmp(rows, weight + start[0] * PIXELS, sizeof rows) != 0)
             return 0;
     }
@@ -103,13 +103,14 @@ static int same_in_blz(const float *weight)
 {
     static double elements[HIDDEN * PIXELS];
     static char scratch[1024];
+    tenslice_read_options options = {sizeof options, 0, NULL, scratch, sizeof scratch};
     tenslice_file file;
     tenslice_tensor tensor;
     unsigned i;
 
     if (tenslice_file_open(&file, blz_start, (size_t)(blz_end - blz_start), NULL) != TENSLICE_OK
         || tenslice_file_find(&file, "", 0, &tensor, NULL) != TENSLICE_OK
-        || tenslice_tensor_read_into(&tensor, NULL, elements, sizeof elements, scratch, sizeof scratch, NULL, NULL) != TENSLICE_OK)
+        || tenslice_tensor_read_into(&tensor, elements, sizeof elements, &options, NULL, NULL) != TENSLICE_OK)
         return 0;
     for (i = 0; i < HIDDEN * PIXELS; i++)
         if ((float)elements[i] != weight[i])

@@ -27,7 +27,8 @@ static __attribute__((noinline)) void find(void)
 static __attribute__((noinline)) void read_chunks(void)
 {
     static uint32_t room[512], scratch[256];
-    status = tenslice_tensor_read_into(&tensor, NULL, room, sizeof room, scratch, sizeof scratch, NULL, NULL);
+    static const tenslice_read_options options = {sizeof options, 0, NULL, scratch, sizeof scratch};
+    status = tenslice_tensor_read_into(&tensor, room, sizeof room, &options, NULL, NULL);
 }
 
 static __attribute__((noinline)) void read_bytes(void)

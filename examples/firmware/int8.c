@@ -47,7 +47,7 @@ static int damaged(const tenslice_file *file)
     tenslice_status status;
 
     verified.struct_size = sizeof verified;
-    status = tenslice_file_verify(file, &verified, NULL);
+    status = tenslice_file_verify(file, NULL, &verified, NULL);
     if (status != TENSLICE_OK)
         return refuse("the weights", status);
     if (verified.without_digest + verified.unknown_digest != 0) {

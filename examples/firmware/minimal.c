@@ -35,10 +35,10 @@ int main(void)
 #ifdef VERIFY
     tenslice_component data;
     failed |= tenslice_tensor_data(&tensor, &data, &error);
-    failed |= tenslice_component_verify(&data, &verified, &error);
+    failed |= tenslice_component_verify(&data, NULL, &verified, &error);
 #endif
 #ifdef VERIFY_FILE
-    failed |= tenslice_file_verify(&file, &verified, &error);
+    failed |= tenslice_file_verify(&file, NULL, &verified, &error);
 #endif
     return failed;
 }

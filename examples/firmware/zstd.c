@@ -42,6 +42,7 @@ int main(void)
     static float weight[COUNT];
     workspace work = {memory, sizeof memory}, little = {memory, 1024};
     tenslice_decoder decoder = {decode, &work, NULL};
+    tenslice_read_options options = {sizeof options, 0, &decoder, NULL, 0};
     tenslice_file file;
     tenslice_tensor tensor;
     tenslice_bytes expected;
@@ -52,7 +53,7 @@ int main(void)
     if (tenslice_file_open(&file, model_start, (size_t)(model_end - model_start), NULL) != TENSLICE_OK
         || tenslice_file_find(&file, "layer1.weight", 13, &tensor, NULL) != TENSLICE_OK)
         return 1;
-    status = tenslice_tensor_read_into(&tensor, &decoder, weight, sizeof weight, NULL, 0, &length, NULL);
+    status = tenslice_tensor_read_into(&tensor, weight, sizeof weight, &options, &length, NULL);
     if (status != TENSLICE_OK || length != sizeof weight) {
         print(tenslice_status_text(status));
         print("\n");
@@ -75,7 +76,7 @@ int main(void)
     if (tenslice_file_open(&file, model_start, (size_t)(model_end - model_start), NULL) != TENSLICE_OK
         || tenslice_file_find(&file, "layer1.weight", 13, &tensor, NULL) != TENSLICE_OK)
         return 1;
-    status = tenslice_tensor_read_into(&tensor, &decoder, weight, sizeof weight, NULL, 0, NULL, NULL);
+    status = tenslice_tensor_read_into(&tensor, weight, sizeof weight, &options, NULL, NULL);
     print(tenslice_status_text(status));
     print("\n");
     return status == TENSLICE_CORRUPT_STREAM ? 0 : 1;

@@ -3,7 +3,7 @@
 //! whole, and in regions. Or one thing is broken: in a chunk (its length is then corrected), in the table of offsets,
 //! or anywhere.
 
-use tenslice::File;
+use tenslice::{File, ReadOptions};
 
 use crate::check;
 use crate::choices::Choices;
@@ -242,10 +242,10 @@ fn compare(file: &File<'_>, made: &Made) {
     let frame = file.as_b2nd().unwrap();
     assert_eq!(frame.chunk_count(), made.chunks.len() as u64);
     for (index, (bytes, ..)) in (0..).zip(&made.chunks) {
-        let chunk = frame.chunk(index, &mut []).unwrap();
+        let chunk = frame.chunk(index, ReadOptions::new()).unwrap();
         let mut room = vec![0x66; bytes.len()];
         let mut scratch = vec![0x99; chunk.scratch_length() as usize];
-        assert_eq!(chunk.read_into(&mut room, &mut scratch).unwrap(), bytes);
+        assert_eq!(chunk.read_into(&mut room, ReadOptions::new().scratch(&mut scratch)).unwrap(), bytes);
     }
     if !made.shape.is_empty() {
         let tensor = file.find("").unwrap();

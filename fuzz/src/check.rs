@@ -5,8 +5,8 @@
 use std::fmt::{self, Write};
 
 use tenslice::{
-    Attributes, BuiltIn, Component, Error, ErrorKind, File, Layout, Need, Opened, Source, Tensor, Value,
-    Verification, Warning,
+    Attributes, Component, Error, ErrorKind, File, Layout, Need, Opened, Purpose, ReadOptions, Source,
+    Tensor, Value, Verification, Warning,
 };
 
 /// The largest amount of memory in bytes that a file of the fuzzer is given.
@@ -147,9 +147,9 @@ fn unreadable(file: &File<'_>, tensor: &Tensor<'_>, bytes: &[u8]) {
     // A lazy array states the dtype that it will have.
     assert!(tensor.layout() == Layout::Other && (tensor.dtype().is_none() || problem.kind() == ErrorKind::NoValues));
     assert_eq!(tensor.data().unwrap_err(), problem);
-    assert_eq!(tensor.read_into(&mut [], &mut []).unwrap_err(), problem);
-    assert_eq!(tensor.read_f32_into(&mut [], &mut []).unwrap_err(), problem);
-    assert_eq!(tensor.verify().unwrap_err(), problem);
+    assert_eq!(tensor.read_into(&mut [], ReadOptions::new()).unwrap_err(), problem);
+    assert_eq!(tensor.read_f32_into(&mut [], ReadOptions::new()).unwrap_err(), problem);
+    assert_eq!(tensor.verify(ReadOptions::new()).unwrap_err(), problem);
 }
 
 /// Checks that a tensor is found by its name. If the name is repeated, an earlier tensor may be found.
@@ -218,12 +218,12 @@ fn same_value(one: Value<'_>, other: Value<'_>, depth: usize) {
 
 /// Verifies a file, and checks that the counts match those of verifying each component.
 pub fn verify(file: &File<'_>, bytes: &[u8]) {
-    let length = file.verify_scratch_length().filter(|length| *length <= LARGEST);
+    let length = file.requirements(Purpose::Verify).scratch.filter(|length| *length <= LARGEST);
     let mut scratch = vec![0x5a; length.unwrap_or(0) as usize];
-    let mut verify = |component: Component<'_>| component.verify_with(&mut BuiltIn::default(), &mut scratch);
+    let mut verify = |component: Component<'_>| component.verify(ReadOptions::new().scratch(&mut scratch));
     let states: Vec<_> = file.tensors().flat_map(|tensor| tensor.components()).map(&mut verify).collect();
     let count = |state| states.iter().filter(|found| **found == Ok(state)).count() as u64;
-    match file.verify_with(&mut BuiltIn::default(), &mut scratch) {
+    match file.verify(ReadOptions::new().scratch(&mut scratch)) {
         Ok(all) => {
             assert_eq!(all.verified, count(Verification::Verified));
             assert_eq!(all.without_digest, count(Verification::NoDigest));
@@ -234,7 +234,7 @@ pub fn verify(file: &File<'_>, bytes: &[u8]) {
             // The error belongs to a component, to the indices of a sparse tensor, to a tensor that cannot be read,
             // to the header of a compressed array, or to chunks without values.
             let of_tensor = |tensor: Tensor<'_>| {
-                [tensor.sparse(&mut []).err(), tensor.problem(), describe(&tensor)].contains(&Some(error))
+                [tensor.sparse(ReadOptions::new()).err(), tensor.problem(), describe(&tensor)].contains(&Some(error))
             };
             let is_of_chunks = error.kind() == ErrorKind::NoValues && file.as_b2nd().is_some();
             assert!(states.contains(&Err(error)) || is_of_chunks || file.tensors().any(of_tensor));
@@ -245,16 +245,14 @@ pub fn verify(file: &File<'_>, bytes: &[u8]) {
 
 /// Describes a tensor, with the memory that it needs and with less. Returns its error.
 fn describe(tensor: &Tensor<'_>) -> Option<Error> {
-    let decoder = &mut BuiltIn::default();
-    let length = match tensor.describe_length(decoder) {
-        Ok(length) => length,
-        Err(error) => return Some(error),
+    let Some(length) = tensor.requirements(Purpose::Describe).scratch else {
+        return Some(tensor.describe(ReadOptions::new()).expect_err("has no length"));
     };
     let mut room = vec![0x5a; length.min(LARGEST) as usize];
     if let Some((_, short)) = room.split_first_mut() {
-        assert_eq!(tensor.describe(decoder, short).unwrap_err().kind(), ErrorKind::OutOfScratch);
+        assert_eq!(tensor.describe(ReadOptions::new().scratch(short)).unwrap_err().kind(), ErrorKind::OutOfScratch);
     }
-    match tensor.describe(decoder, &mut room) {
+    match tensor.describe(ReadOptions::new().scratch(&mut room)) {
         Ok(described) => {
             assert_eq!(described.shape.iter().count(), described.shape.rank() as usize);
             let is_known = tensor.layout_name() != "npy";
@@ -275,7 +273,7 @@ pub fn read(tensor: &Tensor<'_>) {
         let tried = length.unwrap_or(4096).min(LARGEST) as usize;
         let read = |fill: u8| {
             let mut room = vec![fill; tried];
-            let result = component.read_into(&mut room).map(|decoded| decoded.len());
+            let result = component.read_into(&mut room, ReadOptions::new()).map(|decoded| decoded.len());
             (result, room)
         };
         let (result, mut room) = read(0);
@@ -295,7 +293,7 @@ pub fn read(tensor: &Tensor<'_>) {
         // Too small by one byte: nothing is written.
         if let Some(less) = length.filter(|length| (1..=LARGEST).contains(length)) {
             let mut room = vec![0x3c; less as usize - 1];
-            assert!(component.read_into(&mut room).is_err());
+            assert!(component.read_into(&mut room, ReadOptions::new()).is_err());
             assert!(room.iter().all(|byte| *byte == 0x3c));
         }
         let _ = (component.as_slice::<f32>().map(<[f32]>::len), component.elements::<u64>().map(Iterator::count));
@@ -306,21 +304,27 @@ pub fn read(tensor: &Tensor<'_>) {
 
 /// Checks that a range is a part of the whole, at any offset.
 fn ranges(component: &Component<'_>, whole: &[u8]) {
-    let Some(length) = component.range_scratch_length().filter(|length| *length <= LARGEST) else { return };
+    let Some(length) = component.requirements(Purpose::ReadRange).scratch.filter(|length| *length <= LARGEST) else {
+        return;
+    };
     let mut scratch = vec![0x11; length as usize];
     let lane = component.dtype().map_or(1, |dtype| dtype.lane_size());
     let lanes = whole.len() / lane;
     for (from, to) in [(0, lanes), (lanes / 3, lanes / 2), (lanes / 2, lanes), (lanes, lanes)] {
         let (from, to) = (from * lane, to * lane);
         let mut part = vec![0x22; to - from];
-        component.read_range_into(from as u64, &mut part, &mut scratch).unwrap();
+        component.read_range_into(from as u64, &mut part, ReadOptions::new().scratch(&mut scratch)).unwrap();
         assert_eq!(part, whole[from..to]);
     }
     // A range that ends outside, or in the middle of a number: nothing is written.
     let mut part = vec![0x22; lane];
-    assert!(component.read_range_into((lanes * lane) as u64, &mut part, &mut scratch).is_err());
+    assert!(
+        component
+            .read_range_into((lanes * lane) as u64, &mut part, ReadOptions::new().scratch(&mut scratch))
+            .is_err()
+    );
     if lane > 1 {
-        assert!(component.read_range_into(1, &mut part, &mut scratch).is_err());
+        assert!(component.read_range_into(1, &mut part, ReadOptions::new().scratch(&mut scratch)).is_err());
     }
     assert!(part.iter().all(|byte| *byte == 0x22));
 }
@@ -328,12 +332,12 @@ fn ranges(component: &Component<'_>, whole: &[u8]) {
 /// Checks that the indices of a sparse tensor are inside its shape.
 fn sparse(tensor: &Tensor<'_>) {
     if ![Layout::SparseCsr, Layout::SparseCoo, Layout::IndexValue].contains(&tensor.layout()) {
-        assert!(tensor.sparse(&mut []).is_err());
+        assert!(tensor.sparse(ReadOptions::new()).is_err());
         return;
     }
-    let length = tensor.scratch_length().unwrap_or(1 << 12).min(LARGEST);
+    let length = tensor.requirements(Purpose::Read).scratch.unwrap_or(1 << 12).min(LARGEST);
     let mut scratch = vec![0x33; length as usize];
-    let Ok(sparse) = tensor.sparse(&mut scratch) else { return };
+    let Ok(sparse) = tensor.sparse(ReadOptions::new().scratch(&mut scratch)) else { return };
     let shape: Vec<u64> = sparse.shape().iter().collect();
     assert_eq!(sparse.iter().count() as u64, sparse.stored());
     for entry in &sparse {
@@ -349,15 +353,16 @@ fn sparse(tensor: &Tensor<'_>) {
 pub fn dense(tensor: &Tensor<'_>) -> Option<Vec<u8>> {
     // Each element of a tensor train is computed from all of its cores.
     let largest = if tensor.layout() == Layout::TensorTrain { 1 << 10 } else { LARGEST };
-    let length = tensor.dense_length().filter(|length| *length <= largest);
+    let length = tensor.requirements(Purpose::Read).output.filter(|length| *length <= largest);
     // Examines all chunks of a chunked array.
-    let scratch = length.and_then(|_| tensor.scratch_length()).filter(|length| *length <= largest);
+    let scratch = length.and_then(|_| tensor.requirements(Purpose::Read).scratch).filter(|length| *length <= largest);
     let mut bytes = None;
     if let (Some(length), Some(scratch)) = (length, scratch) {
         let read = |fill: u8| {
             let mut room = vec![fill; length as usize];
-            let result =
-                tensor.read_into(&mut room, &mut vec![!fill; scratch as usize]).map(|dense| dense.len() as u64);
+            let result = tensor
+                .read_into(&mut room, ReadOptions::new().scratch(&mut vec![!fill; scratch as usize]))
+                .map(|dense| dense.len() as u64);
             (result, room)
         };
         let (result, room) = read(0);
@@ -381,9 +386,12 @@ pub fn dense(tensor: &Tensor<'_>) -> Option<Vec<u8>> {
 
 fn numbers(tensor: &Tensor<'_>, largest: u64) {
     let Some(count) = tensor.shape().element_count().filter(|count| *count <= largest) else { return };
-    let Some(scratch) = tensor.f32_scratch_length().filter(|length| *length <= largest) else { return };
+    let Some(scratch) = tensor.requirements(Purpose::ReadF32).scratch.filter(|length| *length <= largest) else {
+        return;
+    };
     let (mut numbers, mut range) = (vec![0.5; count as usize], vec![0.25; (count - count / 3) as usize]);
-    let read = tensor.read_f32_into(&mut numbers, &mut vec![0x44; scratch as usize]).map(drop);
+    let read =
+        tensor.read_f32_into(&mut numbers, ReadOptions::new().scratch(&mut vec![0x44; scratch as usize])).map(drop);
     if let Err(error) = read {
         assert!(![ErrorKind::TooSmall, ErrorKind::OutOfScratch].contains(&error.kind()), "{error:?}");
     }

@@ -1,7 +1,7 @@
 //! Any bytes as a chunk of a valid frame, so that they reach the codecs. The previous contents of the memory must not
 //! show.
 
-use tenslice::File;
+use tenslice::{File, ReadOptions};
 
 const LARGEST: u32 = 1 << 18;
 
@@ -19,10 +19,10 @@ pub fn run(bytes: &[u8]) {
     }
     let frame = crate::sound_frame::frame_of(&chunk, length, 4);
     let file = File::open(&frame).unwrap();
-    let Ok(chunk) = file.as_b2nd().unwrap().chunk(0, &mut []) else { return };
+    let Ok(chunk) = file.as_b2nd().unwrap().chunk(0, ReadOptions::new()) else { return };
     let decode = |fill: u8| {
         let mut room = vec![fill; length as usize];
-        chunk.read_into(&mut room, &mut vec![!fill; chunk.scratch_length() as usize]).map(|room| room.to_vec())
+        chunk.read_into(&mut room, ReadOptions::new().scratch(&mut vec![!fill; chunk.scratch_length() as usize])).map(|room| room.to_vec())
     };
     assert_eq!(decode(0), decode(0x5a));
 }

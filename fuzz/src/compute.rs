@@ -1,7 +1,7 @@
 //! Tensor trains, pairs and symmetries in any bytes, computed with exactly the required scratch memory. Nothing
 //! panics, and results computed in two ways are equal.
 
-use tenslice::{File, blz, tens};
+use tenslice::{File, blz, tens, ReadOptions, Purpose};
 
 /// The largest number of values that a file of the fuzzer may make us compute.
 const LIMIT: u64 = 1 << 16;
@@ -27,9 +27,9 @@ fn symmetries_and_pairs(file: &File<'_>, tens: &tens::TensFile<'_>) {
     }
     assert_eq!(chunks.error(), None);
     let tensor = file.find("").unwrap();
-    let Some(dense) = tensor.dense_length().filter(|length| *length < LIMIT) else { return };
+    let Some(dense) = tensor.requirements(Purpose::Read).output.filter(|length| *length < LIMIT) else { return };
     let mut room = vec![0xaa; dense as usize];
-    let result = tensor.read_into(&mut room, &mut []).map(drop);
+    let result = tensor.read_into(&mut room, ReadOptions::new()).map(drop);
     let Ok(pairs) = tens.pairs() else { return };
     result.unwrap();
     if tensor.shape().rank() > 64 {

@@ -1,6 +1,6 @@
 //! Chains of filters, undone and compared with a byte-by-byte implementation. The first bytes choose them.
 
-use tenslice::File;
+use tenslice::{File, ReadOptions};
 
 pub fn run(bytes: &[u8]) {
     let Some((choice, data)) = bytes.split_first_chunk::<14>() else { return };
@@ -34,9 +34,9 @@ pub fn run(bytes: &[u8]) {
     chunk.extend(streams);
     let frame = crate::sound_frame::frame_of(&chunk, data.len() as u32, 3);
     let file = File::open(&frame).unwrap();
-    let chunk = file.as_b2nd().unwrap().chunk(0, &mut []).unwrap();
+    let chunk = file.as_b2nd().unwrap().chunk(0, ReadOptions::new()).unwrap();
     let mut room = vec![0x77; data.len()];
-    let found = chunk.read_into(&mut room, &mut vec![0x88; chunk.scratch_length() as usize]).unwrap();
+    let found = chunk.read_into(&mut room, ReadOptions::new().scratch(&mut vec![0x88; chunk.scratch_length() as usize])).unwrap();
 
     let mut expected: Vec<u8> = Vec::new();
     for part in data.chunks(block) {

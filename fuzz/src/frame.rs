@@ -1,7 +1,7 @@
 //! Any bytes as a Blosc2 frame. Regions are read with exactly the required scratch memory, and without any. The
 //! previous contents of the memory must not show, and a region is a part of the whole.
 
-use tenslice::{ErrorKind, File, b2nd};
+use tenslice::{ErrorKind, File, b2nd, ReadOptions};
 
 const LARGEST: u64 = 1 << 18;
 
@@ -13,7 +13,7 @@ pub fn run(bytes: &[u8]) {
         let _ = frame.variable_metalayer(&metalayer).map(|chunk| decode(&chunk));
     }
     for index in 0..frame.chunk_count().min(4) {
-        let _ = frame.chunk(index, &mut []).map(|chunk| decode(&chunk));
+        let _ = frame.chunk(index, ReadOptions::new()).map(|chunk| decode(&chunk));
     }
     let stop: Vec<u64> = frame.shape().iter().collect();
     let start = vec![0; stop.len()];
@@ -43,11 +43,12 @@ pub fn run(bytes: &[u8]) {
 }
 
 fn region(frame: &b2nd::Frame<'_>, start: &[u64], stop: &[u64]) -> Option<Vec<u8>> {
-    let length = frame.region_length(start, stop).ok().filter(|length| *length <= LARGEST)?;
-    let scratch = frame.scratch_length(start, stop).ok().filter(|length| *length <= LARGEST)?;
+    let needed = frame.region_requirements(start, stop).ok()?;
+    let length = needed.output.filter(|length| *length <= LARGEST)?;
+    let scratch = needed.scratch.filter(|length| *length <= LARGEST)?;
     let read = |fill: u8, scratch: u64| {
         let mut room = vec![fill; length as usize];
-        frame.read_region(start, stop, &mut room, &mut vec![!fill; scratch as usize]).map(|room| room.to_vec())
+        frame.read_region(start, stop, &mut room, ReadOptions::new().scratch(&mut vec![!fill; scratch as usize])).map(|room| room.to_vec())
     };
     let found = read(0, scratch);
     assert_eq!(found, read(0xa5, scratch));
@@ -62,7 +63,7 @@ fn region(frame: &b2nd::Frame<'_>, start: &[u64], stop: &[u64]) -> Option<Vec<u8
 fn decode(chunk: &b2nd::Chunk<'_>) {
     if chunk.decoded_length() <= LARGEST {
         let mut room = vec![0; chunk.decoded_length() as usize];
-        let result = chunk.read_into(&mut room, &mut vec![0; chunk.scratch_length() as usize]).map(drop);
+        let result = chunk.read_into(&mut room, ReadOptions::new().scratch(&mut vec![0; chunk.scratch_length() as usize])).map(drop);
         assert!(result.is_ok() || result.unwrap_err().kind() != ErrorKind::OutOfScratch);
     }
 }

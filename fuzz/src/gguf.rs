@@ -6,7 +6,7 @@ mod builder;
 
 use builder::{ARRAY, Gguf, Meta, TEXT};
 use tenslice::blocks::BlockType;
-use tenslice::{ErrorKind, File, Value};
+use tenslice::{ErrorKind, File, Value, ReadOptions};
 
 use crate::check;
 use crate::choices::Choices;
@@ -142,7 +142,7 @@ fn same_as_made(file: &File<'_>, pairs: &[(String, Meta)], tensors: &[(String, V
         assert_eq!(component.bytes().unwrap(), data);
         let count = tensor.shape().element_count().unwrap() as usize;
         let (mut numbers, mut range) = (vec![0.0; count], vec![0.0; count - count / 3]);
-        let read = tensor.read_f32_into(&mut numbers, &mut []).map(drop);
+        let read = tensor.read_f32_into(&mut numbers, ReadOptions::new()).map(drop);
         assert_eq!(tensor.read_f32_range(count as u64 / 3, &mut range), read);
         assert!(read.is_ok() || read.is_err_and(|error| error.kind() == ErrorKind::ForeignEndian));
         let bits = |numbers: &[f32]| numbers.iter().map(|x| (!x.is_nan()).then(|| x.to_bits())).collect::<Vec<_>>();

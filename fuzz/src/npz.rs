@@ -2,7 +2,7 @@
 //! and other entries. What was made is listed, verified and read back. Or one thing is broken; if it is in an array,
 //! the checksum is corrected.
 
-use tenslice::{Encoding, ErrorKind, File, Verification};
+use tenslice::{Encoding, ErrorKind, File, Verification, ReadOptions};
 
 use crate::check;
 use crate::choices::Choices;
@@ -225,11 +225,11 @@ fn compare(file: &File<'_>, entries: &[Entry]) {
         let component = tensor.components().next().unwrap();
         if entry.method == 0 {
             array.compare(&tensor);
-            assert_eq!(component.verify(), Ok(Verification::Verified));
+            assert_eq!(component.verify(ReadOptions::new()), Ok(Verification::Verified));
         } else {
             // The decoded bytes are an NPY file.
             let mut room = vec![0; content.len()];
-            assert_eq!(component.read_into(&mut room).unwrap(), content);
+            assert_eq!(component.read_into(&mut room, ReadOptions::new()).unwrap(), content);
             array.compare(&File::open(&room).unwrap().find("").unwrap());
         }
     }

@@ -3,7 +3,7 @@
 //! back. Or one thing is broken: in the bytes of a component (its digest is then corrected), in the manifest (its
 //! hash and length are then corrected), or anywhere.
 
-use tenslice::{DType, ErrorKind, File};
+use tenslice::{DType, ErrorKind, File, ReadOptions};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::cbor::{self, Node};
@@ -257,8 +257,8 @@ fn shards(file: &File<'_>, shard: &[u8]) {
     for component in file.tensors().flat_map(|tensor| tensor.components()).filter(|part| part.shard().is_some()) {
         assert_eq!(component.stored().unwrap_err().kind(), ErrorKind::InShard);
         if let Ok(component) = component.with_shard(shard) {
-            let _ = component.verify_with(&mut tenslice::BuiltIn::default(), &mut [0; 1024]);
-            let _ = component.read_into(&mut [0; 1024]).map(|bytes| bytes.len());
+            let _ = component.verify(ReadOptions::new().scratch(&mut [0; 1024]));
+            let _ = component.read_into(&mut [0; 1024], ReadOptions::new()).map(|bytes| bytes.len());
         }
     }
 }
@@ -285,13 +285,13 @@ fn compare(file: &File<'_>, tensors: &mut [Tensor], shard: &[u8]) {
             }
             assert_eq!(component.stored().unwrap(), part.stored);
             let mut room = vec![0; part.decoded.len()];
-            let decoded = component.read_into(&mut room).unwrap();
+            let decoded = component.read_into(&mut room, ReadOptions::new()).unwrap();
             let lane = part.dtype.lane_size();
             if cfg!(target_endian = "big") {
                 decoded.chunks_mut(lane).for_each(|lane| lane.reverse());
             }
             assert_eq!(decoded, part.decoded);
-            let found = component.verify_with(&mut tenslice::BuiltIn::default(), &mut [0; 512]);
+            let found = component.verify(ReadOptions::new().scratch(&mut [0; 512]));
             assert_eq!(found, Ok(VERIFIED[part.digest]));
         }
         if made.parts.iter().all(|part| !part.in_shard) {

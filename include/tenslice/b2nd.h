@@ -20,21 +20,19 @@ extern "C" {
  */
 
 /**
- * Sets `length` to the number of bytes that tenslice_b2nd_read_region writes, and `scratch` to the number of bytes
- * of scratch memory that it needs. Either may be NULL. To compute `scratch`, reads the headers of all chunks that
+ * Fills `requirements` with the memory that tenslice_b2nd_read_region needs. Reads the headers of all chunks that
  * the region touches.
  *
- * Errors: WRONG_RANK, NO_SUCH_ELEMENT, SHAPE_OVERFLOW; for `scratch` also the error of a malformed chunk, and
- * NOT_IN_MEMORY.
+ * Errors: WRONG_RANK, NO_SUCH_ELEMENT, SHAPE_OVERFLOW; the error of a malformed chunk; NOT_IN_MEMORY.
  */
-tenslice_status tenslice_b2nd_region_lengths(const tenslice_file *file, const uint64_t *start, const uint64_t *stop,
-    size_t rank, uint64_t *length, uint64_t *scratch, tenslice_error *error);
+tenslice_status tenslice_b2nd_region_requirements(const tenslice_file *file, const uint64_t *start,
+    const uint64_t *stop, size_t rank, tenslice_requirements *requirements, tenslice_error *error);
 
 /**
  * Decodes a region to `destination`: row-major, in the byte order that the dtype states. Decodes only the blocks
  * that the region touches, but each as a whole: see tenslice_b2nd_region_work. Scratch memory:
- * tenslice_b2nd_region_lengths. `needed` (may be NULL) is set to the number of bytes written; with TOO_SMALL, to the
- * size that the destination needs; with OUT_OF_SCRATCH, to the size that `scratch` needs.
+ * tenslice_b2nd_region_requirements. `needed` (may be NULL) is set to the number of bytes written; with TOO_SMALL,
+ * to the size that the destination needs; with OUT_OF_SCRATCH, to the number of bytes of scratch memory.
  *
  * Errors: WRONG_RANK, NO_SUCH_ELEMENT, TOO_SMALL, SHAPE_OVERFLOW; nothing is written in these cases. OUT_OF_SCRATCH.
  * UNSUPPORTED_CODEC, UNSUPPORTED_FILTER, CORRUPT_STREAM, DECODED_LENGTH, CHECKSUM_MISMATCH, other errors of a chunk,
@@ -42,8 +40,8 @@ tenslice_status tenslice_b2nd_region_lengths(const tenslice_file *file, const ui
  * (other regions can still be read), or if the array is still to be computed (no region can be read).
  */
 tenslice_status tenslice_b2nd_read_region(const tenslice_file *file, const uint64_t *start, const uint64_t *stop,
-    size_t rank, const tenslice_decoder *decoder, void *destination, size_t capacity, void *scratch,
-    size_t scratch_length, uint64_t *needed, tenslice_error *error);
+    size_t rank, void *destination, size_t capacity, const tenslice_read_options *options, uint64_t *needed,
+    tenslice_error *error);
 
 /**
  * Sets `work` to the maximum number of bytes that tenslice_b2nd_read_region decodes. Codecs decode only whole blocks
@@ -126,27 +124,27 @@ typedef struct {
  * Fills `chunk` with information about chunk `index`, read from the header of the chunk. If the file was opened from
  * a source, the table of chunks and the chunk must be in memory.
  *
- * `scratch` (may be NULL) is used for the table. With at least `table_scratch` bytes (see tenslice_b2nd_info), part
- * of the table is decoded into it. With fewer, the chunk is looked up without memory; this works for most tables,
- * but is slow for large ones.
+ * The scratch memory is used for the table. With at least `table_scratch` bytes (see tenslice_b2nd_info), part of
+ * the table is decoded into it. With fewer, the chunk is looked up without memory; this works for most tables, but
+ * is slow for large ones.
  *
  * Errors: NOT_FOUND if there is no such chunk; the error of a malformed table or chunk; NOT_IN_MEMORY; NO_VALUES if
  * a proxy has not fetched the chunk, or if the array is still to be computed; OUT_OF_SCRATCH if the table cannot be
  * searched without memory.
  */
-tenslice_status tenslice_b2nd_get_chunk(const tenslice_file *file, uint64_t index, void *scratch,
-    size_t scratch_length, tenslice_b2nd_chunk *chunk, tenslice_error *error);
+tenslice_status tenslice_b2nd_get_chunk(const tenslice_file *file, uint64_t index,
+    const tenslice_read_options *options, tenslice_b2nd_chunk *chunk, tenslice_error *error);
 
 /**
  * Sets `offset` and `length` to the range of the file that holds chunk `index`, so that the caller can fetch it.
  * Both are 0 if the file stores no bytes for the chunk. The table of chunks must be in memory, and at most the first
- * 32 bytes of the chunk. `scratch` is used as in tenslice_b2nd_get_chunk.
+ * 32 bytes of the chunk. The scratch memory is used as in tenslice_b2nd_get_chunk.
  *
  * Errors: the errors of tenslice_b2nd_get_chunk. With NOT_IN_MEMORY, the offset of the error is where the missing 32
  * bytes begin.
  */
-tenslice_status tenslice_b2nd_chunk_extent(const tenslice_file *file, uint64_t index, void *scratch,
-    size_t scratch_length, uint64_t *offset, uint64_t *length, tenslice_error *error);
+tenslice_status tenslice_b2nd_chunk_extent(const tenslice_file *file, uint64_t index,
+    const tenslice_read_options *options, uint64_t *offset, uint64_t *length, tenslice_error *error);
 
 /**
  * Decodes chunk `index`, padding included, to `destination`. Scratch memory: the `scratch` bytes of
@@ -155,20 +153,19 @@ tenslice_status tenslice_b2nd_chunk_extent(const tenslice_file *file, uint64_t i
  * Errors: TOO_SMALL, OUT_OF_SCRATCH, UNSUPPORTED_CODEC, UNSUPPORTED_FILTER, CORRUPT_STREAM, DECODED_LENGTH,
  * CHECKSUM_MISMATCH, the errors of tenslice_b2nd_get_chunk.
  */
-tenslice_status tenslice_b2nd_read_chunk(const tenslice_file *file, uint64_t index, const tenslice_decoder *decoder,
-    void *destination, size_t capacity, void *scratch, size_t scratch_length, uint64_t *length,
-    tenslice_error *error);
+tenslice_status tenslice_b2nd_read_chunk(const tenslice_file *file, uint64_t index, void *destination,
+    size_t capacity, const tenslice_read_options *options, uint64_t *length, tenslice_error *error);
 
 /**
  * Sets `count` to the number of chunks that were never written; they read as zeros. Decodes the table of chunks,
- * which must be in memory, but reads no chunk. Linear in the number of chunks, up to 2^32. `scratch` (may be NULL)
- * is used for the table and should have `table_scratch` bytes (see tenslice_b2nd_info). With fewer, the time is
+ * which must be in memory, but reads no chunk. Linear in the number of chunks, up to 2^32. The scratch memory is
+ * used for the table and should have `table_scratch` bytes (see tenslice_b2nd_info). With fewer, the time is
  * quadratic, and limited.
  *
  * Errors: OUT_OF_SCRATCH if the table cannot be searched without memory, or would take too long; the error of a
  * malformed table; NOT_IN_MEMORY.
  */
-tenslice_status tenslice_b2nd_uninitialised_chunks(const tenslice_file *file, void *scratch, size_t scratch_length,
+tenslice_status tenslice_b2nd_uninitialised_chunks(const tenslice_file *file, const tenslice_read_options *options,
     uint64_t *count, tenslice_error *error);
 
 /* ---- Metalayers -----------------------------------------------------------------------------------------------------
@@ -204,9 +201,8 @@ tenslice_status tenslice_b2nd_get_metalayer(const tenslice_file *file, uint32_t 
  *
  * Errors: NOT_FOUND if there is no such metalayer; the errors of tenslice_b2nd_read_chunk.
  */
-tenslice_status tenslice_b2nd_read_metalayer(const tenslice_file *file, uint32_t index,
-    const tenslice_decoder *decoder, void *destination, size_t capacity, void *scratch, size_t scratch_length,
-    uint64_t *length, tenslice_error *error);
+tenslice_status tenslice_b2nd_read_metalayer(const tenslice_file *file, uint32_t index, void *destination,
+    size_t capacity, const tenslice_read_options *options, uint64_t *length, tenslice_error *error);
 
 #ifdef __cplusplus
 }

@@ -331,7 +331,17 @@ enum {
     TENSLICE_CAP_BYTES = 1, /**< tenslice_component_bytes returns the bytes in place */
     TENSLICE_CAP_RANGE = 2, /**< tenslice_component_read_range reads a range of the bytes */
     TENSLICE_CAP_DECODE = 4, /**< tenslice_component_read_into decodes or copies the component */
-    TENSLICE_CAP_VERIFY = 8, /**< tenslice_component_verify_with compares the component with a digest */
+    TENSLICE_CAP_VERIFY = 8, /**< tenslice_component_verify compares the component with a digest */
+};
+
+/** The purpose of memory, the call that needs it: see tenslice_tensor_requirements. */
+enum {
+    TENSLICE_PURPOSE_READ = 0, /**< reading all elements */
+    TENSLICE_PURPOSE_READ_F32 = 1, /**< reading all elements as f32 */
+    TENSLICE_PURPOSE_READ_RANGE = 2, /**< reading a range of a component */
+    TENSLICE_PURPOSE_SPARSE = 3, /**< reading the indices and values of a sparse tensor */
+    TENSLICE_PURPOSE_VERIFY = 4, /**< verifying digests */
+    TENSLICE_PURPOSE_DESCRIBE = 5, /**< describing the elements */
 };
 
 /** The kind of a value of an attribute. */

@@ -85,9 +85,15 @@ typedef struct {
     uint64_t opaque[32];
 } tenslice_cursor;
 
-/* ---- Decoders -------------------------------------------------------------------------------------------------------
+/* ---- Decoders and scratch memory ------------------------------------------------------------------------------------
  *
- * For libraries without a built-in decoder, and for machines with a better decoder.
+ * A call that decodes takes a tenslice_read_options. A decoder is for libraries without a built-in one, and for
+ * machines with a better one. Scratch memory alone:
+ *
+ *     tenslice_read_options options = {0};
+ *     TENSLICE_INIT(options);
+ *     options.scratch = scratch;
+ *     options.scratch_length = sizeof scratch;
  */
 
 /**
@@ -116,7 +122,7 @@ typedef tenslice_status (*tenslice_decode_with_dictionary)(void *user, uint32_t 
 
 /**
  * A decoder that the program supplies, such as libzstd on a server or a hardware decompressor on a microcontroller.
- * It is called only during the call that it is passed to.
+ * It is called only during the call whose tenslice_read_options name it.
  */
 typedef struct {
     /** The decoding function; not NULL. Called with TENSLICE_ENCODING_ZSTD (one frame at a time if the component is
@@ -127,5 +133,26 @@ typedef struct {
     /** The function for streams with a dictionary; NULL if the decoder has none. */
     tenslice_decode_with_dictionary decode_with_dictionary;
 } tenslice_decoder;
+
+/** How a call reads data. NULL selects the built-in decoder and no scratch memory. */
+typedef struct {
+    uint32_t struct_size; /**< Size of this struct in bytes, set by the caller. */
+    uint32_t reserved; /**< Reserved, 0. */
+    const tenslice_decoder *decoder; /**< The decoder; NULL selects the built-in decoder. */
+    void *scratch; /**< Working memory of any alignment; may be NULL if `scratch_length` is 0. */
+    size_t scratch_length; /**< Length of the scratch memory in bytes. */
+} tenslice_read_options;
+
+/** The memory that a call needs. */
+typedef struct {
+    uint32_t struct_size; /**< Size of this struct in bytes, set by the caller. */
+    uint32_t reserved; /**< Reserved, 0. */
+    /** Length of the output: a number of elements for TENSLICE_PURPOSE_READ_F32, else a number of bytes; 0 if the
+     *  call has no destination. UINT64_MAX if the file does not state the length, if the caller chooses it, or if
+     *  the call will fail. */
+    uint64_t output;
+    /** Length of the scratch memory in bytes. UINT64_MAX if the file does not state it, or if the call will fail. */
+    uint64_t scratch;
+} tenslice_requirements;
 
 #endif /* TENSLICE_TYPES_H */

@@ -45,6 +45,13 @@ impl Extent {
     }
 }
 
+/// The bytes at these offsets. If the end is before the start, the extent is empty and begins at the start.
+impl From<core::ops::Range<u64>> for Extent {
+    fn from(offsets: core::ops::Range<u64>) -> Self {
+        Self::new(offsets.start, offsets.end.saturating_sub(offsets.start))
+    }
+}
+
 /// The offsets of the bytes; the end saturates at `u64::MAX`.
 impl From<Extent> for core::ops::Range<u64> {
     fn from(extent: Extent) -> Self {

@@ -3,11 +3,10 @@
 use core::ffi::c_void;
 
 use super::component::tenslice_bytes;
-use super::decode::{chosen, report_length, tenslice_decoder};
+use super::decode::report_length;
 use super::file::tenslice_file;
-use super::pointer::{
-    Array, Buffer, Capacity, Handle, InfoOut, Length, OptionalIn, OptionalOut, Out, Scratch, ScratchLength, buffers,
-};
+use super::options::{Chosen, tenslice_read_options, tenslice_requirements};
+use super::pointer::{Array, Buffer, Capacity, Handle, InfoOut, Length, OptionalIn, OptionalOut, Out, buffers};
 use super::status::{ApiError, FfiResult, OK, run, tenslice_error, tenslice_status, with_details};
 use super::tensor::write_shape;
 use super::text::tenslice_str;
@@ -167,8 +166,8 @@ pub extern "C" fn tenslice_b2nd_chunk_shape(
 /// Fills `chunk` with information about chunk `index`, read from the header of the chunk. If the file was opened from a
 /// source, the table of chunks and the chunk must be in memory.
 ///
-/// `scratch` (may be NULL) is used for the table. With at least `table_scratch` bytes (see tenslice_b2nd_info), part of
-/// the table is decoded into it. With fewer, the chunk is looked up without memory; this works for most tables, but is
+/// The scratch memory is used for the table. With at least `table_scratch` bytes (see tenslice_b2nd_info), part of the
+/// table is decoded into it. With fewer, the chunk is looked up without memory; this works for most tables, but is
 /// slow for large ones.
 ///
 /// Errors: NOT_FOUND if there is no such chunk; the error of a malformed table or chunk; NOT_IN_MEMORY; NO_VALUES if a
@@ -178,16 +177,15 @@ pub extern "C" fn tenslice_b2nd_chunk_shape(
 pub extern "C" fn tenslice_b2nd_get_chunk(
     file: Handle<tenslice_file>,
     index: u64,
-    scratch: Scratch<c_void>,
-    scratch_length: ScratchLength,
+    options: OptionalIn<tenslice_read_options>,
     chunk: InfoOut<tenslice_b2nd_chunk>,
     error: OptionalOut<tenslice_error>,
 ) -> tenslice_status {
     with_details(&error, |details| {
-        let scratch = scratch.with_length(scratch_length, &[file.memory(), chunk.memory()])?;
+        let (mut decoder, scratch) = options.apart_from(&[file.memory(), chunk.memory()])?;
         let b2nd = b2nd(&file)?;
         let info = chunk.writable()?;
-        let chunk = details.of(b2nd.chunk(index, scratch))?;
+        let chunk = details.of(b2nd.chunk_using(&mut decoder, index, scratch))?;
         let extent = chunk.extent().unwrap_or_default();
         info.fill(tenslice_b2nd_chunk {
             struct_size: 0,
@@ -207,7 +205,7 @@ pub extern "C" fn tenslice_b2nd_get_chunk(
 
 /// Sets `offset` and `length` to the range of the file that holds chunk `index`, so that the caller can fetch it. Both
 /// are 0 if the file stores no bytes for the chunk. The table of chunks must be in memory, and at most the first 32
-/// bytes of the chunk. `scratch` is used as in tenslice_b2nd_get_chunk.
+/// bytes of the chunk. The scratch memory is used as in tenslice_b2nd_get_chunk.
 ///
 /// Errors: the errors of tenslice_b2nd_get_chunk. With NOT_IN_MEMORY, the offset of the error is where the missing 32
 /// bytes begin.
@@ -215,18 +213,16 @@ pub extern "C" fn tenslice_b2nd_get_chunk(
 pub extern "C" fn tenslice_b2nd_chunk_extent(
     file: Handle<tenslice_file>,
     index: u64,
-    scratch: Scratch<c_void>,
-    scratch_length: ScratchLength,
+    options: OptionalIn<tenslice_read_options>,
     offset: Out<u64>,
     length: Out<u64>,
     error: OptionalOut<tenslice_error>,
 ) -> tenslice_status {
     with_details(&error, |details| {
-        let others = &[file.memory(), offset.memory(), length.memory()];
-        let scratch = scratch.with_length(scratch_length, others)?;
+        let (mut decoder, scratch) = options.apart_from(&[file.memory(), offset.memory(), length.memory()])?;
         let b2nd = b2nd(&file)?;
         let (offset, length) = (offset.writable()?, length.writable()?);
-        let extent = details.of(b2nd.chunk_extent(index, scratch))?.unwrap_or_default();
+        let extent = details.of(b2nd.chunk_extent_using(&mut decoder, index, scratch))?.unwrap_or_default();
         offset.set(extent.offset);
         length.set(extent.length);
         Ok(OK)
@@ -242,29 +238,27 @@ pub extern "C" fn tenslice_b2nd_chunk_extent(
 pub extern "C" fn tenslice_b2nd_read_chunk(
     file: Handle<tenslice_file>,
     index: u64,
-    decoder: OptionalIn<tenslice_decoder>,
     destination: Buffer<c_void>,
     capacity: Capacity,
-    scratch: Scratch<c_void>,
-    scratch_length: ScratchLength,
+    options: OptionalIn<tenslice_read_options>,
     length: OptionalOut<u64>,
     error: OptionalOut<tenslice_error>,
 ) -> tenslice_status {
     with_details(&error, |details| {
-        let others = &[file.memory(), decoder.memory(), length.memory()];
-        let (destination, scratch) = buffers((destination, capacity), (scratch, scratch_length), others)?;
+        let others = &[file.memory(), length.memory()];
+        let mut decoder = Chosen::default();
+        let (destination, scratch) = buffers((destination, capacity), options, others, &mut decoder)?;
         let b2nd = b2nd(&file)?;
-        let mut decoder = chosen(&decoder)?;
-        let chunk = details.of(b2nd.chunk_with(&mut decoder, index, scratch))?;
+        let chunk = details.of(b2nd.chunk_using(&mut decoder, index, scratch))?;
         report_length(details, &length, Some(chunk.decoded_length()), || {
-            chunk.read_into_with(&mut decoder, destination, scratch).map(|written| written.len())
+            chunk.read_into_using(&mut decoder, destination, scratch).map(|written| written.len())
         })
     })
 }
 
 /// Sets `count` to the number of chunks that were never written; they read as zeros. Decodes the table of chunks, which
-/// must be in memory, but reads no chunk. Linear in the number of chunks, up to 2^32. `scratch` (may be NULL) is used
-/// for the table and should have `table_scratch` bytes (see tenslice_b2nd_info). With fewer, the time is quadratic, and
+/// must be in memory, but reads no chunk. Linear in the number of chunks, up to 2^32. The scratch memory is used for
+/// the table and should have `table_scratch` bytes (see tenslice_b2nd_info). With fewer, the time is quadratic, and
 /// limited.
 ///
 /// Errors: OUT_OF_SCRATCH if the table cannot be searched without memory, or would take too long; the error of a
@@ -272,16 +266,15 @@ pub extern "C" fn tenslice_b2nd_read_chunk(
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_b2nd_uninitialised_chunks(
     file: Handle<tenslice_file>,
-    scratch: Scratch<c_void>,
-    scratch_length: ScratchLength,
+    options: OptionalIn<tenslice_read_options>,
     count: Out<u64>,
     error: OptionalOut<tenslice_error>,
 ) -> tenslice_status {
     with_details(&error, |details| {
-        let scratch = scratch.with_length(scratch_length, &[file.memory(), count.memory()])?;
+        let (mut decoder, scratch) = options.apart_from(&[file.memory(), count.memory()])?;
         let b2nd = b2nd(&file)?;
         let count = count.writable()?;
-        count.set(details.of(b2nd.uninitialised_chunks(scratch))?);
+        count.set(details.of(b2nd.uninitialised_chunks_using(&mut decoder, scratch))?);
         Ok(OK)
     })
 }
@@ -336,22 +329,20 @@ pub extern "C" fn tenslice_b2nd_get_metalayer(
 pub extern "C" fn tenslice_b2nd_read_metalayer(
     file: Handle<tenslice_file>,
     index: u32,
-    decoder: OptionalIn<tenslice_decoder>,
     destination: Buffer<c_void>,
     capacity: Capacity,
-    scratch: Scratch<c_void>,
-    scratch_length: ScratchLength,
+    options: OptionalIn<tenslice_read_options>,
     length: OptionalOut<u64>,
     error: OptionalOut<tenslice_error>,
 ) -> tenslice_status {
     with_details(&error, |details| {
-        let others = &[file.memory(), decoder.memory(), length.memory()];
-        let (destination, scratch) = buffers((destination, capacity), (scratch, scratch_length), others)?;
+        let others = &[file.memory(), length.memory()];
+        let mut decoder = Chosen::default();
+        let (destination, scratch) = buffers((destination, capacity), options, others, &mut decoder)?;
         let (b2nd, metalayer) = metalayer(&file, 1, index)?;
-        let mut decoder = chosen(&decoder)?;
         let chunk = details.of(b2nd.variable_metalayer(&metalayer))?;
         report_length(details, &length, Some(chunk.decoded_length()), || {
-            chunk.read_into_with(&mut decoder, destination, scratch).map(|written| written.len())
+            chunk.read_into_using(&mut decoder, destination, scratch).map(|written| written.len())
         })
     })
 }
@@ -365,33 +356,23 @@ fn region<'a>(
     Ok((b2nd(file)?, [start.with_length(rank)?, stop.with_length(rank)?]))
 }
 
-/// Sets `length` to the number of bytes that tenslice_b2nd_read_region writes, and `scratch` to the number of bytes of
-/// scratch memory that it needs. Either may be NULL. To compute `scratch`, reads the headers of all chunks that the
+/// Fills `requirements` with the memory that tenslice_b2nd_read_region needs. Reads the headers of all chunks that the
 /// region touches.
 ///
-/// Errors: WRONG_RANK, NO_SUCH_ELEMENT, SHAPE_OVERFLOW; for `scratch` also the error of a malformed chunk, and
-/// NOT_IN_MEMORY.
+/// Errors: WRONG_RANK, NO_SUCH_ELEMENT, SHAPE_OVERFLOW; the error of a malformed chunk; NOT_IN_MEMORY.
 #[unsafe(no_mangle)]
-pub extern "C" fn tenslice_b2nd_region_lengths(
+pub extern "C" fn tenslice_b2nd_region_requirements(
     file: Handle<tenslice_file>,
     start: Array<u64>,
     stop: Array<u64>,
     rank: Length,
-    length: OptionalOut<u64>,
-    scratch: OptionalOut<u64>,
+    requirements: InfoOut<tenslice_requirements>,
     error: OptionalOut<tenslice_error>,
 ) -> tenslice_status {
     with_details(&error, |details| {
         let (b2nd, [start, stop]) = region(&file, [&start, &stop], rank)?;
-        let (length, scratch) = (length.writable()?, scratch.writable()?);
-        let bytes = details.of(b2nd.region_length(start, stop))?;
-        let memory = if scratch.is_some() { details.of(b2nd.scratch_length(start, stop))? } else { 0 };
-        if let Some(length) = length {
-            length.set(bytes);
-        }
-        if let Some(scratch) = scratch {
-            scratch.set(memory);
-        }
+        let requirements = requirements.writable()?;
+        requirements.fill(details.of(b2nd.region_requirements(start, stop))?.into());
         Ok(OK)
     })
 }
@@ -424,8 +405,8 @@ pub extern "C" fn tenslice_b2nd_region_work(
 
 /// Decodes a region to `destination`: row-major, in the byte order that the dtype states. Decodes only the blocks that
 /// the region touches, but each as a whole: see tenslice_b2nd_region_work. Scratch memory:
-/// tenslice_b2nd_region_lengths. `needed` (may be NULL) is set to the number of bytes written; with TOO_SMALL, to the
-/// size that the destination needs; with OUT_OF_SCRATCH, to the size that `scratch` needs.
+/// tenslice_b2nd_region_requirements. `needed` (may be NULL) is set to the number of bytes written; with TOO_SMALL, to the
+/// size that the destination needs; with OUT_OF_SCRATCH, to the number of bytes of scratch memory.
 ///
 /// Errors: WRONG_RANK, NO_SUCH_ELEMENT, TOO_SMALL, SHAPE_OVERFLOW; nothing is written in these cases. OUT_OF_SCRATCH.
 /// UNSUPPORTED_CODEC, UNSUPPORTED_FILTER, CORRUPT_STREAM, DECODED_LENGTH, CHECKSUM_MISMATCH, other errors of a chunk,
@@ -437,25 +418,23 @@ pub extern "C" fn tenslice_b2nd_read_region(
     start: Array<u64>,
     stop: Array<u64>,
     rank: Length,
-    decoder: OptionalIn<tenslice_decoder>,
     destination: Buffer<c_void>,
     capacity: Capacity,
-    scratch: Scratch<c_void>,
-    scratch_length: ScratchLength,
+    options: OptionalIn<tenslice_read_options>,
     needed: OptionalOut<u64>,
     error: OptionalOut<tenslice_error>,
 ) -> tenslice_status {
     with_details(&error, |details| {
-        let others = &[file.memory(), start.memory(rank), stop.memory(rank), decoder.memory(), needed.memory()];
-        let (destination, scratch) = buffers((destination, capacity), (scratch, scratch_length), others)?;
+        let others = &[file.memory(), start.memory(rank), stop.memory(rank), needed.memory()];
+        let mut decoder = Chosen::default();
+        let (destination, scratch) = buffers((destination, capacity), options, others, &mut decoder)?;
         let (b2nd, [start, stop]) = region(&file, [&start, &stop], rank)?;
-        let mut decoder = chosen(&decoder)?;
         let needed = needed.writable()?;
-        let read = b2nd.read_region_with(&mut decoder, start, stop, destination, scratch);
+        let read = b2nd.read_region_using(&mut decoder, start, stop, destination, scratch);
         let count = match &read {
             Ok(written) => Some(to_u64(written.len())),
-            Err(error) if error.kind() == ErrorKind::TooSmall => b2nd.region_length(start, stop).ok(),
-            Err(error) if error.kind() == ErrorKind::OutOfScratch => b2nd.scratch_length(start, stop).ok(),
+            Err(error) if error.kind() == ErrorKind::TooSmall => b2nd.region_bytes(start, stop).ok(),
+            Err(error) if error.kind() == ErrorKind::OutOfScratch => b2nd.scratch_for(Some((start, stop))).ok(),
             Err(_) => None,
         };
         if let (Some(needed), Some(count)) = (needed, count) {

@@ -5,7 +5,7 @@ use core::ffi::c_void;
 use super::decode::report_length;
 use super::file::tenslice_file;
 use super::pointer::{
-    Array, Buffer, Capacity, ComplexOut, Handle, InfoOut, Length, OptionalOut, Out, Scratch, ScratchLength, buffers,
+    Array, Buffer, Capacity, ComplexOut, Handle, InfoOut, Length, OptionalOut, Out, Scratch, ScratchLength,
 };
 use super::status::{ApiError, FfiResult, OK, run, tenslice_error, tenslice_status, with_details};
 use super::text::to_code;
@@ -254,8 +254,10 @@ pub extern "C" fn tenslice_blz_slice(
     error: OptionalOut<tenslice_error>,
 ) -> tenslice_status {
     with_details(&error, |details| {
-        let others = &[train.memory(), fixed.memory(count), length.memory()];
-        let (destination, scratch) = buffers((destination, capacity), (scratch, scratch_length), others)?;
+        let [train_memory, fixed_memory, length_memory] = [train.memory(), fixed.memory(count), length.memory()];
+        let others = &[train_memory, fixed_memory, length_memory, destination.memory(capacity)];
+        let scratch = scratch.with_length(scratch_length, others)?;
+        let destination = destination.with_capacity(capacity, &[train_memory, fixed_memory, length_memory])?;
         let train = train.get()?;
         let fixed = fixed.with_length(count)?;
         details.of(train.check_rank(fixed.len()))?;

@@ -4,157 +4,14 @@ use core::ffi::c_void;
 
 use super::component::tenslice_component;
 use super::file::tenslice_file;
-use super::pointer::{
-    Buffer, CallersDecoder, Capacity, Handle, InfoOut, OptionalIn, OptionalOut, Out, Scratch, ScratchLength, buffers,
-};
-use super::status::{ApiError, Details, FfiResult, OK, run, tenslice_error, tenslice_status, with_details};
+use super::options::{Chosen, tenslice_read_options, tenslice_requirements, to_purpose};
+use super::pointer::{Buffer, Capacity, Handle, InfoOut, OptionalIn, OptionalOut, buffers};
+use super::status::{ApiError, Details, FfiResult, OK, tenslice_error, tenslice_status, with_details};
 use super::tensor::tenslice_tensor;
 use super::text::{tenslice_str, to_code};
 use crate::bytes::num::to_u64;
 use crate::error::{ErrorKind, Result};
-use crate::types::Encoding;
-use crate::{BuiltIn, Component, DecodeError, Decoder, Verification, Verified};
-
-/// A decoding function that the program supplies. It decodes the `stored_length` bytes at `stored`, encoded as
-/// `encoding` (a TENSLICE_ENCODING_ code), to the front of the `capacity` bytes at `destination`, and sets `length` to
-/// the number of decoded bytes. It must not trust a size that the stored bytes state. It returns TENSLICE_OK;
-/// TENSLICE_TOO_SMALL if the decoded bytes do not fit into the destination; TENSLICE_UNSUPPORTED_ENCODING;
-/// TENSLICE_CHECKSUM_MISMATCH; or any other status if the bytes cannot be decoded.
-///
-/// tenslice_tensor_describe and the calls that verify request only the first bytes of a stream: the destination is
-/// smaller than the decoded stream, and the stored bytes may end before the stream does. A decoder that has filled the
-/// destination with the first `capacity` bytes sets `length` to `capacity` and returns TENSLICE_TOO_SMALL. For a
-/// decoder that does not, these calls report that the first bytes cannot be decoded.
-pub type tenslice_decode = Option<
-    unsafe extern "C" fn(
-        user: *mut c_void,
-        encoding: u32,
-        stored: *const c_void,
-        stored_length: usize,
-        destination: *mut c_void,
-        capacity: usize,
-        length: *mut usize,
-    ) -> tenslice_status,
->;
-
-/// A decoding function as tenslice_decode, for a stream compressed with the dictionary of `dictionary_length` bytes at
-/// `dictionary`; chunks of Blosc2 may have one. Within one call of the library, the same address and length mean the
-/// same dictionary. Keep its parsed form: parsing a dictionary takes longer than decoding a short stream.
-pub type tenslice_decode_with_dictionary = Option<
-    unsafe extern "C" fn(
-        user: *mut c_void,
-        encoding: u32,
-        dictionary: *const c_void,
-        dictionary_length: usize,
-        stored: *const c_void,
-        stored_length: usize,
-        destination: *mut c_void,
-        capacity: usize,
-        length: *mut usize,
-    ) -> tenslice_status,
->;
-
-/// A decoder that the program supplies, such as libzstd on a server or a hardware decompressor on a microcontroller. It
-/// is called only during the call that it is passed to.
-#[repr(C)]
-#[derive(Clone, Copy)]
-pub struct tenslice_decoder {
-    /// The decoding function; not NULL. Called with TENSLICE_ENCODING_ZSTD (one frame at a time if the component is
-    /// TENSLICE_ENCODING_ZSTD_SEEKABLE), for chunks of Blosc2 also with TENSLICE_ENCODING_ZLIB, and for entries of NPZ
-    /// archives with TENSLICE_ENCODING_DEFLATE.
-    pub decode: tenslice_decode,
-    /// Passed to both functions as `user`.
-    pub user: *mut c_void,
-    /// The function for streams with a dictionary; NULL if the decoder has none.
-    pub decode_with_dictionary: tenslice_decode_with_dictionary,
-}
-
-/// The caller's decoder, or the built-in one if the caller passes none.
-pub(super) enum Chosen {
-    Callers(CallersDecoder),
-    BuiltIn(BuiltIn),
-}
-
-pub(super) fn chosen(decoder: &OptionalIn<'_, tenslice_decoder>) -> FfiResult<Chosen> {
-    Ok(match decoder.read()? {
-        Some(decoder) => Chosen::Callers(decoder),
-        None => Chosen::BuiltIn(BuiltIn::default()),
-    })
-}
-
-impl Decoder for Chosen {
-    fn decode(
-        &mut self,
-        encoding: Encoding,
-        stored: &[u8],
-        destination: &mut [u8],
-    ) -> core::result::Result<usize, DecodeError> {
-        match self {
-            Self::BuiltIn(built_in) => built_in.decode(encoding, stored, destination),
-            Self::Callers(decoder) => came_to(decoder.decode(encoding, stored, destination), destination.len()),
-        }
-    }
-
-    fn decode_start(
-        &mut self,
-        encoding: Encoding,
-        stored: &[u8],
-        destination: &mut [u8],
-    ) -> core::result::Result<usize, DecodeError> {
-        match self {
-            Self::BuiltIn(built_in) => built_in.decode_start(encoding, stored, destination),
-            Self::Callers(decoder) => {
-                let capacity = destination.len();
-                let answer = decoder.decode(encoding, stored, destination);
-                let is_full = answer == Some((tenslice_status::from(ErrorKind::TooSmall.code()), capacity));
-                match came_to(answer, capacity) {
-                    Err(DecodeError::DoesNotFit) if is_full => Ok(capacity),
-                    Err(DecodeError::DoesNotFit) => Err(DecodeError::Unsupported),
-                    decoded => decoded,
-                }
-            }
-        }
-    }
-
-    fn set_dictionary(&mut self, encoding: Encoding, new: &[u8]) -> core::result::Result<(), DecodeError> {
-        match self {
-            Self::BuiltIn(built_in) => return built_in.set_dictionary(encoding, new),
-            Self::Callers(decoder) => decoder.set_dictionary(new),
-        }
-        Ok(())
-    }
-
-    fn decode_with_dictionary(
-        &mut self,
-        encoding: Encoding,
-        stored: &[u8],
-        destination: &mut [u8],
-    ) -> core::result::Result<usize, DecodeError> {
-        match self {
-            Self::BuiltIn(built_in) => built_in.decode_with_dictionary(encoding, stored, destination),
-            Self::Callers(decoder) => {
-                came_to(decoder.decode_with_dictionary(encoding, stored, destination), destination.len())
-            }
-        }
-    }
-}
-
-/// Interprets the status and the length that a caller's decoder returned.
-fn came_to(answer: Option<(tenslice_status, usize)>, capacity: usize) -> core::result::Result<usize, DecodeError> {
-    let Some((status, length)) = answer else { return Err(DecodeError::Unsupported) };
-    let is = |kind: ErrorKind| status == tenslice_status::from(kind.code());
-    if status == OK && length <= capacity {
-        Ok(length)
-    } else if is(ErrorKind::TooSmall) {
-        Err(DecodeError::DoesNotFit)
-    } else if is(ErrorKind::UnsupportedEncoding) {
-        Err(DecodeError::Unsupported)
-    } else if is(ErrorKind::ChecksumMismatch) {
-        Err(DecodeError::Checksum)
-    } else {
-        Err(DecodeError::Malformed)
-    }
-}
+use crate::{BuiltIn, Component, Decoder, Verification, Verified};
 
 /// Sets `length` to the number of bytes written or, if the destination was too small, to the number needed.
 pub(super) fn report_length(
@@ -184,26 +41,26 @@ pub(super) fn report_length(
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_component_read_into(
     component: Handle<tenslice_component>,
-    decoder: OptionalIn<tenslice_decoder>,
     destination: Buffer<c_void>,
     capacity: Capacity,
+    options: OptionalIn<tenslice_read_options>,
     length: OptionalOut<u64>,
     error: OptionalOut<tenslice_error>,
 ) -> tenslice_status {
     with_details(&error, |details| {
-        let others = &[component.memory(), decoder.memory(), length.memory()];
-        let destination = destination.with_capacity(capacity, others)?;
+        let others = &[component.memory(), length.memory()];
+        let mut decoder = Chosen::default();
+        let (destination, _) = buffers((destination, capacity), options, others, &mut decoder)?;
         let component = *component.get()?; // a copy: the decoder may use the handle
-        let mut decoder = chosen(&decoder)?;
         report_length(details, &length, component.decoded_length(), || {
-            component.read_into_with(&mut decoder, destination).map(|written| written.len())
+            component.read_into_using(&mut decoder, destination).map(|written| written.len())
         })
     })
 }
 
 /// Reads a range of what tenslice_component_read_into writes: `capacity` bytes from byte `offset` on. Raw bytes are
 /// copied. With TENSLICE_ENCODING_ZSTD_SEEKABLE, only the frames that overlap the range are decoded; frames that are
-/// needed in part are decoded into `scratch` (tenslice_component_range_scratch). A caller's decoder is called with
+/// needed in part are decoded into the scratch memory (TENSLICE_PURPOSE_READ_RANGE). A caller's decoder is called with
 /// TENSLICE_ENCODING_ZSTD, one frame at a time, and should check the checksum of the frame.
 ///
 /// The cost is linear in `capacity`, in the decoded frames (at most 16 MiB more than `capacity`), and in the table of
@@ -215,35 +72,17 @@ pub extern "C" fn tenslice_component_read_into(
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_component_read_range(
     component: Handle<tenslice_component>,
-    decoder: OptionalIn<tenslice_decoder>,
     offset: u64,
     destination: Buffer<c_void>,
     capacity: Capacity,
-    scratch: Scratch<c_void>,
-    scratch_length: ScratchLength,
+    options: OptionalIn<tenslice_read_options>,
     error: OptionalOut<tenslice_error>,
 ) -> tenslice_status {
     with_details(&error, |details| {
-        let (destination, scratch) =
-            buffers((destination, capacity), (scratch, scratch_length), &[component.memory(), decoder.memory()])?;
+        let mut decoder = Chosen::default();
+        let (destination, scratch) = buffers((destination, capacity), options, &[component.memory()], &mut decoder)?;
         let component = *component.get()?; // a copy: the decoder may use the handle
-        let mut decoder = chosen(&decoder)?;
-        details.of(component.read_range_into_with(&mut decoder, offset, destination, scratch))?;
-        Ok(OK)
-    })
-}
-
-/// Sets `length` to the maximum number of bytes of scratch memory that tenslice_component_read_range needs: 0 for raw
-/// bytes, else the decoded size of the largest frame, at most 16 MiB. UINT64_MAX if no range can be read: the encoding
-/// does not support ranges, the bytes are not in memory, or the table of frames is invalid. Linear in that table.
-#[unsafe(no_mangle)]
-pub extern "C" fn tenslice_component_range_scratch(
-    component: Handle<tenslice_component>,
-    length: Out<u64>,
-) -> tenslice_status {
-    run(|| {
-        let needed = component.get()?.range_scratch_length().unwrap_or(u64::MAX);
-        length.writable()?.set(needed);
+        details.of(component.read_range_into_using(&mut decoder, offset, destination, scratch))?;
         Ok(OK)
     })
 }
@@ -278,9 +117,9 @@ pub struct tenslice_described {
 /// `dimensions`, an array of `capacity` lengths. With a capacity of 0, only the number of dimensions is reported.
 /// Linear in the bytes of the header.
 ///
-/// For a compressed entry of an NPZ archive, decodes the header of the array into `scratch`, but not the elements.
-/// tenslice_tensor_describe_scratch returns the length of the header; it is 128 bytes for the numbers that NumPy
-/// writes. For any other tensor nothing is decoded, and `scratch` may be NULL.
+/// For a compressed entry of an NPZ archive, decodes the header of the array into the scratch memory, but not the
+/// elements. tenslice_tensor_requirements returns the length of the header (TENSLICE_PURPOSE_DESCRIBE); it is 128 bytes
+/// for the numbers that NumPy writes. For any other tensor nothing is decoded, and no scratch memory is needed.
 ///
 /// Errors: NOT_BUILT_IN if no decoder reads the start of a stream; OUT_OF_SCRATCH; TOO_SMALL if `capacity` is not 0 and
 /// less than the number of dimensions; UNSUPPORTED_ENCODING, CORRUPT_STREAM, DECODED_LENGTH, NOT_IN_MEMORY; the errors
@@ -288,24 +127,19 @@ pub struct tenslice_described {
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_tensor_describe(
     tensor: Handle<tenslice_tensor>,
-    decoder: OptionalIn<tenslice_decoder>,
-    scratch: Scratch<c_void>,
-    scratch_length: ScratchLength,
     dimensions: Buffer<u64>,
     capacity: Capacity,
+    options: OptionalIn<tenslice_read_options>,
     described: InfoOut<tenslice_described>,
     error: OptionalOut<tenslice_error>,
 ) -> tenslice_status {
     with_details(&error, |details| {
-        let (dimensions, scratch) = buffers(
-            (dimensions, capacity),
-            (scratch, scratch_length),
-            &[tensor.memory(), decoder.memory(), described.memory()],
-        )?;
+        let others = &[tensor.memory(), described.memory()];
+        let mut decoder = Chosen::default();
+        let (dimensions, scratch) = buffers((dimensions, capacity), options, others, &mut decoder)?;
         let tensor = *tensor.get()?; // a copy: the decoder may use the handle
-        let mut decoder = chosen(&decoder)?;
         let described = described.writable()?;
-        let found = details.of(tensor.describe(&mut decoder, scratch))?;
+        let found = details.of(tensor.describe_using(&mut decoder, scratch))?;
         let rank = usize::try_from(found.shape.rank()).unwrap_or(usize::MAX);
         if !dimensions.is_empty() {
             let places = dimensions.get_mut(..rank).ok_or(ApiError::new(ErrorKind::TooSmall))?;
@@ -327,53 +161,86 @@ pub extern "C" fn tenslice_tensor_describe(
     })
 }
 
-/// Sets `length` to the number of bytes of scratch memory that tenslice_tensor_describe needs. For a compressed entry
-/// of an NPZ archive, this is the length of its header, which the call decodes from the first 12 bytes of the header.
-/// For any other tensor `length` is set to 0.
+/// Fills `requirements` with the memory that a call needs. `purpose` is the TENSLICE_PURPOSE_ code of the call:
 ///
-/// Errors: the errors of tenslice_tensor_describe, except OUT_OF_SCRATCH and TOO_SMALL.
+/// - READ: tenslice_tensor_read_into. Scratch memory: for a sparse tensor the decoded size of the encoded components, for
+///   a tensor train the vectors along the train, for a chunked array one or two blocks.
+/// - READ_F32: tenslice_tensor_read_f32_into. Scratch memory: 0 for dense data and quantized blocks that are stored raw.
+/// - SPARSE: tenslice_tensor_sparse.
+/// - VERIFY: the part of tenslice_file_verify that is about this tensor.
+/// - DESCRIBE: tenslice_tensor_describe. For a compressed entry of an NPZ archive, the length of its header, which the
+///   built-in decoder decodes from the first 12 bytes of the header.
+///
+/// With READ_RANGE, which only a component has, both lengths are UINT64_MAX. For a chunked array, READ and READ_F32 read
+/// the headers of all chunks; the scratch memory is also UINT64_MAX if a chunk is malformed or not in memory, and
+/// tenslice_b2nd_region_requirements returns the error.
+///
+/// Errors: INVALID_ARGUMENT if there is no such purpose.
 #[unsafe(no_mangle)]
-pub extern "C" fn tenslice_tensor_describe_scratch(
+pub extern "C" fn tenslice_tensor_requirements(
     tensor: Handle<tenslice_tensor>,
-    decoder: OptionalIn<tenslice_decoder>,
-    length: Out<u64>,
+    purpose: u32,
+    requirements: InfoOut<tenslice_requirements>,
     error: OptionalOut<tenslice_error>,
 ) -> tenslice_status {
-    with_details(&error, |details| {
-        let tensor = *tensor.get()?; // a copy: the decoder may use the handle
-        let mut decoder = chosen(&decoder)?;
-        let length = length.writable()?;
-        length.set(details.of(tensor.describe_length(&mut decoder))?);
+    with_details(&error, |_| {
+        let (tensor, purpose) = (tensor.get()?, to_purpose(purpose)?);
+        requirements.writable()?.fill(tensor.requirements(purpose).into());
         Ok(OK)
     })
 }
 
-/// Sets `dense` to the number of bytes that tenslice_tensor_read_into writes, and `scratch` to the number of bytes of
-/// scratch memory that it needs. Either may be NULL. A value is UINT64_MAX if the file does not state it or there can
-/// be no dense array. For a chunked array, reads the headers of all chunks; `scratch` is also UINT64_MAX if a chunk is
-/// malformed or not in memory, and tenslice_b2nd_region_lengths returns the error.
+/// Fills `requirements` with the memory that a call needs for a component. `purpose` is the TENSLICE_PURPOSE_ code of
+/// the call:
+///
+/// - READ: tenslice_component_read_into. The output is the decoded length; needs no scratch memory.
+/// - READ_RANGE: tenslice_component_read_range. Scratch memory: 0 for raw bytes, else the decoded size of the largest
+///   frame, at most 16 MiB. UINT64_MAX if no range can be read: the encoding does not support ranges, the bytes are not
+///   in memory, or the table of frames is invalid.
+/// - VERIFY: tenslice_component_verify. Scratch memory: 0 if the digest covers the bytes as stored, else the decoded
+///   size of the largest frame, at most 16 MiB. UINT64_MAX if the component cannot be verified: its bytes are not in
+///   memory, the table of frames is invalid, or its kind of digest is not built in.
+///
+/// With another purpose, both lengths are UINT64_MAX. Linear in the table of frames.
+///
+/// Errors: INVALID_ARGUMENT if there is no such purpose.
 #[unsafe(no_mangle)]
-pub extern "C" fn tenslice_tensor_lengths(
-    tensor: Handle<tenslice_tensor>,
-    dense: OptionalOut<u64>,
-    scratch: OptionalOut<u64>,
+pub extern "C" fn tenslice_component_requirements(
+    component: Handle<tenslice_component>,
+    purpose: u32,
+    requirements: InfoOut<tenslice_requirements>,
+    error: OptionalOut<tenslice_error>,
 ) -> tenslice_status {
-    run(|| {
-        let tensor = tensor.get()?;
-        let (dense, scratch) = (dense.writable()?, scratch.writable()?);
-        if let Some(dense) = dense {
-            dense.set(tensor.dense_length().unwrap_or(u64::MAX));
-        }
-        if let Some(scratch) = scratch {
-            scratch.set(tensor.scratch_length().unwrap_or(u64::MAX));
-        }
+    with_details(&error, |_| {
+        let (component, purpose) = (component.get()?, to_purpose(purpose)?);
+        requirements.writable()?.fill(component.requirements(purpose).into());
+        Ok(OK)
+    })
+}
+
+/// Fills `requirements` with the memory that a call needs if it is made for all tensors of a file, one after the other:
+/// the maximum over the results of tenslice_tensor_requirements, or UINT64_MAX if one of them is. With
+/// TENSLICE_PURPOSE_VERIFY this is the memory that tenslice_file_verify needs. Reads the metadata and the tables of
+/// frames.
+///
+/// Errors: INVALID_ARGUMENT if there is no such purpose.
+#[unsafe(no_mangle)]
+pub extern "C" fn tenslice_file_requirements(
+    file: Handle<tenslice_file>,
+    purpose: u32,
+    requirements: InfoOut<tenslice_requirements>,
+    error: OptionalOut<tenslice_error>,
+) -> tenslice_status {
+    with_details(&error, |_| {
+        let (file, purpose) = (file.get()?, to_purpose(purpose)?);
+        requirements.writable()?.fill(file.requirements(purpose).into());
         Ok(OK)
     })
 }
 
 /// Reads a tensor of any layout as a dense array to `destination`. The elements are in this machine's byte order,
 /// except those of a chunked array, which stay in the byte order that its component states. Dense data keeps its order;
-/// all other layouts are written row-major. Scratch memory: tenslice_tensor_lengths.
+/// all other layouts are written row-major. Scratch memory: TENSLICE_PURPOSE_READ.
 ///
 /// The cost is linear in the bytes read and written. For a sparse tensor these are its indices and values, and the
 /// dense array, whose length the file does not bound. Two layouts cost more: blocks of chunks are decoded as a whole
@@ -386,24 +253,19 @@ pub extern "C" fn tenslice_tensor_lengths(
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_tensor_read_into(
     tensor: Handle<tenslice_tensor>,
-    decoder: OptionalIn<tenslice_decoder>,
     destination: Buffer<c_void>,
     capacity: Capacity,
-    scratch: Scratch<c_void>,
-    scratch_length: ScratchLength,
+    options: OptionalIn<tenslice_read_options>,
     length: OptionalOut<u64>,
     error: OptionalOut<tenslice_error>,
 ) -> tenslice_status {
     with_details(&error, |details| {
-        let (destination, scratch) = buffers(
-            (destination, capacity),
-            (scratch, scratch_length),
-            &[tensor.memory(), decoder.memory(), length.memory()],
-        )?;
+        let others = &[tensor.memory(), length.memory()];
+        let mut decoder = Chosen::default();
+        let (destination, scratch) = buffers((destination, capacity), options, others, &mut decoder)?;
         let tensor = *tensor.get()?; // a copy: the decoder may use the handle
-        let mut decoder = chosen(&decoder)?;
-        report_length(details, &length, tensor.dense_length(), || {
-            tensor.read_into_with(&mut decoder, destination, scratch).map(|written| written.len())
+        report_length(details, &length, tensor.read_length(), || {
+            tensor.read_into_using(&mut decoder, destination, scratch).map(|written| written.len())
         })
     })
 }
@@ -439,7 +301,7 @@ impl From<Verified> for tenslice_verified {
 /// Verifies a component and returns the result for C.
 fn verify(component: &Component<'_>, decoder: &mut dyn Decoder, scratch: &mut [u8]) -> Result<tenslice_verified> {
     let mut counts = Verified::default();
-    match component.verify_with(decoder, scratch)? {
+    match component.verify_using(decoder, scratch)? {
         Verification::Verified => counts.verified = 1,
         Verification::NoDigest => counts.without_digest = 1,
         Verification::UnknownDigest => counts.unknown_digest = 1,
@@ -448,62 +310,31 @@ fn verify(component: &Component<'_>, decoder: &mut dyn Decoder, scratch: &mut [u
 }
 
 /// Verifies a component against its digest. Reads all bytes of the component. Exactly one of the counts in `verified`
-/// is set to 1. If the digest covers the decoded bytes, as in zTensor 2, and the bytes are stored encoded, use
-/// tenslice_component_verify_with.
+/// is set to 1. If the digest covers the decoded bytes, as in zTensor 2, and the bytes are stored encoded, they are
+/// decoded one frame at a time into the scratch memory (TENSLICE_PURPOSE_VERIFY). Linear in the bytes that the digest
+/// covers.
 ///
 /// Errors: DIGEST_MISMATCH, INVALID_DIGEST, INVALID_ELEMENT, IN_SHARD, NOT_IN_MEMORY; OUT_OF_SCRATCH if decoding needs
-/// memory; NOT_BUILT_IN.
+/// memory; NOT_BUILT_IN; the errors of tenslice_component_read_into.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_component_verify(
     component: Handle<tenslice_component>,
+    options: OptionalIn<tenslice_read_options>,
     verified: InfoOut<tenslice_verified>,
     error: OptionalOut<tenslice_error>,
 ) -> tenslice_status {
     with_details(&error, |details| {
-        let component = component.get()?;
-        let verified = verified.writable()?;
-        verified.fill(details.of(verify(component, &mut BuiltIn::default(), &mut []))?);
-        Ok(OK)
-    })
-}
-
-/// Verifies a component as tenslice_component_verify does. If the digest covers the decoded bytes, they are decoded one
-/// frame at a time into `scratch` (tenslice_component_verify_scratch). Linear in the bytes that the digest covers.
-///
-/// Errors: the errors of tenslice_component_verify and tenslice_component_read_into.
-#[unsafe(no_mangle)]
-pub extern "C" fn tenslice_component_verify_with(
-    component: Handle<tenslice_component>,
-    decoder: OptionalIn<tenslice_decoder>,
-    scratch: Scratch<c_void>,
-    scratch_length: ScratchLength,
-    verified: InfoOut<tenslice_verified>,
-    error: OptionalOut<tenslice_error>,
-) -> tenslice_status {
-    with_details(&error, |details| {
-        let others = &[component.memory(), decoder.memory(), verified.memory()];
-        let scratch = scratch.with_length(scratch_length, others)?;
+        // Only digests of zTensor 2 cover decoded bytes. Without that format, the options are unused, and so is the copy
+        // for a decoder that uses the handle: checking and copying would take 360 bytes of flash.
+        if !cfg!(feature = "ztensor2") {
+            let (component, verified) = (component.get()?, verified.writable()?);
+            verified.fill(details.of(verify(component, &mut BuiltIn::default(), &mut []))?);
+            return Ok(OK);
+        }
+        let (mut decoder, scratch) = options.apart_from(&[component.memory(), verified.memory()])?;
         let component = *component.get()?; // a copy: the decoder may use the handle
-        let mut decoder = chosen(&decoder)?;
         let verified = verified.writable()?;
         verified.fill(details.of(verify(&component, &mut decoder, scratch))?);
-        Ok(OK)
-    })
-}
-
-/// Sets `length` to the number of bytes of scratch memory that tenslice_component_verify_with needs: 0 if the digest
-/// covers the bytes as stored, else the decoded size of the largest frame, at most 16 MiB. UINT64_MAX if the component
-/// cannot be verified: its bytes are not in memory, the table of frames is invalid, or its kind of digest is not built
-/// in. Linear in that table.
-#[unsafe(no_mangle)]
-pub extern "C" fn tenslice_component_verify_scratch(
-    component: Handle<tenslice_component>,
-    length: Out<u64>,
-) -> tenslice_status {
-    run(|| {
-        let component = component.get()?;
-        let length = length.writable()?;
-        length.set(component.verify_scratch_length().unwrap_or(u64::MAX));
         Ok(OK)
     })
 }
@@ -511,61 +342,27 @@ pub extern "C" fn tenslice_component_verify_scratch(
 /// Verifies all components of a file against their digests, and the indices of sparse tensors that are not encoded.
 /// Reads all bytes of the components; bytes that several components share are read once for each component. The cost is
 /// the sum of the lengths of all components, which may exceed the length of the file. For untrusted files, add up the
-/// lengths first (tenslice_component_get_info). If digests cover decoded bytes, use tenslice_file_verify_with.
-///
-/// Errors: the errors of tenslice_component_verify, for the first component that fails; INDEX_OUT_OF_RANGE,
-/// INVALID_ROW_POINTERS, INDEX_ORDER; NO_VALUES if the values of a Blosc2 array are not in the file.
-#[unsafe(no_mangle)]
-pub extern "C" fn tenslice_file_verify(
-    file: Handle<tenslice_file>,
-    verified: InfoOut<tenslice_verified>,
-    error: OptionalOut<tenslice_error>,
-) -> tenslice_status {
-    with_details(&error, |details| {
-        let file = file.get()?;
-        let verified = verified.writable()?;
-        verified.fill(details.of(file.verify())?.into());
-        Ok(OK)
-    })
-}
-
-/// Verifies all components of a file as tenslice_component_verify_with does, and the indices of sparse tensors that are
-/// not encoded. Scratch memory: tenslice_file_verify_scratch.
+/// lengths first (tenslice_component_get_info). Scratch memory: tenslice_file_requirements, TENSLICE_PURPOSE_VERIFY.
 ///
 /// Adds warnings that opening cannot produce: one of the first 2^24 chunks of a Blosc2 frame was never written, or the
 /// header of a compressed entry of an NPZ archive causes a warning, such as bytes behind the array. These warnings may
-/// be missing if no decoder reads the first bytes of a stream, or if `scratch` is too small.
+/// be missing if no decoder reads the first bytes of a stream, or if the scratch memory is too small.
 ///
-/// Errors: the errors of tenslice_component_verify_with, for the first component that fails; the errors of
-/// tenslice_file_verify; the errors of an invalid NPY file in a compressed entry.
+/// Errors: the errors of tenslice_component_verify, for the first component that fails; INDEX_OUT_OF_RANGE,
+/// INVALID_ROW_POINTERS, INDEX_ORDER; NO_VALUES if the values of a Blosc2 array are not in the file; the errors of an
+/// invalid NPY file in a compressed entry.
 #[unsafe(no_mangle)]
-pub extern "C" fn tenslice_file_verify_with(
+pub extern "C" fn tenslice_file_verify(
     file: Handle<tenslice_file>,
-    decoder: OptionalIn<tenslice_decoder>,
-    scratch: Scratch<c_void>,
-    scratch_length: ScratchLength,
+    options: OptionalIn<tenslice_read_options>,
     verified: InfoOut<tenslice_verified>,
     error: OptionalOut<tenslice_error>,
 ) -> tenslice_status {
     with_details(&error, |details| {
-        let scratch = scratch.with_length(scratch_length, &[file.memory(), decoder.memory(), verified.memory()])?;
+        let (mut decoder, scratch) = options.apart_from(&[file.memory(), verified.memory()])?;
         let file = *file.get()?; // a copy: the decoder may use the handle
-        let mut decoder = chosen(&decoder)?;
         let verified = verified.writable()?;
-        verified.fill(details.of(file.verify_with(&mut decoder, scratch))?.into());
-        Ok(OK)
-    })
-}
-
-/// Sets `length` to the number of bytes of scratch memory that tenslice_file_verify_with needs: the maximum over all
-/// components, tables of chunks and headers of compressed arrays. UINT64_MAX if a component cannot be verified. Reads
-/// the metadata and the tables of frames.
-#[unsafe(no_mangle)]
-pub extern "C" fn tenslice_file_verify_scratch(file: Handle<tenslice_file>, length: Out<u64>) -> tenslice_status {
-    run(|| {
-        let file = file.get()?;
-        let length = length.writable()?;
-        length.set(file.verify_scratch_length().unwrap_or(u64::MAX));
+        verified.fill(details.of(file.verify_using(&mut decoder, scratch))?.into());
         Ok(OK)
     })
 }

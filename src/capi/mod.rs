@@ -16,6 +16,7 @@ mod file;
 mod index;
 mod tensor;
 mod component;
+mod options;
 mod expect;
 mod decode;
 mod sparse;

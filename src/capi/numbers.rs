@@ -1,10 +1,9 @@
 //! Reads elements of any real type as `float`. Absent from libraries built without the feature `dequantize`.
 
-use core::ffi::c_void;
-
-use super::decode::{chosen, report_length, tenslice_decoder};
-use super::pointer::{Buffer, Capacity, Handle, OptionalIn, OptionalOut, Out, Scratch, ScratchLength};
-use super::status::{OK, run, tenslice_error, tenslice_status, with_details};
+use super::decode::report_length;
+use super::options::{Chosen, tenslice_read_options};
+use super::pointer::{Buffer, Capacity, Handle, OptionalIn, OptionalOut, buffers};
+use super::status::{OK, tenslice_error, tenslice_status, with_details};
 use super::tensor::tenslice_tensor;
 use crate::types::float;
 
@@ -33,44 +32,27 @@ pub extern "C" fn tenslice_tensor_read_f32(
     })
 }
 
-/// Sets `length` to the number of bytes of scratch memory that tenslice_tensor_read_f32_into needs: 0 for dense data
-/// and quantized blocks that are stored raw. UINT64_MAX if the file does not state it.
-#[unsafe(no_mangle)]
-pub extern "C" fn tenslice_tensor_f32_scratch(tensor: Handle<tenslice_tensor>, length: Out<u64>) -> tenslice_status {
-    run(|| {
-        let needed = tensor.get()?.f32_scratch_length().unwrap_or(u64::MAX);
-        length.writable()?.set(needed);
-        Ok(OK)
-    })
-}
-
 /// Reads a whole tensor of any layout and encoding as floats to `out`, converted as by tenslice_tensor_read_f32, in the
 /// order in which tenslice_tensor_read_into writes the elements. `capacity` and `count` (may be NULL) are numbers of
-/// elements, not bytes. Scratch memory: tenslice_tensor_f32_scratch. The cost is that of tenslice_tensor_read_into, and
+/// elements, not bytes. Scratch memory: TENSLICE_PURPOSE_READ_F32. The cost is that of tenslice_tensor_read_into, and
 /// linear in the elements.
 ///
 /// Errors: TOO_SMALL, OUT_OF_SCRATCH; the errors of tenslice_tensor_read_f32 and tenslice_tensor_read_into.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_tensor_read_f32_into(
     tensor: Handle<tenslice_tensor>,
-    decoder: OptionalIn<tenslice_decoder>,
     out: Buffer<f32>,
     capacity: Capacity,
-    scratch: Scratch<c_void>,
-    scratch_length: ScratchLength,
+    options: OptionalIn<tenslice_read_options>,
     count: OptionalOut<u64>,
     error: OptionalOut<tenslice_error>,
 ) -> tenslice_status {
     with_details(&error, |details| {
-        let others = [tensor.memory(), decoder.memory(), count.memory()];
-        let memory = scratch.memory(scratch_length);
-        let scratch = scratch.with_length(scratch_length, &others)?;
-        let [tensor_memory, decoder_memory, count_memory] = others;
-        let out = out.with_capacity(capacity, &[tensor_memory, decoder_memory, count_memory, memory])?;
+        let mut decoder = Chosen::default();
+        let (out, scratch) = buffers((out, capacity), options, &[tensor.memory(), count.memory()], &mut decoder)?;
         let tensor = *tensor.get()?; // a copy: the decoder may use the handle
-        let mut decoder = chosen(&decoder)?;
         report_length(details, &count, tensor.shape().element_count(), || {
-            tensor.read_f32_into_with(&mut decoder, out, scratch).map(|written| written.len())
+            tensor.read_f32_into_using(&mut decoder, out, scratch).map(|written| written.len())
         })
     })
 }

@@ -81,19 +81,21 @@ fn verifying_and_ranges() {
     // SAFETY: the arguments are as the header requires.
     unsafe {
         places!(file: tenslice_file, tensor: tenslice_tensor, part: tenslice_component, error: tenslice_error);
-        places!(length: u64, caps: u32, dst: [u8; 16], scratch: [u8; 64]);
-        infos!(verified: tenslice_verified);
+        places!(caps: u32, dst: [u8; 16], scratch: [u8; 64]);
+        infos!(verified: tenslice_verified, needed: tenslice_requirements);
         let (dst, scratch) = (dst.cast(), scratch.cast());
         open(fixture!("v1.2/dense_all_dtypes.zt"), file);
-        ok!(tenslice_file_verify_scratch(file, length));
-        ok!(tenslice_file_verify_with(file, null(), scratch, 64, verified, error));
-        assert_eq!((length.read(), verified.read().verified + verified.read().without_digest), (0, 13));
+        ok!(tenslice_file_requirements(file, for_call(Purpose::Verify), needed, error));
+        ok!(tenslice_file_verify(file, options!(null(), scratch, 64), verified, error));
+        assert_eq!((needed.read().scratch, verified.read().verified + verified.read().without_digest), (0, 13));
         ok!(tenslice_file_find(file, of("t.float64"), 9, tensor, error), tenslice_tensor_data(tensor, part, error));
-        ok!(tenslice_component_caps(part, caps), tenslice_component_range_scratch(part, length));
-        ok!(tenslice_component_read_range(part, null(), 8, dst, 16, scratch, 64, error));
+        ok!(tenslice_component_caps(part, caps));
+        ok!(tenslice_component_requirements(part, for_call(Purpose::ReadRange), needed, error));
+        assert_eq!((needed.read().output, needed.read().scratch), (u64::MAX, 0));
+        ok!(tenslice_component_read_range(part, 8, dst, 16, options!(null(), scratch, 64), error));
         assert!(caps.read() != 0 && read(dst, 16).len() == 16);
-        ok!(tenslice_component_verify_scratch(part, length), tenslice_component_verify(part, verified, error));
-        ok!(tenslice_component_verify_with(part, null(), scratch, 64, verified, error));
+        ok!(tenslice_component_verify(part, null(), verified, error));
+        ok!(tenslice_component_verify(part, options!(null(), scratch, 64), verified, error));
         assert_eq!(verified.read().verified + verified.read().without_digest, 1);
         infos!(about: tenslice_component_info);
         places!(tensors: tenslice_cursor);
@@ -101,7 +103,8 @@ fn verifying_and_ranges() {
         ok!(tenslice_file_tensors(file, tensors), tenslice_tensors_next(tensors, tensor, error));
         ok!(tenslice_tensor_data(tensor, part, error), tenslice_component_get_info(part, about));
         assert!(text(about.read().digest).starts_with(b"crc32c:"));
-        let inside = call!(tenslice_component_read_range(part, null(), 0, part.cast(), 16, scratch, 64, error));
+        let inside =
+            call!(tenslice_component_read_range(part, 0, part.cast(), 16, options!(null(), scratch, 64), error));
         assert_eq!(inside, code(ErrorKind::InvalidArgument));
     }
 }
@@ -185,7 +188,7 @@ fn memory_right_behind_a_handle_or_a_result() {
         open(fixture!("v1.2/objects_sparse_quant_logical.zt"), file);
         ok!(tenslice_file_find(file, of("coo"), 3, tensor, error));
         let cursor = &raw mut (*sparse).0;
-        ok!(tenslice_tensor_sparse(tensor, null(), null_mut(), 0, cursor, error));
+        ok!(tenslice_tensor_sparse(tensor, null(), cursor, error));
         let (behind, bytes) = ((&raw mut (*sparse).1).cast(), &raw mut (*value).0);
         ok!(tenslice_sparse_next(cursor, behind, 3, bytes, error));
         ok!(tenslice_sparse_next(cursor, (&raw mut (*value).1).cast(), 3, bytes, error));
@@ -238,7 +241,7 @@ fn dictionaries() {
             tenslice_decoder { decode: Some(decode), user: given.cast(), decode_with_dictionary: Some(decode_with) };
         open(bytes, file);
         let (start, stop, decoder) = (start.as_ptr(), stop.as_ptr(), &raw const decoder);
-        ok!(tenslice_b2nd_read_region(file, start, stop, 2, decoder, dst, 4, scratch, 8192, length, error));
+        ok!(tenslice_b2nd_read_region(file, start, stop, 2, dst, 4, options!(decoder, scratch, 8192), length, error));
         assert_eq!(read(dst, 2), [2; 2]); // the streams of the upper bytes are zeros
         let given = given.read();
         assert!(given.data.addr() > bytes.as_ptr().addr() && given.length > 8);
@@ -256,7 +259,7 @@ fn metalayers_work_and_lists() {
         infos!(value: tenslice_value);
         let (dst, scratch) = (dst.cast(), scratch.cast());
         open(fixture!("b2nd/good/vlmeta_mem_0.b2nd"), file);
-        ok!(tenslice_b2nd_read_metalayer(file, 0, null(), dst, 1024, scratch, 1024, length, error));
+        ok!(tenslice_b2nd_read_metalayer(file, 0, dst, 1024, options!(null(), scratch, 1024), length, error));
         assert_eq!(read(dst, length.read() as usize).len() as u64, length.read());
         open(fixture!("b2nd/good/nd02_lz4_0.b2nd"), file);
         ok!(tenslice_b2nd_region_work(file, [7, 4].as_ptr(), [9, 7].as_ptr(), 2, length, error));
@@ -286,5 +289,58 @@ fn tensors_that_cannot_be_read() {
         places!(cursor: tenslice_cursor);
         ok!(tenslice_file_tensors(file, cursor), tenslice_tensors_next(cursor, tensor, null_mut()));
         ok!(tenslice_tensor_problem(tensor, error));
+    }
+}
+
+/// A decoder that outputs ones for any input, and counts the calls.
+unsafe extern "C" fn decode(
+    user: *mut c_void,
+    _: u32,
+    stored: *const c_void,
+    stored_length: usize,
+    dst: *mut c_void,
+    capacity: usize,
+    length: *mut usize,
+) -> tenslice_status {
+    // SAFETY: the library passes what the header promises.
+    unsafe {
+        assert!(!read(stored, stored_length).is_empty());
+        *user.cast::<u32>() += 1;
+        dst.cast::<u8>().write_bytes(1, capacity);
+        length.write(capacity);
+    }
+    OK
+}
+
+#[test]
+fn decoders() {
+    let bytes = fixture!("v1.2/objects_sparse_quant_logical.zt");
+    // SAFETY: the arguments are as the header requires.
+    unsafe {
+        places!(file: tenslice_file, tensor: tenslice_tensor, component: tenslice_component, sparse: tenslice_sparse);
+        places!(length: u64, calls: u32, dst: [u8; 120], scratch: [u64; 64]);
+        calls.write(0);
+        let decoder = tenslice_decoder { decode: Some(decode), user: calls.cast(), decode_with_dictionary: None };
+        let (decoder, dst, scratch) = (&raw const decoder, dst.cast(), scratch.cast());
+        open(bytes, file);
+        ok!(tenslice_file_find(file, of("csr_u64"), 7, tensor, null_mut()));
+        ok!(tenslice_tensor_component(tensor, of("values"), 6, component, null_mut()));
+        ok!(tenslice_component_read_into(component, dst, 120, options!(decoder, null_mut(), 0), length, null_mut()));
+        assert!(length.read() > 0 && read(dst, length.read() as usize).iter().all(|byte| *byte == 1));
+        infos!(needed: tenslice_requirements);
+        ok!(tenslice_tensor_requirements(tensor, for_call(Purpose::Sparse), needed, null_mut()));
+        let scratch_length = needed.read().scratch as usize;
+        let status =
+            call!(tenslice_tensor_sparse(tensor, options!(decoder, scratch, scratch_length), sparse, null_mut()));
+        assert_eq!((status, calls.read()), (code(ErrorKind::InvalidRowPointers), 4));
+        let status = call!(tenslice_tensor_read_into(
+            tensor,
+            dst,
+            120,
+            options!(decoder, scratch, scratch_length),
+            null_mut(),
+            null_mut()
+        ));
+        assert_eq!((status, calls.read()), (code(ErrorKind::InvalidRowPointers), 7));
     }
 }

@@ -25,10 +25,10 @@ use core::ptr::{self, NonNull};
 
 use super::attributes::{tenslice_cursor, tenslice_items, tenslice_value};
 use super::component::tenslice_component;
-use super::decode::tenslice_decoder;
 use super::file::tenslice_file;
 use super::index::tenslice_index;
 use super::memory::{Memory, memory, range, range_apart, range_beside};
+use super::options::{Chosen, tenslice_decoder, tenslice_read_options};
 use super::source::tenslice_source;
 use super::sparse::{SparseCursor, tenslice_sparse};
 use super::status::{ApiError, Details, FfiResult, tenslice_status};
@@ -438,30 +438,14 @@ pub(super) unsafe trait Plain {
     type Number;
 }
 
-// SAFETY: void and char of C are bytes here.
-unsafe impl Plain for c_void {
-    type Number = u8;
+macro_rules! plain {
+    ($($element:ty: $number:ty),*) => { $(
+        // SAFETY: void and char of C are bytes here; the others are the same type.
+        unsafe impl Plain for $element { type Number = $number; }
+    )* };
 }
 
-// SAFETY: a char is a byte.
-unsafe impl Plain for c_char {
-    type Number = u8;
-}
-
-// SAFETY: the same type.
-unsafe impl Plain for u32 {
-    type Number = Self;
-}
-
-// SAFETY: the same type.
-unsafe impl Plain for f32 {
-    type Number = Self;
-}
-
-// SAFETY: the same type.
-unsafe impl Plain for u64 {
-    type Number = Self;
-}
+plain!(c_void: u8, c_char: u8, u32: u32, f32: f32, u64: u64);
 
 impl<'a, E: Plain> Array<'a, E> {
     /// Returns the `length` numbers. Accepts NULL only if `length` is 0.
@@ -551,6 +535,10 @@ unsafe fn buffer<'a, E: Plain>(data: *mut E, count: usize, others: &[Memory]) ->
 }
 
 impl<'a, E: Plain> Buffer<'a, E> {
+    pub(super) fn memory(&self, Capacity(capacity, _): Capacity<'_>) -> Memory {
+        memory(self.0, capacity)
+    }
+
     /// Returns the numbers. They must not overlap `others`: everything else passed to the call except `error`. Accepts
     /// NULL only if the capacity is 0.
     pub(super) fn with_capacity(
@@ -565,11 +553,6 @@ impl<'a, E: Plain> Buffer<'a, E> {
 }
 
 impl<'a, E: Plain> Scratch<'a, E> {
-    #[cfg(feature = "dequantize")]
-    pub(super) fn memory(&self, ScratchLength(length, _): ScratchLength<'_>) -> Memory {
-        memory(self.0, length)
-    }
-
     /// Returns the scratch memory, on the same conditions as [`Buffer::with_capacity`].
     pub(super) fn with_length(
         self,
@@ -581,16 +564,46 @@ impl<'a, E: Plain> Scratch<'a, E> {
     }
 }
 
-/// Returns the buffer for the result of a call and its scratch memory. They must not overlap each other, nor `others`.
+impl<'a> OptionalIn<'a, tenslice_read_options> {
+    /// Returns the decoder and the scratch memory. The scratch memory must overlap neither the options, nor the
+    /// decoder, nor `others`.
+    pub(super) fn apart_from(self, others: &[Memory]) -> FfiResult<(Chosen, &'a mut [u8])> {
+        self.read(None, others)
+    }
+
+    /// Returns the decoder and the scratch memory as [`apart_from`](Self::apart_from) does. `destination` must overlap
+    /// none of the options, the decoder and the scratch memory.
+    #[inline(never)] // the copy of the options is on its own stack frame
+    fn read(self, destination: Option<Memory>, others: &[Memory]) -> FfiResult<(Chosen, &'a mut [u8])> {
+        let mut options = tenslice_read_options::DEFAULT;
+        if !self.0.is_null() {
+            let _ = InfoOut(self.0.cast_mut(), PhantomData).writable()?; // not misaligned, and complete
+            options = In(self.0, PhantomData).read()?;
+        }
+        let scratch = memory(options.scratch.cast::<u8>(), options.scratch_length);
+        let inputs = [memory(self.0, 1), memory(options.decoder, 1)];
+        let overlaps = |other: Memory| inputs.iter().any(|input| input.shares_with(other));
+        if overlaps(scratch) || destination.is_some_and(|other| other.shares_with(scratch) || overlaps(other)) {
+            return Err(INVALID_ARGUMENT);
+        }
+        // SAFETY: as for `Buffer`. `self`, the only path to the scratch memory, is consumed.
+        let scratch = unsafe { buffer(options.scratch, options.scratch_length, others) }?;
+        Ok((OptionalIn(options.decoder, PhantomData).read()?.into(), scratch))
+    }
+}
+
+/// Returns the buffer for the result of a call and the scratch memory, and sets `decoder`. The buffer and the scratch memory
+/// must not overlap each other, nor anything else that is passed: the options, the decoder and `others`.
+#[inline(never)] // its results are on the caller's stack once
 pub(super) fn buffers<'a, E: Plain>(
     (destination, capacity): (Buffer<'a, E>, Capacity<'_>),
-    (scratch, length): (Scratch<'a, c_void>, ScratchLength<'_>),
+    options: OptionalIn<'a, tenslice_read_options>,
     others: &[Memory],
+    decoder: &mut Chosen, // set in place, which saves a copy on the stack
 ) -> FfiResult<(&'a mut [E::Number], &'a mut [u8])> {
-    if memory(destination.0, capacity.0).shares_with(memory(scratch.0, length.0)) {
-        return Err(INVALID_ARGUMENT);
-    }
-    Ok((destination.with_capacity(capacity, others)?, scratch.with_length(length, others)?))
+    let (chosen, scratch) = options.read(Some(destination.memory(capacity)), others)?;
+    *decoder = chosen;
+    Ok((destination.with_capacity(capacity, others)?, scratch))
 }
 
 /// A decoder that the caller supplies, with the dictionary for the streams to come. The dictionary is bytes of the
@@ -603,7 +616,7 @@ pub(super) struct CallersDecoder {
 impl OptionalIn<'_, tenslice_decoder> {
     /// Returns the decoder; `None` if the pointer is NULL. Returns a copy, since the caller's function may change its
     /// struct while it runs.
-    pub(super) fn read(&self) -> FfiResult<Option<CallersDecoder>> {
+    fn read(&self) -> FfiResult<Option<CallersDecoder>> {
         if self.0.is_null() {
             return Ok(None);
         }
@@ -611,10 +624,6 @@ impl OptionalIn<'_, tenslice_decoder> {
             tenslice_decoder { decode: None, .. } => Err(INVALID_ARGUMENT),
             functions => Ok(Some(CallersDecoder { functions, dictionary: &[] })),
         }
-    }
-
-    pub(super) fn memory(&self) -> Memory {
-        memory(self.0, 1)
     }
 }
 

@@ -1,12 +1,8 @@
 //! The indices and values of sparse tensors, one at a time.
 
-use core::ffi::c_void;
-
 use super::component::tenslice_bytes;
-use super::decode::{chosen, tenslice_decoder};
-use super::pointer::{
-    Buffer, Capacity, Handle, HandleMut, InfoOut, OptionalIn, OptionalOut, Out, Scratch, ScratchLength,
-};
+use super::options::tenslice_read_options;
+use super::pointer::{Buffer, Capacity, Handle, HandleMut, InfoOut, OptionalIn, OptionalOut, Out};
 use super::status::{ApiError, END, OK, run, tenslice_error, tenslice_status, with_details};
 use super::tensor::tenslice_tensor;
 use super::text::to_code;
@@ -47,27 +43,23 @@ pub struct tenslice_sparse_info {
 }
 
 /// Checks the indices of a sparse tensor (rows, coordinates, or pairs of index and value) in one pass, and sets
-/// `sparse` before the first value. Encoded components are decoded into `scratch` (tenslice_tensor_lengths), which must
-/// stay in place while `sparse` is used. Linear in the number of indices.
+/// `sparse` before the first value. Encoded components are decoded into the scratch memory (TENSLICE_PURPOSE_SPARSE),
+/// which must stay in place while `sparse` is used. Linear in the number of indices.
 ///
 /// Errors: UNSUPPORTED_LAYOUT if the tensor is not sparse; INVALID_ROW_POINTERS, INDEX_OUT_OF_RANGE, COUNT_MISMATCH,
 /// PACKED_LENGTH; OUT_OF_SCRATCH, NOT_IN_MEMORY, the errors of tenslice_component_read_into.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_tensor_sparse(
     tensor: Handle<tenslice_tensor>,
-    decoder: OptionalIn<tenslice_decoder>,
-    scratch: Scratch<'static, c_void>,
-    scratch_length: ScratchLength,
+    options: OptionalIn<'static, tenslice_read_options>,
     sparse: Out<tenslice_sparse>,
     error: OptionalOut<tenslice_error>,
 ) -> tenslice_status {
     with_details(&error, |details| {
-        let others = &[tensor.memory(), decoder.memory(), sparse.memory()];
-        let scratch = scratch.with_length(scratch_length, others)?;
+        let (mut decoder, scratch) = options.apart_from(&[tensor.memory(), sparse.memory()])?;
         let tensor = *tensor.get()?; // a copy: the decoder may use the handle
-        let mut decoder = chosen(&decoder)?;
         let sparse = sparse.writable()?;
-        let found = details.of(tensor.sparse_with(&mut decoder, scratch))?;
+        let found = details.of(tensor.sparse_using(&mut decoder, scratch))?;
         sparse.store(&SparseCursor { sparse: found, next: 0, row: 0 });
         Ok(OK)
     })

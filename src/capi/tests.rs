@@ -17,6 +17,7 @@ use super::file::*;
 use super::gguf::*;
 use super::index::*;
 use super::numbers::*;
+use super::options::*;
 use super::pointer::test_args::FromC;
 use super::safetensors::*;
 use super::source::*;
@@ -25,7 +26,7 @@ use super::status::*;
 use super::tens::*;
 use super::tensor::*;
 use super::text::*;
-use crate::{DType, ErrorKind};
+use crate::{DType, ErrorKind, Purpose};
 
 /// The bytes of a file, aligned as in a mapped file.
 macro_rules! fixture {
@@ -51,6 +52,24 @@ macro_rules! infos {
         places!($name: $ty);
         (&raw mut (*$name).struct_size).write(u32::try_from(size_of::<$ty>()).unwrap());
     )* };
+}
+
+/// Options for one call: a decoder and scratch memory.
+macro_rules! options {
+    ($decoder:expr, $scratch:expr, $length:expr) => {
+        core::ptr::from_ref(&tenslice_read_options {
+            struct_size: u32::try_from(size_of::<tenslice_read_options>()).unwrap(),
+            reserved: 0,
+            decoder: $decoder,
+            scratch: $scratch,
+            scratch_length: $length,
+        })
+    };
+}
+
+/// Code of a purpose.
+fn for_call(purpose: Purpose) -> u32 {
+    purpose.code().into()
 }
 
 /// A call as C makes it: with pointers and numbers.
@@ -110,11 +129,11 @@ fn dense() {
     // SAFETY: the arguments are as the header requires.
     unsafe {
         places!(file: tenslice_file, cursor: tenslice_cursor, tensor: tenslice_tensor, component: tenslice_component);
-        places!(error: tenslice_error, data: tenslice_bytes, length: u64, scratch: u64, rank: u32, words: [u32; 13]);
+        places!(error: tenslice_error, data: tenslice_bytes, length: u64, rank: u32, words: [u32; 13]);
         infos!(about_file: tenslice_file_info, about: tenslice_tensor_info, part: tenslice_component_info);
         infos!(verified: tenslice_verified);
         open(bytes, file);
-        ok!(tenslice_file_get_info(file, about_file), tenslice_file_verify(file, verified, error));
+        ok!(tenslice_file_get_info(file, about_file), tenslice_file_verify(file, null(), verified, error));
         assert_eq!((about_file.read().tensor_count, text(about_file.read().version)), (13, b"1.2.0".to_vec()));
         assert_eq!(verified.read().verified + verified.read().without_digest, 13);
         assert_eq!(call!(tenslice_file_warning_tensor(file, 1, length)), code(ErrorKind::NotFound));
@@ -138,7 +157,7 @@ fn dense() {
             ok!(tenslice_component_bytes(component, 0, data, error));
             assert_eq!(data.read().data, moved.as_ptr().cast());
             places!(dst: [u8; 160]);
-            ok!(tenslice_component_read_into(component, null(), dst.cast(), 160, length, error));
+            ok!(tenslice_component_read_into(component, dst.cast(), 160, null(), length, error));
             assert_eq!(read(dst, length.read() as usize).len(), moved.len());
             count += 1;
         }
@@ -175,15 +194,18 @@ fn dense() {
         ok!(tenslice_tensor_strides(tensor, strides.cast(), 2));
         assert_eq!((rank.read(), dimensions.read(), strides.read()), (2, [2, 3], [3, 1]));
         assert_eq!(call!(tenslice_tensor_bytes(tensor, DType::F64.code().into(), data, error)), native);
-        ok!(tenslice_tensor_lengths(tensor, length, scratch));
-        assert_eq!((length.read(), scratch.read()), (48, 0));
-        ok!(tenslice_tensor_read_into(tensor, null(), dst.cast(), 48, null_mut(), 0, length, error));
+        infos!(needed: tenslice_requirements);
+        ok!(tenslice_tensor_requirements(tensor, for_call(Purpose::Read), needed, error));
+        assert_eq!((needed.read().output, needed.read().scratch), (48, 0));
+        let unknown = call!(tenslice_tensor_requirements(tensor, 99, needed, error));
+        assert_eq!(unknown, code(ErrorKind::InvalidArgument));
+        ok!(tenslice_tensor_read_into(tensor, dst.cast(), 48, null(), length, error));
         assert!(dst.read().iter().all(|number| number.is_finite()));
         infos!(described: tenslice_described);
-        ok!(tenslice_tensor_describe(tensor, null(), null_mut(), 0, strides.cast(), 2, described, error));
+        ok!(tenslice_tensor_describe(tensor, strides.cast(), 2, null(), described, error));
         assert_eq!((described.read().rank, strides.read()), (2, [2, 3]));
-        ok!(tenslice_tensor_describe_scratch(tensor, null(), length, error));
-        assert_eq!(length.read(), 0);
+        ok!(tenslice_tensor_requirements(tensor, for_call(Purpose::Describe), needed, error));
+        assert_eq!(needed.read().scratch, 0);
     }
 }
 
@@ -324,7 +346,7 @@ fn sparse_tensors() {
             infos!(about: tenslice_sparse_info);
             open(bytes, file);
             ok!(tenslice_file_find(file, of(name), name.len(), tensor, error));
-            ok!(tenslice_tensor_sparse(tensor, null(), null_mut(), 0, sparse, error));
+            ok!(tenslice_tensor_sparse(tensor, null(), sparse, error));
             ok!(tenslice_sparse_get_info(sparse, about));
             for _ in 0..stored {
                 ok!(tenslice_sparse_next(sparse, index.cast(), 3, value, error));
@@ -333,7 +355,7 @@ fn sparse_tensors() {
             }
             assert_eq!(call!(tenslice_sparse_next(sparse, index.cast(), 3, value, error)), END);
             assert_eq!(about.read().stored, stored);
-            ok!(tenslice_tensor_read_into(tensor, null(), dst.cast(), 27 * 16, null_mut(), 0, length, error));
+            ok!(tenslice_tensor_read_into(tensor, dst.cast(), 27 * 16, null(), length, error));
             assert!(read(dst, length.read() as usize).contains(&0));
         }
     }
@@ -385,7 +407,7 @@ fn trains() {
         ok!(tenslice_blz_slice(train, index, 3, all, 72 * 8, scratch, 4096, length, null_mut()));
         assert_eq!((length.read(), read(all, 8)), (3 * 8, read(element, 8)));
         ok!(tenslice_file_find(file, null(), 0, tensor, null_mut()));
-        ok!(tenslice_tensor_read_into(tensor, null(), all, 72 * 8, scratch, 4096, length, null_mut()));
+        ok!(tenslice_tensor_read_into(tensor, all, 72 * 8, options!(null(), scratch, 4096), length, null_mut()));
         assert_eq!(read(all, 72 * 8)[..8], read(element, 8));
     }
 }
@@ -405,19 +427,31 @@ fn chunks() {
         assert_eq!(shape.read(), [13, 6]);
 
         let (dst, scratch) = (dst.cast(), scratch.cast());
-        ok!(tenslice_b2nd_get_chunk(file, 1, scratch, 1024, chunk, null_mut()));
-        ok!(tenslice_b2nd_chunk_extent(file, 1, scratch, 1024, offset, length, null_mut()));
+        ok!(tenslice_b2nd_get_chunk(file, 1, options!(null(), scratch, 1024), chunk, null_mut()));
+        ok!(tenslice_b2nd_chunk_extent(file, 1, options!(null(), scratch, 1024), offset, length, null_mut()));
         assert_eq!((offset.read(), length.read()), (chunk.read().offset, chunk.read().length));
-        ok!(tenslice_b2nd_uninitialised_chunks(file, scratch, 1024, needed, null_mut()));
+        ok!(tenslice_b2nd_uninitialised_chunks(file, options!(null(), scratch, 1024), needed, null_mut()));
         assert_eq!(needed.read(), 0);
-        ok!(tenslice_b2nd_read_chunk(file, 1, null(), dst, 520, scratch, 1024, length, null_mut()));
+        ok!(tenslice_b2nd_read_chunk(file, 1, dst, 520, options!(null(), scratch, 1024), length, null_mut()));
         assert_eq!(read(dst, length.read() as usize).len() as u64, about.read().chunk_size);
         let (start, stop) = ([7, 4].as_ptr(), [9, 7].as_ptr());
-        ok!(tenslice_b2nd_region_lengths(file, start, stop, 2, length, needed, null_mut()));
-        ok!(tenslice_b2nd_read_region(file, start, stop, 2, null(), dst, 24, scratch, 1024, length, null_mut()));
+        infos!(required: tenslice_requirements);
+        ok!(tenslice_b2nd_region_requirements(file, start, stop, 2, required, null_mut()));
+        assert_eq!(required.read().output, 24);
+        ok!(tenslice_b2nd_read_region(
+            file,
+            start,
+            stop,
+            2,
+            dst,
+            24,
+            options!(null(), scratch, 1024),
+            length,
+            null_mut()
+        ));
         let region = read(dst, length.read() as usize);
         ok!(tenslice_file_find(file, null(), 0, tensor, null_mut()));
-        ok!(tenslice_tensor_read_into(tensor, null(), dst, 520, scratch, 1024, length, null_mut()));
+        ok!(tenslice_tensor_read_into(tensor, dst, 520, options!(null(), scratch, 1024), length, null_mut()));
         let first = (7 * 10 + 4) * 4;
         assert_eq!(read(dst, 520)[first..first + 12], region[..12]);
     }
@@ -558,9 +592,10 @@ fn numbers_of_blocks() {
         ok!(tenslice_file_find(file, of("q8_0.random"), 11, tensor, error));
         ok!(tenslice_tensor_block(tensor, block, elements, length));
         assert_eq!((block.read(), elements.read(), length.read()), (8, 32, 34));
-        ok!(tenslice_tensor_f32_scratch(tensor, length));
-        assert_eq!(length.read(), 0);
-        ok!(tenslice_tensor_read_f32_into(tensor, null(), numbers.cast(), 96, null_mut(), 0, length, error));
+        infos!(needed: tenslice_requirements);
+        ok!(tenslice_tensor_requirements(tensor, for_call(Purpose::ReadF32), needed, error));
+        assert_eq!((needed.read().output, needed.read().scratch), (96, 0));
+        ok!(tenslice_tensor_read_f32_into(tensor, numbers.cast(), 96, null(), length, error));
         ok!(tenslice_tensor_read_f32(tensor, 30, part.cast(), 5, error));
         assert_eq!(numbers.cast::<f32>().add(30).cast::<[f32; 5]>().read(), part.read());
         ok!(tenslice_tensor_component(tensor, of("data"), 4, data, error));
@@ -574,59 +609,6 @@ fn numbers_of_blocks() {
         let inside = call!(tenslice_tensor_read_f32(tensor, 0, tensor.cast(), 5, error));
         assert_eq!(inside, code(ErrorKind::InvalidArgument));
         assert_eq!((tenslice_f16_to_f32(0x3e00), tenslice_f4_e2m1_to_f32(7)), (1.5, 6.0));
-    }
-}
-
-/// A decoder that outputs ones for any input, and counts the calls.
-unsafe extern "C" fn decode(
-    user: *mut c_void,
-    _: u32,
-    stored: *const c_void,
-    stored_length: usize,
-    dst: *mut c_void,
-    capacity: usize,
-    length: *mut usize,
-) -> tenslice_status {
-    // SAFETY: the library passes what the header promises.
-    unsafe {
-        assert!(!read(stored, stored_length).is_empty());
-        *user.cast::<u32>() += 1;
-        dst.cast::<u8>().write_bytes(1, capacity);
-        length.write(capacity);
-    }
-    OK
-}
-
-#[test]
-fn decoders() {
-    let bytes = fixture!("v1.2/objects_sparse_quant_logical.zt");
-    // SAFETY: the arguments are as the header requires.
-    unsafe {
-        places!(file: tenslice_file, tensor: tenslice_tensor, component: tenslice_component, sparse: tenslice_sparse);
-        places!(length: u64, needed: u64, calls: u32, dst: [u8; 120], scratch: [u64; 64]);
-        calls.write(0);
-        let decoder = tenslice_decoder { decode: Some(decode), user: calls.cast(), decode_with_dictionary: None };
-        let (decoder, dst, scratch) = (&raw const decoder, dst.cast(), scratch.cast());
-        open(bytes, file);
-        ok!(tenslice_file_find(file, of("csr_u64"), 7, tensor, null_mut()));
-        ok!(tenslice_tensor_component(tensor, of("values"), 6, component, null_mut()));
-        ok!(tenslice_component_read_into(component, decoder, dst, 120, length, null_mut()));
-        assert!(length.read() > 0 && read(dst, length.read() as usize).iter().all(|byte| *byte == 1));
-        ok!(tenslice_tensor_lengths(tensor, length, needed));
-        let scratch_length = needed.read() as usize;
-        let status = call!(tenslice_tensor_sparse(tensor, decoder, scratch, scratch_length, sparse, null_mut()));
-        assert_eq!((status, calls.read()), (code(ErrorKind::InvalidRowPointers), 4));
-        let status = call!(tenslice_tensor_read_into(
-            tensor,
-            decoder,
-            dst,
-            120,
-            scratch,
-            scratch_length,
-            null_mut(),
-            null_mut()
-        ));
-        assert_eq!((status, calls.read()), (code(ErrorKind::InvalidRowPointers), 7));
     }
 }
 
@@ -677,20 +659,32 @@ fn mistakes() {
         let decoder = tenslice_decoder { decode: None, user: null_mut(), decode_with_dictionary: None };
         let without = call!(tenslice_tensor_read_into(
             tensor,
-            &raw const decoder,
             dst.cast(),
             200,
-            null_mut(),
-            0,
+            options!(&raw const decoder, null_mut(), 0),
             null_mut(),
             error
         ));
         assert_eq!(without, bad);
         let (dst, read_into) = (dst.cast::<c_void>(), tenslice_tensor_read_into);
-        ok!(read_into(tensor, null(), dst, 100, dst.byte_add(100), 100, null_mut(), error));
-        assert_eq!(call!(read_into(tensor, null(), dst, 100, dst.byte_add(99), 100, null_mut(), error)), bad);
-        assert_eq!(call!(read_into(tensor, null(), tensor.cast(), 192, dst, 100, null_mut(), error)), bad);
+        ok!(read_into(tensor, dst, 100, options!(null(), dst.byte_add(100), 100), null_mut(), error));
+        assert_eq!(
+            call!(read_into(tensor, dst, 100, options!(null(), dst.byte_add(99), 100), null_mut(), error)),
+            bad
+        );
+        assert_eq!(call!(read_into(tensor, tensor.cast(), 192, options!(null(), dst, 100), null_mut(), error)), bad);
         assert_eq!(call!(tenslice_tensor_shape(tensor, tensor.cast(), 2, null_mut())), bad);
+        infos!(options: tenslice_read_options);
+        (&raw mut (*options).decoder).write(null());
+        (&raw mut (*options).scratch).write(options.cast());
+        (&raw mut (*options).scratch_length).write(8);
+        let inside = options.cast_const();
+        assert_eq!(call!(read_into(tensor, dst, 100, inside, null_mut(), error)), bad); // the scratch memory is inside
+        (&raw mut (*options).scratch_length).write(0);
+        ok!(read_into(tensor, dst, 100, inside, null_mut(), error));
+        (&raw mut (*options).struct_size).write(8);
+        assert_eq!(call!(read_into(tensor, dst, 100, inside, null_mut(), error)), bad);
+        assert_eq!(call!(read_into(tensor, dst, 100, inside.byte_add(1), null_mut(), error)), bad);
     }
 }
 

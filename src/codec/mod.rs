@@ -30,6 +30,7 @@ pub(crate) mod json;
 pub(crate) mod lz4;
 #[cfg(feature = "npy")]
 pub(crate) mod npy;
+pub(crate) mod options;
 #[cfg(feature = "ztensor2")]
 pub(crate) mod seekable;
 #[cfg(feature = "b2nd")]

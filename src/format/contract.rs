@@ -78,7 +78,7 @@ pub(crate) trait FileFormat<'a>: NamedTensors<'a> + Computed<'a> + Copy {
     }
 
     /// Returns the number of bytes that [`describe`](Self::describe) decodes; 0 if nothing has to be decoded.
-    fn describe_length(&self, _tensor: &TensorRecord<'a>, _decoder: &mut dyn Decoder) -> Result<u64> {
+    fn describe_scratch(&self, _tensor: &TensorRecord<'a>, _decoder: &mut dyn Decoder) -> Result<u64> {
         Ok(0)
     }
 
@@ -108,8 +108,8 @@ pub(crate) trait FileFormat<'a>: NamedTensors<'a> + Computed<'a> + Copy {
         None
     }
 
-    /// Returns the warnings that [`Tensor::verify_with`](crate::Tensor::verify_with) adds to those of the components.
-    /// With less memory than [`verify_scratch_length`](Self::verify_scratch_length) bytes, the check may find nothing.
+    /// Returns the warnings that [`Tensor::verify`](crate::Tensor::verify) adds to those of the components.
+    /// With less memory than [`verify_scratch`](Self::verify_scratch) bytes, the check may find nothing.
     /// Called for chunked arrays and for layouts that this library does not know. Fails if the tensor has no values, or
     /// if data that must be decoded first is invalid.
     fn verify_whole(
@@ -122,7 +122,7 @@ pub(crate) trait FileFormat<'a>: NamedTensors<'a> + Computed<'a> + Copy {
     }
 
     /// The memory that [`verify_whole`](Self::verify_whole) needs, in bytes.
-    fn verify_scratch_length(&self, _tensor: &TensorRecord<'a>) -> u64 {
+    fn verify_scratch(&self, _tensor: &TensorRecord<'a>) -> u64 {
         0
     }
 
@@ -191,7 +191,7 @@ pub(crate) trait Computed<'a> {
     fn whole_length(&self, tensor: &TensorRecord<'a>) -> Option<u64>;
 
     /// The scratch memory that [`read_whole`](Self::read_whole) needs, in bytes.
-    fn whole_scratch_length(&self, tensor: &TensorRecord<'a>) -> Option<u64>;
+    fn whole_scratch(&self, tensor: &TensorRecord<'a>) -> Option<u64>;
 
     /// Writes all elements of a tensor to `dst` and returns the part written. Called for layouts that are neither dense
     /// nor sparse.
@@ -212,7 +212,7 @@ impl<'a, F: StoredElements + FileFormat<'a>> Computed<'a> for F {
         None
     }
 
-    fn whole_scratch_length(&self, _: &TensorRecord<'a>) -> Option<u64> {
+    fn whole_scratch(&self, _: &TensorRecord<'a>) -> Option<u64> {
         None
     }
 

@@ -7,9 +7,10 @@ use crate::attributes::Attributes;
 use crate::bytes::source::{Need, ParseContext, Source};
 use crate::codec::BuiltIn;
 use crate::codec::decoder::Decoder;
+use crate::codec::options::ReadOptions;
 use crate::error::origin::Format;
 use crate::error::warning::Warnings;
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::format::{self, AnyFile, Cursor, FileFormat, NamedTensors, Summary, TensorRecord, dispatch, formats};
 use crate::view::index::{self, Index};
 use crate::view::tensor::{Tensor, Verified};
@@ -127,6 +128,28 @@ impl<'a> File<'a> {
         self.find_into(name.as_bytes(), &mut tensor).map(|()| tensor)
     }
 
+    /// Returns the only tensor of the file, whatever its name: of any file in a format that has one tensor in each file
+    /// (NPY, TENS, BLZ1, Blosc2), and of a file that happens to contain one.
+    ///
+    /// # Errors
+    /// `NotFound` if the file contains no tensor, or several. Another error if the bytes have changed since the file was
+    /// opened.
+    ///
+    /// ```
+    /// # let bytes: &[u8] = include_bytes!("../../tests/fixtures/npy/dt_le_f4.npy");
+    /// let tensor = tenslice::File::open(bytes)?.single()?;
+    /// println!("{:?} {}", tensor.dtype(), tensor.shape());
+    /// # Ok::<(), tenslice::Error>(())
+    /// ```
+    pub fn single(&self) -> Result<Tensor<'a>> {
+        if self.tensor_count() != 1 {
+            return Err(Error::new(ErrorKind::NotFound));
+        }
+        let mut tensors = self.tensors();
+        let first = tensors.next();
+        first.ok_or_else(|| tensors.error().unwrap_or(Error::new(ErrorKind::NotFound)))
+    }
+
     /// Creates a blank tensor to read into.
     pub(crate) fn blank_tensor(&self) -> Tensor<'a> {
         Tensor::blank(self.inner)
@@ -229,31 +252,24 @@ impl<'a> File<'a> {
     /// [`Component::extent`](crate::Component::extent), or from
     /// [`Component::decoded_length`](crate::Component::decoded_length) if the digest covers decoded bytes.
     ///
-    /// # Errors
-    /// The errors of [`Tensor::verify`], for the first tensor that fails.
-    pub fn verify(&self) -> Result<Verified> {
-        self.verify_with(&mut BuiltIn::default(), &mut [])
-    }
-
-    /// Verifies all tensors, as [`Tensor::verify_with`] does, with a decoder and with scratch memory for components
-    /// whose digest covers decoded bytes: [`verify_scratch_length`](Self::verify_scratch_length) bytes.
+    /// [`requirements`](Self::requirements) returns the length of the scratch memory.
     ///
     /// # Errors
-    /// The errors of [`Tensor::verify_with`], for the first tensor that fails.
-    pub fn verify_with(&self, decoder: &mut dyn Decoder, scratch: &mut [u8]) -> Result<Verified> {
+    /// The errors of [`Tensor::verify`], for the first tensor that fails.
+    #[inline]
+    pub fn verify(&self, options: ReadOptions<'_>) -> Result<Verified> {
+        let mut built_in = BuiltIn::default();
+        let (decoder, scratch) = options.parts(&mut built_in);
+        self.verify_using(decoder, scratch)
+    }
+
+    pub(crate) fn verify_using(&self, decoder: &mut dyn Decoder, scratch: &mut [u8]) -> Result<Verified> {
         let mut verified = Verified::default();
         let mut tensors = self.tensors();
         for tensor in tensors.by_ref() {
-            verified.add_all(tensor.verify_with(decoder, scratch)?);
+            verified.add_all(tensor.verify_using(decoder, scratch)?);
         }
         tensors.error().map_or(Ok(verified), Err)
-    }
-
-    /// Returns the memory that [`verify_with`](Self::verify_with) needs, in bytes: the maximum over all tensors. `None`
-    /// if a component [cannot be verified](crate::Component::verify_scratch_length).
-    #[must_use]
-    pub fn verify_scratch_length(&self) -> Option<u64> {
-        self.tensors().try_fold(0, |most: u64, tensor| Some(tensor.verify_scratch_length()?.max(most)))
     }
 }
 
@@ -368,7 +384,7 @@ mod tests {
     fn bytes_that_have_changed_are_not_verified() {
         use std::prelude::v1::*;
 
-        use super::{AnyFile, File};
+        use super::{AnyFile, File, ReadOptions};
         use crate::error::ErrorKind;
 
         let mut bytes = b"GGUF\x03\0\0\0\x02\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0".to_vec();
@@ -379,15 +395,15 @@ mod tests {
         let end = bytes.len();
         bytes.resize(end.next_multiple_of(32), 0);
         let file = File::open(&bytes).unwrap();
-        assert_eq!(file.verify().unwrap().without_digest, 2);
+        assert_eq!(file.verify(ReadOptions::new()).unwrap().without_digest, 2);
         let gguf = file.as_gguf().unwrap().with_input(bytes[..end - 1].into());
-        let error = File { inner: AnyFile::Gguf(gguf), ..file }.verify().unwrap_err();
+        let error = File { inner: AnyFile::Gguf(gguf), ..file }.verify(ReadOptions::new()).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Truncated);
         // The tensor can be read, but its component cannot.
         let mut tensor = file.find("b").unwrap();
-        assert_eq!(tensor.verify().unwrap().without_digest, 1);
+        assert_eq!(tensor.verify(ReadOptions::new()).unwrap().without_digest, 1);
         tensor.record_mut().components = u32::try_from(end - 1).unwrap();
-        assert_eq!(tensor.verify().unwrap_err().kind(), ErrorKind::Truncated);
+        assert_eq!(tensor.verify(ReadOptions::new()).unwrap_err().kind(), ErrorKind::Truncated);
     }
 
     #[test]

@@ -8,4 +8,5 @@ pub(crate) mod file;
 pub(crate) mod index;
 #[cfg(feature = "dequantize")]
 pub(crate) mod numbers;
+pub(crate) mod requirements;
 pub(crate) mod tensor;

@@ -3,7 +3,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use tenslice::{ByteOrder, Caps, DType, Encoding, ErrorKind, Format, Layout, Order, Part, ValueKind, Warning};
+use tenslice::{
+    ByteOrder, Caps, DType, Encoding, ErrorKind, Format, Layout, Order, Part, Purpose, ValueKind, Warning,
+};
 
 fn sources() -> Vec<(String, String)> {
     fn below(folder: &Path, root: &Path, all: &mut Vec<(String, String)>) {
@@ -47,6 +49,7 @@ fn layer(module: &str) -> usize {
         &["view/tensor"],
         &["view/numbers", "view/index"],
         &["view/file"],
+        &["view/requirements"],
         &["view/explain"],
         &["view/expect"],
         &["view", "lib", "capi"],
@@ -171,6 +174,7 @@ fn the_codes_are_pinned() {
     list("Layout", Layout::ALL.iter().map(|v| (v.name(), v.code().into())).collect());
     list("Order", Order::ALL.iter().map(|v| (v.name(), v.code().into())).collect());
     list("ByteOrder", ByteOrder::ALL.iter().map(|v| (v.name(), v.code().into())).collect());
+    list("Purpose", Purpose::ALL.iter().map(|v| (v.name(), v.code().into())).collect());
     list("Encoding", Encoding::ALL.iter().map(|v| (v.name(), v.code().into())).collect());
     list("ValueKind", ValueKind::ALL.iter().map(|v| (v.name(), v.code().into())).collect());
     list("Warning", Warning::ALL.iter().map(|v| (v.name(), v.code().into())).collect());

@@ -11,8 +11,24 @@ use serde_json::Value as Json;
 use tenslice::b2nd::{self, Content, codec_name, filter_name};
 use tenslice::{
     BuiltIn, ByteOrder, DType, DecodeError, Decoder, Encoding, Error, ErrorKind, File, Format, Layout, Opened, Part,
-    Source, Tensor, Warning,
+    Purpose, ReadOptions, Source, Tensor, Warning,
 };
+
+/// The two lengths that reading a region requires, which are never unknown.
+pub(crate) trait RegionLengths {
+    fn region_output(&self, start: &[u64], stop: &[u64]) -> Result<u64, Error>;
+    fn region_scratch(&self, start: &[u64], stop: &[u64]) -> Result<u64, Error>;
+}
+
+impl RegionLengths for b2nd::Frame<'_> {
+    fn region_output(&self, start: &[u64], stop: &[u64]) -> Result<u64, Error> {
+        Ok(self.region_requirements(start, stop)?.output.unwrap())
+    }
+
+    fn region_scratch(&self, start: &[u64], stop: &[u64]) -> Result<u64, Error> {
+        Ok(self.region_requirements(start, stop)?.scratch.unwrap())
+    }
+}
 
 fn numbers(list: &Json) -> Vec<u64> {
     list.as_array().unwrap().iter().map(|number| number.as_u64().unwrap()).collect()
@@ -20,9 +36,9 @@ fn numbers(list: &Json) -> Vec<u64> {
 
 /// Reads a region with exactly the reported amount of memory, filled with garbage.
 fn region(file: &b2nd::Frame<'_>, start: &[u64], stop: &[u64]) -> Result<Vec<u8>, Error> {
-    let mut room = vec![0x55; file.region_length(start, stop)? as usize];
-    let mut scratch = vec![0xaa; file.scratch_length(start, stop)? as usize];
-    let length = file.read_region(start, stop, &mut room, &mut scratch)?.len();
+    let mut room = vec![0x55; file.region_output(start, stop)? as usize];
+    let mut scratch = vec![0xaa; file.region_scratch(start, stop)? as usize];
+    let length = file.read_region(start, stop, &mut room, ReadOptions::new().scratch(&mut scratch))?.len();
     assert_eq!(length, room.len());
     Ok(room)
 }
@@ -34,9 +50,9 @@ fn whole(file: &b2nd::Frame<'_>) -> Result<Vec<u8>, Error> {
 
 /// Reads a tensor as a caller does that does not use chunks.
 fn dense(tensor: &Tensor<'_>) -> Result<Vec<u8>, Error> {
-    let mut room = vec![0x55; tensor.dense_length().unwrap() as usize];
-    let mut scratch = vec![0xaa; tensor.scratch_length().unwrap_or(0) as usize];
-    tensor.read_into(&mut room, &mut scratch)?;
+    let mut room = vec![0x55; tensor.requirements(Purpose::Read).output.unwrap() as usize];
+    let mut scratch = vec![0xaa; tensor.requirements(Purpose::Read).scratch.unwrap_or(0) as usize];
+    tensor.read_into(&mut room, ReadOptions::new().scratch(&mut scratch))?;
     Ok(room)
 }
 
@@ -89,7 +105,7 @@ fn every_field() {
             assert_eq!(known["itemsize"], frame.item_size(), "{context}");
             assert_eq!(known["dtype"].as_str(), frame.dtype_text(), "{context}");
             assert_eq!(tensor.stated_type(), frame.dtype_text().map(str::as_bytes), "{context}");
-            assert_eq!(known["array_nbytes"].as_u64(), tensor.dense_length(), "{context}");
+            assert_eq!(known["array_nbytes"].as_u64(), tensor.requirements(Purpose::Read).output, "{context}");
             let dtype = tensor.dtype();
             assert!(dtype.is_none_or(|dtype| dtype.size() == Some(frame.item_size())), "{context}");
             let simple = match frame.dtype_text() {
@@ -130,7 +146,9 @@ fn compare_metalayers(context: &str, frame: &b2nd::Frame<'_>, known: &Json) {
         assert_eq!(metalayer.content.len(), expected["stored_len"], "{context}");
         let chunk = frame.variable_metalayer(&metalayer).unwrap();
         let mut room = vec![0x55; chunk.decoded_length() as usize];
-        let decoded = chunk.read_into(&mut room, &mut vec![0; chunk.scratch_length() as usize]).unwrap();
+        let decoded = chunk
+            .read_into(&mut room, ReadOptions::new().scratch(&mut vec![0; chunk.scratch_length() as usize]))
+            .unwrap();
         assert_eq!(decoded.len(), expected["len"], "{context}");
         assert_eq!(sha256(decoded), expected["sha256"].as_str().unwrap(), "{context}");
     }
@@ -190,10 +208,15 @@ fn regions_are_parts_of_the_whole() {
             let context = format!("{}: {start:?} to {stop:?}", case.name());
             assert_eq!(region(&frame, &start, &stop).unwrap(), expected, "{context}");
             // Reading may succeed with no memory or with less than the reported need.
-            let need = frame.scratch_length(&start, &stop).unwrap();
+            let need = frame.region_scratch(&start, &stop).unwrap();
             for scratch in [0, need / 2, need.saturating_sub(1), need + 1000] {
                 let mut room = vec![0; expected.len()];
-                match frame.read_region(&start, &stop, &mut room, &mut vec![0x33; scratch as usize]) {
+                match frame.read_region(
+                    &start,
+                    &stop,
+                    &mut room,
+                    ReadOptions::new().scratch(&mut vec![0x33; scratch as usize]),
+                ) {
                     Ok(found) => {
                         assert_eq!(found, expected, "{context} with {scratch} of {need}");
                         without_memory += usize::from(scratch < need);
@@ -220,8 +243,10 @@ fn every_chunk() {
         let mut all = 0;
         for index in 0..frame.chunk_count() {
             let mut scratch = vec![0xaa; frame.table_scratch_length().unwrap() as usize];
-            let chunk = frame.chunk(index, &mut scratch).unwrap_or_else(|error| panic!("{context}: {error}"));
-            match frame.chunk(index, &mut []) {
+            let chunk = frame
+                .chunk(index, ReadOptions::new().scratch(&mut scratch))
+                .unwrap_or_else(|error| panic!("{context}: {error}"));
+            match frame.chunk(index, ReadOptions::new()) {
                 Ok(same) => assert_eq!(same.extent(), chunk.extent(), "{context}"),
                 Err(error) => assert_eq!(error.kind(), ErrorKind::OutOfScratch, "{context}"),
             }
@@ -229,7 +254,7 @@ fn every_chunk() {
             assert_eq!(chunk.index(), index);
             let mut room = vec![0x55; chunk.decoded_length() as usize];
             let mut scratch = vec![0xaa; chunk.scratch_length() as usize];
-            let decoded = chunk.read_into(&mut room, &mut scratch).unwrap();
+            let decoded = chunk.read_into(&mut room, ReadOptions::new().scratch(&mut scratch)).unwrap();
             all += decoded.len() as u64;
             if let Some(expected) = known["chunks"].get(index as usize) {
                 assert_eq!(decoded.len(), expected["nbytes"], "{context}");
@@ -246,7 +271,7 @@ fn every_chunk() {
             assert!(chunk.extent().is_none_or(|extent| extent.is_within(case.bytes.len() as u64)));
         }
         assert_eq!(all, frame.defaults().decoded, "{context}");
-        assert_eq!(frame.chunk(frame.chunk_count(), &mut []).unwrap_err().kind(), ErrorKind::NotFound);
+        assert_eq!(frame.chunk(frame.chunk_count(), ReadOptions::new()).unwrap_err().kind(), ErrorKind::NotFound);
     }
     assert!(seen.iter().all(|&count| count > 0), "{seen:?}");
 }
@@ -284,7 +309,10 @@ fn bad_chunks_are_rejected_on_reading() {
             for metalayer in frame.variable_metalayers() {
                 let chunk = frame.variable_metalayer(&metalayer)?;
                 let mut room = vec![0; chunk.decoded_length() as usize];
-                chunk.read_into(&mut room, &mut vec![0; chunk.scratch_length() as usize])?;
+                chunk.read_into(
+                    &mut room,
+                    ReadOptions::new().scratch(&mut vec![0; chunk.scratch_length() as usize]),
+                )?;
             }
             Ok(())
         };
@@ -302,14 +330,17 @@ fn other_chunks_remain_readable() {
     let good = fixture("b2nd/good/q_plain_0.b2nd");
     let (bad, good) = (File::open(&bytes).unwrap(), File::open(&good).unwrap());
     let (bad, good) = (bad.as_b2nd().unwrap(), good.as_b2nd().unwrap());
-    let broken: Vec<u64> = (0..bad.chunk_count()).filter(|&index| bad.chunk(index, &mut []).is_err()).collect();
+    let broken: Vec<u64> =
+        (0..bad.chunk_count()).filter(|&index| bad.chunk(index, ReadOptions::new()).is_err()).collect();
     assert_eq!(broken.len(), 1, "{broken:?} of {}", bad.chunk_count());
     assert_eq!(whole(&bad).unwrap_err().kind(), ErrorKind::UnsupportedCodec);
     assert!(bad.chunk_count() > 1 && whole(&good).is_ok());
-    let readable = (0..bad.chunk_count()).filter_map(|index| bad.chunk(index, &mut []).ok());
+    let readable = (0..bad.chunk_count()).filter_map(|index| bad.chunk(index, ReadOptions::new()).ok());
     for chunk in readable {
         let mut room = vec![0; chunk.decoded_length() as usize];
-        chunk.read_into(&mut room, &mut vec![0; chunk.scratch_length() as usize]).unwrap();
+        chunk
+            .read_into(&mut room, ReadOptions::new().scratch(&mut vec![0; chunk.scratch_length() as usize]))
+            .unwrap();
     }
 }
 
@@ -325,8 +356,8 @@ fn parts_are_read_like_the_whole() {
         let in_parts = parts.as_b2nd().unwrap();
         let stop: Vec<u64> = frame.shape().iter().collect();
         let start = vec![0; stop.len()];
-        let has_data = frame.chunk_count() > 0 && frame.region_length(&start, &stop).unwrap() > 0;
-        if let Err(error) = in_parts.scratch_length(&start, &stop) {
+        let has_data = frame.chunk_count() > 0 && frame.region_output(&start, &stop).unwrap() > 0;
+        if let Err(error) = in_parts.region_scratch(&start, &stop) {
             assert!(has_data && error.kind() == ErrorKind::NotInMemory, "{}: {error}", case.name());
             assert!(error.offset().is_some_and(|at| at >= extent.offset), "{}", case.name());
         }
@@ -349,14 +380,22 @@ fn chunks_are_fetched_one_by_one() {
         let bytes = |from: u64, length: u64| (from as usize, (from + length) as usize);
         let with_table = [bytes(table.offset, table.length)];
         for index in 0..frame.chunk_count().min(5) {
-            let whole = frame.chunk(index, &mut vec![0; frame.table_scratch_length().unwrap() as usize]).unwrap();
+            let whole = frame
+                .chunk(
+                    index,
+                    ReadOptions::new().scratch(&mut vec![0; frame.table_scratch_length().unwrap() as usize]),
+                )
+                .unwrap();
             let mut head = Vec::new();
             let extent = loop {
                 let mut source = Source::new(item.len() as u64);
                 let given: Vec<_> = with_table.iter().chain(&head).copied().collect();
                 let parts = open_in_parts(item, &given, &mut source).unwrap();
                 let parts = parts.as_b2nd().unwrap();
-                match parts.chunk_extent(index, &mut vec![0; parts.table_scratch_length().unwrap() as usize]) {
+                match parts.chunk_extent(
+                    index,
+                    ReadOptions::new().scratch(&mut vec![0; parts.table_scratch_length().unwrap() as usize]),
+                ) {
                     Ok(extent) => break extent,
                     Err(error) => {
                         assert!(
@@ -375,9 +414,16 @@ fn chunks_are_fetched_one_by_one() {
             let given = [with_table[0], bytes(extent.offset, extent.length)];
             let parts = open_in_parts(item, &given, &mut source).unwrap();
             let parts = parts.as_b2nd().unwrap();
-            let chunk = parts.chunk(index, &mut vec![0; parts.table_scratch_length().unwrap() as usize]).unwrap();
+            let chunk = parts
+                .chunk(
+                    index,
+                    ReadOptions::new().scratch(&mut vec![0; parts.table_scratch_length().unwrap() as usize]),
+                )
+                .unwrap();
             let mut room = vec![0; chunk.decoded_length() as usize];
-            chunk.read_into(&mut room, &mut vec![0; chunk.scratch_length() as usize]).unwrap();
+            chunk
+                .read_into(&mut room, ReadOptions::new().scratch(&mut vec![0; chunk.scratch_length() as usize]))
+                .unwrap();
             fetched += 1;
         }
     }
@@ -399,7 +445,7 @@ fn results_do_not_depend_on_previous_memory_contents() {
             let frame = file.as_b2nd().unwrap();
             let stop: Vec<u64> = frame.shape().iter().collect();
             let start = vec![0; stop.len()];
-            let (Ok(length), Ok(scratch)) = (frame.region_length(&start, &stop), frame.scratch_length(&start, &stop))
+            let (Ok(length), Ok(scratch)) = (frame.region_output(&start, &stop), frame.region_scratch(&start, &stop))
             else {
                 continue;
             };
@@ -409,7 +455,9 @@ fn results_do_not_depend_on_previous_memory_contents() {
             let read = |fill: u8| {
                 let mut room = vec![fill; length as usize];
                 let mut scratch = vec![!fill; scratch as usize];
-                frame.read_region(&start, &stop, &mut room, &mut scratch).map(|room| room.to_vec())
+                frame
+                    .read_region(&start, &stop, &mut room, ReadOptions::new().scratch(&mut scratch))
+                    .map(|room| room.to_vec())
             };
             let (first, second) = (read(0x00), read(0xc3));
             accepted += usize::from(first.is_ok());
@@ -427,7 +475,13 @@ fn wrong_arguments() {
     let shape: Vec<u64> = frame.shape().iter().collect();
     let fails = |start: &[u64], stop: &[u64], room: &mut [u8], kind: ErrorKind| {
         let before = room.to_vec();
-        assert_eq!(frame.read_region(start, stop, room, &mut vec![0; 1 << 16]).unwrap_err().kind(), kind);
+        assert_eq!(
+            frame
+                .read_region(start, stop, room, ReadOptions::new().scratch(&mut vec![0; 1 << 16]))
+                .unwrap_err()
+                .kind(),
+            kind
+        );
         assert_eq!(room, before, "{kind:?}");
     };
     let zero = vec![0; shape.len()];
@@ -437,14 +491,14 @@ fn wrong_arguments() {
     fails(&zero, &shape[1..], &mut room, ErrorKind::WrongRank);
     fails(&zero, &beyond, &mut room, ErrorKind::NoSuchElement);
     fails(&shape, &zero, &mut room, ErrorKind::NoSuchElement);
-    let length = frame.region_length(&zero, &shape).unwrap() as usize;
+    let length = frame.region_output(&zero, &shape).unwrap() as usize;
     fails(&zero, &shape, &mut room[..length - 1], ErrorKind::TooSmall);
     // An empty region needs no memory.
-    assert!(frame.read_region(&shape, &shape, &mut [], &mut []).unwrap().is_empty());
-    assert_eq!(frame.scratch_length(&shape, &shape).unwrap(), 0);
+    assert!(frame.read_region(&shape, &shape, &mut [], ReadOptions::new()).unwrap().is_empty());
+    assert_eq!(frame.region_scratch(&shape, &shape).unwrap(), 0);
     // A component cannot be read if only the tensor can decode it.
     let component = file.find("").unwrap().components().next().unwrap();
-    assert_eq!(component.read_into(&mut room).unwrap_err().kind(), ErrorKind::Encoded);
+    assert_eq!(component.read_into(&mut room, ReadOptions::new()).unwrap_err().kind(), ErrorKind::Encoded);
     assert_eq!(component.bytes().unwrap_err().kind(), ErrorKind::Encoded);
     assert!(component.stored().is_ok());
 }
@@ -499,17 +553,18 @@ fn calls_the_callers_decoder() {
         let bytes = fixture(&format!("b2nd/good/{name}.b2nd"));
         let file = File::open(&bytes).unwrap();
         let tensor = file.find("").unwrap();
-        let mut room = vec![0; tensor.dense_length().unwrap() as usize];
-        let mut scratch = vec![0; tensor.scratch_length().unwrap() as usize];
+        let mut room = vec![0; tensor.requirements(Purpose::Read).output.unwrap() as usize];
+        let mut scratch = vec![0; tensor.requirements(Purpose::Read).scratch.unwrap() as usize];
         let mut counting = Counting::default();
-        tensor.read_into_with(&mut counting, &mut room, &mut scratch).unwrap();
+        tensor.read_into(&mut room, ReadOptions::new().decoder(&mut counting).scratch(&mut scratch)).unwrap();
         assert_eq!(room, dense(&tensor).unwrap(), "{name}");
         // A dictionary is loaded once per chunk and serves several streams.
         let chunks = if with_dictionary { file.as_b2nd().unwrap().chunk_count() } else { 0 };
         assert_eq!(counting.dictionaries, chunks, "{name}");
         assert!(counting.streams_with_one >= 2 * chunks, "{name}: {}", counting.streams_with_one);
         assert_eq!(counting.streams > 0, !with_dictionary, "{name}");
-        let refused = tensor.read_into_with(&mut Refusing, &mut room, &mut scratch).unwrap_err();
+        let refused =
+            tensor.read_into(&mut room, ReadOptions::new().decoder(&mut Refusing).scratch(&mut scratch)).unwrap_err();
         assert_eq!(refused.kind(), ErrorKind::UnsupportedCodec, "{name}");
     }
 }
@@ -524,7 +579,10 @@ fn error_of(name: &str) -> ErrorKind {
         whole(&frame)?;
         for metalayer in frame.variable_metalayers() {
             let chunk = frame.variable_metalayer(&metalayer)?;
-            chunk.read_into(&mut vec![0; chunk.decoded_length() as usize], &mut [0; 4096])?;
+            chunk.read_into(
+                &mut vec![0; chunk.decoded_length() as usize],
+                ReadOptions::new().scratch(&mut [0; 4096]),
+            )?;
         }
         Ok(())
     });
@@ -645,18 +703,20 @@ fn rejects_variable_blocks_too_long_for_their_content() {
             Frame { chunks: &chunk.bytes(), table: &all_first(1000), length: 1000, ..Frame::default() }.bytes();
         let file = File::open(&bytes).unwrap();
         let frame = file.as_b2nd().unwrap();
-        let read = frame.read_region(&[0], &[1000], &mut [0; 1000], &mut [0; 16]).map(|read| read.to_vec());
+        let read = frame
+            .read_region(&[0], &[1000], &mut [0; 1000], ReadOptions::new().scratch(&mut [0; 16]))
+            .map(|read| read.to_vec());
         if is_accepted {
             assert_eq!(read.unwrap(), [b'x'; 1000], "{length}");
             continue;
         }
         // Reading fails, and so does asking for the memory, for the whole region and for one chunk.
-        let chunk = frame.chunk(7, &mut []).unwrap();
+        let chunk = frame.chunk(7, ReadOptions::new()).unwrap();
         let errors = [
             read.expect_err("accepted"),
-            frame.scratch_length(&[0], &[1000]).expect_err("accepted"),
+            frame.region_scratch(&[0], &[1000]).expect_err("accepted"),
             chunk.block_length(0).expect_err("accepted"),
-            chunk.read_into(&mut [0], &mut []).map(|read| read.to_vec()).expect_err("accepted"),
+            chunk.read_into(&mut [0], ReadOptions::new()).map(|read| read.to_vec()).expect_err("accepted"),
         ];
         for error in errors {
             assert_eq!((error.kind(), error.part()), (ErrorKind::DecodedLength, Part::Block), "{length}");
@@ -715,7 +775,7 @@ fn chunks_of_zeros_are_not_materialized() {
     let frame = file.as_b2nd().unwrap();
     let last: Vec<u64> = frame.shape().iter().map(|length| length - 1).collect();
     let stop: Vec<u64> = frame.shape().iter().collect();
-    assert_eq!(frame.scratch_length(&last, &stop).unwrap(), 0);
+    assert_eq!(frame.region_scratch(&last, &stop).unwrap(), 0);
     assert!(region(&frame, &last, &stop).unwrap().iter().all(|&byte| byte == 0));
 }
 
@@ -726,7 +786,7 @@ fn unsearchable_tables_have_a_bound() {
     let file = File::open(&bytes).unwrap();
     let frame = file.as_b2nd().unwrap();
     let stop: Vec<u64> = frame.shape().iter().collect();
-    let need = frame.scratch_length(&vec![0; stop.len()], &stop).unwrap();
+    let need = frame.region_scratch(&vec![0; stop.len()], &stop).unwrap();
     assert!(need >= 3 * frame.defaults().chunk_size && need < 1 << 30, "{need}");
 }
 
@@ -787,10 +847,12 @@ fn work_is_known_in_advance() {
             }
         }
         let start = vec![0; stop.len()];
-        let mut room = vec![0; frame.region_length(&start, stop).unwrap() as usize];
-        let mut scratch = vec![0; frame.scratch_length(&start, stop).unwrap() as usize];
+        let mut room = vec![0; frame.region_output(&start, stop).unwrap() as usize];
+        let mut scratch = vec![0; frame.region_scratch(&start, stop).unwrap() as usize];
         let mut counting = Counting(BuiltIn::default(), 0);
-        frame.read_region_with(&mut counting, &start, stop, &mut room, &mut scratch).unwrap();
+        frame
+            .read_region(&start, stop, &mut room, ReadOptions::new().decoder(&mut counting).scratch(&mut scratch))
+            .unwrap();
         let work = frame.work_length(&start, stop).unwrap();
         assert!(counting.1 <= work && work <= frame.defaults().decoded, "{} {work}", counting.1);
         (work, counting.1, room)
@@ -860,7 +922,14 @@ fn work_includes_alternating_dictionaries() {
         let file = File::open(&bytes).unwrap();
         let frame = file.as_b2nd().unwrap();
         let (mut counting, mut room) = (Counting(0), [0; 100_000]);
-        frame.read_region_with(&mut counting, &[0], &[100_000], &mut room, &mut [0; 1000]).unwrap();
+        frame
+            .read_region(
+                &[0],
+                &[100_000],
+                &mut room,
+                ReadOptions::new().decoder(&mut counting).scratch(&mut [0; 1000]),
+            )
+            .unwrap();
         assert_eq!((room, counting.0), ([7; 100_000], 100 * (1000 + 1000)));
         assert_eq!(frame.work_length(&[0], &[100_000]), Ok(100 * (1000 + 1000)));
     }
@@ -942,7 +1011,7 @@ fn skips_periods_of_a_repeating_table() {
     let bytes = frame(10_000_000, 80_000_000);
     let file = File::open(&bytes).unwrap();
     assert_eq!(region(&file.as_b2nd().unwrap(), &[79_999_990], &[79_999_995]).unwrap(), b"ghabc");
-    assert_eq!(file.as_b2nd().unwrap().scratch_length(&[0], &[80_000_000]), Ok(0));
+    assert_eq!(file.as_b2nd().unwrap().region_scratch(&[0], &[80_000_000]), Ok(0));
     // Lengths that do not add up are rejected, whichever region past the first period is read.
     for length in [40, 55, 57, 65, 200] {
         let bytes = frame(7, length);
@@ -967,13 +1036,17 @@ fn limits_blocks_to_their_chunk() {
             Frame { chunks: &chunks, table: &all_first(1), length: 10, chunk_length: 10, ..Frame::default() }.bytes();
         let file = File::open(&bytes).unwrap();
         let frame = file.as_b2nd().unwrap();
-        let chunk = frame.chunk(0, &mut []).unwrap();
+        let chunk = frame.chunk(0, ReadOptions::new()).unwrap();
         assert_eq!(
             (chunk.block_size(), chunk.block_count(), chunk.scratch_length()),
             (Some(10), 1, 10),
             "{block_size}"
         );
-        assert_eq!(chunk.read_into(&mut [0; 10], &mut [0; 10]).unwrap(), b"avbwcxdyez", "{block_size}");
+        assert_eq!(
+            chunk.read_into(&mut [0; 10], ReadOptions::new().scratch(&mut [0; 10])).unwrap(),
+            b"avbwcxdyez",
+            "{block_size}"
+        );
         assert_eq!(region(&frame, &[3], &[8]).unwrap(), b"wcxdy", "{block_size}");
     }
 }
@@ -1009,9 +1082,12 @@ fn memory_of_single_chunks() {
         let bytes =
             Frame { chunks: &chunk, table: &all_first(1), length: 32, chunk_length: 32, ..Frame::default() }.bytes();
         let file = File::open(&bytes).unwrap();
-        let chunk = file.as_b2nd().unwrap().chunk(0, &mut []).unwrap();
+        let chunk = file.as_b2nd().unwrap().chunk(0, ReadOptions::new()).unwrap();
         assert_eq!(chunk.scratch_length(), expected, "{chunk:?}");
-        assert!(chunk.read_into(&mut [0; 32], &mut vec![0; expected as usize]).is_ok(), "{chunk:?}");
+        assert!(
+            chunk.read_into(&mut [0; 32], ReadOptions::new().scratch(&mut vec![0; expected as usize])).is_ok(),
+            "{chunk:?}"
+        );
     }
 }
 
@@ -1045,7 +1121,7 @@ fn blocks_that_differ_from_the_arrays() {
             ..Frame::default()
         };
         let bytes = Frame { array: None, ..array }.bytes();
-        let found = File::open(&bytes).unwrap().as_b2nd().unwrap().scratch_length(&[0], &[64]);
+        let found = File::open(&bytes).unwrap().as_b2nd().unwrap().region_scratch(&[0], &[64]);
         assert_eq!(found, Ok(of_bytes), "{block_size} {filter}");
 
         let bytes = array.bytes();
@@ -1053,7 +1129,7 @@ fn blocks_that_differ_from_the_arrays() {
         let frame = file.as_b2nd().unwrap();
         for (start, stop) in [([0, 0], [8, 8]), ([3, 1], [5, 7]), ([7, 7], [8, 8])] {
             let found = region(&frame, &start, &stop).unwrap();
-            assert_eq!(frame.scratch_length(&start, &stop), Ok(expected), "{block_size} {filter}");
+            assert_eq!(frame.region_scratch(&start, &stop), Ok(expected), "{block_size} {filter}");
             let touched = stop[0].div_ceil(4) - start[0] / 4;
             // For whole chunks the cost does not depend on how streams are stored.
             let work = if block_size == 8 { 0 } else { 32 * touched };
@@ -1166,9 +1242,9 @@ fn an_empty_array_of_long_rows() {
     let file = File::open(&bytes).unwrap();
     let frame = file.as_b2nd().unwrap();
     assert_eq!((frame.item_size(), frame.shape().element_count()), (8, Some(0)));
-    assert_eq!(frame.region_length(&[0, 0], &shape), Ok(0));
-    assert_eq!(frame.read_region(&[0, 0], &shape, &mut [], &mut []).map(|read| read.len()), Ok(0));
-    assert_eq!((frame.scratch_length(&[0, 0], &shape), frame.work_length(&[0, 0], &shape)), (Ok(0), Ok(0)));
+    assert_eq!(frame.region_output(&[0, 0], &shape), Ok(0));
+    assert_eq!(frame.read_region(&[0, 0], &shape, &mut [], ReadOptions::new()).map(|read| read.len()), Ok(0));
+    assert_eq!((frame.region_scratch(&[0, 0], &shape), frame.work_length(&[0, 0], &shape)), (Ok(0), Ok(0)));
 }
 
 /// A frame of one chunk.
@@ -1301,8 +1377,8 @@ fn ignores_chunks_outside_the_region() {
     let bytes = frame(&chunks.concat());
     let file = File::open(&bytes).unwrap();
     let whole = file.as_b2nd().unwrap();
-    assert_eq!((whole.scratch_length(&[0], &[11]), whole.scratch_length(&[8], &[11])), (Ok(8), Ok(0)));
-    assert_eq!(whole.read_region(&[8], &[11], &mut [0; 3], &mut []).unwrap(), b"ijk");
+    assert_eq!((whole.region_scratch(&[0], &[11]), whole.region_scratch(&[8], &[11])), (Ok(8), Ok(0)));
+    assert_eq!(whole.read_region(&[8], &[11], &mut [0; 3], ReadOptions::new()).unwrap(), b"ijk");
     // An empty chunk inside the region is skipped.
     let [first, second, third] = [0, 8, 16].map(|at| &offsets[at..at + 8]);
     let moved = copied(&[first, third, second].concat());
@@ -1377,13 +1453,13 @@ fn tables_are_searched_without_memory() {
         assert_eq!(memory, 32);
         for (index, content) in [(0, &contents[1]), (1, &contents[0])] {
             for length in [0, 31, 32] {
-                let chunk = frame.chunk(index, &mut vec![0xaa; length]).unwrap();
-                assert_eq!(chunk.read_into(&mut [0; 300], &mut []).unwrap(), content, "{index} {length}");
+                let chunk = frame.chunk(index, ReadOptions::new().scratch(&mut vec![0xaa; length])).unwrap();
+                assert_eq!(chunk.read_into(&mut [0; 300], ReadOptions::new()).unwrap(), content, "{index} {length}");
             }
         }
         for length in [0, 31, 32] {
             let mut room = [0; 600];
-            frame.read_region(&[0], &[600], &mut room, &mut vec![0xaa; length]).unwrap();
+            frame.read_region(&[0], &[600], &mut room, ReadOptions::new().scratch(&mut vec![0xaa; length])).unwrap();
             assert_eq!((&room[..300], &room[300..]), (&contents[1][..], &contents[0][..]), "{length}");
         }
     }
@@ -1435,12 +1511,12 @@ fn slow_tables_need_memory() {
         let file = File::open(&bytes).unwrap();
         let frame = file.as_b2nd().unwrap();
         let mut room = vec![0; count as usize];
-        let read = frame.read_region(&[0], &[length], &mut room, &mut []).map(|read| read.to_vec());
+        let read = frame.read_region(&[0], &[length], &mut room, ReadOptions::new()).map(|read| read.to_vec());
         let expected = if is_found { Ok(vec![b'a'; count as usize]) } else { Err(ErrorKind::OutOfScratch) };
         assert_eq!(read.map_err(|error| error.kind()), expected, "{count}");
         // The table, and three times the length of a chunk, which is not examined.
         let memory = 8 * length + if is_found { 0 } else { 3 };
-        assert_eq!(frame.scratch_length(&[0], &[length]), Ok(memory), "{count}");
+        assert_eq!(frame.region_scratch(&[0], &[length]), Ok(memory), "{count}");
     }
 }
 
@@ -1458,7 +1534,7 @@ fn counts_chunks_before_the_region_in_slow_tables() {
         {
             let bytes = Frame { chunks: &chunks, table: &table, length, ..Frame::default() }.bytes();
             let file = File::open(&bytes).unwrap();
-            let found = file.as_b2nd().unwrap().scratch_length(&[length - 1], &[length]);
+            let found = file.as_b2nd().unwrap().region_scratch(&[length - 1], &[length]);
             assert_eq!(found, Ok(expected), "{count}");
         }
     }
@@ -1478,10 +1554,10 @@ fn chunks_reuse_the_memory_of_the_table() {
     let bytes = frame.bytes();
     let file = File::open(&bytes).unwrap();
     let frame = file.as_b2nd().unwrap();
-    assert_eq!((frame.table_scratch_length(), frame.scratch_length(&[0], &[128])), (Ok(32), Ok(64)));
+    assert_eq!((frame.table_scratch_length(), frame.region_scratch(&[0], &[128])), (Ok(32), Ok(64)));
     for length in [32, 33, 63, 64] {
         let mut room = [0; 128];
-        frame.read_region(&[0], &[128], &mut room, &mut vec![0xaa; length]).unwrap();
+        frame.read_region(&[0], &[128], &mut room, ReadOptions::new().scratch(&mut vec![0xaa; length])).unwrap();
         assert_eq!(room[..], contents.concat(), "{length}");
     }
 }
@@ -1500,10 +1576,12 @@ fn the_table_keeps_its_memory() {
     let file = File::open(&bytes).unwrap();
     let frame = file.as_b2nd().unwrap();
     // Without the table's memory nothing is known about the chunks: each may need three times its bytes.
-    assert_eq!((frame.table_scratch_length(), frame.scratch_length(&[0], &[32])), (Ok(16), Ok(16 + 3 * 16)));
+    assert_eq!((frame.table_scratch_length(), frame.region_scratch(&[0], &[32])), (Ok(16), Ok(16 + 3 * 16)));
     let read = |length: usize| {
         let mut room = [0; 32];
-        let read = frame.read_region(&[0], &[32], &mut room, &mut vec![0xaa; length]).map(|read| read.to_vec());
+        let read = frame
+            .read_region(&[0], &[32], &mut room, ReadOptions::new().scratch(&mut vec![0xaa; length]))
+            .map(|read| read.to_vec());
         read.map_err(|error| (error.kind(), error.part()))
     };
     assert_eq!(read(16 + 16), Ok(contents.concat()));
@@ -1517,7 +1595,7 @@ fn memory_of_chunks_that_a_table_repeats() {
     let chunk = of_variable_blocks(&blocks);
     let bytes = Frame { chunks: &chunk, table: &all_first(2), length: 80_000, ..Frame::default() }.bytes();
     let file = File::open(&bytes).unwrap();
-    assert_eq!(file.as_b2nd().unwrap().scratch_length(&[0], &[80_000]), Ok(1));
+    assert_eq!(file.as_b2nd().unwrap().region_scratch(&[0], &[80_000]), Ok(1));
 }
 
 /// A chunk of one repeated value must contain the value, even if the chunk is empty.
@@ -1530,7 +1608,7 @@ fn rejects_empty_repeated_values() {
         let table = copied(&offsets);
         let bytes = Frame { chunks: &chunks.concat(), table: &table, length: 2, ..Frame::default() }.bytes();
         let file = File::open(&bytes).unwrap();
-        let chunk = file.as_b2nd().unwrap().chunk(0, &mut []).map(|chunk| chunk.decoded_length());
+        let chunk = file.as_b2nd().unwrap().chunk(0, ReadOptions::new()).map(|chunk| chunk.decoded_length());
         let chunk = chunk.map_err(|error| (error.kind(), error.part(), error.offset()));
         assert_eq!(chunk, expected, "{value:?}");
     }
@@ -1561,7 +1639,7 @@ fn rejects_arrays_with_variable_blocks() {
             .bytes();
     let file = File::open(&bytes).unwrap();
     let frame = file.as_b2nd().unwrap();
-    assert_eq!(frame.scratch_length(&[0], &[32]), Ok(0));
+    assert_eq!(frame.region_scratch(&[0], &[32]), Ok(0));
     let error = region(&frame, &[0], &[32]).unwrap_err();
     let at = file.find("").unwrap().components().next().unwrap().extent().offset;
     assert_eq!(

@@ -3,7 +3,7 @@
 
 use crate::support::frames::{Chunk, Frame, NOT_SPLIT, all_first, copied, of_streams, of_variable_blocks, repeated};
 use tenslice::ErrorKind::*;
-use tenslice::{Error, ErrorKind, File, Part};
+use tenslice::{Error, ErrorKind, File, Part, ReadOptions};
 
 type Found = (ErrorKind, Part, Option<u64>);
 
@@ -54,7 +54,7 @@ fn errors_of_frames() {
     let read = |bytes: &[u8]| -> Result<Vec<u8>, Error> {
         let file = File::open(bytes)?;
         let mut dst = vec![0; 64];
-        file.as_b2nd().unwrap().read_region(&[0], &[64], &mut dst, &mut [])?;
+        file.as_b2nd().unwrap().read_region(&[0], &[64], &mut dst, ReadOptions::new())?;
         Ok(dst)
     };
     assert_eq!(read(&good), Ok((0..64).collect()));
@@ -265,10 +265,10 @@ fn read_chunk(chunk: &[u8], length: u32) -> Result<Vec<u8>, Found> {
     let bytes = frame.bytes();
     let file = File::open(&bytes).unwrap();
     let from_start = |error: Error| (error.kind(), error.part(), error.offset().map(|at| at - AT));
-    let chunk = file.as_b2nd().unwrap().chunk(0, &mut []).map_err(from_start)?;
+    let chunk = file.as_b2nd().unwrap().chunk(0, ReadOptions::new()).map_err(from_start)?;
     let mut dst = vec![0x55; chunk.decoded_length() as usize];
     let mut scratch = vec![0xaa; chunk.scratch_length() as usize];
-    chunk.read_into(&mut dst, &mut scratch).map_err(from_start)?;
+    chunk.read_into(&mut dst, ReadOptions::new().scratch(&mut scratch)).map_err(from_start)?;
     Ok(dst)
 }
 
@@ -315,7 +315,7 @@ fn errors_of_chunks() {
         let bytes = patched(&short, 2, &[NOT_SPLIT | 2 | flags, typesize]);
         let frame = Frame { chunks: &bytes, table: &all_first(1), length: 8, chunk_length: 8, ..Frame::default() };
         let bytes = frame.bytes();
-        let chunk = File::open(&bytes).unwrap().as_b2nd().unwrap().chunk(0, &mut []).unwrap();
+        let chunk = File::open(&bytes).unwrap().as_b2nd().unwrap().chunk(0, ReadOptions::new()).unwrap();
         assert_eq!(chunk.filters(), [0, 0, 0, 0, expected[0], expected[1]], "{flags} {typesize}");
     }
 
@@ -386,8 +386,12 @@ fn errors_of_blocks() {
     for (filter, part) in [(32, ": \"ndcell\" ["), (50, ": 50 [")] {
         let bytes = frame(&patched(&good, 21, &[filter]));
         let file = File::open(&bytes).unwrap();
-        let error =
-            file.as_b2nd().unwrap().read_region(&[0], &[32], &mut [0; 32], &mut [0; 32]).map(drop).unwrap_err();
+        let error = file
+            .as_b2nd()
+            .unwrap()
+            .read_region(&[0], &[32], &mut [0; 32], ReadOptions::new().scratch(&mut [0; 32]))
+            .map(drop)
+            .unwrap_err();
         assert_eq!(found(error), (UnsupportedFilter, Part::Filter, Some(97 + 21)));
         let message = error.explain(&bytes[..]).to_string();
         assert!(message.contains(part), "{message}");
@@ -399,10 +403,14 @@ fn errors_of_blocks() {
         let chunk = patched(&patched(&patched(&good, 60, &stored), 2, &[codec << 5 | 0x15]), 22, &[user]);
         let bytes = frame(&chunk);
         let file = File::open(&bytes).unwrap();
-        let error =
-            file.as_b2nd().unwrap().read_region(&[16], &[32], &mut [0; 16], &mut [0; 16]).map(drop).unwrap_err();
+        let error = file
+            .as_b2nd()
+            .unwrap()
+            .read_region(&[16], &[32], &mut [0; 16], ReadOptions::new().scratch(&mut [0; 16]))
+            .map(drop)
+            .unwrap_err();
         assert_eq!(found(error), (UnsupportedCodec, Part::Codec, Some(97 + 2)));
-        let chunk = file.as_b2nd().unwrap().chunk(0, &mut []);
+        let chunk = file.as_b2nd().unwrap().chunk(0, ReadOptions::new());
         assert_eq!(chunk.is_ok_and(|chunk| chunk.codec() == user), codec == 6);
         for length in [bytes.len(), 97 + if codec == 6 { 23 } else { 3 }] {
             let message = error.explain(&bytes[..length]).to_string();
@@ -426,7 +434,8 @@ fn errors_of_blocks() {
         assert_eq!(with_length(length), Err((OutOfPlace, Part::Dictionary, Some(40))), "{length}");
     }
     let bytes = frame(&patched(&of_streams(chunk, &[&first, &second]), 40, &[33]));
-    let looked_up = File::open(&bytes).unwrap().as_b2nd().unwrap().chunk(0, &mut []).map(drop).map_err(found);
+    let looked_up =
+        File::open(&bytes).unwrap().as_b2nd().unwrap().chunk(0, ReadOptions::new()).map(drop).map_err(found);
     assert_eq!(looked_up, Err((OutOfPlace, Part::Dictionary, Some(97 + 40))));
     // Blocks begin after the dictionary.
     assert_eq!(with_length(8), Err((OutOfPlace, Part::Block, Some(32))));
@@ -515,8 +524,8 @@ fn errors_of_tables() {
     let read = |table: &[u8], index, scratch: &mut [u8]| {
         let bytes = Frame { chunks: &chunks, table, length: 16, chunk_length: 4, ..Frame::default() }.bytes();
         let file = File::open(&bytes).unwrap();
-        let chunk = file.as_b2nd().unwrap().chunk(index, scratch).map_err(found)?;
-        Ok(chunk.read_into(&mut [0; 4], &mut []).unwrap().to_vec())
+        let chunk = file.as_b2nd().unwrap().chunk(index, ReadOptions::new().scratch(scratch)).map_err(found)?;
+        Ok(chunk.read_into(&mut [0; 4], ReadOptions::new()).unwrap().to_vec())
     };
     for (index, content) in (0..).zip(contents) {
         assert_eq!(read(&table(0), index, &mut [0; 16]), Ok(content.to_vec()), "{index}");
@@ -538,7 +547,7 @@ fn errors_of_tables() {
     let one = copied(b"a");
     let table = of_streams(Chunk { length: 24, block_size: 24, ..chunk }, &[&[0; 24]]);
     let bytes = Frame { chunks: &one, table: &table, length: 3, ..Frame::default() }.bytes();
-    let result = File::open(&bytes).unwrap().as_b2nd().unwrap().scratch_length(&[0], &[3]).map_err(found);
+    let result = File::open(&bytes).unwrap().as_b2nd().unwrap().region_requirements(&[0], &[3]).map_err(found);
     assert_eq!(result, Err((CountTooLarge, Part::ChunkOffset, Some(97 + 33 + 4))));
     // A table has blocks of one length.
     let table = of_variable_blocks(&[&offsets.concat()]);
@@ -573,20 +582,24 @@ fn errors_of_calls() {
         Frame { chunks: &chunk, table: &all_first(1), length: 32, chunk_length: 32, ..Frame::default() }.bytes();
     let file = File::open(&bytes).unwrap();
     let frame = file.as_b2nd().unwrap();
-    let chunk = frame.chunk(0, &mut []).unwrap();
+    let chunk = frame.chunk(0, ReadOptions::new()).unwrap();
     assert_eq!((chunk.scratch_length(), chunk.block_size(), chunk.block_count()), (16, Some(16), 2));
     let of_a_byte = of_streams(Chunk { length: 1, block_size: 5, flags: NOT_SPLIT, ..Chunk::default() }, &[b"x"]);
     let one =
         Frame { chunks: &of_a_byte, table: &all_first(1), length: 1, chunk_length: 1, ..Frame::default() }.bytes();
-    let one = File::open(&one).unwrap().as_b2nd().unwrap().chunk(0, &mut []).unwrap().block_size();
+    let one = File::open(&one).unwrap().as_b2nd().unwrap().chunk(0, ReadOptions::new()).unwrap().block_size();
     assert_eq!(one, Some(1));
-    let read = |dst: &mut [u8], scratch: &mut [u8]| chunk.read_into(dst, scratch).map(drop).map_err(found);
+    let read = |dst: &mut [u8], scratch: &mut [u8]| {
+        chunk.read_into(dst, ReadOptions::new().scratch(scratch)).map(drop).map_err(found)
+    };
     assert_eq!(read(&mut [0; 32], &mut [0; 16]), Ok(()));
     assert_eq!(read(&mut [0; 31], &mut [0; 16]), Err((TooSmall, Part::Chunk, Some(97 + 4))));
     assert_eq!(read(&mut [0; 32], &mut [0; 15]), Err((OutOfScratch, Part::Block, Some(97))));
     assert_eq!(chunk.block_length(2).map_err(found), Err((NotFound, Part::Block, Some(97))));
-    assert_eq!(frame.chunk(1, &mut []).map(drop).map_err(|error| error.kind()), Err(NotFound));
-    let all = |dst: &mut [u8]| frame.read_region(&[0], &[32], dst, &mut [0; 99]).map(drop).map_err(found);
+    assert_eq!(frame.chunk(1, ReadOptions::new()).map(drop).map_err(|error| error.kind()), Err(NotFound));
+    let all = |dst: &mut [u8]| {
+        frame.read_region(&[0], &[32], dst, ReadOptions::new().scratch(&mut [0; 99])).map(drop).map_err(found)
+    };
     assert_eq!(all(&mut [0; 31]), Err((TooSmall, Part::Tensor, Some(97))));
 
     // Chunks of different lengths that add up to more or less than the frame, and a chunk that only the table
@@ -597,7 +610,7 @@ fn errors_of_calls() {
         let file = File::open(&bytes).unwrap();
         let frame = file.as_b2nd().unwrap();
         let mut dst = vec![0; stop as usize];
-        frame.read_region(&[0], &[stop], &mut dst, &mut []).map(|read| read.len()).map_err(found)
+        frame.read_region(&[0], &[stop], &mut dst, ReadOptions::new()).map(|read| read.len()).map_err(found)
     };
     let of = |table: &[u8], length| of_part(table, length, length);
     assert_eq!(of(&all_first(2), 64), Ok(64));

@@ -7,7 +7,9 @@ use std::path::Path;
 use crate::support::{cases_of, damaged, fixture, folders, open_in_parts, sha256};
 use serde_json::Value as Json;
 use tenslice::blz::{self, Scaled, Train};
-use tenslice::{DType, Error, ErrorKind, File, Format, Layout, Opened, Order, Part, Source, Warning};
+use tenslice::{
+    DType, Error, ErrorKind, File, Format, Layout, Opened, Order, Part, Purpose, ReadOptions, Source, Warning,
+};
 
 /// The warning of a side-car's code.
 fn warning(code: &str) -> Warning {
@@ -81,7 +83,11 @@ fn every_field() {
         assert_eq!(tensor.shape(), shape[..], "{context}");
         let elements = shape.iter().try_fold(1, |product: u64, length| product.checked_mul(*length));
         let size = if expected["dtype"] == "complex128" { 16 } else { 8 };
-        assert_eq!(tensor.dense_length(), elements.and_then(|elements| elements.checked_mul(size)), "{context}");
+        assert_eq!(
+            tensor.requirements(Purpose::Read).output,
+            elements.and_then(|elements| elements.checked_mul(size)),
+            "{context}"
+        );
         assert_eq!(file.find("a").unwrap_err().kind(), ErrorKind::NotFound, "{context}");
         assert_eq!((tensor.layout(), tensor.order()), (Layout::TensorTrain, Order::RowMajor), "{context}");
         let dtype = if expected["dtype"] == "complex128" { DType::C128 } else { DType::F64 };
@@ -184,10 +190,13 @@ fn slices_and_reconstructions() {
             }
         }
         let tensor = file.find("").unwrap();
-        let Some(length) = tensor.dense_length().filter(|length| *length < 1 << 22) else { continue };
-        assert_eq!(tensor.scratch_length(), Some(train.slice_scratch()), "{context}");
+        let Some(length) = tensor.requirements(Purpose::Read).output.filter(|length| *length < 1 << 22) else {
+            continue;
+        };
+        assert_eq!(tensor.requirements(Purpose::Read).scratch, Some(train.slice_scratch()), "{context}");
         let mut room = vec![0xa5; length as usize];
-        let found = numbers(tensor.read_into(&mut room, scratch.get()).unwrap(), blz.dtype());
+        let found =
+            numbers(tensor.read_into(&mut room, ReadOptions::new().scratch(scratch.get())).unwrap(), blz.dtype());
         if case.expected["reconstruct"].is_object() {
             let known: Vec<_> =
                 case.expected["reconstruct"]["values"].as_array().unwrap().iter().map(number).collect();
@@ -366,8 +375,9 @@ fn rejects_impossible_computations() {
     let bytes = fixture("blz/good/nd255_r2_f64.blz");
     let file = File::open(&bytes).unwrap();
     let tensor = file.find("").unwrap();
-    assert_eq!((tensor.dense_length(), tensor.shape().element_count()), (None, None));
-    let result = tensor.read_into(&mut room, &mut vec![0; 1 << 16]).map(drop).map_err(kind);
+    assert_eq!((tensor.requirements(Purpose::Read).output, tensor.shape().element_count()), (None, None));
+    let result =
+        tensor.read_into(&mut room, ReadOptions::new().scratch(&mut vec![0; 1 << 16])).map(drop).map_err(kind);
     assert_eq!(result, Err(ErrorKind::ShapeOverflow));
 }
 

@@ -4,7 +4,7 @@
 use crate::support::ztensor2::{Object, Stored, file, frames, shard, xxh3};
 use crate::support::{fixture, little, sha256};
 use serde_json::{Value as Json, json};
-use tenslice::{BuiltIn, ByteOrder, Caps, Encoding, ErrorKind, File, Layout, Part, Verification};
+use tenslice::{ByteOrder, Caps, Encoding, ErrorKind, File, Layout, Part, Purpose, ReadOptions, Verification};
 
 /// Compares every component of a file of the reference implementation with its side-car: whole, in ranges, verified.
 #[test]
@@ -12,12 +12,12 @@ fn components_of_the_reference_implementation() {
     let bytes = fixture("v2/zstd_seekable.zt");
     let expected: Json = serde_json::from_slice(&fixture("v2/zstd_seekable.zt.json")).unwrap();
     let file = File::open(&bytes).unwrap();
-    let scratch_length = file.verify_scratch_length().unwrap();
+    let scratch_length = file.requirements(Purpose::Verify).scratch.unwrap();
     assert_eq!(scratch_length, 400_000); // one frame each, of at most 1 MiB
     let mut scratch = vec![0; scratch_length as usize];
-    let verified = file.verify_with(&mut BuiltIn::default(), &mut scratch).unwrap();
+    let verified = file.verify(ReadOptions::new().scratch(&mut scratch)).unwrap();
     assert_eq!((verified.verified, verified.without_digest, verified.unknown_digest), (5, 0, 0));
-    assert_eq!(file.verify().unwrap_err().kind(), ErrorKind::OutOfScratch);
+    assert_eq!(file.verify(ReadOptions::new()).unwrap_err().kind(), ErrorKind::OutOfScratch);
     for (tensor, expected) in file.tensors().zip(expected["tensors"].as_array().unwrap()) {
         let expected = &expected["components"][0];
         let data = tensor.data().unwrap();
@@ -25,16 +25,17 @@ fn components_of_the_reference_implementation() {
         assert_eq!((data.caps(), data.encoding()), (all, Encoding::ZstdSeekable));
         let mut whole = vec![0xee; data.decoded_length().unwrap() as usize];
         assert_eq!(data.bytes().unwrap_err().kind(), ErrorKind::Encoded);
-        data.read_into(&mut whole).unwrap();
+        data.read_into(&mut whole, ReadOptions::new()).unwrap();
         let lane = tensor.dtype().unwrap().lane_size();
         assert_eq!(sha256(&little(&whole, ByteOrder::NATIVE, lane)), expected["data_sha256"]);
         for (start, length) in [(0, whole.len()), (whole.len() / 2, whole.len() / 3), (whole.len(), 0)] {
             let (start, length) = (start / lane * lane, length / lane * lane);
             let mut part = vec![0xee; length];
-            data.read_range_into(start as u64, &mut part, &mut scratch).unwrap();
+            data.read_range_into(start as u64, &mut part, ReadOptions::new().scratch(&mut scratch)).unwrap();
             assert_eq!(part, whole[start..][..length]);
         }
-        let beyond = data.read_range_into(whole.len() as u64, &mut vec![0; lane], &mut scratch);
+        let beyond =
+            data.read_range_into(whole.len() as u64, &mut vec![0; lane], ReadOptions::new().scratch(&mut scratch));
         let beyond = beyond.unwrap_err();
         assert_eq!((beyond.kind(), beyond.part()), (ErrorKind::NoSuchElement, Part::Length));
     }
@@ -67,8 +68,8 @@ fn damaged_frames() {
             let opened = File::open(&bytes).unwrap();
             let data = opened.find("t").unwrap().data().unwrap();
             let mut dst = [0; 600];
-            let read = data.read_into(&mut dst).map(|dst| dst.to_vec());
-            let verified = data.verify_with(&mut BuiltIn::default(), &mut scratch);
+            let read = data.read_into(&mut dst, ReadOptions::new()).map(|dst| dst.to_vec());
+            let verified = data.verify(ReadOptions::new().scratch(&mut scratch));
             assert_eq!(read.is_ok(), verified.is_ok(), "{at} {read:?} {verified:?}");
             match read {
                 Ok(decoded) => {
@@ -102,9 +103,9 @@ fn components_in_shards() {
     assert!(error.explain(&bytes[..]).to_string().contains("shard"), "{}", error.explain(&bytes[..]));
     let bound = data.with_shard(&other).unwrap();
     assert_eq!(bound.bytes(), Ok(&content[..]));
-    assert_eq!(bound.verify(), Ok(Verification::Verified));
+    assert_eq!(bound.verify(ReadOptions::new()), Ok(Verification::Verified));
     assert_eq!(data.with_shard(&other[..4195]).map(|_| ()).unwrap_err().kind(), ErrorKind::OutOfFile);
-    assert_eq!(opened.verify().unwrap_err().kind(), ErrorKind::InShard);
+    assert_eq!(opened.verify(ReadOptions::new()).unwrap_err().kind(), ErrorKind::InShard);
 }
 
 /// zt.sparse_csr/1, Validation: the columns of a row increase. Each row starts anew.
@@ -122,8 +123,8 @@ fn columns_increase_within_rows() {
             file(&[Object { name: "t", shape, layout: "zt.sparse_csr/1", attributes: Json::Null, parts }], &[]);
         let opened = File::open(&bytes).unwrap();
         let tensor = opened.find("t").unwrap();
-        let read = tensor.sparse(&mut []).map(|sparse| sparse.stored()).map_err(|error| error.kind());
-        assert_eq!(tensor.verify().map(|_| ()).map_err(|error| error.kind()), read.map(|_| ()));
+        let read = tensor.sparse(ReadOptions::new()).map(|sparse| sparse.stored()).map_err(|error| error.kind());
+        assert_eq!(tensor.verify(ReadOptions::new()).map(|_| ()).map_err(|error| error.kind()), read.map(|_| ()));
         read
     };
     assert_eq!(csr(&[0, 2, 2, 5], &[1, 9, 0, 1, 2]), Ok(5));
@@ -152,7 +153,7 @@ fn elements_are_verified() {
             for digest in [None, Some(digest.clone())] {
                 let bytes = file(&[dense(Stored { digest, ..part.clone() }, count)], &[]);
                 let opened = File::open(&bytes).unwrap();
-                let verified = opened.verify_with(&mut BuiltIn::default(), &mut [0; 2]);
+                let verified = opened.verify(ReadOptions::new().scratch(&mut [0; 2]));
                 let expected = if is_valid { Ok(()) } else { Err(ErrorKind::InvalidElement) };
                 assert_eq!(verified.map(|_| ()).map_err(|error| error.kind()), expected, "{logical} {count}");
             }
@@ -186,17 +187,18 @@ mod numbers {
             assert!(tensor.layout() != Layout::Dense);
             let mut dst = vec![1.25; count];
             let mut scratch = vec![0; length];
-            let result = tensor.read_f32_into(&mut dst, &mut scratch).map(|numbers| bits(numbers));
+            let result =
+                tensor.read_f32_into(&mut dst, ReadOptions::new().scratch(&mut scratch)).map(|numbers| bits(numbers));
             assert_eq!(result.map_err(|error| error.kind()), expected.map(bits));
             let Ok(expected) = expected else {
                 assert_eq!(dst, vec![1.25; count]);
                 assert_eq!(Some(tensor.read_f32_range(0, &mut [0.0]).unwrap_err().kind()), result_kind(&tensor));
                 continue;
             };
-            assert_eq!(tensor.f32_scratch_length(), Some(length as u64));
+            assert_eq!(tensor.requirements(Purpose::ReadF32).scratch, Some(length as u64));
             if is_framed {
                 assert_eq!(tensor.read_f32_range(0, &mut [0.0]).unwrap_err().kind(), ErrorKind::Encoded);
-                let short = tensor.read_f32_into(&mut dst, &mut scratch[1..]).map(|_| ());
+                let short = tensor.read_f32_into(&mut dst, ReadOptions::new().scratch(&mut scratch[1..])).map(|_| ());
                 assert_eq!(short.unwrap_err().kind(), ErrorKind::OutOfScratch);
                 continue;
             }
@@ -211,7 +213,10 @@ mod numbers {
 
     fn result_kind(tensor: &tenslice::Tensor<'_>) -> Option<ErrorKind> {
         let count = tensor.shape().element_count().unwrap() as usize;
-        tensor.read_f32_into(&mut vec![0.0; count], &mut vec![0; 1 << 16]).err().map(|error| error.kind())
+        tensor
+            .read_f32_into(&mut vec![0.0; count], ReadOptions::new().scratch(&mut vec![0; 1 << 16]))
+            .err()
+            .map(|error| error.kind())
     }
 
     #[test]
@@ -224,7 +229,7 @@ mod numbers {
             let count = tensor.shape().element_count().unwrap() as usize;
             let (mut numbers, mut expected) = (vec![0.0; count], vec![0.0; count]);
             dequantize(block, tensor.component("data").unwrap().bytes().unwrap(), 0, &mut expected).unwrap();
-            tensor.read_f32_into(&mut numbers, &mut []).unwrap();
+            tensor.read_f32_into(&mut numbers, ReadOptions::new()).unwrap();
             assert_eq!(bits(&numbers), bits(&expected));
         }
 
@@ -261,7 +266,7 @@ mod numbers {
         let of = |role| tensor.component(role).unwrap().bytes().unwrap();
         let (data, scales) = (of("data"), of("scales"));
         let mut numbers = [0.0; 64];
-        tensor.read_f32_into(&mut numbers, &mut []).unwrap();
+        tensor.read_f32_into(&mut numbers, ReadOptions::new()).unwrap();
         for (i, number) in numbers.iter().enumerate() {
             let element = float::f4_e2m1_to_f32(data[i / 2] >> (i % 2 * 4) & 15);
             assert_eq!(*number, element * float::f8_e8m0_to_f32(scales[i / 32]), "{i}");

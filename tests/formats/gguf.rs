@@ -5,7 +5,8 @@ use crate::support::gguf::{ARRAY, Gguf, Meta, TEXT};
 use crate::support::{Random, check_with_any_memory, describe, open_in_parts, unreadable};
 use tenslice::gguf::{PartName, Split, check_parts};
 use tenslice::{
-    Attributes, ByteOrder, DType, Error, ErrorKind, File, Layout, Need, Opened, Part, Source, Value, Warning,
+    Attributes, ByteOrder, DType, Error, ErrorKind, File, Layout, Need, Opened, Part, ReadOptions, Source, Value,
+    Warning,
 };
 
 const F32: u32 = 0;
@@ -413,7 +414,7 @@ fn unknown_types() {
         let mut source = Source::new(bytes.len() as u64);
         let in_parts = open_in_parts(&bytes, &[], &mut source).unwrap();
         assert_eq!(describe(&file), describe(&in_parts));
-        assert_eq!(file.verify().unwrap_err(), file.find("fork").unwrap().problem().unwrap());
+        assert_eq!(file.verify(ReadOptions::new()).unwrap_err(), file.find("fork").unwrap().problem().unwrap());
         let infos = file.as_gguf().unwrap().infos();
         for ((tensor, info), (name, ne, ggml_type, stored)) in file.tensors().zip(infos).zip(tensors) {
             assert_eq!((info.name, info.ggml_type, info.rank as usize), (*name, *ggml_type, ne.len()));
@@ -444,7 +445,7 @@ fn unknown_types() {
                 assert!(message.starts_with(&format!("gguf {version}: tensor \"{name}\": {says}")), "{message}");
             }
         }
-        assert_eq!(file.find("a").unwrap().read_elements(&mut [0_f32], &mut []), Ok(&mut [2.5_f32][..]));
+        assert_eq!(file.find("a").unwrap().read_elements(&mut [0_f32], ReadOptions::new()), Ok(&mut [2.5_f32][..]));
         // Every prefix: truncation within the last tensor is not detected, since its length is unknown.
         let last = bytes.len() - 1234;
         for length in 0..bytes.len() {
@@ -730,7 +731,7 @@ fn sorted_keys_and_names_need_no_memory() {
     let bytes = file.bytes();
     let file = File::open(&bytes).unwrap();
     assert!(file.warnings().is_empty());
-    let error = file.find("00001").unwrap().sparse(&mut []).map(drop).unwrap_err();
+    let error = file.find("00001").unwrap().sparse(ReadOptions::new()).map(drop).unwrap_err();
     assert_eq!(error.offset(), Some(FIRST + 1100 * (8 + 5 + 4 + 1) + 8 + 5 + 4 + 8 + 4 + 8));
 }
 
@@ -854,22 +855,22 @@ fn numbers_of_a_big_endian_file() {
     let file = File::open(&bytes).unwrap();
     let plain = file.find("plain").unwrap();
     assert_eq!((plain.dtype(), plain.data().unwrap().byte_order()), (Some(DType::F32), ByteOrder::Big));
-    assert_eq!(plain.read_elements(&mut [0.0; 3], &mut []).unwrap(), numbers);
+    assert_eq!(plain.read_elements(&mut [0.0; 3], ReadOptions::new()).unwrap(), numbers);
     let blocks = file.find("blocks").unwrap();
     assert_eq!(blocks.component("data").unwrap().bytes().unwrap(), [1; 34]);
     #[cfg(feature = "dequantize")]
     {
         let mut read = [7.0; 32];
-        assert_eq!(plain.read_f32_into(&mut read, &mut []).unwrap(), numbers);
+        assert_eq!(plain.read_f32_into(&mut read, ReadOptions::new()).unwrap(), numbers);
         plain.read_f32_range(1, &mut read[..2]).unwrap();
         assert_eq!(read[..2], numbers[1..]);
         let mut read = [7.0; 32];
         let foreign = ErrorKind::ForeignEndian;
-        assert_eq!(blocks.read_f32_into(&mut read, &mut []).unwrap_err().kind(), foreign);
+        assert_eq!(blocks.read_f32_into(&mut read, ReadOptions::new()).unwrap_err().kind(), foreign);
         assert_eq!(blocks.read_f32_range(0, &mut read).unwrap_err().kind(), foreign);
         assert_eq!(read, [7.0; 32]);
         // These blocks contain bytes only.
-        let numbers = file.find("bytes").unwrap().read_f32_into(&mut read, &mut []).unwrap();
+        let numbers = file.find("bytes").unwrap().read_f32_into(&mut read, ReadOptions::new()).unwrap();
         assert_eq!(numbers.len(), 32);
         assert_ne!(numbers, [7.0; 32]);
     }

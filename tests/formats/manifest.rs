@@ -3,7 +3,7 @@
 
 use crate::support::{Cbor, check_with_any_memory, component, entry_0_1, file_0_1, file_1_2, manifest_1_2};
 use serde_json::{Value as Json, json};
-use tenslice::{ByteOrder, DType, Error, ErrorKind, File, Part, Value, Warning};
+use tenslice::{ByteOrder, DType, Error, ErrorKind, File, Part, Purpose, ReadOptions, Value, Warning};
 
 fn kind(error: Error) -> ErrorKind {
     error.kind()
@@ -359,7 +359,7 @@ fn sparse_tensors_have_the_dtype_of_their_values() {
     let bytes = with_components("sparse_coo", &[("coords", "u8", 1), ("data", "u8", 3), ("values", "f32", 4)]);
     let file = File::open(&bytes).unwrap();
     assert_eq!(file.find("w").unwrap().dtype(), Some(DType::F32));
-    assert_eq!(file.find("w").unwrap().dense_length(), Some(16));
+    assert_eq!(file.find("w").unwrap().requirements(Purpose::Read).output, Some(16));
     assert_eq!(file.find("w").unwrap().component("data").unwrap().dtype(), Some(DType::U8));
 }
 
@@ -829,7 +829,7 @@ fn packed_indices_and_values() {
         }
         let bytes = written("0.1", &manifest, Style::Shortest);
         let file = File::open(&bytes).map_err(kind)?;
-        file.find("t").unwrap().sparse(&mut []).map(drop).map_err(kind)
+        file.find("t").unwrap().sparse(ReadOptions::new()).map(drop).map_err(kind)
     };
     assert_eq!(opened("dense"), Err(ErrorKind::PartialElement));
     assert_eq!(opened("sparsecoo"), Err(ErrorKind::PackedLength));

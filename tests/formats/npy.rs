@@ -1,7 +1,7 @@
 //! NPY: every rule of the header, and the calls specific to the format.
 #![cfg(feature = "npy")]
 
-use tenslice::{DType, ErrorKind, File, Order, Part, Warning};
+use tenslice::{DType, ErrorKind, File, Order, Part, ReadOptions, Warning};
 
 /// A file of that version with `header`, and `length` bytes of items.
 fn file(version: u8, header: &str, length: usize) -> Vec<u8> {
@@ -366,7 +366,8 @@ fn order_and_bytes() {
     assert!(data.elements::<i16>().unwrap().eq([0x0101; 6]));
     assert_eq!(data.storage_dtype(), Some(DType::I16));
     // An error without a record of its own points to the data.
-    for error in [data.read_into(&mut [0; 11]).unwrap_err(), tensor.strides(&mut []).unwrap_err()] {
+    for error in [data.read_into(&mut [0; 11], ReadOptions::new()).unwrap_err(), tensor.strides(&mut []).unwrap_err()]
+    {
         assert_eq!((error.kind(), error.offset()), (ErrorKind::TooSmall, Some(bytes.len() as u64 - 12)));
     }
     assert_eq!(opened.find("a").unwrap_err().kind(), ErrorKind::NotFound);

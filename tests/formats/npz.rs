@@ -3,7 +3,7 @@
 
 use tenslice::{
     BuiltIn, ByteOrder, DType, DecodeError, Decoder, Encoding, Error, ErrorKind, Extent, File, Format, Opened, Order,
-    Part, Source, Tensor, Warning,
+    Part, Purpose, ReadOptions, Source, Tensor, Warning,
 };
 
 /// An archive under construction: entries, then the directory.
@@ -158,7 +158,7 @@ fn one_bad_entry() {
             assert_eq!(crate::support::describe(&file), crate::support::describe(&in_parts), "{name}");
             // The entries before the bad one have a CRC, which verifying the file reaches first.
             let verified = if cfg!(feature = "crc32") || place == 0 { *kind } else { ErrorKind::NotBuiltIn };
-            assert_eq!(file.verify().unwrap_err().kind(), verified, "{name}");
+            assert_eq!(file.verify(ReadOptions::new()).unwrap_err().kind(), verified, "{name}");
             for (number, tensor) in file.tensors().enumerate() {
                 let name_here = tensor.name().to_string();
                 let (found, indexed) = (file.find(&name_here).unwrap(), index.find(&name_here).unwrap());
@@ -176,7 +176,7 @@ fn one_bad_entry() {
                     assert!(tensor.problem().is_none() && tensor.warnings().is_empty(), "{name}");
                     let items: &[u8] = if name_here == "other" { &[1; 8] } else { &[7, 8, 9] };
                     assert_eq!(tensor.data().unwrap().bytes(), Ok(items), "{name}");
-                    assert!(!cfg!(feature = "crc32") || tensor.verify().is_ok(), "{name}");
+                    assert!(!cfg!(feature = "crc32") || tensor.verify(ReadOptions::new()).is_ok(), "{name}");
                 }
             }
         }
@@ -237,7 +237,8 @@ fn reads_stored_arrays_in_place() {
 fn verifies_checksums() {
     use tenslice::Verification;
     let mut bytes = Archive::default().add("a.npy", ARRAY).finish();
-    let verify = |bytes: &[u8]| File::open(bytes).unwrap().find("a").unwrap().data().unwrap().verify();
+    let verify =
+        |bytes: &[u8]| File::open(bytes).unwrap().find("a").unwrap().data().unwrap().verify(ReadOptions::new());
     assert_eq!(verify(&bytes).unwrap(), Verification::Verified);
     // The CRC covers the whole entry, including a space in the header.
     let at = bytes.windows(2).position(|two| two == b": ").unwrap() + 1;
@@ -246,7 +247,7 @@ fn verifies_checksums() {
     // Bytes that the caller supplies are those of the items, which have no CRC of their own.
     let file = File::open(&bytes).unwrap();
     let data = file.find("a").unwrap().data().unwrap();
-    assert_eq!(data.with_bytes(&[7, 8, 9]).unwrap().verify().unwrap(), Verification::NoDigest);
+    assert_eq!(data.with_bytes(&[7, 8, 9]).unwrap().verify(ReadOptions::new()).unwrap(), Verification::NoDigest);
 }
 
 #[cfg(all(feature = "zlib", feature = "crc32"))]
@@ -260,8 +261,8 @@ fn verifies_checksums_of_compressed_entries() {
         assert_eq!(data.encoding(), Encoding::Deflate);
         assert_eq!(tensor.data().unwrap_err().kind(), ErrorKind::NotDense);
         let mut array = vec![0; data.decoded_length().unwrap() as usize];
-        assert_eq!(data.read_into(&mut array[1..]).unwrap_err().kind(), ErrorKind::TooSmall);
-        data.read_into(&mut array).map(|array| array.len())
+        assert_eq!(data.read_into(&mut array[1..], ReadOptions::new()).unwrap_err().kind(), ErrorKind::TooSmall);
+        data.read_into(&mut array, ReadOptions::new()).map(|array| array.len())
     };
     assert!(read(&bytes).unwrap() > 10_000);
     // Both headers have the same CRC, which differs from that of the bytes.
@@ -434,7 +435,7 @@ fn lists_encrypted_entries() {
     let tensor = file.find("a").unwrap();
     let data = tensor.component("data").unwrap();
     assert_eq!((data.encoding(), data.encoding_name()), (Encoding::Other, "encrypted"));
-    assert_eq!(data.read_into(&mut [0; 200]).unwrap_err().kind(), ErrorKind::UnsupportedEncoding);
+    assert_eq!(data.read_into(&mut [0; 200], ReadOptions::new()).unwrap_err().kind(), ErrorKind::UnsupportedEncoding);
     assert_eq!(file.find("b").unwrap().data().unwrap().bytes().unwrap(), [7, 8, 9]);
 }
 
@@ -463,7 +464,7 @@ fn an_archive_whose_first_entry_has_method_123_is_an_archive() {
         assert_eq!(file.format(), Format::Npz);
         let data = file.find("a").unwrap().component("data").unwrap();
         assert_eq!((data.encoding(), data.encoding_name()), (Encoding::Other, "unknown method"));
-        let message = data.read_into(&mut [0; 200]).unwrap_err().explain(&bytes[..]).to_string();
+        let message = data.read_into(&mut [0; 200], ReadOptions::new()).unwrap_err().explain(&bytes[..]).to_string();
         assert!(message.contains("\"unknown method\""), "{message}");
     }
 }
@@ -525,10 +526,11 @@ fn methods_have_names() {
         assert_eq!((data.encoding_name(), data.encoding()), (name, encoding));
         let error = tensor.data().unwrap_err();
         assert_eq!((error.kind(), error.offset()), (ErrorKind::NotDense, Some(record as u64)));
-        let message = data.read_into(&mut [0; 200]).unwrap_err().explain(&bytes[..]).to_string();
+        let message = data.read_into(&mut [0; 200], ReadOptions::new()).unwrap_err().explain(&bytes[..]).to_string();
         assert!(method == 8 || message.contains(&format!("{name:?}")), "{message}");
         // A decoder is called only for encodings that have an `Encoding` of their own.
-        let refused = data.read_into_with(&mut Any, &mut [0; 200]).err().map(|error| error.kind());
+        let refused =
+            data.read_into(&mut [0; 200], ReadOptions::new().decoder(&mut Any)).err().map(|error| error.kind());
         assert_eq!(refused.is_some(), method != 8 || cfg!(feature = "crc32"), "{name}");
         assert!(method == 8 || refused == Some(ErrorKind::UnsupportedEncoding), "{name}");
     }
@@ -1023,7 +1025,7 @@ fn padding_after_an_archive() {
 /// The description of a tensor, with the dtype as NumPy spells it.
 fn described(tensor: &Tensor<'_>, decoder: &mut dyn Decoder) -> Result<String, Error> {
     let mut scratch = [0; 1 << 10];
-    let described = tensor.describe(decoder, &mut scratch)?;
+    let described = tensor.describe(ReadOptions::new().decoder(decoder).scratch(&mut scratch))?;
     let stated = described.stated_type.unwrap_or_default().escape_ascii();
     Ok(format!(
         "{:?} {} {} {} {stated} {} {:?}",
@@ -1069,30 +1071,34 @@ fn describes_compressed_entries() {
         assert_eq!(described(&compressed, &mut BuiltIn::default()).as_ref(), Ok(&expected), "{name}");
         assert_eq!(described(&compressed, &mut NoDecoder).unwrap_err().kind(), ErrorKind::NotBuiltIn);
         let head = array.iter().position(|byte| *byte == b'\n').unwrap() + 1;
-        assert_eq!(compressed.describe_length(&mut BuiltIn::default()), Ok(head as u64));
-        assert_eq!(stored.describe_length(&mut NoDecoder), Ok(0));
-        assert!(stored.describe(&mut NoDecoder, &mut []).is_ok());
+        assert_eq!(compressed.requirements(Purpose::Describe).scratch, Some(head as u64));
+        assert_eq!(stored.requirements(Purpose::Describe).scratch, Some(0));
+        assert!(stored.describe(ReadOptions::new().decoder(&mut NoDecoder)).is_ok());
         // Memory for the header is enough, and no more is decoded.
         let mut counting = Counting(0);
-        assert!(compressed.describe(&mut counting, &mut vec![0; head]).is_ok());
+        assert!(compressed.describe(ReadOptions::new().decoder(&mut counting).scratch(&mut vec![0; head])).is_ok());
         assert_eq!(counting.0, head);
-        let short = compressed.describe(&mut BuiltIn::default(), &mut vec![0; head - 1]).unwrap_err();
+        let short = compressed.describe(ReadOptions::new().scratch(&mut vec![0; head - 1])).unwrap_err();
         assert_eq!(short.kind(), ErrorKind::OutOfScratch);
         // Verifying a compressed entry gives the warnings that opening gives for a stored one.
-        let memory = compressed.verify_scratch_length().unwrap() as usize;
+        let memory = compressed.requirements(Purpose::Verify).scratch.unwrap() as usize;
         assert!(memory == 0 || memory >= head, "{memory} {head}");
-        let verified = compressed.verify_with(&mut BuiltIn::default(), &mut vec![0; memory]).unwrap();
+        let verified = compressed.verify(ReadOptions::new().scratch(&mut vec![0; memory])).unwrap();
         assert_eq!(verified.warnings.bits(), stored.warnings().bits(), "{name}");
         if head <= 256 {
-            assert_eq!(compressed.verify().unwrap().warnings.bits(), stored.warnings().bits(), "{name}");
+            assert_eq!(
+                compressed.verify(ReadOptions::new()).unwrap().warnings.bits(),
+                stored.warnings().bits(),
+                "{name}"
+            );
         }
-        assert_eq!(compressed.verify_with(&mut NoDecoder, &mut []).unwrap().warnings.bits(), 0);
+        assert_eq!(compressed.verify(ReadOptions::new().decoder(&mut NoDecoder)).unwrap().warnings.bits(), 0);
     }
     assert!(described(&compressed.find("more").unwrap(), &mut BuiltIn::default()).unwrap().contains("TrailingBytes"));
     assert!(
         described(&compressed.find("n").unwrap(), &mut BuiltIn::default()).unwrap().contains("UnstatedByteOrder")
     );
-    let warnings = compressed.verify().unwrap().warnings;
+    let warnings = compressed.verify(ReadOptions::new()).unwrap().warnings;
     assert!(warnings.contains(Warning::TrailingBytes) && warnings.contains(Warning::UnstatedByteOrder));
 }
 
@@ -1146,8 +1152,8 @@ fn checks_headers_of_compressed_entries() {
         assert_eq!((error.kind(), error.part(), error.offset()), (kind, item, Some(record)), "{message}");
         let said = error.explain(&*bytes).to_string();
         assert!(said.starts_with("npz: tensor \"bad one\": ") && said.contains(message), "{said}");
-        assert_eq!(tensor.verify().unwrap_err(), error);
-        assert_eq!(file.verify().unwrap_err(), error);
+        assert_eq!(tensor.verify(ReadOptions::new()).unwrap_err(), error);
+        assert_eq!(file.verify(ReadOptions::new()).unwrap_err(), error);
         assert!(described(&file.find("good").unwrap(), &mut BuiltIn::default()).is_ok());
     }
     // The stream ends before the header does, or is not a stream.

@@ -4,7 +4,9 @@
 
 use crate::support::{Random, cases_of, check_with_any_memory};
 use tenslice::safetensors::Index;
-use tenslice::{Attributes, DType, ErrorKind, Extent, File, Format, Opened, Part, Source, Value, Warning};
+use tenslice::{
+    Attributes, DType, ErrorKind, Extent, File, Format, Opened, Part, Purpose, ReadOptions, Source, Value, Warning,
+};
 
 /// A file with that header and `data` bytes of data.
 fn file(header: &str, data: usize) -> Vec<u8> {
@@ -137,7 +139,7 @@ fn metadata_is_not_a_tensor() {
     let mut words = [0; 6];
     let index = file.index(&mut words).unwrap();
     assert_eq!(["a", "b"].map(|name| index.find(name).unwrap().index()), [0, 1]);
-    let error = index.find("b").unwrap().sparse(&mut []).unwrap_err();
+    let error = index.find("b").unwrap().sparse(ReadOptions::new()).unwrap_err();
     assert_eq!(error.offset(), Some(8 + header.find("\"b\"").unwrap() as u64));
     let data = index.find("b").unwrap().data().unwrap();
     assert_eq!((data.dtype(), data.storage_dtype()), (Some(DType::U8), Some(DType::U8)));
@@ -226,8 +228,11 @@ fn every_dtype_and_its_bits() {
             let tensor = file.find("a").unwrap();
             assert_eq!((tensor.dtype(), tensor.shape().dims()), (Some(dtype), Some([1, count])), "{name}");
             assert_eq!(tensor.data().unwrap().bytes().unwrap(), vec![7; length as usize], "{name}");
-            assert_eq!(tensor.dense_length(), Some(length), "{name}");
-            assert_eq!(tensor.read_into(&mut vec![0; length as usize], &mut []).unwrap().len() as u64, length);
+            assert_eq!(tensor.requirements(Purpose::Read).output, Some(length), "{name}");
+            assert_eq!(
+                tensor.read_into(&mut vec![0; length as usize], ReadOptions::new()).unwrap().len() as u64,
+                length
+            );
         }
     }
 }

@@ -5,7 +5,9 @@ use std::collections::BTreeSet;
 
 use crate::support::{Case, cases_of, damaged, fixture, little, open_in_parts, sha256, unhex};
 use serde_json::Value as Json;
-use tenslice::{ByteOrder, DType, Element, Error, ErrorKind, File, Layout, Order, Part, Source, Warning};
+use tenslice::{
+    ByteOrder, DType, Element, Error, ErrorKind, File, Layout, Order, Part, Purpose, ReadOptions, Source, Warning,
+};
 
 /// The warning of a side-car's code.
 fn warning(code: &str) -> Warning {
@@ -35,7 +37,7 @@ fn warnings(file: &File<'_>) -> Result<BTreeSet<Warning>, Error> {
     let pairs = match file.as_tens().unwrap().pairs() {
         Ok(pairs) => {
             // Verifying gives the same warnings.
-            let verified = file.tensors().next().unwrap().verify().unwrap();
+            let verified = file.tensors().next().unwrap().verify(ReadOptions::new()).unwrap();
             assert_eq!(verified.warnings.bits(), pairs.warnings().bits());
             pairs.warnings().bits()
         }
@@ -199,9 +201,9 @@ fn every_sample() {
         let tensor = file.find("").unwrap();
         let (dtype, order) = (tensor.dtype().unwrap(), tensor.components().next().unwrap().byte_order());
         // All elements at once, if there are not too many.
-        let dense = tensor.dense_length().filter(|length| *length < 1 << 24).map(|length| {
+        let dense = tensor.requirements(Purpose::Read).output.filter(|length| *length < 1 << 24).map(|length| {
             let mut room = vec![0xaa; length as usize];
-            tensor.read_into(&mut room, &mut []).unwrap_or_else(|error| panic!("{context}: {error}"));
+            tensor.read_into(&mut room, ReadOptions::new()).unwrap_or_else(|error| panic!("{context}: {error}"));
             room
         });
         for sample in samples {
@@ -363,7 +365,10 @@ fn elements_are_read_with_their_type() {
     let file = File::open(&bytes).unwrap();
     let tensor = file.find("").unwrap();
     assert_eq!(file.as_tens().unwrap().element::<f64>(&[0, 0]).map_err(kind), Err(ErrorKind::UnsupportedLayout));
-    assert_eq!(tensor.read_into(&mut [0; 72], &mut []).map(drop).map_err(kind), Err(ErrorKind::UnsupportedLayout));
+    assert_eq!(
+        tensor.read_into(&mut [0; 72], ReadOptions::new()).map(drop).map_err(kind),
+        Err(ErrorKind::UnsupportedLayout)
+    );
     assert_eq!(tensor.component("packed").unwrap().bytes().unwrap().len(), 48);
 }
 
@@ -539,7 +544,7 @@ fn many_dimensions_with_many_pairs() {
     }
     let file = File::open(&bytes).unwrap();
     let mut room = vec![0; MANY as usize];
-    file.find("").unwrap().read_into(&mut room, &mut []).unwrap();
+    file.find("").unwrap().read_into(&mut room, ReadOptions::new()).unwrap();
     assert!(room.iter().enumerate().all(|(i, byte)| *byte == i as u8));
 }
 
@@ -567,7 +572,7 @@ fn pairs_of_every_width() {
             let mut value: Vec<u8> = (1..=width * count).collect();
             let bytes = pairs_of(name, width, count, &value);
             let mut dst = vec![0xff; 3 * value.len()];
-            File::open(&bytes).unwrap().find("").unwrap().read_into(&mut dst, &mut []).unwrap();
+            File::open(&bytes).unwrap().find("").unwrap().read_into(&mut dst, ReadOptions::new()).unwrap();
             if order != ByteOrder::NATIVE {
                 value.chunks_exact_mut(width.into()).for_each(<[u8]>::reverse);
             }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use crate::support::ztensor2::{Object, Stored, file};
 use crate::support::{Cbor, Random, check_with_any_memory, describe, fixture, open_in_parts};
 use serde_json::Value as Json;
-use tenslice::{BuiltIn, Error, ErrorKind, File, Part, Source, Tensor, Warning};
+use tenslice::{Error, ErrorKind, File, Part, Purpose, ReadOptions, Source, Tensor, Warning};
 
 /// The files that the suite requires readers to reject: the file, the suite's rule, and the kind and part of our
 /// error.
@@ -107,8 +107,8 @@ fn operate(operation: &str, file: &File<'_>, case: &Json) -> Result<(), Error> {
     let tensor = || file.find(case["target"][0].as_str().unwrap());
     match operation {
         "open" => Ok(()),
-        "assemble csr" => tensor()?.sparse(&mut []).map(drop),
-        "verify digest / content" => tensor()?.verify().map(drop),
+        "assemble csr" => tensor()?.sparse(ReadOptions::new()).map(drop),
+        "verify digest / content" => tensor()?.verify(ReadOptions::new()).map(drop),
         "zero-copy view" => tensor()?.data()?.bytes().map(drop),
         other => panic!("{other}"),
     }
@@ -730,16 +730,16 @@ fn components_in_shards() {
     for tensor in file.tensors() {
         let data = tensor.data().unwrap();
         let Some(name) = data.shard() else {
-            assert!(data.verify().is_ok() && data.bytes().is_ok());
+            assert!(data.verify(ReadOptions::new()).is_ok() && data.bytes().is_ok());
             assert_eq!(data.with_shard(&shard).unwrap_err().kind(), ErrorKind::NotInShard);
             continue;
         };
         assert_eq!(name, "base");
         assert_eq!(data.bytes().unwrap_err().kind(), ErrorKind::InShard);
-        assert_eq!(data.verify().unwrap_err().kind(), ErrorKind::InShard);
-        assert_eq!(tensor.read_into(&mut [0; 64], &mut []).unwrap_err().kind(), ErrorKind::InShard);
+        assert_eq!(data.verify(ReadOptions::new()).unwrap_err().kind(), ErrorKind::InShard);
+        assert_eq!(tensor.read_into(&mut [0; 64], ReadOptions::new()).unwrap_err().kind(), ErrorKind::InShard);
         let bound = data.with_shard(&shard).unwrap();
-        assert_eq!(bound.verify().unwrap(), tenslice::Verification::Verified);
+        assert_eq!(bound.verify(ReadOptions::new()).unwrap(), tenslice::Verification::Verified);
         let extent = data.extent();
         let at = extent.offset as usize;
         let part = data.with_bytes(&shard[at..at + extent.length as usize]).unwrap();
@@ -762,8 +762,8 @@ fn all_digests_match() {
             if !cfg!(any(feature = "zstd", feature = "zstd-c")) && component.encoding_name() != "raw" {
                 continue;
             }
-            let length = component.verify_scratch_length().unwrap() as usize;
-            let outcome = component.verify_with(&mut BuiltIn::default(), &mut vec![0; length]);
+            let length = component.requirements(Purpose::Verify).scratch.unwrap() as usize;
+            let outcome = component.verify(ReadOptions::new().scratch(&mut vec![0; length]));
             assert_eq!(outcome.unwrap(), tenslice::Verification::Verified, "{name}");
             verified += 1;
         }
@@ -801,16 +801,16 @@ fn rejects_sparse_values_of_packed_or_unknown_types() {
             let tensor = file.find("t").unwrap();
             let unsupported =
                 |result: Result<(), Error>| assert_eq!(result.unwrap_err().kind(), ErrorKind::UnsupportedLayout);
-            unsupported(tensor.sparse(&mut []).map(drop));
+            unsupported(tensor.sparse(ReadOptions::new()).map(drop));
             let mut dst = [0xee; 9];
-            unsupported(tensor.read_into(&mut dst, &mut []).map(drop));
+            unsupported(tensor.read_into(&mut dst, ReadOptions::new()).map(drop));
             assert_eq!(dst, [0xee; 9]);
             #[cfg(feature = "dequantize")]
-            assert!(tensor.read_f32_into(&mut [0.0; 9], &mut [0; 64]).is_err());
-            assert_eq!(tensor.dense_length(), None);
+            assert!(tensor.read_f32_into(&mut [0.0; 9], ReadOptions::new().scratch(&mut [0; 64])).is_err());
+            assert_eq!(tensor.requirements(Purpose::Read).output, None);
             // The stored bytes can be read and verified.
             assert_eq!(tensor.component("values").unwrap().bytes().unwrap(), stored);
-            tensor.verify().unwrap();
+            tensor.verify(ReadOptions::new()).unwrap();
         }
     }
 }
@@ -836,7 +836,7 @@ fn unknown_digests_are_warnings() {
         let tensor = file.find("t").unwrap();
         assert_eq!(file.warnings().contains(Warning::UnknownDigest), !is_known, "{digest}");
         assert_eq!(tensor.warnings().contains(Warning::UnknownDigest), !is_known, "{digest}");
-        assert_eq!(file.verify().is_err(), is_known, "{digest}"); // this digest does not match a byte of 0 either
+        assert_eq!(file.verify(ReadOptions::new()).is_err(), is_known, "{digest}"); // this digest does not match a byte of 0 either
     }
 }
 
@@ -848,7 +848,7 @@ fn checks_booleans_without_a_known_digest() {
             let part = parts(&[("data", "u8", 4)]).remove(0);
             let data = Stored { logical: Some("bool"), stored: vec![0, 1, 0, last], digest: digest.clone(), ..part };
             let bytes = one("dense", &[4], vec![data]);
-            let verified = File::open(&bytes).unwrap().find("t").unwrap().verify();
+            let verified = File::open(&bytes).unwrap().find("t").unwrap().verify(ReadOptions::new());
             let expected = if is_valid { None } else { Some(ErrorKind::InvalidElement) };
             assert_eq!(verified.err().map(|error| error.kind()), expected, "{digest:?}");
         }
@@ -867,7 +867,7 @@ fn an_empty_sparse_tensor_with_an_encoded_component() {
     bytes[at] = b'x';
     repair(&mut bytes);
     let file = File::open(&bytes).unwrap();
-    assert!(file.verify().is_ok(), "{:?}", file.verify());
+    assert!(file.verify(ReadOptions::new()).is_ok(), "{:?}", file.verify(ReadOptions::new()));
 }
 
 /// Continuation bytes alone, as the whole name.
@@ -1659,7 +1659,7 @@ fn unused_half_of_the_last_byte() {
         *stored.last_mut().unwrap() = last;
         let data = Stored { logical: Some("f4_e2m1"), stored, ..parts(&[("data", "u8", 0)]).remove(0) };
         let bytes = one("dense", &[count], vec![data]);
-        let verified = File::open(&bytes).unwrap().verify().map(drop).map_err(|error| error.kind());
+        let verified = File::open(&bytes).unwrap().verify(ReadOptions::new()).map(drop).map_err(|error| error.kind());
         assert_eq!(verified, if is_good { Ok(()) } else { Err(ErrorKind::InvalidElement) }, "{count} {last:x}");
     }
 }
@@ -1702,7 +1702,7 @@ fn errors_of_components_name_the_tensor() {
         &[],
     );
     let opened = File::open(&bytes).unwrap();
-    let error = opened.verify().unwrap_err();
+    let error = opened.verify(ReadOptions::new()).unwrap_err();
     assert_eq!((error.kind(), error.entry()), (ErrorKind::DigestMismatch, Some(place_of(b"\x61b", &bytes))));
     let message = error.explain(&bytes[..]).to_string();
     let expected = "ztensor 2: component \"q\" of tensor \"b\": digest: the decoded bytes do not match the digest";

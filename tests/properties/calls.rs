@@ -6,8 +6,8 @@ use std::ops::Range;
 use crate::support::{Cbor, file_1_2, fixture, tensor};
 use tenslice::sparse::Entry;
 use tenslice::{
-    BuiltIn, DType, DecodeError, Decoder, Encoding, ErrorKind, Expected, Extent, File, Opened, Order, Source, Value,
-    ValueKind, b2nd, safetensors, ztensor,
+    BuiltIn, DType, DecodeError, Decoder, Encoding, ErrorKind, Expected, Extent, File, Opened, Order, Purpose,
+    ReadOptions, Requirements, Source, Value, ValueKind, b2nd, safetensors, ztensor,
 };
 
 #[test]
@@ -101,8 +101,8 @@ fn single_values_of_sparse_tensors() {
     let file = File::open(&bytes).unwrap();
     for name in ["coo", "csr_i32", "csr_u64"] {
         let tensor = file.find(name).unwrap();
-        let mut scratch = vec![0; tensor.scratch_length().unwrap() as usize];
-        let sparse = tensor.sparse(&mut scratch).unwrap();
+        let mut scratch = vec![0; tensor.requirements(Purpose::Read).scratch.unwrap() as usize];
+        let sparse = tensor.sparse(ReadOptions::new().scratch(&mut scratch)).unwrap();
         let shape: Vec<u64> = sparse.shape().iter().collect();
         let mut found = 0;
         for place in 0..shape.iter().product() {
@@ -121,7 +121,7 @@ fn single_values_of_sparse_tensors() {
         assert_eq!(sparse.get(&[&shape[..], &[0]].concat()), None);
         assert_eq!(sparse.get(&shape), None);
     }
-    let opaque = file.find("gptq").unwrap().sparse(&mut []).map(drop).map_err(|error| error.kind());
+    let opaque = file.find("gptq").unwrap().sparse(ReadOptions::new()).map(drop).map_err(|error| error.kind());
     assert_eq!(opaque, Err(ErrorKind::UnsupportedLayout));
     // Pairs of index and value, found by a calculation.
     let bytes = fixture("tens/good/order2_ix_f32.tens");
@@ -135,6 +135,72 @@ fn single_values_of_sparse_tensors() {
     assert!(pairs.stored() > 0);
     // The linear index of the first would be that of an element in the next column.
     assert_eq!((pairs.get(&[rows, 0]), pairs.get(&[0, columns]), pairs.get(&[0])), (None, None, None));
+}
+
+#[test]
+fn ranges_as_extents() {
+    assert_eq!(Extent::from(3..10), Extent::new(3, 7));
+    assert_eq!(Extent::from(0..u64::MAX), Extent::new(0, u64::MAX));
+    let (start, end) = (10, 3);
+    assert_eq!(Extent::from(start..end), Extent::new(10, 0));
+}
+
+/// The only tensor of a file, in any format.
+#[test]
+fn single() {
+    let several = fixture("v1.2/dense_all_dtypes.zt");
+    let several = File::open(&several).unwrap();
+    assert_eq!(several.single().unwrap_err().kind(), ErrorKind::NotFound);
+    let bytes = fixture("npy/dt_le_f4.npy");
+    let file = File::open(&bytes).unwrap();
+    assert_eq!((file.single().unwrap().index(), file.single().unwrap().name().is_empty()), (0, true));
+    assert_eq!(file.single().unwrap().dtype(), Some(DType::F32));
+    let empty = b"\x02\0\0\0\0\0\0\0{}";
+    assert_eq!(File::open(empty).unwrap().single().unwrap_err().kind(), ErrorKind::NotFound);
+}
+
+#[test]
+#[cfg(feature = "std")]
+fn vectors() {
+    let bytes = fixture("v1.2/objects_sparse_quant_logical.zt");
+    let file = File::open(&bytes).unwrap();
+    let tensor = file.find("csr_i32").unwrap();
+    let mut dst = [0_f32; 30];
+    let (vector, elements) = (tensor.to_vec::<f32>().unwrap(), tensor.read_elements(&mut dst, ReadOptions::new()));
+    let bits = |number: &f32| number.to_bits();
+    assert!(vector.iter().map(bits).eq(elements.unwrap().iter().map(bits)));
+    assert_eq!(tensor.to_vec::<f64>().unwrap_err().kind(), ErrorKind::WrongType);
+    for tensor in &file {
+        let mut dst = vec![0; tensor.requirements(Purpose::Read).output.unwrap_or(0) as usize];
+        if let Ok(vector) = tensor.to_vec::<u8>() {
+            let mut scratch = vec![0; tensor.requirements(Purpose::Read).scratch.unwrap() as usize];
+            assert_eq!(tensor.read_into(&mut dst, ReadOptions::new().scratch(&mut scratch)).unwrap(), vector);
+        }
+    }
+}
+
+/// The calls that an object does not have; the maximum over the tensors of a file.
+#[test]
+fn requirements() {
+    let bytes = fixture("v1.2/dense_all_dtypes.zt");
+    let file = File::open(&bytes).unwrap();
+    let (tensor, none) = (file.find("t.float64").unwrap(), Requirements::default());
+    assert_eq!(tensor.requirements(Purpose::ReadRange), none);
+    assert_eq!(tensor.requirements(Purpose::Sparse), Requirements { output: Some(0), scratch: None });
+    assert_eq!(tensor.requirements(Purpose::Read), Requirements { output: Some(48), scratch: Some(0) });
+    let nothing = Requirements { output: Some(0), scratch: Some(0) };
+    assert_eq!(tensor.requirements(Purpose::Describe), nothing);
+    let data = tensor.data().unwrap();
+    for purpose in [Purpose::ReadF32, Purpose::Sparse, Purpose::Describe] {
+        assert_eq!(data.requirements(purpose), none);
+    }
+    assert_eq!(data.requirements(Purpose::Read), tensor.requirements(Purpose::Read));
+    assert_eq!(file.requirements(Purpose::Verify), nothing);
+    let longest = file.tensors().map(|tensor| tensor.requirements(Purpose::Read).output.unwrap()).max();
+    assert_eq!(file.requirements(Purpose::Read), Requirements { output: longest, scratch: Some(0) });
+    assert_eq!(file.requirements(Purpose::ReadRange), none);
+    let shown = format!("{:?}", ReadOptions::new().scratch(&mut [0; 3]));
+    assert_eq!(shown, "ReadOptions { decoder: \"built in\", scratch: 3 }");
 }
 
 #[test]

@@ -4,8 +4,8 @@
 use crate::support::{Cbor, Random, cases, file_0_1, file_1_2, fixture, open_and_check};
 use sha2::{Digest, Sha256};
 use tenslice::{
-    BuiltIn, Component, DType, DecodeError, Decoder, Encoding, Error, ErrorKind, File, Layout, Part, Tensor,
-    Verification, Verified, Warning,
+    BuiltIn, Component, DType, DecodeError, Decoder, Encoding, Error, ErrorKind, File, Layout, Part, Purpose,
+    ReadOptions, Tensor, Verification, Verified, Warning,
 };
 
 fn kind(error: Error) -> ErrorKind {
@@ -29,12 +29,16 @@ fn with_room<T>(length: Option<u64>, mut f: impl FnMut(&mut [u8]) -> Result<T, E
 }
 
 fn decoded(component: &Component<'_>) -> Result<Vec<u8>, Error> {
-    with_room(component.decoded_length(), |room| component.read_into(room).map(|bytes| bytes.to_vec()))
+    with_room(component.decoded_length(), |room| {
+        component.read_into(room, ReadOptions::new()).map(|bytes| bytes.to_vec())
+    })
 }
 
 fn dense(tensor: &Tensor<'_>) -> Result<Vec<u8>, Error> {
-    let mut room = vec![0xaa; tensor.dense_length().unwrap_or(0).min(1 << 24) as usize];
-    with_room(tensor.scratch_length(), |scratch| tensor.read_into(&mut room, scratch).map(|bytes| bytes.to_vec()))
+    let mut room = vec![0xaa; tensor.requirements(Purpose::Read).output.unwrap_or(0).min(1 << 24) as usize];
+    with_room(tensor.requirements(Purpose::Read).scratch, |scratch| {
+        tensor.read_into(&mut room, ReadOptions::new().scratch(scratch)).map(|bytes| bytes.to_vec())
+    })
 }
 
 /// Reads all of a file. Returns the first error that a caller who checks everything finds.
@@ -42,7 +46,9 @@ fn read_all(file: &File<'_>) -> Result<(), Error> {
     if is_any_in_shard(file) {
         return Ok(()); // tests/formats/ztensor2.rs reads shards
     }
-    with_room(file.verify_scratch_length(), |scratch| file.verify_with(&mut BuiltIn::default(), scratch))?;
+    with_room(file.requirements(Purpose::Verify).scratch, |scratch| {
+        file.verify(ReadOptions::new().scratch(scratch))
+    })?;
     for tensor in file.tensors() {
         for component in tensor.components() {
             let decoded = decoded(&component)?;
@@ -51,7 +57,7 @@ fn read_all(file: &File<'_>) -> Result<(), Error> {
                 read_all(&File::open(&decoded)?)?;
             }
         }
-        if tensor.dense_length().is_none_or(|length| length < 1 << 24) && is_known(&tensor) {
+        if tensor.requirements(Purpose::Read).output.is_none_or(|length| length < 1 << 24) && is_known(&tensor) {
             dense(&tensor)?;
         }
     }
@@ -67,7 +73,7 @@ fn is_any_in_shard(file: &File<'_>) -> bool {
 fn is_known(tensor: &Tensor<'_>) -> bool {
     match tensor.layout() {
         Layout::QuantizedGroup | Layout::Packed | Layout::Blocks | Layout::Microscaling | Layout::Other => false,
-        Layout::TensorTrain => tensor.dense_length().is_some(),
+        Layout::TensorTrain => tensor.requirements(Purpose::Read).output.is_some(),
         _ => true,
     }
 }
@@ -367,8 +373,8 @@ fn sparse_tensors_become_dense() {
             let numbers = dense(&tensor).unwrap();
             assert_eq!(numbers.len() as u64, shape.iter().product::<u64>() * size as u64);
             let mut expected = vec![0; numbers.len()];
-            let mut scratch = vec![0; tensor.scratch_length().unwrap() as usize];
-            let sparse = tensor.sparse(&mut scratch).unwrap();
+            let mut scratch = vec![0; tensor.requirements(Purpose::Read).scratch.unwrap() as usize];
+            let sparse = tensor.sparse(ReadOptions::new().scratch(&mut scratch)).unwrap();
             assert_eq!((sparse.layout(), sparse.dtype()), (tensor.layout(), tensor.dtype().unwrap()));
             assert_eq!(sparse.iter().count() as u64, sparse.stored());
             for entry in &sparse {
@@ -506,7 +512,7 @@ fn packed(layout: &str, numbers: &[i64]) -> Vec<u8> {
 fn verdict(bytes: &[u8]) -> Result<Vec<u8>, (ErrorKind, Part)> {
     let file = File::open(bytes).unwrap();
     let tensor = file.find("m").unwrap();
-    let sparse = tensor.sparse(&mut []).map(drop);
+    let sparse = tensor.sparse(ReadOptions::new()).map(drop);
     let dense = dense(&tensor);
     assert_eq!(dense.as_ref().err(), sparse.as_ref().err());
     // A wrong index has no offset of its own: the error points to the start of the tensor's entry.
@@ -523,14 +529,14 @@ fn last_value_wins_for_repeated_indices() {
     let bytes = coo(&[1.0, 2.0, 3.0, 4.0], &[0, 1, 0, 1, 2, 0, 2, 0]);
     let file = File::open(&bytes).unwrap();
     let tensor = file.find("m").unwrap();
-    let sparse = tensor.sparse(&mut []).unwrap();
+    let sparse = tensor.sparse(ReadOptions::new()).unwrap();
     let entries: Vec<_> = sparse.iter().map(|e| (e.index(0), e.index(1), e.value::<f32>())).collect();
     let entry = |row, column, value| (Some(row), Some(column), Some(value));
     assert_eq!(entries, [entry(0, 2, 1.0), entry(1, 0, 2.0), entry(0, 2, 3.0), entry(1, 0, 4.0)]);
     let numbers: Vec<f32> =
         dense(&tensor).unwrap().chunks(4).map(|bytes| f32::from_ne_bytes(bytes.try_into().unwrap())).collect();
     assert_eq!(numbers, [0.0, 0.0, 3.0, 4.0, 0.0, 0.0]);
-    assert_eq!(tensor.sparse(&mut []).unwrap().iter().next().unwrap().value::<f64>(), None);
+    assert_eq!(tensor.sparse(ReadOptions::new()).unwrap().iter().next().unwrap().value::<f64>(), None);
 }
 
 #[test]
@@ -562,7 +568,7 @@ fn checks_indices_despite_an_encoded_extra_component() {
         let (logical, encoding) = (b"\x64type\x6812345678", b"\x68encoding\x64zstd");
         let at = bytes.windows(logical.len()).position(|window| window == logical).unwrap();
         bytes[at..at + encoding.len()].copy_from_slice(encoding);
-        let verified = File::open(&bytes).unwrap().find("m").unwrap().verify();
+        let verified = File::open(&bytes).unwrap().find("m").unwrap().verify(ReadOptions::new());
         assert_eq!(verified.err().map(kind), expected);
     }
 }
@@ -586,8 +592,8 @@ fn values_and_indices_of_an_unknown_type() {
         let tensor = file.find("m").unwrap();
         let lengths: Vec<usize> = parts.iter().map(|(_, _, bytes)| bytes.len()).collect();
         assert_eq!(dense(&tensor).map(|numbers| numbers[0]).map_err(kind), expected, "{layout} {lengths:?}");
-        assert_eq!(tensor.sparse(&mut []).map(drop).map_err(kind), expected.map(drop));
-        assert_eq!(tensor.verify().map(drop), Ok(()), "{layout} {lengths:?}");
+        assert_eq!(tensor.sparse(ReadOptions::new()).map(drop).map_err(kind), expected.map(drop));
+        assert_eq!(tensor.verify(ReadOptions::new()).map(drop), Ok(()), "{layout} {lengths:?}");
     };
     for (values, coordinates, expected) in [
         (8, 32, Ok(7)),
@@ -619,7 +625,8 @@ fn values_and_indices_of_an_unknown_type() {
     // A fault that no other element size explains is reported.
     for (column, expected) in [(2, Ok(())), (3, Err(ErrorKind::IndexOutOfRange))] {
         let parts = [("coords", "i64", bytes_of(&[0, column])), ("values", "u32/future", vec![7; 4])];
-        let verified = File::open(&with_parts("sparse_coo", &parts)).unwrap().find("m").unwrap().verify();
+        let verified =
+            File::open(&with_parts("sparse_coo", &parts)).unwrap().find("m").unwrap().verify(ReadOptions::new());
         assert_eq!(verified.map(drop).map_err(kind), expected);
     }
 }
@@ -657,18 +664,22 @@ fn small_destinations_are_rejected_before_writing() {
     let bytes = fixture("v1.2/objects_sparse_quant_logical.zt");
     let file = File::open(&bytes).unwrap();
     for tensor in file.tensors() {
-        let Some(length) = tensor.dense_length().filter(|length| *length > 0) else {
-            let kind = tensor.read_into(&mut [0; 4096], &mut []).map(drop).map_err(kind);
+        let Some(length) = tensor.requirements(Purpose::Read).output.filter(|length| *length > 0) else {
+            let kind = tensor.read_into(&mut [0; 4096], ReadOptions::new()).map(drop).map_err(kind);
             assert_eq!(kind, Err(ErrorKind::UnsupportedLayout), "{:?}", tensor.name());
             continue;
         };
         let mut room = vec![0x5a; length as usize - 1];
-        let mut scratch = vec![0; tensor.scratch_length().unwrap() as usize];
-        assert_eq!(tensor.read_into(&mut room, &mut scratch).map(drop).map_err(kind), Err(ErrorKind::TooSmall));
+        let mut scratch = vec![0; tensor.requirements(Purpose::Read).scratch.unwrap() as usize];
+        assert_eq!(
+            tensor.read_into(&mut room, ReadOptions::new().scratch(&mut scratch)).map(drop).map_err(kind),
+            Err(ErrorKind::TooSmall)
+        );
         assert!(room.iter().all(|byte| *byte == 0x5a));
         if let Some(less) = scratch.len().checked_sub(1) {
             let mut room = vec![0; length as usize];
-            let result = tensor.read_into(&mut room, &mut scratch[..less]).map(drop).map_err(kind);
+            let result =
+                tensor.read_into(&mut room, ReadOptions::new().scratch(&mut scratch[..less])).map(drop).map_err(kind);
             assert_eq!(result, Err(ErrorKind::OutOfScratch), "{:?}", tensor.name());
         }
     }
@@ -689,20 +700,20 @@ fn digests() {
     let bytes = fixture("v1.2/digests.zt");
     let file = File::open(&bytes).unwrap();
     assert_eq!(
-        file.verify(),
+        file.verify(ReadOptions::new()),
         Ok(Verified { verified: 6, without_digest: 0, unknown_digest: 0, warnings: tenslice::Warnings::default() })
     );
     for component in file.tensors().flat_map(|tensor| tensor.components()) {
-        assert_eq!(component.verify(), Ok(Verification::Verified));
+        assert_eq!(component.verify(ReadOptions::new()), Ok(Verification::Verified));
         let mut bytes = bytes.clone();
         bytes[component.extent().offset as usize] ^= 0x10;
-        let error = File::open(&bytes).unwrap().verify().unwrap_err();
+        let error = File::open(&bytes).unwrap().verify(ReadOptions::new()).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::DigestMismatch);
     }
     let bytes = fixture("bad/v1.2/digest_unknown_algo.zt");
     let file = File::open(&bytes).unwrap();
     assert!(file.warnings().contains(Warning::UnknownDigest));
-    assert_eq!(file.verify().unwrap().unknown_digest, 1);
+    assert_eq!(file.verify(ReadOptions::new()).unwrap().unknown_digest, 1);
 }
 
 #[test]
@@ -717,11 +728,12 @@ fn does_not_trust_the_callers_decoder() {
     }
     let bytes = fixture("v1.2/zstd.zt");
     let file = File::open(&bytes).unwrap();
-    let tensor = file.tensors().find(|t| t.dense_length().is_some_and(|n| n > 1)).unwrap();
-    let length = tensor.dense_length().unwrap() as usize;
+    let tensor = file.tensors().find(|t| t.requirements(Purpose::Read).output.is_some_and(|n| n > 1)).unwrap();
+    let length = tensor.requirements(Purpose::Read).output.unwrap() as usize;
     let mut room = vec![0; length];
-    let mut ask =
-        |answer| tensor.read_into_with(&mut Plan(answer), &mut room, &mut []).map(|b| b.len()).map_err(kind);
+    let mut ask = |answer| {
+        tensor.read_into(&mut room, ReadOptions::new().decoder(&mut Plan(answer))).map(|b| b.len()).map_err(kind)
+    };
     assert_eq!(ask(Ok(length)), Ok(length));
     assert_eq!(ask(Ok(length - 1)), Err(ErrorKind::DecodedLength));
     assert_eq!(ask(Ok(usize::MAX)), Err(ErrorKind::DecodedLength));

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use crate::support::cases;
-use tenslice::{Component, ErrorKind, File, Format, Part, Verification};
+use tenslice::{Component, ErrorKind, File, Format, Part, Purpose, ReadOptions, Verification};
 
 /// True if this build computes digests of that kind.
 fn is_built_in(kind: &str) -> bool {
@@ -34,7 +34,7 @@ fn reports_only_compared_digests_as_verified() {
         let mut is_all_built_in = true;
         for component in file.tensors().flat_map(|tensor| tensor.components()) {
             let kind = kind(&file, &component).to_string();
-            match component.verify() {
+            match component.verify(ReadOptions::new()) {
                 Ok(Verification::Verified) => {
                     assert!(is_built_in(&kind), "{}: {kind}", case.name());
                     *verified.entry(kind).or_default() += 1;
@@ -42,7 +42,7 @@ fn reports_only_compared_digests_as_verified() {
                 Err(error) if error.kind() == ErrorKind::NotBuiltIn => {
                     assert!(!is_built_in(&kind) && !component.caps().verify, "{}: {kind}", case.name());
                     assert_eq!(
-                        (error.part(), component.verify_scratch_length()),
+                        (error.part(), component.requirements(Purpose::Verify).scratch),
                         (Part::Digest, None),
                         "{}",
                         case.name()
@@ -53,7 +53,7 @@ fn reports_only_compared_digests_as_verified() {
                 _ => {}
             }
         }
-        assert!(is_all_built_in || file.verify().is_err(), "{}", case.name());
+        assert!(is_all_built_in || file.verify(ReadOptions::new()).is_err(), "{}", case.name());
     }
     let kinds = ["crc32c", "sha256"].into_iter();
     let kinds =
@@ -68,6 +68,6 @@ fn reports_only_compared_digests_as_verified() {
 #[test]
 fn the_message_names_the_digest() {
     let bytes = crate::support::fixture("v1.2/converted_gguf.zt");
-    let message = File::open(&bytes).unwrap().verify().unwrap_err().explain(&bytes[..]).to_string();
+    let message = File::open(&bytes).unwrap().verify(ReadOptions::new()).unwrap_err().explain(&bytes[..]).to_string();
     assert!(message.contains(": digest: the library was built without support for this"), "{message}");
 }

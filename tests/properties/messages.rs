@@ -11,7 +11,7 @@ use crate::support::frames::Frame;
 use crate::support::gguf::{Gguf, Meta};
 use crate::support::ztensor2::{Object, Stored, file, shard, xxh3};
 use serde_json::Value as Json;
-use tenslice::{DecodeError, Decoder, Encoding, ErrorKind, File, Part};
+use tenslice::{DecodeError, Decoder, Encoding, ErrorKind, File, Part, Purpose, ReadOptions};
 use xxhash_rust::xxh3::xxh3_64;
 
 #[track_caller]
@@ -81,7 +81,7 @@ fn digests_and_shards_of_ztensor_2() {
     let with_digest = Stored { digest: Some(xxh3(&[8])), ..part("data", "u8", &[7]) };
     let bytes = file(&[object("a", &[], "dense", vec![with_digest])], &[]);
     let file_1 = File::open(&bytes).unwrap();
-    let error = file_1.find("a").unwrap().verify().unwrap_err();
+    let error = file_1.find("a").unwrap().verify(ReadOptions::new()).unwrap_err();
     says(&error.explain(&bytes[..]).to_string(), "the decoded bytes do not match the digest");
 
     let in_shard = |shard: &'static str| Stored { shard: Some(shard), ..part("data", "u8", &[7]) };
@@ -138,7 +138,10 @@ fn frames_of_blosc2() {
         let file = File::open(&bytes).unwrap();
         let array = file.as_b2nd().unwrap();
         assert_eq!(
-            array.chunk(0, &mut vec![0; array.table_scratch_length().unwrap() as usize]).unwrap().codec(),
+            array
+                .chunk(0, ReadOptions::new().scratch(&mut vec![0; array.table_scratch_length().unwrap() as usize]))
+                .unwrap()
+                .codec(),
             codec
         );
         let nowhere = vec![0; array.shape().rank() as usize];
@@ -194,10 +197,12 @@ fn codecs_without_a_decoder() {
         let array = file.as_b2nd().unwrap();
         let stop: Vec<u64> = array.shape().iter().collect();
         let start = vec![0; stop.len()];
-        let mut scratch = vec![0; array.scratch_length(&start, &stop).unwrap() as usize];
-        let mut dst = vec![0; array.region_length(&start, &stop).unwrap() as usize];
-        let error =
-            array.read_region_with(&mut Nothing, &start, &stop, &mut dst, &mut scratch).map(drop).unwrap_err();
+        let mut scratch = vec![0; array.region_requirements(&start, &stop).unwrap().scratch.unwrap() as usize];
+        let mut dst = vec![0; array.region_requirements(&start, &stop).unwrap().output.unwrap() as usize];
+        let error = array
+            .read_region(&start, &stop, &mut dst, ReadOptions::new().decoder(&mut Nothing).scratch(&mut scratch))
+            .map(drop)
+            .unwrap_err();
         assert_eq!(error.kind(), ErrorKind::UnsupportedCodec);
         let message = error.explain(&bytes[..]).to_string();
         says(&message, name);
@@ -242,10 +247,12 @@ fn dictionaries() {
     let array = file.as_b2nd().unwrap();
     let stop: Vec<u64> = array.shape().iter().collect();
     let start = vec![0; stop.len()];
-    let mut scratch = vec![0; array.scratch_length(&start, &stop).unwrap() as usize];
-    let mut dst = vec![0; array.region_length(&start, &stop).unwrap() as usize];
+    let mut scratch = vec![0; array.region_requirements(&start, &stop).unwrap().scratch.unwrap() as usize];
+    let mut dst = vec![0; array.region_requirements(&start, &stop).unwrap().output.unwrap() as usize];
     let mut decoder = Recording::default();
-    array.read_region_with(&mut decoder, &start, &stop, &mut dst, &mut scratch).unwrap();
+    array
+        .read_region(&start, &stop, &mut dst, ReadOptions::new().decoder(&mut decoder).scratch(&mut scratch))
+        .unwrap();
     assert!(decoder.1.starts_with(&[0x37, 0xa4, 0x30, 0xec]));
     // The contents are not printed.
     let printed = format!("{:?}", decoder.0);
@@ -279,11 +286,11 @@ fn damaged_indices() {
     bytes[at as usize] ^= 1;
     let file = File::open(&bytes).unwrap();
     let tensor = file.find("csr_u64").unwrap();
-    let mut scratch = vec![0; tensor.scratch_length().unwrap() as usize];
-    let error = tensor.sparse(&mut scratch).map(drop).unwrap_err();
+    let mut scratch = vec![0; tensor.requirements(Purpose::Read).scratch.unwrap() as usize];
+    let error = tensor.sparse(ReadOptions::new().scratch(&mut scratch)).map(drop).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::CorruptStream);
     // Complex numbers are not real numbers.
-    let complex = file.find("cplx").unwrap().read_f32_into(&mut [0.0; 4], &mut []).map(drop).unwrap_err();
+    let complex = file.find("cplx").unwrap().read_f32_into(&mut [0.0; 4], ReadOptions::new()).map(drop).unwrap_err();
     assert_eq!(complex.kind(), ErrorKind::WrongType);
 }
 
@@ -422,7 +429,11 @@ fn advice() {
     let bytes = fixture("npz/deflated.npz");
     let file = File::open(&bytes).unwrap();
     let tensor = file.tensors().next().unwrap();
-    let refused = tensor.component("data").unwrap().read_into_with(&mut Nothing, &mut [0; 4096]).unwrap_err();
+    let refused = tensor
+        .component("data")
+        .unwrap()
+        .read_into(&mut [0; 4096], ReadOptions::new().decoder(&mut Nothing))
+        .unwrap_err();
     says(&refused.explain(&bytes[..]).to_string(), "(build with the feature `zlib`, or pass a decoder)");
     let error = file.check(&mut []).map(|_| ()).and_then(|()| file.index(&mut [0; 1]).map(|_| ())).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::OutOfScratch);

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use crate::support::gguf::Gguf;
 use crate::support::{cases, fixture};
-use tenslice::{DType, Element, Encoding, Error, ErrorKind, File, Layout, Tensor, float};
+use tenslice::{DType, Element, Encoding, Error, ErrorKind, File, Layout, Purpose, ReadOptions, Tensor, float};
 
 /// The elements that [`Tensor::read_elements`] returns, converted one by one. `None` if they are not real numbers of
 /// at most 64 bits. Packed elements are unpacked here.
@@ -17,7 +17,7 @@ fn expected(tensor: &Tensor<'_>, count: usize, scratch: &mut [u8]) -> Option<Res
         convert: impl Fn(T) -> f32,
     ) -> Option<Result<Vec<f32>, Error>> {
         let mut elements = vec![T::default(); count];
-        let elements = tensor.read_elements(&mut elements, scratch);
+        let elements = tensor.read_elements(&mut elements, ReadOptions::new().scratch(scratch));
         Some(elements.map(|elements| elements.iter().map(|element| convert(*element)).collect()))
     }
     let packed = |scratch: &mut [u8], bits: usize, convert: fn(u8) -> f32| {
@@ -25,7 +25,7 @@ fn expected(tensor: &Tensor<'_>, count: usize, scratch: &mut [u8]) -> Option<Res
         let one = |bytes: &[u8], i: usize| {
             (0..bits).map(|bit| (bytes[(i * bits + bit) / 8] >> ((i * bits + bit) % 8) & 1) << bit).sum()
         };
-        let read = tensor.read_into(&mut bytes, scratch);
+        let read = tensor.read_into(&mut bytes, ReadOptions::new().scratch(scratch));
         Some(read.map(|bytes| (0..count).map(|i| convert(one(bytes, i))).collect()))
     };
     match tensor.dtype()? {
@@ -76,7 +76,9 @@ fn every_tensor_of_every_file() {
         for tensor in &file {
             let context = format!("{}: {:?}", case.name(), tensor.name());
             let count = tensor.shape().element_count().filter(|count| *count < 1 << 16);
-            let (Some(count), Some(length)) = (count, tensor.f32_scratch_length()) else { continue };
+            let (Some(count), Some(length)) = (count, tensor.requirements(Purpose::ReadF32).scratch) else {
+                continue;
+            };
             if tensor.block_type().is_some() || tensor.layout() == Layout::Microscaling || length > 1 << 22 {
                 continue; // tests/formats/blocks.rs, tests/formats/frames.rs
             }
@@ -84,12 +86,18 @@ fn every_tensor_of_every_file() {
             let mut dst = vec![UNTOUCHED; count + 3];
             let mut scratch = vec![0xa5; length.max(1 << 20)];
             let Some(expected) = expected(&tensor, count, &mut scratch) else {
-                refused(&context, tensor.read_f32_into(&mut dst, &mut scratch), ErrorKind::WrongType);
+                refused(
+                    &context,
+                    tensor.read_f32_into(&mut dst, ReadOptions::new().scratch(&mut scratch)),
+                    ErrorKind::WrongType,
+                );
                 assert_eq!(tensor.read_f32_range(0, &mut []).unwrap_err().kind(), ErrorKind::WrongType, "{context}");
                 assert_eq!(dst, vec![UNTOUCHED; count + 3], "{context}");
                 continue;
             };
-            let result = tensor.read_f32_into(&mut dst, &mut scratch[..length]).map(|numbers| numbers.to_vec());
+            let result = tensor
+                .read_f32_into(&mut dst, ReadOptions::new().scratch(&mut scratch[..length]))
+                .map(|numbers| numbers.to_vec());
             assert_eq!(dst[count..], [UNTOUCHED; 3], "{context}");
             let (numbers, expected) = match (result, expected) {
                 (Ok(numbers), Ok(expected)) => (numbers, expected),
@@ -104,12 +112,20 @@ fn every_tensor_of_every_file() {
 
             dst.fill(UNTOUCHED);
             if count > 0 {
-                refused(&context, tensor.read_f32_into(&mut dst[..count - 1], &mut scratch), ErrorKind::TooSmall);
+                refused(
+                    &context,
+                    tensor.read_f32_into(&mut dst[..count - 1], ReadOptions::new().scratch(&mut scratch)),
+                    ErrorKind::TooSmall,
+                );
             }
             if length > 0 && count > 0 {
                 // The reported memory may be more than is needed, so less than the stored bytes is tested.
-                let short = &mut scratch[..tensor.dense_length().unwrap() as usize - 1];
-                refused(&context, tensor.read_f32_into(&mut dst, short), ErrorKind::OutOfScratch);
+                let short = &mut scratch[..tensor.requirements(Purpose::Read).output.unwrap() as usize - 1];
+                refused(
+                    &context,
+                    tensor.read_f32_into(&mut dst, ReadOptions::new().scratch(short)),
+                    ErrorKind::OutOfScratch,
+                );
             }
             assert_eq!(dst, vec![UNTOUCHED; count + 3], "{context}");
             let encoding = tensor.components().next().map(|data| data.encoding_name().to_string());
@@ -169,8 +185,8 @@ fn quantized_tensors() {
             let context = format!("{}: {:?}", case.name(), tensor.name());
             let count = tensor.shape().element_count().unwrap() as usize;
             let mut dst = vec![UNTOUCHED; count + 3];
-            assert_eq!(tensor.f32_scratch_length(), Some(0), "{context}");
-            let numbers = tensor.read_f32_into(&mut dst, &mut []).unwrap().to_vec();
+            assert_eq!(tensor.requirements(Purpose::ReadF32).scratch, Some(0), "{context}");
+            let numbers = tensor.read_f32_into(&mut dst, ReadOptions::new()).unwrap().to_vec();
             let (mut expected, block) = (vec![0.0; count], tensor.block_type().unwrap());
             let bytes = tensor.component("data").unwrap();
             tenslice::blocks::dequantize(block, bytes.bytes().unwrap(), 0, &mut expected).unwrap();
@@ -187,7 +203,11 @@ fn quantized_tensors() {
                 assert_eq!(error.kind(), ErrorKind::NoSuchElement, "{context}: {length} from {first}");
             }
             if count > 0 {
-                refused(&context, tensor.read_f32_into(&mut dst[..count - 1], &mut []), ErrorKind::TooSmall);
+                refused(
+                    &context,
+                    tensor.read_f32_into(&mut dst[..count - 1], ReadOptions::new()),
+                    ErrorKind::TooSmall,
+                );
             }
             assert_eq!(dst, vec![UNTOUCHED; count + 3], "{context}");
         }
@@ -204,10 +224,10 @@ fn numbers_are_rounded_to_the_nearest() {
     let bytes = file.tensor("f64", &[6], 28, &floats.map(f64::to_le_bytes).concat()).bytes();
     let file = File::open(&bytes).unwrap();
     let mut dst = [0.0; 6];
-    let numbers = file.find("i64").unwrap().read_f32_into(&mut dst, &mut []).unwrap();
+    let numbers = file.find("i64").unwrap().read_f32_into(&mut dst, ReadOptions::new()).unwrap();
     let two = |power| f32::powi(2.0, power);
     assert_eq!(numbers, [two(63), -two(63), two(24), two(24) + 4.0, -two(25), two(62) + two(39)]);
-    let numbers = file.find("f64").unwrap().read_f32_into(&mut dst, &mut []).unwrap();
+    let numbers = file.find("f64").unwrap().read_f32_into(&mut dst, ReadOptions::new()).unwrap();
     let ulp = f32::EPSILON;
     assert_eq!(numbers[..5], [f32::INFINITY, f32::NEG_INFINITY, 1.0, 1.0 + 2.0 * ulp, 0.0]);
     assert!(numbers[5].is_nan());
@@ -223,7 +243,7 @@ fn unsigned_numbers_are_rounded_once() {
     let two = |power| f32::powi(2.0, power);
     let expected = [two(62) + two(39), two(63) + two(40), two(62) + two(39), two(64)];
     let tensor = File::open(&bytes).unwrap().tensors().next().unwrap();
-    assert_eq!(tensor.read_f32_into(&mut dst, &mut []).unwrap(), expected);
+    assert_eq!(tensor.read_f32_into(&mut dst, ReadOptions::new()).unwrap(), expected);
     let mut dst = [0.0; 4];
     tensor.read_f32_range(0, &mut dst).unwrap();
     assert_eq!(dst, expected);
@@ -236,7 +256,7 @@ fn bytes_outside_of_memory() {
     let file = crate::support::open_in_parts(&bytes, &[], &mut source).unwrap();
     let mut dst = [UNTOUCHED; 64];
     for tensor in &file {
-        match tensor.read_f32_into(&mut dst, &mut []) {
+        match tensor.read_f32_into(&mut dst, ReadOptions::new()) {
             Ok(numbers) => assert!(numbers.is_empty() || tensor.data().unwrap().bytes().is_ok()),
             Err(error) => assert!(matches!(error.kind(), ErrorKind::NotInMemory | ErrorKind::WrongType), "{error}"),
         }

@@ -2,7 +2,7 @@
 #![cfg(feature = "ztensor")]
 
 use crate::support::fixture;
-use tenslice::{ByteOrder, Caps, DType, Elements, ErrorKind, File, Layout};
+use tenslice::{ByteOrder, Caps, DType, Elements, ErrorKind, File, Layout, Purpose, ReadOptions};
 
 /// `bytes` at every address from 0 to 7 modulo 8.
 fn at_every_address(bytes: &[u8], mut check: impl FnMut(usize, &[u8])) {
@@ -184,9 +184,15 @@ fn typed_numbers_are_in_native_order() {
     let count = tensor.shape().element_count().unwrap() as usize;
     let expected: Vec<i32> = tensor.data().unwrap().elements().unwrap().collect();
     let mut numbers = vec![0; count + 1];
-    assert_eq!(tensor.read_elements(&mut numbers, &mut []).unwrap(), expected);
-    assert_eq!(tensor.read_elements(&mut vec![0_i32; count - 1], &mut []).unwrap_err().kind(), ErrorKind::TooSmall);
-    assert_eq!(tensor.read_elements(&mut vec![0_f32; count], &mut []).unwrap_err().kind(), ErrorKind::WrongType);
+    assert_eq!(tensor.read_elements(&mut numbers, ReadOptions::new()).unwrap(), expected);
+    assert_eq!(
+        tensor.read_elements(&mut vec![0_i32; count - 1], ReadOptions::new()).unwrap_err().kind(),
+        ErrorKind::TooSmall
+    );
+    assert_eq!(
+        tensor.read_elements(&mut vec![0_f32; count], ReadOptions::new()).unwrap_err().kind(),
+        ErrorKind::WrongType
+    );
     assert!(expected.iter().any(|number| *number != 0));
 
     // Chunks are returned as stored. On most machines these have the other byte order.
@@ -195,15 +201,18 @@ fn typed_numbers_are_in_native_order() {
         let Ok(file) = File::open(&case.bytes) else { continue };
         let tensor = file.tensors().next().unwrap();
         let chunks = tensor.components().next().unwrap();
-        let length = tensor.dense_length().filter(|length| *length < 1 << 16 && tensor.dtype() == Some(DType::F32));
+        let length = tensor
+            .requirements(Purpose::Read)
+            .output
+            .filter(|length| *length < 1 << 16 && tensor.dtype() == Some(DType::F32));
         let Some(length) = length else { continue };
-        let mut scratch = vec![0; tensor.scratch_length().unwrap_or(0) as usize];
+        let mut scratch = vec![0; tensor.requirements(Purpose::Read).scratch.unwrap_or(0) as usize];
         let (mut stored, mut numbers) = (vec![0; length as usize], vec![0_f32; length as usize / 4]);
-        if tensor.read_into(&mut stored, &mut scratch).is_err() {
+        if tensor.read_into(&mut stored, ReadOptions::new().scratch(&mut scratch)).is_err() {
             continue;
         }
         let expected: Vec<f32> = tenslice::Elements::new(&stored, chunks.byte_order()).collect();
-        let numbers = tensor.read_elements(&mut numbers, &mut scratch).unwrap();
+        let numbers = tensor.read_elements(&mut numbers, ReadOptions::new().scratch(&mut scratch)).unwrap();
         assert!(numbers.iter().map(|x| x.to_bits()).eq(expected.iter().map(|x| x.to_bits())), "{}", case.name());
         big += usize::from(chunks.byte_order() == ByteOrder::Big);
     }

@@ -10,7 +10,8 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value as Json;
 use tenslice::{
-    ByteOrder, Encoding, Error, ErrorKind, Expected, File, Layout, Opened, Source, Tensor, Warning, Warnings,
+    ByteOrder, Encoding, Error, ErrorKind, Expected, File, Layout, Opened, Purpose, ReadOptions, Source, Tensor,
+    Warning, Warnings,
 };
 
 /// A file with its side-car.
@@ -312,22 +313,26 @@ pub fn unreadable(tensor: &Tensor<'_>, stored: &[u8]) -> Error {
     let name = tensor.name();
     let problem = tensor.problem().unwrap_or_else(|| panic!("{name}: no problem"));
     assert!(tensor.warnings().iter().eq([Warning::UnreadableTensor]), "{name}");
-    assert_eq!((tensor.layout(), tensor.dtype(), tensor.dense_length()), (Layout::Other, None, None), "{name}");
+    assert_eq!(
+        (tensor.layout(), tensor.dtype(), tensor.requirements(Purpose::Read).output),
+        (Layout::Other, None, None),
+        "{name}"
+    );
     let (bytes, scratch) = (&mut [0; 1 << 12], &mut [0; 1 << 12]);
     let errors = [
         tensor.data().map(drop),
         tensor.expect(&Expected::named("")).map(drop),
-        tensor.read_into(bytes, scratch).map(drop),
-        tensor.read_into(&mut [], &mut []).map(drop),
-        tensor.read_elements::<u8>(bytes, scratch).map(drop),
-        tensor.read_elements::<f32>(&mut [], &mut []).map(drop),
-        tensor.sparse(scratch).map(drop),
-        tensor.verify().map(drop),
+        tensor.read_into(bytes, ReadOptions::new().scratch(scratch)).map(drop),
+        tensor.read_into(&mut [], ReadOptions::new()).map(drop),
+        tensor.read_elements::<u8>(bytes, ReadOptions::new().scratch(scratch)).map(drop),
+        tensor.read_elements::<f32>(&mut [], ReadOptions::new()).map(drop),
+        tensor.sparse(ReadOptions::new().scratch(scratch)).map(drop),
+        tensor.verify(ReadOptions::new()).map(drop),
     ];
     #[cfg(feature = "dequantize")]
     let errors = errors.into_iter().chain([
-        tensor.read_f32_into(&mut [0.0; 1 << 12], scratch).map(drop),
-        tensor.read_f32_into(&mut [], &mut []).map(drop),
+        tensor.read_f32_into(&mut [0.0; 1 << 12], ReadOptions::new().scratch(scratch)).map(drop),
+        tensor.read_f32_into(&mut [], ReadOptions::new()).map(drop),
         tensor.read_f32_range(0, &mut [0.0]),
         tensor.read_f32_range(0, &mut []),
     ]);

@@ -22,7 +22,7 @@ use std::hint::black_box;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use tenslice::{Attributes, BuiltIn, File, Opened, Source, Tensor};
+use tenslice::{Attributes, File, Opened, Purpose, ReadOptions, Source, Tensor};
 
 /// The dimensions that a file of each format controls. `x`: there are cases. `1`: the file has at most one. `-`: the
 /// format has no such thing. A number: the format's limit.
@@ -388,10 +388,10 @@ const GET: Work = ("get", get);
 
 fn verify(bytes: &[u8]) {
     let file = File::open(bytes).unwrap();
-    let mut memory = vec![0; file.verify_scratch_length().unwrap() as usize];
+    let mut memory = vec![0; file.requirements(Purpose::Verify).scratch.unwrap() as usize];
     let verified = measured_work(|| {
-        file.verify_scratch_length().unwrap();
-        file.verify_with(&mut BuiltIn::default(), &mut memory)
+        file.requirements(Purpose::Verify).scratch.unwrap();
+        file.verify(ReadOptions::new().scratch(&mut memory))
     });
     assert!(verified.is_ok());
 }
@@ -399,14 +399,17 @@ fn verify(bytes: &[u8]) {
 /// Reads all tensors that can be read.
 fn read(bytes: &[u8]) {
     let file = File::open(bytes).unwrap();
-    let lengths =
-        |tensor: Tensor<'_>| [tensor.dense_length(), tensor.scratch_length()].map(|length| length.unwrap_or(0));
+    let lengths = |tensor: Tensor<'_>| {
+        [tensor.requirements(Purpose::Read).output, tensor.requirements(Purpose::Read).scratch]
+            .map(|length| length.unwrap_or(0))
+    };
     let [dst, scratch] = file.tensors().map(lengths).fold([0; 2], |[a, b], [c, d]| [c.max(a), d.max(b)]);
     let (mut dst, mut scratch) = (vec![0; dst as usize], vec![0; scratch as usize]);
     measured_work(|| {
         for tensor in &file {
             let [length, memory] = lengths(tensor);
-            let read = tensor.read_into(&mut dst[..length as usize], &mut scratch[..memory as usize]);
+            let read = tensor
+                .read_into(&mut dst[..length as usize], ReadOptions::new().scratch(&mut scratch[..memory as usize]));
             assert_eq!(read.unwrap().len() as u64, length);
         }
     });
@@ -417,15 +420,15 @@ fn read_component(bytes: &[u8]) {
     let tensor = File::open(bytes).unwrap().tensors().next().unwrap();
     let component = tensor.components().next().unwrap();
     let mut dst = vec![0; component.decoded_length().unwrap() as usize];
-    measured_work(|| component.read_into(&mut dst).map(|_| ())).unwrap();
+    measured_work(|| component.read_into(&mut dst, ReadOptions::new()).map(|_| ())).unwrap();
 }
 const READ_COMPONENT: Work = ("read a component", read_component);
 
 fn read_f32(bytes: &[u8]) {
     let tensor = File::open(bytes).unwrap().tensors().next().unwrap();
     let mut dst = vec![0.0; tensor.shape().element_count().unwrap() as usize];
-    let mut scratch = vec![0; tensor.f32_scratch_length().unwrap() as usize];
-    assert!(measured_work(|| tensor.read_f32_into(&mut dst, &mut scratch).is_ok()));
+    let mut scratch = vec![0; tensor.requirements(Purpose::ReadF32).scratch.unwrap() as usize];
+    assert!(measured_work(|| tensor.read_f32_into(&mut dst, ReadOptions::new().scratch(&mut scratch)).is_ok()));
 }
 
 /// Reads all numbers, eight at a time.
@@ -442,11 +445,11 @@ fn read_range(bytes: &[u8]) {
     let data = tensor.data().unwrap();
     let at = data.decoded_length().unwrap().saturating_sub(4);
     let mut dst = vec![0; (data.decoded_length().unwrap() - at) as usize];
-    let mut scratch = vec![0; data.range_scratch_length().unwrap() as usize];
+    let mut scratch = vec![0; data.requirements(Purpose::ReadRange).scratch.unwrap() as usize];
     let is_read = measured_work(|| {
         // Constant time for raw bytes, so they are read once for every 16 bytes.
         let times = if data.bytes().is_ok() { data.decoded_length().unwrap() / 16 } else { 1 };
-        (0..times).all(|_| data.read_range_into(at, &mut dst, &mut scratch).is_ok())
+        (0..times).all(|_| data.read_range_into(at, &mut dst, ReadOptions::new().scratch(&mut scratch)).is_ok())
     });
     assert!(is_read);
 }
@@ -454,7 +457,7 @@ fn read_range(bytes: &[u8]) {
 fn caps(bytes: &[u8]) {
     let tensor = File::open(bytes).unwrap().tensors().next().unwrap();
     let data = tensor.data().unwrap();
-    assert!(measured_work(|| data.caps().range && data.range_scratch_length().is_some()));
+    assert!(measured_work(|| data.caps().range && data.requirements(Purpose::ReadRange).scratch.is_some()));
 }
 const CAPS: Work = ("caps", caps);
 
@@ -464,7 +467,7 @@ fn sparse(bytes: &[u8]) {
     let rank = tensor.shape().rank() as usize;
     let (mut indices, mut sum) = (vec![0; rank], 0);
     measured_work(|| {
-        let sparse = tensor.sparse(&mut []).unwrap();
+        let sparse = tensor.sparse(ReadOptions::new()).unwrap();
         for entry in &sparse {
             sum += entry.indices(&mut indices).unwrap().iter().sum::<u64>();
         }
@@ -476,14 +479,14 @@ fn sparse(bytes: &[u8]) {
 fn sparse_once(bytes: &[u8]) {
     let tensor = File::open(bytes).unwrap().tensors().next().unwrap();
     let at = vec![0; tensor.shape().rank() as usize];
-    assert!(measured_work(|| tensor.sparse(&mut []).unwrap().get(&at).is_some()));
+    assert!(measured_work(|| tensor.sparse(ReadOptions::new()).unwrap().get(&at).is_some()));
 }
 const SPARSE_ONCE: Work = ("sparse, without its indices", sparse_once);
 
 /// Explains an error of the last tensor, and one of its last component.
 fn explain(bytes: &[u8]) {
     let tensor = File::open(bytes).unwrap().tensors().last().unwrap();
-    let of_tensor = tensor.read_elements::<u128>(&mut [], &mut []).unwrap_err();
+    let of_tensor = tensor.read_elements::<u128>(&mut [], ReadOptions::new()).unwrap_err();
     let of_component = tensor.components().last().unwrap().as_slice::<u128>().unwrap_err();
     let text = measured_work(|| [of_tensor, of_component].map(|error| error.explain(bytes).to_string()));
     assert!(text.iter().all(|text| text.contains("[at byte")), "{text:?}");
@@ -575,7 +578,10 @@ fn read_region(bytes: &[u8]) {
     let frame = frame(bytes);
     let at = frame.shape().element_count().unwrap() - 10;
     let mut dst = [0];
-    measured_work(|| frame.read_region(&[at], &[at + 1], &mut dst, &mut [0; 8192]).map(|_| ())).unwrap();
+    measured_work(|| {
+        frame.read_region(&[at], &[at + 1], &mut dst, ReadOptions::new().scratch(&mut [0; 8192])).map(|_| ())
+    })
+    .unwrap();
     assert_eq!(dst, [7]);
 }
 const REGION: Work = ("read a region", read_region);
@@ -584,7 +590,9 @@ const REGION: Work = ("read a region", read_region);
 fn ask_for_memory(bytes: &[u8]) {
     let frame = frame(bytes);
     let end = frame.shape().element_count().unwrap();
-    let lengths = measured_work(|| [end - 10, 0].map(|start| frame.scratch_length(&[start], &[end]).unwrap()));
+    let lengths = measured_work(|| {
+        [end - 10, 0].map(|start| frame.region_requirements(&[start], &[end]).unwrap().scratch.unwrap())
+    });
     assert!(lengths[0] <= lengths[1]);
 }
 const MEMORY: Work = ("ask for memory", ask_for_memory);
@@ -600,7 +608,9 @@ const WORK: Work = ("ask for the work", ask_for_work);
 fn look_up_chunks(bytes: &[u8]) {
     let frame = frame(bytes);
     let mut scratch = vec![0; frame.table_scratch_length().unwrap() as usize];
-    assert!(measured_work(|| (0..frame.chunk_count()).all(|index| frame.chunk(index, &mut scratch).is_ok())));
+    assert!(measured_work(
+        || (0..frame.chunk_count()).all(|index| frame.chunk(index, ReadOptions::new().scratch(&mut scratch)).is_ok())
+    ));
 }
 const CHUNKS: Work = ("look up chunks", look_up_chunks);
 
@@ -609,7 +619,7 @@ fn read_between(bytes: &[u8]) {
     let frame = frame(bytes);
     let turns = (frame.chunk_count() as f64).sqrt() as u64 - 1;
     let mut dst = vec![0; turns as usize];
-    measured_work(|| frame.read_region(&[0], &[turns], &mut dst, &mut [0; 4096]).is_ok());
+    measured_work(|| frame.read_region(&[0], &[turns], &mut dst, ReadOptions::new().scratch(&mut [0; 4096])).is_ok());
 }
 const READ_BETWEEN: Work = ("read between", read_between);
 
@@ -620,7 +630,7 @@ fn read_metalayers(bytes: &[u8]) {
     let length = measured_work(|| {
         let fixed: usize = frame.metalayers().map(|one| one.content.iter().filter(|byte| **byte == 7).count()).sum();
         let mut decoded =
-            |one: &_| frame.variable_metalayer(one).unwrap().read_into(&mut dst, &mut []).unwrap().len();
+            |one: &_| frame.variable_metalayer(one).unwrap().read_into(&mut dst, ReadOptions::new()).unwrap().len();
         fixed + frame.variable_metalayers().map(|one| decoded(&one)).sum::<usize>()
     });
     assert!(length > 100);

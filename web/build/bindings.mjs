@@ -82,7 +82,7 @@ function constant(name, about, value) {
 
 const status = codes("", false);
 for (const name of Object.keys(status)) {
-    if (/^(LAYOUT|FORMAT|PART|ORDER|BYTE_ORDER|ENCODING|VALUE|CAP|WARNING)_/.test(name)) delete status[name];
+    if (/^(LAYOUT|FORMAT|PART|ORDER|BYTE_ORDER|ENCODING|VALUE|CAP|PURPOSE|WARNING)_/.test(name)) delete status[name];
 }
 const text = [
     "// Generated from include/tenslice.h by web/build/bindings.mjs. Do not edit.\n",
@@ -91,6 +91,7 @@ const text = [
     constant("FORMAT_NAMES", "The names of the file formats.", codes("FORMAT_", true)),
     constant("LAYOUT", "The layouts of tensors.", codes("LAYOUT_", false)),
     constant("ENCODING", "The encodings of components.", codes("ENCODING_", false)),
+    constant("PURPOSE", "The purposes of memory: calls that read data.", codes("PURPOSE_", false)),
     constant("VALUE", "The kinds of attribute values.", codes("VALUE_", false)),
     constant("WARNING_TEXTS", "The texts of warnings, by their bits.", codes("WARNING_", true)),
     constant(

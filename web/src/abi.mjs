@@ -166,6 +166,16 @@ export const ENCODING = {
     OTHER: 255,
 };
 
+/** The purposes of memory: calls that read data. */
+export const PURPOSE = {
+    READ: 0,
+    READ_F32: 1,
+    READ_RANGE: 2,
+    SPARSE: 3,
+    VERIFY: 4,
+    DESCRIBE: 5,
+};
+
 /** The kinds of attribute values. */
 export const VALUE = {
     NULL: 1,
@@ -225,6 +235,8 @@ export const STRUCTS = {
     tenslice_component: {"size":192,"fields":{}},
     tenslice_cursor: {"size":256,"fields":{}},
     tenslice_decoder: {"size":12,"fields":{"decode":[0,"u32"],"user":[4,"u32"],"decode_with_dictionary":[8,"u32"]}},
+    tenslice_read_options: {"size":20,"fields":{"struct_size":[0,"u32"],"decoder":[8,"u32"],"scratch":[12,"u32"],"scratch_length":[16,"u32"]}},
+    tenslice_requirements: {"size":24,"fields":{"struct_size":[0,"u32"],"output":[8,"u64"],"scratch":[16,"u64"]}},
     tenslice_index: {"size":224,"fields":{}},
     tenslice_tensor_info: {"size":72,"fields":{"struct_size":[0,"u32"],"dtype":[4,"u32"],"name":[8,"tenslice_str"],"layout":[24,"u32"],"order":[28,"u32"],"layout_name":[32,"tenslice_str"],"index":[48,"u64"],"elements":[56,"u64"],"rank":[64,"u32"],"warnings":[68,"u32"]}},
     tenslice_described: {"size":56,"fields":{"struct_size":[0,"u32"],"dtype":[4,"u32"],"stated_type":[8,"tenslice_str"],"elements":[24,"u64"],"order":[32,"u32"],"byte_order":[36,"u32"],"rank":[40,"u32"],"warnings":[44,"u32"],"is_latin_1":[48,"u32"]}},

@@ -49,7 +49,7 @@ export class Chunks {
         const session = await this.#file.sessionWith([table.data].filter(Boolean)), { library, file } = session;
         try {
             const count = library.allocate(8), scratch = library.allocate(table.scratch);
-            session.call("tenslice_b2nd_uninitialised_chunks", file, scratch, table.scratch, count);
+            session.call("tenslice_b2nd_uninitialised_chunks", file, library.options(0, scratch, table.scratch), count);
             return library.u64(count);
         } finally {
             session.close();
@@ -135,7 +135,8 @@ export class Chunks {
         const session = await this.#file.sessionWith(data), { library, file } = session;
         try {
             const place = library.allocate(16), scratch = library.allocate(table.scratch);
-            session.call("tenslice_b2nd_chunk_extent", file, BigInt(number), scratch, table.scratch, place, place + 8);
+            const options = library.options(0, scratch, table.scratch);
+            session.call("tenslice_b2nd_chunk_extent", file, BigInt(number), options, place, place + 8);
             return { offset: library.u64(place), length: library.u64(place + 8) };
         } finally {
             session.close();
@@ -161,13 +162,14 @@ export class Chunks {
             const [from, to, lengths] = [library.placeU64(start), library.placeU64(stop), library.allocate(16)];
             session.call("tenslice_b2nd_region_work", file, from, to, rank, lengths);
             const work = library.u64(lengths);
-            session.call("tenslice_b2nd_region_lengths", file, from, to, rank, lengths, lengths + 8);
-            const [room, need] = [library.u64(lengths), library.u64(lengths + 8)];
+            const needed = library.make("tenslice_requirements");
+            session.call("tenslice_b2nd_region_requirements", file, from, to, rank, needed);
+            const { output: room, scratch: need } = library.read("tenslice_requirements", needed);
             const isBounded = work <= MOST_WORK && room <= LARGEST && need <= LARGEST;
             if (!isBounded) throw new RangeError("there is too much to decode at once");
             const out = library.allocate(room), scratch = library.allocate(need);
-            const memory = [out, room, scratch, need, lengths];
-            session.call("tenslice_b2nd_read_region", file, from, to, rank, decoder, ...memory);
+            const options = library.options(decoder, scratch, need);
+            session.call("tenslice_b2nd_read_region", file, from, to, rank, out, room, options, lengths);
             const count = product(stop.map((end, axis) => end - start[axis])) * lanes;
             return decode(library, numberType, library.bytes(out, room), components[0]?.byteOrder === 1, count);
         } finally {

@@ -152,6 +152,15 @@ export class Library {
         return at;
     }
 
+    /** Places the options of a call that reads data: a decoder or 0, and scratch memory. */
+    options(decoder, scratch, length) {
+        const at = this.make("tenslice_read_options");
+        for (const [field, value] of Object.entries({ decoder, scratch, scratch_length: length })) {
+            this.#data().setUint32(at + this.offsetOf("tenslice_read_options", field), Number(value), true);
+        }
+        return at;
+    }
+
     /** Reads the fields of the struct at an address. A tenslice_str becomes a string, or null if it is not set. */
     read(struct, at) {
         const found = {};

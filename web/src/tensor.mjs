@@ -1,5 +1,5 @@
 // Tensors, and reading their elements: straight from the file if they are stored raw, otherwise by the library.
-import { ENCODING, LAYOUT, STATUS } from "./abi.mjs";
+import { ENCODING, LAYOUT, PURPOSE, STATUS } from "./abi.mjs";
 import { readAttributes } from "./attributes.mjs";
 import { Chunks } from "./chunks.mjs";
 import { decode, dequantize, lanesOf } from "./elements.mjs";
@@ -300,29 +300,27 @@ export class Tensor {
             throw new TypeError(`${what} cannot be read as an array`);
         }
         const { library } = session;
-        const lengths = library.allocate(16);
-        library.call("tenslice_tensor_lengths", handle, lengths, lengths + 8);
-        const [dense, scratch] = [library.u64(lengths), library.u64(lengths + 8)];
+        const { output: dense, scratch } = requirementsOf(library, handle, PURPOSE.READ);
         const room = dense === NOT_STATED ? (this.elements * this.bits) / 8 : dense;
         const need = scratch === NOT_STATED ? SCRATCH : scratch;
         if (room > LARGEST_WHOLE || need > 4 * LARGEST_WHOLE)
             throw new RangeError("there is too much to decode at once");
         const out = library.allocate(room),
             work = library.allocate(need);
-        session.call("tenslice_tensor_read_into", handle, decoder, out, room, need ? work : 0, need, lengths);
+        const options = library.options(decoder, need ? work : 0, need);
+        session.call("tenslice_tensor_read_into", handle, out, room, options, 0);
         return decode(library, this.numberType, library.bytes(out, room), false, this.elements * this.lanes);
     }
 
     async #floats(session, handle, decoder) {
         const { library } = session;
-        const length = library.allocate(8);
-        library.call("tenslice_tensor_f32_scratch", handle, length);
-        const stated = library.u64(length),
+        const { scratch: stated } = requirementsOf(library, handle, PURPOSE.READ_F32),
             need = stated === NOT_STATED ? SCRATCH : stated;
         if (need > 4 * LARGEST_WHOLE) throw new RangeError("there is too much to decode at once");
         const out = library.allocate(this.elements * 4),
             work = library.allocate(need);
-        session.call("tenslice_tensor_read_f32_into", handle, decoder, out, this.elements, need ? work : 0, need, 0);
+        const options = library.options(decoder, need ? work : 0, need);
+        session.call("tenslice_tensor_read_f32_into", handle, out, this.elements, options, 0);
         return new Float32Array(library.bytes(out, this.elements * 4).slice().buffer);
     }
 
@@ -347,7 +345,7 @@ export class Tensor {
             const out = library.allocate(data.decodedLength),
                 length = library.allocate(8);
             for (const component of session.components(handle)) {
-                session.call("tenslice_component_read_into", component, 0, out, data.decodedLength, length);
+                session.call("tenslice_component_read_into", component, out, data.decodedLength, 0, length);
             }
             bytes = library.bytes(out, data.decodedLength).slice();
         } finally {
@@ -455,20 +453,26 @@ function problemOf(session, handle) {
  */
 function describe(session, handle) {
     const { library } = session;
-    const at = library.make("tenslice_described"),
-        length = library.allocate(8);
-    let scratch = HEADER;
-    const ask = (dimensions, rank) =>
-        session.call("tenslice_tensor_describe", handle, 0, memory, scratch, dimensions, rank, at);
-    session.call("tenslice_tensor_describe_scratch", handle, 0, length);
-    scratch = Math.max(scratch, library.u64(length));
+    const at = library.make("tenslice_described");
+    const { scratch: stated } = requirementsOf(library, handle, PURPOSE.DESCRIBE);
+    // Without a length, the call below fails and states why.
+    const scratch = stated === NOT_STATED || stated < HEADER ? HEADER : stated;
     if (scratch > LONGEST_HEADER) return null;
-    const memory = library.allocate(scratch);
+    const options = library.options(0, library.allocate(scratch), scratch);
+    const ask = (dimensions, rank) =>
+        session.call("tenslice_tensor_describe", handle, dimensions, rank, options, at);
     ask(0, 0);
     const { rank } = library.read("tenslice_described", at);
     const dimensions = library.allocate(rank * 8);
     if (rank > 0) ask(dimensions, rank);
     return [at, library.readU64(dimensions, rank)];
+}
+
+/** The lengths of the output and of the scratch memory of a call, NOT_STATED if unknown. */
+function requirementsOf(library, handle, purpose) {
+    const at = library.make("tenslice_requirements");
+    library.call("tenslice_tensor_requirements", handle, purpose, at, 0);
+    return library.read("tenslice_requirements", at);
 }
 
 /** The number of elements and bytes in a block of a quantized tensor; null for other tensors. */

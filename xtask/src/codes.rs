@@ -5,7 +5,8 @@ use std::fs;
 use std::path::Path;
 
 use tenslice::{
-    ByteOrder, Caps, DType, Encoding, ErrorKind, Format, Layout, MAX_SEGMENTS, Order, Part, ValueKind, Warning,
+    ByteOrder, Caps, DType, Encoding, ErrorKind, Format, Layout, MAX_SEGMENTS, Order, Part, Purpose, ValueKind,
+    Warning,
 };
 
 use crate::item::{Item, of_field};
@@ -92,11 +93,7 @@ pub fn all(root: &Path) -> Result<Vec<Item>, Box<dyn Error>> {
         ("Bytes", Caps { bytes: true, ..none }, "tenslice_component_bytes returns the bytes in place"),
         ("Range", Caps { range: true, ..none }, "tenslice_component_read_range reads a range of the bytes"),
         ("Decode", Caps { decode: true, ..none }, "tenslice_component_read_into decodes or copies the component"),
-        (
-            "Verify",
-            Caps { verify: true, ..none },
-            "tenslice_component_verify_with compares the component with a digest",
-        ),
+        ("Verify", Caps { verify: true, ..none }, "tenslice_component_verify compares the component with a digest"),
     ];
     macro_rules! codes {
         ($($prefix:literal, $codes:ty, $comment:literal;)*) => { $(items.push(list(
@@ -112,6 +109,7 @@ pub fn all(root: &Path) -> Result<Vec<Item>, Box<dyn Error>> {
         "ORDER_", Order, "The order of the elements of a dense array.";
         "BYTE_ORDER_", ByteOrder, "The byte order of a number.";
         "ENCODING_", Encoding, "How the bytes of a component are stored.";
+        "PURPOSE_", Purpose, "The purpose of memory, the call that needs it: see tenslice_tensor_requirements.";
         "VALUE_", ValueKind, "The kind of a value of an attribute.";
     }
     items.push(list(

@@ -9,7 +9,7 @@ use std::process;
 use std::time::{Duration, Instant};
 
 use sha2::Digest as _;
-use tenslice::{File, Verification};
+use tenslice::{File, Verification, ReadOptions};
 use xxhash_rust::xxh3::xxh3_64;
 use ztensor1::{Checksum, Compression};
 
@@ -55,7 +55,7 @@ fn compare_sum(title: &str, file: &[u8], data: &[u8], peer: &dyn Fn(&[u8], &[u8]
     compare(
         title,
         &mut || (0..times).for_each(|_| assert!(peer(black_box(data), &sum), "{title}")),
-        &mut || (0..times).for_each(|_| assert_eq!(black_box(&component).verify(), Ok(Verification::Verified))),
+        &mut || (0..times).for_each(|_| assert_eq!(black_box(&component).verify(ReadOptions::new()), Ok(Verification::Verified))),
     );
 }
 
@@ -73,7 +73,7 @@ fn compare_files(folder: &Path, title: &str, file: &[u8]) {
             black_box(reader.read("weights", true).expect("sound data"));
         },
         &mut || {
-            let verified = File::open(&map).expect("a valid file").verify().expect("sound data");
+            let verified = File::open(&map).expect("a valid file").verify(ReadOptions::new()).expect("sound data");
             assert_eq!(verified.verified, 1);
         },
     );

@@ -9,7 +9,7 @@ use std::hint::black_box;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use tenslice::File;
+use tenslice::{File, ReadOptions, Purpose};
 
 const HELP: &str = "\
 Compares what Tensor::read_into computes with loops written by hand, in milliseconds.
@@ -42,10 +42,10 @@ fn main() -> ExitCode {
 fn compare(name: &str, file: &[u8], by_hand: impl Fn(&mut [u8])) {
     let file = File::open(file).expect("a valid file");
     let tensor = file.tensors().next().expect("a tensor");
-    let mut scratch = vec![0; tensor.scratch_length().expect("no codec") as usize];
-    let mut dst = vec![0xaa; tensor.dense_length().expect("a dense length") as usize];
+    let mut scratch = vec![0; tensor.requirements(Purpose::Read).scratch.expect("no codec") as usize];
+    let mut dst = vec![0xaa; tensor.requirements(Purpose::Read).output.expect("a dense length") as usize];
     let mut ours = |dst: &mut [u8]| {
-        black_box(tensor.read_into(dst, &mut scratch).expect("a valid tensor"));
+        black_box(tensor.read_into(dst, ReadOptions::new().scratch(&mut scratch)).expect("a valid tensor"));
     };
     by_hand(&mut dst);
     let expected = dst.clone();

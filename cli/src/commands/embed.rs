@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use tenslice::{ByteOrder, Component, DType, Encoding, Extent, Layout, Order, Tensor};
+use tenslice::{ByteOrder, Component, DType, Encoding, Extent, Layout, Order, ReadOptions, Tensor};
 
 use crate::common::budget::{Budget, Room};
 use crate::common::failure::Failure;
@@ -199,7 +199,7 @@ impl Arguments {
         }
         let bound = opened.with_shard(component).map_err(|error| opened.fail(error))?;
         let bound = bound.ok_or_else(|| opened.without_shard(component))?;
-        let read = |room: &mut [u8]| bound.read_into(room).map(|bytes| bytes.len());
+        let read = |room: &mut [u8]| bound.read_into(room, ReadOptions::new()).map(|bytes| bytes.len());
         budget.work(bound.decoded_length().unwrap_or(0)).map_err(Failure::limit)?;
         let (length, mut bytes) = budget.fill(bound.decoded_length(), read).map_err(|stop| opened.fail(stop))?;
         bytes.narrow(0, length);

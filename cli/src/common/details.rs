@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use tenslice::{Attributes, File, Layout, Value, b2nd, gguf, tens};
+use tenslice::{Attributes, File, Layout, ReadOptions, Value, b2nd, gguf, tens};
 
 use super::model::Opened;
 use super::table::Look;
@@ -38,7 +38,7 @@ pub fn uninitialised_chunks(file: &File<'_>) -> Option<u64> {
     if b2nd.chunk_count() > CHUNKS {
         return None;
     }
-    b2nd.uninitialised_chunks(&mut vec![0; usize::try_from(scratch).ok()?]).ok()
+    b2nd.uninitialised_chunks(ReadOptions::new().scratch(&mut vec![0; usize::try_from(scratch).ok()?])).ok()
 }
 
 /// Prints the data that is specific to one format.

@@ -2,7 +2,8 @@
 
 use sha2::{Digest, Sha256};
 use tenslice::{
-    BuiltIn, ByteOrder, Component, DType, Encoding, ErrorKind, File, Layout, Tensor, Verification, Warning, b2nd,
+    ByteOrder, Component, DType, Encoding, ErrorKind, File, Layout, Purpose, ReadOptions, Tensor, Verification,
+    Warning, b2nd,
 };
 
 use super::budget::{Budget, Room, Stop};
@@ -135,13 +136,13 @@ pub fn has_checksum(tensor: &Tensor<'_>) -> bool {
 
 /// Verifies a component against its digest.
 fn verify(component: &Component<'_>, budget: &Budget) -> Result<Verification, Stop> {
-    let scratch = component.verify_scratch_length();
+    let scratch = component.requirements(Purpose::Verify).scratch;
     // A digest of decoded bytes needs memory.
     let length = if scratch.is_some_and(|scratch| scratch > 0) { component.decoded_length() } else { None };
     if scratch.is_some() {
         budget.work(length.unwrap_or(component.extent().length))?;
     }
-    budget.with_room(scratch, |scratch| component.verify_with(&mut BuiltIn::default(), scratch))
+    budget.with_room(scratch, |scratch| component.verify(ReadOptions::new().scratch(scratch)))
 }
 
 /// Calls `f` with all bytes that a component decodes to, in one buffer.
@@ -151,7 +152,7 @@ fn decoded<T>(
     mut f: impl FnMut(&mut [u8]) -> Result<T, Stop>,
 ) -> Result<T, Stop> {
     budget.work(component.decoded_length().unwrap_or(0))?;
-    budget.with_room(component.decoded_length(), |room| f(component.read_into(room)?))
+    budget.with_room(component.decoded_length(), |room| f(component.read_into(room, ReadOptions::new())?))
 }
 
 /// The number of bytes to decode at a time from frames. No frame is longer.
@@ -160,7 +161,7 @@ pub const FRAMES_AT_ONCE: u64 = 1 << 24;
 /// Calls `f` with the bytes that a component decodes to, in this machine's byte order: piece by piece if the component
 /// is stored in frames, otherwise all at once.
 pub fn each_decoded(component: &Component<'_>, budget: &Budget, mut f: impl FnMut(&mut [u8])) -> Result<(), Stop> {
-    let scratch = component.range_scratch_length().zip(component.decoded_length());
+    let scratch = component.requirements(Purpose::ReadRange).scratch.zip(component.decoded_length());
     let Some((scratch, length)) = scratch.filter(|_| component.encoding() == Encoding::ZstdSeekable) else {
         return decoded(component, budget, |bytes| {
             f(bytes);
@@ -173,7 +174,7 @@ pub fn each_decoded(component: &Component<'_>, budget: &Budget, mut f: impl FnMu
         let size = FRAMES_AT_ONCE.min(length - at);
         budget.work(size)?;
         let piece = &mut piece[..size as usize];
-        component.read_range_into(at, piece, &mut scratch)?;
+        component.read_range_into(at, piece, ReadOptions::new().scratch(&mut scratch))?;
         f(piece);
         at += size;
     }
@@ -182,9 +183,12 @@ pub fn each_decoded(component: &Component<'_>, budget: &Budget, mut f: impl FnMu
 
 /// Checks the indices of a sparse tensor, and returns the warnings about them as bits.
 fn check_sparse(tensor: &Tensor<'_>, budget: &Budget) -> Result<u32, Stop> {
-    budget.work(tensor.scratch_length().unwrap_or(0).saturating_add(stored(tensor)))?;
-    let warnings = |scratch: &mut [u8]| tensor.sparse(scratch).map(|sparse| sparse.warnings().bits());
-    match budget.with_room(tensor.scratch_length(), warnings) {
+    let scratch = tensor.requirements(Purpose::Sparse).scratch;
+    budget.work(scratch.unwrap_or(0).saturating_add(stored(tensor)))?;
+    let warnings = |scratch: &mut [u8]| {
+        tensor.sparse(ReadOptions::new().scratch(scratch)).map(|sparse| sparse.warnings().bits())
+    };
+    match budget.with_room(scratch, warnings) {
         Err(Stop::Error(error)) if is_not_known(tensor, error.kind()) => Ok(0),
         checked => checked,
     }
@@ -192,7 +196,12 @@ fn check_sparse(tensor: &Tensor<'_>, budget: &Budget) -> Result<u32, Stop> {
 
 /// The number of bytes that [`Progress`] counts while a whole tensor is read.
 pub fn to_read(file: &File<'_>, tensor: &Tensor<'_>) -> u64 {
-    if file.as_b2nd().is_some() { tensor.dense_length().unwrap_or(0) } else { stored(tensor) }
+    file.as_b2nd().map_or_else(|| stored(tensor), |b2nd| array_length(&b2nd))
+}
+
+/// The number of bytes in all elements of an array.
+fn array_length(b2nd: &b2nd::Frame<'_>) -> u64 {
+    b2nd.shape().element_count().and_then(|count| count.checked_mul(b2nd.item_size())).unwrap_or(0)
 }
 
 /// The number of bytes that a tensor occupies in the file.
@@ -214,8 +223,7 @@ pub fn cost(file: &File<'_>, tensor: &Tensor<'_>) -> u64 {
     // Small arrays may have large chunks. Errors in a chunk are reported when it is read.
     let stop: Vec<u64> = b2nd.shape().iter().collect();
     let work = b2nd.work_length(&vec![0; stop.len()], &stop).unwrap_or(0);
-    let length = tensor.dense_length().unwrap_or(0);
-    length.max(work).saturating_add(b2nd.chunk_count().saturating_mul(OF_CHUNK))
+    array_length(&b2nd).max(work).saturating_add(b2nd.chunk_count().saturating_mul(OF_CHUNK))
 }
 
 /// Reads all chunks, and the metalayers that are stored as chunks. Returns the SHA-256 of the array as stored.
@@ -224,13 +232,13 @@ fn read_chunks(b2nd: &b2nd::Frame<'_>, tensor: &Tensor<'_>, work: Work<'_>) -> R
         let chunk = b2nd.variable_metalayer(&metalayer)?;
         work.budget.work(chunk.decoded_length())?;
         let [mut room, mut scratch] = work.budget.rooms([chunk.decoded_length(), chunk.scratch_length()])?;
-        chunk.read_into(&mut room, &mut scratch)?;
+        chunk.read_into(&mut room, ReadOptions::new().scratch(&mut scratch))?;
     }
     let mut hash = Sha256::new();
     let rows = tensor.shape().dimension(0).unwrap_or(1);
     let at_once = rows_at_once(b2nd, tensor);
     let mut at = 0;
-    while at < rows && tensor.dense_length() != Some(0) {
+    while at < rows && array_length(b2nd) != 0 {
         let end = rows.min(at.saturating_add(at_once));
         let rows = read_rows(b2nd, at, end, work.budget)?;
         hash.update(&*rows);
@@ -250,7 +258,7 @@ pub fn rows_at_once(b2nd: &b2nd::Frame<'_>, tensor: &Tensor<'_>) -> u64 {
         (None, 0) => rows,
         (None, size) => size,
     };
-    let bytes = (tensor.dense_length().unwrap_or(0) / rows.max(1)).saturating_mul(of_chunk).max(1);
+    let bytes = (array_length(b2nd) / rows.max(1)).saturating_mul(of_chunk).max(1);
     of_chunk.saturating_mul((BYTES_AT_ONCE / bytes).max(1)).max(1)
 }
 
@@ -263,9 +271,9 @@ pub fn read_rows<'b>(b2nd: &b2nd::Frame<'_>, start: u64, end: u64, budget: &'b B
     }
     // Blocks are decoded as a whole, which may be far more than the requested rows.
     budget.work(b2nd.work_length(&begin, &stop)?)?;
-    let lengths = [b2nd.region_length(&begin, &stop)?, b2nd.scratch_length(&begin, &stop)?];
-    let [mut room, mut scratch] = budget.rooms(lengths)?;
-    let length = b2nd.read_region(&begin, &stop, &mut room, &mut scratch)?.len();
+    let needed = b2nd.region_requirements(&begin, &stop)?;
+    let [mut room, mut scratch] = budget.rooms([needed.output, needed.scratch].map(|length| length.unwrap_or(0)))?;
+    let length = b2nd.read_region(&begin, &stop, &mut room, ReadOptions::new().scratch(&mut scratch))?.len();
     room.narrow(0, length);
     Ok(room)
 }

@@ -3,7 +3,8 @@
 use serde_json::{Map, Value as Json, json};
 use sha2::{Digest, Sha256};
 use tenslice::{
-    Attributes, ByteOrder, Component, DType, Encoding, ErrorKind, Layout, Tensor, Value, b2nd, blz, tens, ztensor2,
+    Attributes, ByteOrder, Component, DType, Encoding, ErrorKind, Layout, ReadOptions, Tensor, Value, b2nd, blz,
+    tens, ztensor2,
 };
 
 use super::budget::{Budget, Stop};
@@ -156,7 +157,7 @@ fn f32_sha256(tensor: &Tensor<'_>, budget: &Budget) -> Result<Option<String>, St
 fn data_sha256(tensor: &Tensor<'_>, budget: &Budget) -> Result<Option<String>, Stop> {
     match tensor.layout() {
         Layout::IndexValue => {
-            let pairs = tensor.sparse(&mut [])?;
+            let pairs = tensor.sparse(ReadOptions::new())?;
             budget.work(tensor.components().map(|component| component.extent().length).sum())?;
             let mut values = pairs.iter().filter_map(|pair| pair.bytes()).flatten().copied().collect::<Vec<_>>();
             if tensor.components().any(|pairs| pairs.byte_order() == ByteOrder::Big) {

@@ -15,7 +15,7 @@ mod time;
 mod train;
 
 use tenslice::blz::BlzFile;
-use tenslice::{ByteOrder, Component, DType, Encoding, File, Layout, Order, Tensor, b2nd};
+use tenslice::{ByteOrder, Component, DType, Encoding, File, Layout, Order, Purpose, ReadOptions, Tensor, b2nd};
 
 use crate::common::budget::{Budget, Room, Stop};
 use crate::common::failure::Failure;
@@ -130,8 +130,10 @@ impl<'a> Values<'a> {
         self.budget.work(length)?;
         let [mut room, counted] = self.budget.rooms([length, length])?; // as bytes, and as numbers
         let mut numbers = vec![0.0; counted.len() / 4];
-        let scratch = tensor.f32_scratch_length();
-        self.budget.with_room(scratch, |scratch| tensor.read_f32_into(&mut numbers, scratch).map(drop))?;
+        let scratch = tensor.requirements(Purpose::ReadF32).scratch;
+        self.budget.with_room(scratch, |scratch| {
+            tensor.read_f32_into(&mut numbers, ReadOptions::new().scratch(scratch)).map(drop)
+        })?;
         room.chunks_exact_mut(4).zip(&numbers).for_each(|(bytes, x)| bytes.copy_from_slice(&x.to_ne_bytes()));
         self.window.1 = room;
         Ok(())
@@ -142,13 +144,14 @@ impl<'a> Values<'a> {
         if self.dtype.is_none() {
             self.size = data.decoded_length().unwrap_or(0) / self.count.max(1);
         }
-        if let Some(scratch) = data.range_scratch_length() {
+        if let Some(scratch) = data.requirements(Purpose::ReadRange).scratch {
             self.origin = Origin::Ranges(data, self.budget.room(scratch)?);
             return Ok(());
         }
         self.budget.work(data.decoded_length().unwrap_or(0))?;
-        let (length, mut room) =
-            self.budget.fill(data.decoded_length(), |room| data.read_into(room).map(|bytes| bytes.len()))?;
+        let (length, mut room) = self
+            .budget
+            .fill(data.decoded_length(), |room| data.read_into(room, ReadOptions::new()).map(|bytes| bytes.len()))?;
         room.narrow(0, length);
         self.window.1 = room;
         Ok(())
@@ -159,7 +162,7 @@ impl<'a> Values<'a> {
         let entry = tensor.component("data")?;
         self.budget.work(entry.decoded_length().unwrap_or(0))?;
         let (extent, mut room) = self.budget.fill(entry.decoded_length(), |room| {
-            let file = File::open(entry.read_into(room)?)?;
+            let file = File::open(entry.read_into(room, ReadOptions::new())?)?;
             let array = file.find("")?;
             let data = array.data()?;
             let extent = data.extent();
@@ -189,12 +192,15 @@ impl<'a> Values<'a> {
     fn materialize(&mut self, tensor: &Tensor<'_>) -> Result<(), Stop> {
         // A tensor train may have more elements than 64 bits can count.
         let is_train = tensor.layout() == Layout::TensorTrain;
-        let length = tensor.dense_length().unwrap_or(if is_train { u64::MAX } else { 0 });
+        let needed = tensor.requirements(Purpose::Read);
+        let length = needed.output.unwrap_or(if is_train { u64::MAX } else { 0 });
         self.order = Order::RowMajor;
-        self.budget.work(length.saturating_add(tensor.scratch_length().unwrap_or(0)))?;
+        self.budget.work(length.saturating_add(needed.scratch.unwrap_or(0)))?;
         let mut room = self.budget.room(length)?;
-        let read = |scratch: &mut [u8]| tensor.read_into(&mut room, scratch).map(|bytes| bytes.len());
-        let length = self.budget.with_room(tensor.scratch_length(), read)?;
+        let read = |scratch: &mut [u8]| {
+            tensor.read_into(&mut room, ReadOptions::new().scratch(scratch)).map(|bytes| bytes.len())
+        };
+        let length = self.budget.with_room(needed.scratch, read)?;
         room.narrow(0, length);
         self.window.1 = room;
         Ok(())
@@ -318,7 +324,7 @@ impl<'a> Values<'a> {
                     if scratch.is_empty() { count } else { (FRAMES_AT_ONCE / size).max(1).min(self.count - at) };
                 budget.work(ahead * size)?;
                 *bytes = budget.room(ahead * size)?;
-                data.read_range_into(at * size, bytes, scratch)?;
+                data.read_range_into(at * size, bytes, ReadOptions::new().scratch(scratch))?;
             }
             Origin::Converted(tensor) => {
                 budget.work(count * size)?;

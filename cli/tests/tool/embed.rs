@@ -3,6 +3,7 @@ use std::fs;
 use std::process::Command;
 
 use crate::support::{Folder, fixture, has, npy, npz, out, run};
+use tenslice::{Purpose, ReadOptions};
 
 /// Assembles, links and runs a C program that prints the sum of the bytes of every array, and the array's alignment.
 #[test]
@@ -54,9 +55,18 @@ fn expected(name: &str) -> String {
         for component in tensor.components() {
             let mut room = vec![0; 1 << 20];
             let content = if is_chunked {
-                tensor.read_into(&mut room, &mut vec![0; tensor.scratch_length().unwrap() as usize]).unwrap()
+                tensor
+                    .read_into(
+                        &mut room,
+                        ReadOptions::new().scratch(&mut vec![
+                            0;
+                            tensor.requirements(Purpose::Read).scratch.unwrap()
+                                as usize
+                        ]),
+                    )
+                    .unwrap()
             } else {
-                component.read_into(&mut room).unwrap()
+                component.read_into(&mut room, ReadOptions::new()).unwrap()
             };
             let sum = content.iter().fold(0_u64, |sum, byte| sum.wrapping_mul(31).wrapping_add((*byte).into()));
             let dtype = match tensor.layout() {

@@ -3,7 +3,7 @@ use std::process::Command;
 use std::thread::sleep;
 use std::time::Duration;
 
-use tenslice::{Encoding, File, Layout, Order};
+use tenslice::{Encoding, File, Layout, Order, Purpose, ReadOptions};
 
 use crate::support::{Folder, fixture, npy, npz, out, run, tool};
 
@@ -37,9 +37,9 @@ fn the_library_reads_it_back() {
             let written = fs::read(&path).unwrap();
             let array = File::open(&written).unwrap();
             let array = array.find("").unwrap();
-            let mut dense = vec![0; tensor.dense_length().unwrap_or(1 << 20) as usize];
-            let mut scratch = vec![0; tensor.scratch_length().unwrap() as usize];
-            let dense = tensor.read_into(&mut dense, &mut scratch).unwrap();
+            let mut dense = vec![0; tensor.requirements(Purpose::Read).output.unwrap_or(1 << 20) as usize];
+            let mut scratch = vec![0; tensor.requirements(Purpose::Read).scratch.unwrap() as usize];
+            let dense = tensor.read_into(&mut dense, ReadOptions::new().scratch(&mut scratch)).unwrap();
             assert_eq!((array.dtype(), array.shape()), (tensor.dtype(), tensor.shape()), "{source} {name}");
             assert!(array.order() == tensor.order() || tensor.layout() != Layout::Dense || tensor.shape().rank() < 2);
             assert!(array.data().unwrap().encoding() == Encoding::Raw);
@@ -82,7 +82,7 @@ fn types_that_numpy_lacks_become_f32() {
         let mut numbers = vec![0.0; tensor.shape().element_count().unwrap() as usize];
         let name = tensor.name().to_string();
         let run = run(&["extract", "--f32", "--force", &source, &name, "-o", &path]);
-        match tensor.read_f32_into(&mut numbers, &mut []) {
+        match tensor.read_f32_into(&mut numbers, ReadOptions::new()) {
             Ok(numbers) => {
                 let written = fs::read(&path).unwrap();
                 let array = File::open(&written).unwrap().find("").unwrap().data().unwrap();

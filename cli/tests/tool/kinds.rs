@@ -3,7 +3,7 @@
 use std::fs;
 
 use serde_json::Value;
-use tenslice::{BuiltIn, File};
+use tenslice::{File, ReadOptions};
 
 use crate::support::{Folder, fixture, npy, npz, out, run};
 
@@ -109,7 +109,7 @@ fn arrays_are_written_as_they_are() {
             assert_eq!((found.shape(), found.order()), (expected.shape(), expected.order()), "{name}");
             assert_eq!(found.data().unwrap().bytes(), expected.data().unwrap().bytes(), "{name}");
             let [found, expected] =
-                [found, expected].map(|array| array.describe(&mut BuiltIn::default(), &mut []).unwrap().is_latin_1);
+                [found, expected].map(|array| array.describe(ReadOptions::new()).unwrap().is_latin_1);
             assert_eq!(found, expected, "{name}");
         }
         out(&["extract", &file, "columns", "-o", &path, "--force", "--row-major"]);

@@ -1,6 +1,7 @@
 use unicode_width::UnicodeWidthStr;
 
 use crate::support::{Folder, blz, fixture, out, run};
+use tenslice::{Purpose, ReadOptions};
 
 /// An NPY file of `f64`.
 fn npy(numbers: &[f64], shape: &str, fortran: bool) -> Vec<u8> {
@@ -192,8 +193,14 @@ fn slices_of_tensor_trains() {
         let bytes = std::fs::read(&path).unwrap();
         let file = tenslice::File::open(&bytes).unwrap();
         let tensor = file.find("").unwrap();
-        let mut dense = vec![0; tensor.dense_length().unwrap() as usize];
-        tensor.read_into(&mut dense, &mut vec![0; tensor.scratch_length().unwrap() as usize]).unwrap();
+        let mut dense = vec![0; tensor.requirements(Purpose::Read).output.unwrap() as usize];
+        tensor
+            .read_into(
+                &mut dense,
+                ReadOptions::new()
+                    .scratch(&mut vec![0; tensor.requirements(Purpose::Read).scratch.unwrap() as usize]),
+            )
+            .unwrap();
         let numbers: Vec<f64> = dense.chunks(8).map(|x| f64::from_ne_bytes(x.try_into().unwrap())).collect();
         let text = out(&["show", "--slice", "", &path]);
         let of_line = |line: &str| line.rsplit(":]").next().unwrap().replace(['(', ')', ','], " ");

@@ -11,7 +11,7 @@ use core::panic::PanicInfo;
 use cortex_m_rt::{ExceptionFrame, entry, exception};
 use cortex_m_semihosting::debug::{self, EXIT_FAILURE, EXIT_SUCCESS};
 use cortex_m_semihosting::hio::{self, HostStream};
-use tenslice::{Element, Expected, File};
+use tenslice::{Element, Expected, File, ReadOptions};
 
 const PIXELS: usize = 64;
 const HIDDEN: usize = 32;
@@ -56,7 +56,7 @@ fn numbers<T: Element>(file: &File<'static>, name: &str, shape: &[u64]) -> tensl
 /// Returns the number of digits recognised, and the number with exactly the file's logits.
 fn digits(text: &mut HostStream) -> tenslice::Result<(usize, usize)> {
     let file = File::open(&MODEL.0)?;
-    let verified = file.verify()?;
+    let verified = file.verify(ReadOptions::new())?;
     let _ = writeln!(text, "{} tensors match their digests", verified.verified);
 
     let (pixels, hidden, classes) = (PIXELS as u64, HIDDEN as u64, DIGITS as u64);

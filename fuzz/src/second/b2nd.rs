@@ -9,7 +9,7 @@ use std::ffi::c_void;
 use std::sync::Once;
 
 use blosc2_sys as c;
-use tenslice::File;
+use tenslice::{File, ReadOptions};
 use tenslice::b2nd::{Chunk, Content, Frame};
 
 use super::compare_made;
@@ -173,7 +173,7 @@ fn is_newer_header(header: &[u8]) -> bool {
 fn same_chunk(frame: &Frame<'_>, theirs: &Opened, index: u64, bytes: &[u8]) -> bool {
     let Ok(table) = frame.table_scratch_length() else { return true };
     let mut scratch = vec![0; table.min(LARGEST) as usize];
-    let Ok(chunk) = frame.chunk(index, &mut scratch) else { return true };
+    let Ok(chunk) = frame.chunk(index, ReadOptions::new().scratch(&mut scratch)) else { return true };
     let length = chunk.decoded_length();
     if length > LARGEST || chunk.scratch_length() > 4 * LARGEST || is_newer(frame, &chunk, bytes) {
         return true;
@@ -183,9 +183,9 @@ fn same_chunk(frame: &Frame<'_>, theirs: &Opened, index: u64, bytes: &[u8]) -> b
     }
     let mut room = vec![0xa5; length as usize];
     let mut work = vec![0; chunk.scratch_length() as usize];
-    let Ok(ours) = chunk.read_into(&mut room, &mut work) else { return true };
+    let Ok(ours) = chunk.read_into(&mut room, ReadOptions::new().scratch(&mut work)) else { return true };
     let mut other = vec![0x5a; length as usize];
-    let found = theirs.chunk(index, &mut other);
+    let found = theirs.chunk(index, ReadOptions::new().scratch(&mut other));
     // Under fuzzing, the inflate crate that ours uses compares no checksums. The Zstandard decoder assumes that
     // reserved bits of a block are zero (RFC 8878, 3.1.1.3.2.1).
     let codec = header(&chunk, bytes).map(|header| header[2] >> 5);

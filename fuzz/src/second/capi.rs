@@ -9,8 +9,7 @@ use std::mem::{MaybeUninit, size_of};
 use std::ptr::null;
 
 use tenslice::{
-    Attributes, BuiltIn, Component, DType, Error, ErrorKind, File, Layout, Opened, Source, Tensor, Text, Value, Verified,
-};
+    Attributes, BuiltIn, Component, DType, Error, ErrorKind, File, Layout, Opened, Source, Tensor, Text, Value, Verified, ReadOptions, Purpose};
 
 /// The largest number of bytes that a call may be asked to write.
 const LARGEST: u64 = 1 << 20;
@@ -41,6 +40,32 @@ mod c {
         pub kind: u16,
         pub format: u8,
         pub item: u8,
+    }
+
+    #[repr(C)]
+    pub struct read_options {
+        pub struct_size: u32,
+        pub reserved: u32,
+        pub decoder: *const c_void,
+        pub scratch: *mut c_void,
+        pub scratch_length: usize,
+    }
+
+    impl read_options {
+        pub fn new(scratch: &mut [u8]) -> Self {
+            let struct_size = size_of::<Self>() as u32;
+            let (scratch, scratch_length) = (scratch.as_mut_ptr().cast(), scratch.len());
+            Self { struct_size, reserved: 0, decoder: null(), scratch, scratch_length }
+        }
+    }
+
+    #[repr(C)]
+    #[derive(Clone, Copy)]
+    pub struct requirements {
+        pub struct_size: u32,
+        pub reserved: u32,
+        pub output: u64,
+        pub scratch: u64,
     }
 
     #[repr(C)]
@@ -146,11 +171,12 @@ mod c {
         pub fn tenslice_file_check(
             file: *const file, scratch: *mut u32, count: usize, warnings: *mut u32, error: *mut error,
         ) -> i32;
-        pub fn tenslice_file_verify_with(
-            file: *const file, decoder: *const c_void, scratch: *mut c_void, length: usize, verified: *mut verified,
-            error: *mut error,
+        pub fn tenslice_file_verify(
+            file: *const file, options: *const read_options, verified: *mut verified, error: *mut error,
         ) -> i32;
-        pub fn tenslice_file_verify_scratch(file: *const file, length: *mut u64) -> i32;
+        pub fn tenslice_file_requirements(
+            file: *const file, purpose: u32, requirements: *mut requirements, error: *mut error,
+        ) -> i32;
         pub fn tenslice_file_find(
             file: *const file, name: *const c_char, length: usize, tensor: *mut tensor, error: *mut error,
         ) -> i32;
@@ -168,11 +194,13 @@ mod c {
         pub fn tenslice_tensor_problem(tensor: *const tensor, error: *mut error) -> i32;
         pub fn tenslice_tensor_shape(t: *const tensor, to: *mut u64, capacity: usize, rank: *mut u32) -> i32;
         pub fn tenslice_tensor_strides(tensor: *const tensor, strides: *mut u64, capacity: usize) -> i32;
-        pub fn tenslice_tensor_lengths(tensor: *const tensor, dense: *mut u64, scratch: *mut u64) -> i32;
+        pub fn tenslice_tensor_requirements(
+            tensor: *const tensor, purpose: u32, requirements: *mut requirements, error: *mut error,
+        ) -> i32;
         pub fn tenslice_tensor_bytes(t: *const tensor, dtype: u32, bytes: *mut bytes, error: *mut error) -> i32;
         pub fn tenslice_tensor_read_into(
-            tensor: *const tensor, decoder: *const c_void, destination: *mut c_void, capacity: usize,
-            scratch: *mut c_void, scratch_length: usize, length: *mut u64, error: *mut error,
+            tensor: *const tensor, destination: *mut c_void, capacity: usize, options: *const read_options,
+            length: *mut u64, error: *mut error,
         ) -> i32;
         pub fn tenslice_tensor_read_f32(
             tensor: *const tensor, first: u64, out: *mut f32, count: usize, error: *mut error,
@@ -184,7 +212,7 @@ mod c {
         pub fn tenslice_component_caps(component: *const component, caps: *mut u32) -> i32;
         pub fn tenslice_component_shard(component: *const component, shard: *mut str) -> i32;
         pub fn tenslice_component_read_into(
-            component: *const component, decoder: *const c_void, destination: *mut c_void, capacity: usize,
+            component: *const component, destination: *mut c_void, capacity: usize, options: *const read_options,
             length: *mut u64, error: *mut error,
         ) -> i32;
     }
@@ -396,20 +424,22 @@ fn same_file(rust: &File<'_>, file: *const c::file) {
 }
 
 fn same_verified(rust: &File<'_>, file: *const c::file) {
-    let (mut length, mut error) = (0, place::<c::error>());
+    let mut error = place::<c::error>();
     info!(verified: c::verified);
-    assert_eq!(call!(tenslice_file_verify_scratch(file, &mut length)), OK);
-    assert_eq!(length, rust.verify_scratch_length().unwrap_or(u64::MAX));
+    info!(needed: c::requirements);
+    let purpose = Purpose::Verify.code().into();
+    assert_eq!(call!(tenslice_file_requirements(file, purpose, needed.as_mut_ptr(), error.as_mut_ptr())), OK);
+    let length = written(&needed).scratch;
+    assert_eq!(length, rust.requirements(Purpose::Verify).scratch.unwrap_or(u64::MAX));
     // Components may share bytes, so a small file can have any number of them to read.
     let work = rust.tensors().flat_map(|tensor| tensor.components()).map(|part| part.extent().length);
     if length > LARGEST || work.fold(0, u64::saturating_add) > 4 * LARGEST {
         return;
     }
     let (mut scratch, mut other) = (vec![0; length as usize], vec![0; length as usize]);
-    let (pointer, room) = (scratch.as_mut_ptr().cast(), scratch.len());
     let out = verified.as_mut_ptr();
-    let status = call!(tenslice_file_verify_with(file, null(), pointer, room, out, error.as_mut_ptr()));
-    if let Some(rust) = same_result(status, &error, rust.verify_with(&mut BuiltIn::default(), &mut other)) {
+    let status = call!(tenslice_file_verify(file, &c::read_options::new(&mut scratch), out, error.as_mut_ptr()));
+    if let Some(rust) = same_result(status, &error, rust.verify(ReadOptions::new().scratch(&mut other))) {
         let found = written(&verified);
         let Verified { verified, without_digest, unknown_digest, warnings } = rust;
         assert_eq!((found.verified, found.without_digest), (verified, without_digest));
@@ -473,10 +503,16 @@ fn same_tensor(rust: &Tensor<'_>, tensor: *const c::tensor) {
 
 /// Compares computed and decoded results: the dense array, and numbers as floats.
 fn same_numbers(rust: &Tensor<'_>, tensor: *const c::tensor) {
-    let (mut dense, mut scratch, mut error) = (0, 0, place::<c::error>());
-    assert_eq!(call!(tenslice_tensor_lengths(tensor, &mut dense, &mut scratch)), OK);
-    assert_eq!(dense, rust.dense_length().unwrap_or(u64::MAX));
-    assert_eq!(scratch, rust.scratch_length().unwrap_or(u64::MAX));
+    let mut error = place::<c::error>();
+    info!(needed: c::requirements);
+    for purpose in Purpose::ALL.iter().rev() {
+        let code = purpose.code().into();
+        assert_eq!(call!(tenslice_tensor_requirements(tensor, code, needed.as_mut_ptr(), error.as_mut_ptr())), OK);
+        let (found, rust) = (written(&needed), rust.requirements(*purpose));
+        assert_eq!(found.output, rust.output.unwrap_or(u64::MAX));
+        assert_eq!(found.scratch, rust.scratch.unwrap_or(u64::MAX));
+    }
+    let (dense, scratch) = (written(&needed).output, written(&needed).scratch); // of the first purpose, to read
     let mut numbers = [[0.0_f32; 9]; 2];
     let status = call!(tenslice_tensor_read_f32(tensor, 0, numbers[0].as_mut_ptr(), 9, error.as_mut_ptr()));
     if same_result(status, &error, rust.read_f32_range(0, &mut numbers[1])).is_some() {
@@ -488,19 +524,17 @@ fn same_numbers(rust: &Tensor<'_>, tensor: *const c::tensor) {
     }
     let mut rooms = [0xa5_u8, 0x5a].map(|fill| (vec![fill; dense as usize], vec![fill; scratch as usize]));
     let [(room, work), (other, other_work)] = &mut rooms;
-    let (to, capacity, work_to, work_length) = (room.as_mut_ptr(), room.len(), work.as_mut_ptr(), work.len());
+    let (to, capacity) = (room.as_mut_ptr(), room.len());
     let mut length = 0;
     let status = call!(tenslice_tensor_read_into(
         tensor,
-        null(),
         to.cast(),
         capacity,
-        work_to.cast(),
-        work_length,
+        &c::read_options::new(work),
         &mut length,
         error.as_mut_ptr()
     ));
-    if let Some(rust) = same_result(status, &error, rust.read_into(other, other_work)) {
+    if let Some(rust) = same_result(status, &error, rust.read_into(other, ReadOptions::new().scratch(other_work))) {
         assert!(room[..length as usize] == *rust);
     }
 }
@@ -537,8 +571,8 @@ fn same_component(rust: &Component<'_>, component: *const c::component) {
     let length = rust.decoded_length().unwrap_or(4096).min(LARGEST) as usize;
     let (mut room, mut other, mut count) = (vec![0xa5_u8; length], vec![0x5a; length], 0);
     let (to, out) = (room.as_mut_ptr().cast(), error.as_mut_ptr());
-    let status = call!(tenslice_component_read_into(component, null(), to, length, &mut count, out));
-    if let Some(rust) = same_result(status, &error, rust.read_into(&mut other)) {
+    let status = call!(tenslice_component_read_into(component, to, length, null(), &mut count, out));
+    if let Some(rust) = same_result(status, &error, rust.read_into(&mut other, ReadOptions::new())) {
         assert!(room[..count as usize] == *rust);
     }
 }

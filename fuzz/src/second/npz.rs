@@ -5,7 +5,7 @@
 
 use std::io::{Cursor, Read, Write};
 
-use tenslice::{Encoding, ErrorKind, File};
+use tenslice::{Encoding, ErrorKind, File, ReadOptions};
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipArchive, ZipWriter};
 
@@ -122,7 +122,7 @@ fn same(ours: &File<'_>, mut theirs: ZipArchive<Cursor<&[u8]>>) {
             let limited = theirs.by_index(i).map(|entry| entry.take(length + 1).read_to_end(&mut bytes).map(|_| bytes));
             limited.map_err(std::io::Error::other).flatten()
         });
-        match (part.read_into(&mut room), read) {
+        match (part.read_into(&mut room, ReadOptions::new()), read) {
             (Ok(ours), Some(Ok(theirs))) => assert!(*ours == theirs[..], "{}", tensor.name()),
             (Ok(_), theirs) => panic!("{}: read by ours alone: {theirs:?}", tensor.name()),
             // Ours requires that the stream ends exactly with the entry and has exactly the length that the directory

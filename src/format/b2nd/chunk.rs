@@ -18,6 +18,7 @@ use crate::bytes::num::{remainder, short_count_of, to_u64, to_usize};
 use crate::bytes::source::Input;
 use crate::codec::BuiltIn;
 use crate::codec::decoder::Decoder;
+use crate::codec::options::ReadOptions;
 use crate::codec::shuffle::copy;
 use crate::error::abi_enum::abi_enum;
 use crate::error::origin::Part;
@@ -441,22 +442,20 @@ impl<'a> Chunk<'a> {
         if self.has_shuffles() { largest } else { 0 }
     }
 
-    /// Decodes the chunk to the front of `dst` and returns the part written. `scratch` must have
-    /// [`scratch_length`](Self::scratch_length) bytes.
+    /// Decodes the chunk to the front of `dst` and returns the part written. The scratch memory must have
+    /// [`scratch_length`](Self::scratch_length) bytes. The decoder is called for Zstandard and zlib.
     ///
     /// # Errors
     /// `TooSmall`, `OutOfScratch`; `UnsupportedCodec`, `UnsupportedFilter`; the errors of an invalid chunk. After an
     /// error, the contents of `dst` are unspecified.
-    pub fn read_into<'r>(&self, dst: &'r mut [u8], scratch: &mut [u8]) -> Result<&'r mut [u8]> {
-        self.read_into_with(&mut BuiltIn::default(), dst, scratch)
+    #[inline]
+    pub fn read_into<'r>(&self, dst: &'r mut [u8], options: ReadOptions<'_>) -> Result<&'r mut [u8]> {
+        let mut built_in = BuiltIn::default();
+        let (decoder, scratch) = options.parts(&mut built_in);
+        self.read_into_using(decoder, dst, scratch)
     }
 
-    /// Does the same as [`read_into`](Self::read_into) with a caller-supplied decoder, which is called for Zstandard
-    /// and zlib.
-    ///
-    /// # Errors
-    /// The errors of [`read_into`](Self::read_into).
-    pub fn read_into_with<'r>(
+    pub(crate) fn read_into_using<'r>(
         &self,
         decoder: &mut dyn Decoder,
         dst: &'r mut [u8],

@@ -11,14 +11,15 @@ use super::offsets::Offsets;
 use super::region::{has_its_blocks, plane_width};
 use crate::bytes::num::to_u64;
 use crate::codec::BuiltIn;
+use crate::codec::options::Requirements;
 use crate::error::{ErrorKind, Result};
 
 /// The largest number of chunks that are examined, and of their streams or blocks.
 const MOST: u32 = 1 << 16;
 
 impl<'a> Frame<'a> {
-    /// Returns the scratch memory that [`read_region`](Self::read_region) needs, in bytes. With that much, reading
-    /// never fails with `OutOfScratch`; with less, it may still succeed, possibly more slowly.
+    /// Returns the memory that [`read_region`](Self::read_region) needs. With that much scratch memory, reading never
+    /// fails with `OutOfScratch`; with less, it may still succeed, possibly more slowly. Neither length is `None`.
     ///
     /// Reads the headers of the chunks that the region touches, because each chunk may be of a different kind. For more
     /// than 65536 chunks, or if chunks cannot be looked up without memory, returns an upper bound: three times the
@@ -26,14 +27,14 @@ impl<'a> Frame<'a> {
     /// their chunk.
     ///
     /// # Errors
-    /// `WrongRank`, `NoSuchElement`; the errors of invalid chunks.
-    pub fn scratch_length(&self, start: &[u64], stop: &[u64]) -> Result<u64> {
-        self.scratch_for(Some((start, stop)))
+    /// `WrongRank`, `NoSuchElement`; `ShapeOverflow` if the output exceeds 64 bits; the errors of invalid chunks.
+    pub fn region_requirements(&self, start: &[u64], stop: &[u64]) -> Result<Requirements> {
+        let output = self.region_bytes(start, stop)?;
+        Ok(Requirements { output: Some(output), scratch: Some(self.scratch_for(Some((start, stop)))?) })
     }
 
-    /// Does the same as [`scratch_length`](Self::scratch_length) for a region or, if `region` is `None`, the whole
-    /// array.
-    pub(super) fn scratch_for(&self, region: Option<(&[u64], &[u64])>) -> Result<u64> {
+    /// Returns the scratch memory that reading a region needs or, if `region` is `None`, reading the whole array.
+    pub(crate) fn scratch_for(&self, region: Option<(&[u64], &[u64])>) -> Result<u64> {
         let mut grid = Grid::NONE;
         grid.set(self, region)?;
         if grid.is_empty() {
@@ -62,7 +63,7 @@ impl<'a> Frame<'a> {
     /// Chunks may extend past the array and share their bytes, so in a file of 300 bytes, reading a small region can
     /// cost terabytes. For untrusted files, read only regions whose cost is acceptable.
     ///
-    /// Examines the chunks that the region touches, as [`scratch_length`](Self::scratch_length) does, and up to 65536
+    /// Examines the chunks that the region touches, as [`region_requirements`](Self::region_requirements) does, and up to 65536
     /// streams; past these, whole blocks count as decoded. For more than 65536 chunks, or if chunks cannot be looked up
     /// without memory, the bound is the decoded bytes of all chunks of the frame. If the header or an examined chunk
     /// has dictionaries, 32 KiB for each chunk are added.

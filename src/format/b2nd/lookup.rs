@@ -9,31 +9,31 @@ use crate::bytes::extent::Extent;
 use crate::bytes::num::{count_of, to_u64, to_usize};
 use crate::codec::BuiltIn;
 use crate::codec::decoder::Decoder;
+use crate::codec::options::ReadOptions;
 use crate::error::origin::Part;
 use crate::error::{Error, ErrorKind, Result};
 
 impl<'a> Frame<'a> {
     /// Returns chunk `index`, as described by its header.
     ///
-    /// For a file opened over a source, add the table of offsets and the chunk to the source before opening. `scratch`
-    /// is for the table: [`table_scratch_length`](Self::table_scratch_length) bytes are enough to decode it. With less,
-    /// the chunk is looked up without memory, which works for most tables but is slow in large ones. Each call decodes
-    /// one block of the table again; in most files, that block is the whole table. To go through many chunks, read a
-    /// [region](Self::read_region).
+    /// For a file opened over a source, add the table of offsets and the chunk to the source before opening. The
+    /// scratch memory is for the table: [`table_scratch_length`](Self::table_scratch_length) bytes are enough to decode
+    /// it. With less, the chunk is looked up without memory, which works for most tables but is slow in large ones. Each
+    /// call decodes one block of the table again; in most files, that block is the whole table. To go through many
+    /// chunks, read a [region](Self::read_region). A table may be compressed with Zstandard or zlib, for which the
+    /// decoder is called, though no known writer does that.
     ///
     /// # Errors
     /// `NotFound` if `index` is past the last chunk; `OutOfScratch` if the lookup needs memory; the errors of an
     /// invalid table or chunk; `NotInMemory`, at the missing byte.
-    pub fn chunk(&self, index: u64, scratch: &mut [u8]) -> Result<Chunk<'a>> {
-        self.chunk_with(&mut BuiltIn::default(), index, scratch)
+    #[inline]
+    pub fn chunk(&self, index: u64, options: ReadOptions<'_>) -> Result<Chunk<'a>> {
+        let mut built_in = BuiltIn::default();
+        let (decoder, scratch) = options.parts(&mut built_in);
+        self.chunk_using(decoder, index, scratch)
     }
 
-    /// Does the same as [`chunk`](Self::chunk) with a caller-supplied decoder. A table may be compressed with Zstandard
-    /// or zlib, though no known writer does that.
-    ///
-    /// # Errors
-    /// The errors of [`chunk`](Self::chunk).
-    pub fn chunk_with(&self, decoder: &mut dyn Decoder, index: u64, scratch: &mut [u8]) -> Result<Chunk<'a>> {
+    pub(crate) fn chunk_using(&self, decoder: &mut dyn Decoder, index: u64, scratch: &mut [u8]) -> Result<Chunk<'a>> {
         self.chunk_of(index, self.place(&mut Codec::new(decoder), index, scratch)?)
     }
 
@@ -42,9 +42,20 @@ impl<'a> Frame<'a> {
     ///
     /// # Errors
     /// The errors of [`chunk`](Self::chunk). `NotInMemory` points to the first of the 32 bytes that is missing.
-    pub fn chunk_extent(&self, index: u64, scratch: &mut [u8]) -> Result<Option<Extent>> {
-        let mut decoder = BuiltIn::default();
-        let Place::Stored(at) = self.place(&mut Codec::new(&mut decoder), index, scratch)? else { return Ok(None) };
+    #[inline]
+    pub fn chunk_extent(&self, index: u64, options: ReadOptions<'_>) -> Result<Option<Extent>> {
+        let mut built_in = BuiltIn::default();
+        let (decoder, scratch) = options.parts(&mut built_in);
+        self.chunk_extent_using(decoder, index, scratch)
+    }
+
+    pub(crate) fn chunk_extent_using(
+        &self,
+        decoder: &mut dyn Decoder,
+        index: u64,
+        scratch: &mut [u8],
+    ) -> Result<Option<Extent>> {
+        let Place::Stored(at) = self.place(&mut Codec::new(decoder), index, scratch)? else { return Ok(None) };
         let (_, length) = Chunk::head(self.setting(self.table_at()), index, at)?;
         Ok(Some(Extent::new(at, length)))
     }
@@ -83,21 +94,21 @@ impl<'a> Frame<'a> {
     /// reads no chunk. The time is linear in the number of chunks, up to 2^32; of a table that repeats, only the first
     /// period is read.
     ///
-    /// For a file opened over a source, the [table](Self::table_extent) must be in memory. `scratch` is for the table:
-    /// [`table_scratch_length`](Self::table_scratch_length) bytes. With less, the time is quadratic, and limited.
+    /// For a file opened over a source, the [table](Self::table_extent) must be in memory. The scratch memory is for
+    /// the table: [`table_scratch_length`](Self::table_scratch_length) bytes. With less, the time is quadratic, and
+    /// limited.
     ///
     /// # Errors
     /// `OutOfScratch` if the lookup needs memory, or would take long without; the errors of an invalid table;
     /// `NotInMemory`.
-    pub fn uninitialised_chunks(&self, scratch: &mut [u8]) -> Result<u64> {
-        self.uninitialised_chunks_with(&mut BuiltIn::default(), scratch)
+    #[inline]
+    pub fn uninitialised_chunks(&self, options: ReadOptions<'_>) -> Result<u64> {
+        let mut built_in = BuiltIn::default();
+        let (decoder, scratch) = options.parts(&mut built_in);
+        self.uninitialised_chunks_using(decoder, scratch)
     }
 
-    /// Does the same as [`uninitialised_chunks`](Self::uninitialised_chunks) with a caller-supplied decoder.
-    ///
-    /// # Errors
-    /// The errors of [`uninitialised_chunks`](Self::uninitialised_chunks).
-    pub fn uninitialised_chunks_with(&self, decoder: &mut dyn Decoder, scratch: &mut [u8]) -> Result<u64> {
+    pub(crate) fn uninitialised_chunks_using(&self, decoder: &mut dyn Decoder, scratch: &mut [u8]) -> Result<u64> {
         let mut found = 0_u64;
         self.each_special(decoder, scratch, u64::MAX, |content, chunks| {
             if content == Content::Uninitialised {

@@ -420,7 +420,7 @@ impl<'a> FileFormat<'a> for Frame<'a> {
         }
     }
 
-    fn verify_scratch_length(&self, _: &TensorRecord<'a>) -> u64 {
+    fn verify_scratch(&self, _: &TensorRecord<'a>) -> u64 {
         self.table_scratch_length().unwrap_or(0)
     }
 
@@ -436,7 +436,7 @@ impl<'a> Computed<'a> for Frame<'a> {
         self.shape().element_count()?.checked_mul(self.item_size())
     }
 
-    fn whole_scratch_length(&self, _: &TensorRecord<'a>) -> Option<u64> {
+    fn whole_scratch(&self, _: &TensorRecord<'a>) -> Option<u64> {
         self.scratch_for(None).ok()
     }
 

@@ -20,6 +20,7 @@ use crate::bytes::extent::Extent;
 use crate::bytes::num::{quotient, remainder, to_u64, to_usize};
 use crate::codec::BuiltIn;
 use crate::codec::decoder::Decoder;
+use crate::codec::options::ReadOptions;
 use crate::codec::shuffle::{Planes, WIDEST, copy, cut_planes, interleave};
 use crate::error::origin::Part;
 use crate::error::{ErrorKind, Result};
@@ -83,10 +84,7 @@ fn write_runs(width: usize, planes: &Planes<'_>, from: usize, mut dst: &mut [u8]
 
 impl<'a> Frame<'a> {
     /// Returns the number of bytes that [`read_region`](Self::read_region) writes.
-    ///
-    /// # Errors
-    /// `WrongRank`, `NoSuchElement`; `ShapeOverflow` if the number exceeds 64 bits.
-    pub fn region_length(&self, start: &[u64], stop: &[u64]) -> Result<u64> {
+    pub(crate) fn region_bytes(&self, start: &[u64], stop: &[u64]) -> Result<u64> {
         let mut grid = Grid::NONE;
         grid.set(self, Some((start, stop)))?;
         grid.wanted_bytes().ok_or_else(|| self.error(ErrorKind::ShapeOverflow))
@@ -96,45 +94,47 @@ impl<'a> Frame<'a> {
     /// written row-major, in the byte order that the dtype states. Returns the part written. In a frame without an
     /// array, elements are bytes.
     ///
-    /// `dst` must have at least [`region_length`](Self::region_length) bytes, and `scratch`
-    /// [`scratch_length`](Self::scratch_length) bytes. With less scratch memory, reading may still succeed, possibly
-    /// more slowly. Decodes each block that the region touches once and as a whole. [`work_length`](Self::work_length)
-    /// returns how much that is; the size of the region does not bound it.
+    /// [`region_requirements`](Self::region_requirements) returns the lengths of `dst` and of the scratch memory. With
+    /// less scratch memory, reading may still succeed, possibly more slowly. Decodes each block that the region touches
+    /// once and as a whole. [`work_length`](Self::work_length) returns how much that is; the size of the region does not
+    /// bound it. The decoder is called for Zstandard and zlib.
     ///
-    /// # Errors `WrongRank`, `NoSuchElement`, `TooSmall`, `ShapeOverflow`: nothing is written. `OutOfScratch`,
+    /// # Errors
+    /// `WrongRank`, `NoSuchElement`, `TooSmall`, `ShapeOverflow`: nothing is written. `OutOfScratch`,
     /// `UnsupportedCodec`, `UnsupportedFilter`, the errors of an invalid chunk, `NotInMemory`, and `NoValues` for a
     /// chunk that a proxy has not fetched: the contents of `dst` are unspecified, but other regions can still be read.
     /// `NoValues` for every region of an array that is still to be computed.
     ///
     /// ```
     /// # let bytes: &[u8] = include_bytes!("../../../tests/fixtures/b2nd/good/many_tiny_chunks_0.b2nd");
-    /// let file = tenslice::File::open(bytes)?;
+    /// use tenslice::{File, ReadOptions};
+    ///
+    /// let file = File::open(bytes)?;
     /// let array = file.as_b2nd().ok_or("another format")?;
     /// let mut stop: Vec<u64> = array.shape().iter().collect();
     /// stop[0] = stop[0].min(1); // the first row alone
     /// let start = vec![0; stop.len()];
-    /// let mut dst = vec![0; array.region_length(&start, &stop)? as usize];
-    /// let mut scratch = vec![0; array.scratch_length(&start, &stop)? as usize];
-    /// let row = array.read_region(&start, &stop, &mut dst, &mut scratch)?;
+    /// let needed = array.region_requirements(&start, &stop)?;
+    /// let mut dst = vec![0; needed.output.ok_or("too long")? as usize];
+    /// let mut scratch = vec![0; needed.scratch.ok_or("too long")? as usize];
+    /// let row = array.read_region(&start, &stop, &mut dst, ReadOptions::new().scratch(&mut scratch))?;
     /// println!("{} bytes of dtype {:?}", row.len(), array.dtype_text());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
+    #[inline]
     pub fn read_region<'r>(
         &self,
         start: &[u64],
         stop: &[u64],
         dst: &'r mut [u8],
-        scratch: &mut [u8],
+        options: ReadOptions<'_>,
     ) -> Result<&'r mut [u8]> {
-        self.read_region_with(&mut BuiltIn::default(), start, stop, dst, scratch)
+        let mut built_in = BuiltIn::default();
+        let (decoder, scratch) = options.parts(&mut built_in);
+        self.read_region_using(decoder, start, stop, dst, scratch)
     }
 
-    /// Does the same as [`read_region`](Self::read_region) with a caller-supplied decoder, which is called for
-    /// Zstandard and zlib.
-    ///
-    /// # Errors
-    /// The errors of [`read_region`](Self::read_region).
-    pub fn read_region_with<'r>(
+    pub(crate) fn read_region_using<'r>(
         &self,
         decoder: &mut dyn Decoder,
         start: &[u64],
@@ -146,7 +146,7 @@ impl<'a> Frame<'a> {
         self.decode(decoder, Some((start, stop)), dst, scratch)
     }
 
-    /// Decodes a region or, if `region` is `None`, the whole array; see [`read_region_with`](Self::read_region_with).
+    /// Decodes a region or, if `region` is `None`, the whole array; see [`read_region`](Self::read_region).
     /// The caller has checked that there are values. A check in this function would add 56 bytes to the deepest stack.
     pub(super) fn decode<'r>(
         &self,

@@ -388,7 +388,7 @@ impl<'a> Computed<'a> for BlzFile<'a> {
         elements?.checked_mul(self.tables.number_size()) // no length is 0
     }
 
-    fn whole_scratch_length(&self, _: &TensorRecord<'a>) -> Option<u64> {
+    fn whole_scratch(&self, _: &TensorRecord<'a>) -> Option<u64> {
         Some(Train::new(self.tables, &[]).slice_scratch())
     }
 

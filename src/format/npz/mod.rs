@@ -333,7 +333,7 @@ impl<'a> FileFormat<'a> for NpzFile<'a> {
         }
     }
 
-    fn describe_length(&self, tensor: &TensorRecord<'a>, decoder: &mut dyn Decoder) -> Result<u64> {
+    fn describe_scratch(&self, tensor: &TensorRecord<'a>, decoder: &mut dyn Decoder) -> Result<u64> {
         match self.compressed(tensor)? {
             Some((entry, data)) => self.head_length(&entry, data, decoder),
             None => Ok(0),
@@ -358,7 +358,7 @@ impl<'a> FileFormat<'a> for NpzFile<'a> {
         self.header_warnings(tensor, decoder, scratch)
     }
 
-    fn verify_scratch_length(&self, tensor: &TensorRecord<'a>) -> u64 {
+    fn verify_scratch(&self, tensor: &TensorRecord<'a>) -> u64 {
         match self.compressed(tensor) {
             Ok(Some((entry, _))) if entry.size > to_u64(HEAD_ON_STACK) => entry.size.min(LONGEST_HEAD),
             _ => 0,

@@ -15,6 +15,7 @@ use crate::codec::BuiltIn;
 use crate::codec::decoder::{DecodeError, Decoder};
 #[cfg(all(feature = "npz", feature = "crc32"))]
 use crate::codec::digest::Digest;
+use crate::codec::options::{Purpose, ReadOptions, Requirements};
 use crate::codec::sparse::Column;
 use crate::error::origin::{Format, Part};
 use crate::error::{Error, ErrorKind, Result};
@@ -220,7 +221,7 @@ impl<'a> Component<'a> {
     ///
     /// `dst` must have at least [`decoded_length`](Self::decoded_length) bytes. If the file does not state that length,
     /// try some size, and a larger one after `TooSmall`. Linear in the stored bytes and in the written bytes, which
-    /// never exceed `dst`.
+    /// never exceed `dst`. Needs no scratch memory.
     ///
     /// # Errors
     /// - `TooSmall`. If the length is known, nothing was written.
@@ -228,15 +229,12 @@ impl<'a> Component<'a> {
     /// - `Encoded` for chunked arrays, which [`Tensor::read_into`](crate::Tensor::read_into) decodes.
     /// - `CorruptStream`, `InvalidSeekTable`, `InvalidFrame`, `DecodedLength`, `ChecksumMismatch`, `PartialElement`,
     ///   after which the contents of `dst` are unspecified.
-    pub fn read_into<'r>(&self, dst: &'r mut [u8]) -> Result<&'r mut [u8]> {
-        self.read_into_with(&mut BuiltIn::default(), dst)
+    #[inline]
+    pub fn read_into<'r>(&self, dst: &'r mut [u8], options: ReadOptions<'_>) -> Result<&'r mut [u8]> {
+        self.read_into_using(options.parts(&mut BuiltIn::default()).0, dst)
     }
 
-    /// Decodes the elements as [`read_into`](Self::read_into) does, with a decoder that the caller provides.
-    ///
-    /// # Errors
-    /// The errors of [`read_into`](Self::read_into).
-    pub fn read_into_with<'r>(&self, decoder: &mut dyn Decoder, dst: &'r mut [u8]) -> Result<&'r mut [u8]> {
+    pub(crate) fn read_into_using<'r>(&self, decoder: &mut dyn Decoder, dst: &'r mut [u8]) -> Result<&'r mut [u8]> {
         let fail = |kind| self.error(kind, Part::Component);
         let stored = self.decodable()?;
         let known = match self.record.decoded_length {
@@ -279,6 +277,28 @@ impl<'a> Component<'a> {
             self.record.order.to_native(decoded, dtype);
         }
         Ok(decoded)
+    }
+
+    /// Returns the memory that a call needs: for [`Read`](Purpose::Read), [`ReadRange`](Purpose::ReadRange) and
+    /// [`Verify`](Purpose::Verify). A component has no other calls.
+    ///
+    /// - `Read`: the [decoded length](Self::decoded_length), and no scratch memory.
+    /// - `ReadRange`: no scratch memory for raw bytes, otherwise the decoded size of the largest frame, at most 16 MiB.
+    ///   `None` if no range can be read: another encoding, bytes that are not in memory, or an invalid table of frames.
+    /// - `Verify`: no scratch memory if the digest covers the bytes as stored, otherwise the decoded size of the
+    ///   largest frame, at most 16 MiB. `None` if the component cannot be verified: its bytes are not in memory, the
+    ///   table of frames is invalid, or the kind of digest is not built in.
+    ///
+    /// Linear in the size of the table of frames.
+    #[must_use]
+    #[inline]
+    pub fn requirements(&self, purpose: Purpose) -> Requirements {
+        match purpose {
+            Purpose::Read => Requirements { output: self.decoded_length(), scratch: Some(0) },
+            Purpose::ReadRange => Requirements { output: None, scratch: self.range_scratch() },
+            Purpose::Verify => Requirements::of_scratch(self.verify_scratch()),
+            _ => Requirements::UNKNOWN,
+        }
     }
 
     /// Returns the stored bytes, if [`read_into`](Self::read_into) can decode their encoding.
@@ -350,7 +370,7 @@ impl<'a> Component<'a> {
             other => other,
         };
         let dst = core::mem::take(scratch);
-        let length = match self.read_into_with(decoder, dst) {
+        let length = match self.read_into_using(decoder, dst) {
             Ok(decoded) => decoded.len(),
             Err(error) => return Err(self.error(out_of_scratch(error.kind()), error.part())),
         };

@@ -5,6 +5,7 @@ use super::Component;
 use crate::bytes::num::{to_u64, to_usize};
 use crate::codec::BuiltIn;
 use crate::codec::decoder::Decoder;
+use crate::codec::options::ReadOptions;
 #[cfg(feature = "ztensor2")]
 use crate::codec::seekable::Seekable;
 #[cfg(feature = "ztensor2")]
@@ -23,7 +24,7 @@ pub struct Caps {
     pub range: bool,
     /// [`Component::read_into`] decodes or copies the component.
     pub decode: bool,
-    /// [`Component::verify_with`] compares the component with a digest, and does not report that there is no digest.
+    /// [`Component::verify`] compares the component with a digest, and does not report that there is no digest.
     pub verify: bool,
 }
 
@@ -64,8 +65,9 @@ impl<'a> Component<'a> {
 
     /// Reads a range of the output of [`read_into`](Self::read_into): `dst.len()` bytes from byte `offset` on. Raw
     /// bytes are copied. In `zt.zstd-seekable/1` only the frames that overlap the range are decoded; frames that
-    /// overlap it in part are decoded into `scratch`, which has [`range_scratch_length`](Self::range_scratch_length)
-    /// bytes.
+    /// overlap it in part are decoded into the scratch memory, whose length [`requirements`](Self::requirements)
+    /// returns. The decoder is called with [`Encoding::Zstd`] for one frame at a time, and should check the frame's
+    /// checksum.
     ///
     /// The cost is linear in `dst`, in the frames that are decoded (at most 16 MiB more than `dst`), and in the table
     /// of all frames, 8 or 12 bytes each.
@@ -87,20 +89,18 @@ impl<'a> Component<'a> {
     /// let file = tenslice::File::open(bytes)?;
     /// let data = file.find("t.int32")?.data()?;
     /// let mut two = [0; 8];
-    /// data.read_range_into(4, &mut two, &mut [])?; // elements 1 and 2
+    /// data.read_range_into(4, &mut two, tenslice::ReadOptions::new())?; // elements 1 and 2
     /// assert_eq!(Some(i32::from_ne_bytes([two[0], two[1], two[2], two[3]])), data.elements::<i32>()?.nth(1));
     /// # Ok::<(), tenslice::Error>(())
     /// ```
-    pub fn read_range_into(&self, offset: u64, dst: &mut [u8], scratch: &mut [u8]) -> Result<()> {
-        self.read_range_into_with(&mut BuiltIn::default(), offset, dst, scratch)
+    #[inline]
+    pub fn read_range_into(&self, offset: u64, dst: &mut [u8], options: ReadOptions<'_>) -> Result<()> {
+        let mut built_in = BuiltIn::default();
+        let (decoder, scratch) = options.parts(&mut built_in);
+        self.read_range_into_using(decoder, offset, dst, scratch)
     }
 
-    /// Reads a range as [`read_range_into`](Self::read_range_into) does, with a decoder that the caller provides. The
-    /// decoder is called with [`Encoding::Zstd`] for one frame at a time, and should check the frame's checksum.
-    ///
-    /// # Errors
-    /// The errors of [`read_range_into`](Self::read_range_into).
-    pub fn read_range_into_with(
+    pub(crate) fn read_range_into_using(
         &self,
         decoder: &mut dyn Decoder,
         offset: u64,
@@ -131,11 +131,9 @@ impl<'a> Component<'a> {
         Ok(())
     }
 
-    /// Returns the scratch memory that [`read_range_into`](Self::read_range_into) needs at most, in bytes: 0 for raw
-    /// bytes, otherwise the decoded size of the largest frame, at most 16 MiB. `None` if no range can be read: another
-    /// encoding, bytes that are not in memory, or an invalid table of frames. Linear in the size of the table.
-    #[must_use]
-    pub fn range_scratch_length(&self) -> Option<u64> {
+    /// Returns the scratch memory that [`read_range_into`](Self::read_range_into) needs at most, in bytes; see
+    /// [`requirements`](Self::requirements).
+    pub(super) fn range_scratch(&self) -> Option<u64> {
         let stored = self.ranged().ok()?;
         match self.record.encoding {
             #[cfg(feature = "ztensor2")]

@@ -12,6 +12,7 @@ use crate::bytes::extent::Extent;
 use crate::bytes::utf8::Utf8;
 use crate::codec::BuiltIn;
 use crate::codec::decoder::{DecodeError, Decoder};
+use crate::codec::options::{Purpose, ReadOptions};
 use crate::codec::seekable::tests::{Libzstd, content, stream};
 use crate::error::ErrorKind;
 use crate::error::origin::{Format, Part};
@@ -58,11 +59,11 @@ fn ranges_are_parts_of_the_whole() {
                 let mut component = component(file, encoding, 4000, "");
                 (component.record_mut().dtype, component.record_mut().order) = (dtype, order);
                 let mut whole = vec![0; 4000];
-                component.read_into_with(&mut Libzstd::default(), &mut whole).unwrap();
+                component.read_into(&mut whole, ReadOptions::new().decoder(&mut Libzstd::default())).unwrap();
                 let mut expected = numbers.clone();
                 dtype.inspect(|dtype| order.to_native(&mut expected, *dtype));
                 assert_eq!(whole, expected);
-                let most = component.range_scratch_length().unwrap();
+                let most = component.requirements(Purpose::ReadRange).scratch.unwrap();
                 assert_eq!(most, if encoding == Encoding::Raw { 0 } else { 1024 });
                 let mut scratch = vec![0; most as usize];
                 let lane = dtype.map_or(1, |dtype| dtype.lane_size());
@@ -70,7 +71,11 @@ fn ranges_are_parts_of_the_whole() {
                     let mut part = vec![0; 8 * (start % 13)];
                     let end = start + part.len();
                     let mut decoder = Libzstd::default();
-                    let read = component.read_range_into_with(&mut decoder, start as u64, &mut part, &mut scratch);
+                    let read = component.read_range_into(
+                        start as u64,
+                        &mut part,
+                        ReadOptions::new().decoder(&mut decoder).scratch(&mut scratch),
+                    );
                     match read {
                         Ok(()) => assert_eq!(part, whole[start..end]),
                         Err(error) => {
@@ -80,7 +85,11 @@ fn ranges_are_parts_of_the_whole() {
                     }
                 }
                 for (start, length) in [(1, 4), (4, 1), (3, 5)] {
-                    let read = component.read_range_into(start, &mut [0; 8][..length], &mut scratch);
+                    let read = component.read_range_into(
+                        start,
+                        &mut [0; 8][..length],
+                        ReadOptions::new().scratch(&mut scratch),
+                    );
                     match read.map_err(|error| error.kind()) {
                         Err(ErrorKind::PartialElement) => assert!(lane > 1),
                         other => assert!(lane == 1 && (other.is_ok() || !BuiltIn::decodes(Encoding::Zstd))),
@@ -97,7 +106,7 @@ fn errors_say_where() {
     let good = stream(&numbers, 1000);
     let fails = |file: &[u8], decoder: &mut dyn Decoder| {
         let error = component(file, Encoding::ZstdSeekable, 4000, "");
-        let error = error.read_into_with(decoder, &mut [0; 4000]).unwrap_err();
+        let error = error.read_into(&mut [0; 4000], ReadOptions::new().decoder(decoder)).unwrap_err();
         (error.kind(), error.part())
     };
     let mut changed = good.clone();
@@ -113,17 +122,19 @@ fn errors_say_where() {
     assert_eq!(fails(&good, &mut Nothing), (ErrorKind::UnsupportedEncoding, Part::Encoding));
     let too_long = component(&good, Encoding::ZstdSeekable, 4001, "");
     let mut dst = [0xaa; 4001];
-    assert_eq!(too_long.read_into(&mut dst).unwrap_err().kind(), ErrorKind::DecodedLength);
+    assert_eq!(too_long.read_into(&mut dst, ReadOptions::new()).unwrap_err().kind(), ErrorKind::DecodedLength);
     assert_eq!(dst, [0xaa; 4001]);
-    assert_eq!(too_long.range_scratch_length(), None);
-    let small = component(&good, Encoding::ZstdSeekable, 4000, "").read_into(&mut dst[..3999]).unwrap_err();
+    assert_eq!(too_long.requirements(Purpose::ReadRange).scratch, None);
+    let small = component(&good, Encoding::ZstdSeekable, 4000, "")
+        .read_into(&mut dst[..3999], ReadOptions::new())
+        .unwrap_err();
     assert_eq!(small.kind(), ErrorKind::TooSmall);
     // Other encodings have no ranges.
     for (encoding, kind) in [(Encoding::Zstd, ErrorKind::Encoded), (Encoding::Other, ErrorKind::UnsupportedEncoding)]
     {
         let component = component(&good, encoding, 4000, "");
-        assert_eq!(component.read_range_into(0, &mut [0; 4], &mut []).unwrap_err().kind(), kind);
-        assert_eq!((component.range_scratch_length(), component.caps().range), (None, false));
+        assert_eq!(component.read_range_into(0, &mut [0; 4], ReadOptions::new()).unwrap_err().kind(), kind);
+        assert_eq!((component.requirements(Purpose::ReadRange).scratch, component.caps().range), (None, false));
     }
 }
 
@@ -133,37 +144,52 @@ fn digests_of_decoded_bytes() {
     let seekable = stream(&numbers, 700);
     for digest in [xxh3(&numbers), sha256(&numbers)] {
         let raw = component(&numbers, Encoding::Raw, 4000, &digest);
-        assert_eq!((raw.verify(), raw.verify_scratch_length()), (Ok(Verification::Verified), Some(0)));
+        assert_eq!(
+            (raw.verify(ReadOptions::new()), raw.requirements(Purpose::Verify).scratch),
+            (Ok(Verification::Verified), Some(0))
+        );
         let encoded = component(&seekable, Encoding::ZstdSeekable, 4000, &digest);
-        assert_eq!(encoded.verify_scratch_length(), Some(700));
+        assert_eq!(encoded.requirements(Purpose::Verify).scratch, Some(700));
         let mut decoder = Libzstd::default();
-        assert_eq!(encoded.verify_with(&mut decoder, &mut [0; 700]), Ok(Verification::Verified));
+        assert_eq!(
+            encoded.verify(ReadOptions::new().decoder(&mut decoder).scratch(&mut [0; 700])),
+            Ok(Verification::Verified)
+        );
         assert_eq!(decoder.bytes, 4000);
-        assert_eq!(encoded.verify_with(&mut decoder, &mut [0; 699]).unwrap_err().kind(), ErrorKind::OutOfScratch);
-        assert_eq!(encoded.verify_with(&mut Nothing, &mut [0; 700]).unwrap_err().part(), Part::Encoding);
+        assert_eq!(
+            encoded.verify(ReadOptions::new().decoder(&mut decoder).scratch(&mut [0; 699])).unwrap_err().kind(),
+            ErrorKind::OutOfScratch
+        );
+        assert_eq!(
+            encoded.verify(ReadOptions::new().decoder(&mut Nothing).scratch(&mut [0; 700])).unwrap_err().part(),
+            Part::Encoding
+        );
         // The digest of other bytes, raw and encoded.
         let (other, other_stream) = (content(4001).split_off(1), stream(&content(4001)[1..], 700));
-        let wrong = component(&other, Encoding::Raw, 4000, &digest).verify().unwrap_err();
+        let wrong = component(&other, Encoding::Raw, 4000, &digest).verify(ReadOptions::new()).unwrap_err();
         assert_eq!((wrong.kind(), wrong.part()), (ErrorKind::DigestMismatch, Part::Digest));
         let wrong = component(&other_stream, Encoding::ZstdSeekable, 4000, &digest);
-        let wrong = wrong.verify_with(&mut decoder, &mut [0; 700]).unwrap_err();
+        let wrong = wrong.verify(ReadOptions::new().decoder(&mut decoder).scratch(&mut [0; 700])).unwrap_err();
         assert_eq!((wrong.kind(), wrong.part()), (ErrorKind::DigestMismatch, Part::Digest));
         // A digest of the stored bytes instead of the decoded bytes.
         let stored = if digest.starts_with('x') { xxh3(&seekable) } else { sha256(&seekable) };
         let wrong = component(&seekable, Encoding::ZstdSeekable, 4000, &stored);
-        assert_eq!(wrong.verify_with(&mut decoder, &mut [0; 700]).unwrap_err().kind(), ErrorKind::DigestMismatch);
+        assert_eq!(
+            wrong.verify(ReadOptions::new().decoder(&mut decoder).scratch(&mut [0; 700])).unwrap_err().kind(),
+            ErrorKind::DigestMismatch
+        );
         // In upper case, and of an unknown kind.
         let (kind, digits) = digest.split_once(':').unwrap();
         let upper = format!("{kind}:{}", digits.to_ascii_uppercase());
         assert_eq!(
-            component(&numbers, Encoding::Raw, 4000, &upper).verify().unwrap_err().kind(),
+            component(&numbers, Encoding::Raw, 4000, &upper).verify(ReadOptions::new()).unwrap_err().kind(),
             ErrorKind::InvalidDigest
         );
     }
     let unknown = component(&numbers, Encoding::Raw, 4000, "blake3:00");
-    assert_eq!((unknown.verify(), unknown.caps().verify), (Ok(Verification::UnknownDigest), false));
+    assert_eq!((unknown.verify(ReadOptions::new()), unknown.caps().verify), (Ok(Verification::UnknownDigest), false));
     let none = component(&seekable, Encoding::ZstdSeekable, 4000, "");
-    assert_eq!((none.verify(), none.caps().verify), (Ok(Verification::NoDigest), false));
+    assert_eq!((none.verify(ReadOptions::new()), none.caps().verify), (Ok(Verification::NoDigest), false));
 }
 
 #[test]
@@ -182,10 +208,10 @@ fn elements_that_their_type_does_not_allow() {
             let expected = if is_valid { Ok(outcome) } else { Err(ErrorKind::InvalidElement) };
             let mut raw = component(bytes, Encoding::Raw, bytes.len(), digest);
             raw.record_mut().decoded = Some(contents);
-            assert_eq!(raw.verify().map_err(|error| error.kind()), expected);
+            assert_eq!(raw.verify(ReadOptions::new()).map_err(|error| error.kind()), expected);
             let mut encoded = component(&stream, Encoding::ZstdSeekable, bytes.len(), digest);
             encoded.record_mut().decoded = Some(contents);
-            let verified = encoded.verify_with(&mut Libzstd::default(), &mut [0; 2]);
+            let verified = encoded.verify(ReadOptions::new().decoder(&mut Libzstd::default()).scratch(&mut [0; 2]));
             assert_eq!(verified.map_err(|error| error.kind()), expected);
         }
     }
@@ -205,15 +231,15 @@ fn shards() {
     for error in [
         component.stored().unwrap_err(),
         component.bytes().unwrap_err(),
-        component.read_into(&mut dst).unwrap_err(),
-        component.read_range_into(0, &mut dst, &mut []).unwrap_err(),
-        component.verify().unwrap_err(),
+        component.read_into(&mut dst, ReadOptions::new()).unwrap_err(),
+        component.read_range_into(0, &mut dst, ReadOptions::new()).unwrap_err(),
+        component.verify(ReadOptions::new()).unwrap_err(),
     ] {
         assert_eq!(error.kind(), ErrorKind::InShard);
     }
     for bound in [component.with_shard(&other).unwrap(), component.with_bytes(&other[50..]).unwrap()] {
         assert_eq!((bound.bytes(), bound.shard()), (Ok(&numbers[..]), Some("part-1.zt")));
-        assert_eq!(bound.verify(), Ok(Verification::Verified));
+        assert_eq!(bound.verify(ReadOptions::new()), Ok(Verification::Verified));
         assert_eq!(bound.caps(), Caps { bytes: true, range: true, decode: true, verify: true });
     }
     let short = component.with_shard(&other[..149]).map(|_| ()).unwrap_err();
@@ -229,11 +255,11 @@ fn caps_are_what_works() {
     let (seekable, digest) = (stream(&numbers, 1000), xxh3(&numbers));
     let zstd = zstd::bulk::compress(&numbers, 3).unwrap();
     let works = |component: &Component<'_>| {
-        let verification = component.verify_with(&mut BuiltIn::default(), &mut [0; 1000]);
+        let verification = component.verify(ReadOptions::new().scratch(&mut [0; 1000]));
         Caps {
             bytes: component.bytes().is_ok(),
-            range: component.read_range_into(8, &mut [0; 16], &mut [0; 1000]).is_ok(),
-            decode: component.read_into(&mut [0; 4000]).is_ok(),
+            range: component.read_range_into(8, &mut [0; 16], ReadOptions::new().scratch(&mut [0; 1000])).is_ok(),
+            decode: component.read_into(&mut [0; 4000], ReadOptions::new()).is_ok(),
             verify: verification == Ok(Verification::Verified),
         }
     };
@@ -296,8 +322,8 @@ fn parts_of_elements() {
         let decoded = &mut [0; 4001];
         let errors = [
             raw.aligned_bytes(1).err(),
-            raw.read_into_with(&mut Libzstd::default(), decoded).err(),
-            encoded.read_into_with(&mut Libzstd::default(), decoded).err(),
+            raw.read_into(decoded, ReadOptions::new().decoder(&mut Libzstd::default())).err(),
+            encoded.read_into(decoded, ReadOptions::new().decoder(&mut Libzstd::default())).err(),
         ];
         let expected = is_refused.then_some(ErrorKind::PartialElement);
         assert!(errors.iter().all(|error| error.map(|error| error.kind()) == expected), "{dtype:?} {errors:?}");

@@ -6,6 +6,7 @@ use crate::bytes::utf8::Utf8;
 use crate::codec::BuiltIn;
 use crate::codec::decoder::Decoder;
 use crate::codec::digest::{self, Digest, DigestSpec};
+use crate::codec::options::ReadOptions;
 use crate::error::origin::Part;
 use crate::error::{ErrorKind, Result};
 #[cfg(feature = "ztensor2")]
@@ -35,9 +36,10 @@ enum Check<'a> {
 }
 
 impl<'a> Component<'a> {
-    /// Verifies the bytes against the digest. A digest of zTensor 2 covers the decoded bytes; to decode them,
-    /// [`verify_with`](Self::verify_with) takes scratch memory. The CRC-32 of compressed NPZ entries is checked by
-    /// [`read_into`](Self::read_into) instead.
+    /// Verifies the bytes against the digest. A digest of zTensor 2 covers the decoded bytes: the decoder decodes them,
+    /// one frame at a time, into the scratch memory, whose length [`requirements`](Self::requirements) returns. In
+    /// zTensor 2 this also checks the values of booleans, and the unused half byte after an odd number of 4-bit
+    /// elements. The CRC-32 of compressed NPZ entries is checked by [`read_into`](Self::read_into) instead.
     ///
     /// Linear in the bytes that the digest covers: the length of [`extent`](Self::extent), or
     /// [`decoded_length`](Self::decoded_length) if they are decoded first.
@@ -46,18 +48,15 @@ impl<'a> Component<'a> {
     /// - `DigestMismatch` if the bytes do not match, `InvalidDigest` if the digest is misspelled.
     /// - `NotBuiltIn` if the feature for the digest is off (`crc32`, `crc32c`, `sha256`).
     /// - `InShard`, `NotInMemory`, and `OutOfScratch` if decoding needs memory.
-    pub fn verify(&self) -> Result<Verification> {
-        self.verify_with(&mut BuiltIn::default(), &mut [])
+    /// - In zTensor 2 `InvalidElement`, and the errors of [`read_into`](Self::read_into).
+    #[inline]
+    pub fn verify(&self, options: ReadOptions<'_>) -> Result<Verification> {
+        let mut built_in = BuiltIn::default();
+        let (decoder, scratch) = options.parts(&mut built_in);
+        self.verify_using(decoder, scratch)
     }
 
-    /// Verifies the bytes as [`verify`](Self::verify) does. If the digest covers decoded bytes, `decoder` decodes them,
-    /// one frame at a time, into `scratch`, which has [`verify_scratch_length`](Self::verify_scratch_length) bytes. In
-    /// zTensor 2 this also checks the values of booleans, and the unused half byte after an odd number of 4-bit
-    /// elements.
-    ///
-    /// # Errors
-    /// The errors of [`verify`](Self::verify), `InvalidElement`, and the errors of [`read_into`](Self::read_into).
-    pub fn verify_with(&self, decoder: &mut dyn Decoder, scratch: &mut [u8]) -> Result<Verification> {
+    pub(crate) fn verify_using(&self, decoder: &mut dyn Decoder, scratch: &mut [u8]) -> Result<Verification> {
         let _ = (&decoder, &scratch); // unused without zTensor 2
         match self.verifiable()? {
             Check::Nothing(outcome) => Ok(outcome),
@@ -70,12 +69,9 @@ impl<'a> Component<'a> {
         }
     }
 
-    /// Returns the memory that [`verify_with`](Self::verify_with) needs, in bytes: 0 if the digest covers the bytes as
-    /// stored, otherwise the decoded size of the largest frame, at most 16 MiB. `None` if the component cannot be
-    /// verified: its bytes are not in memory, the table of frames is invalid, or the kind of digest is not built in.
-    /// Linear in the size of the table.
-    #[must_use]
-    pub fn verify_scratch_length(&self) -> Option<u64> {
+    /// Returns the scratch memory that [`verify`](Self::verify) needs, in bytes; see
+    /// [`requirements`](Self::requirements).
+    pub(crate) fn verify_scratch(&self) -> Option<u64> {
         match self.verifiable().ok()? {
             #[cfg(feature = "ztensor2")]
             Check::Decoded(_, _, stored, _) if self.record.encoding != Encoding::Raw => {
@@ -85,7 +81,7 @@ impl<'a> Component<'a> {
         }
     }
 
-    /// True if there is a digest that [`verify_with`](Self::verify_with) checks.
+    /// True if there is a digest that [`verify`](Self::verify) checks.
     pub(super) fn is_verified(&self) -> bool {
         match self.verifiable() {
             Ok(Check::Stored(..)) => true,

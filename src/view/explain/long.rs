@@ -64,10 +64,9 @@ pub(super) fn truncation(out: &mut impl Out, error: &Error, context: &Context<'_
 pub(super) fn advice(error: &Error, context: &Context<'_>) -> Option<&'static str> {
     let encoding = context.encoding.map(|encoding| encoding.as_str());
     match (error.kind(), error.part()) {
-        (ErrorKind::OutOfScratch, _) => Some(
-            "other calls say how much is enough: in Rust those that end in _length, in C tenslice_tensor_lengths and those \
-             that end in _scratch or _length",
-        ),
+        (ErrorKind::OutOfScratch, _) => {
+            Some("other calls say how much is enough: those that end in requirements, _scratch or _length")
+        }
         (ErrorKind::UnsupportedEncoding, _) | (ErrorKind::NotBuiltIn, Part::Encoding) => Some(match encoding {
             Some("zstd" | "zstd-seekable") => "build with the feature `zstd`, or pass a decoder",
             Some("zlib" | "deflate") => "build with the feature `zlib`, or pass a decoder",

@@ -59,7 +59,7 @@ impl<'a> Scaled<'a> {
     }
 
     /// Returns the scratch memory that [`read`](Self::read) needs: the decoded size of encoded components.
-    pub(super) fn scratch_length(&self) -> Option<u64> {
+    pub(super) fn scratch(&self) -> Option<u64> {
         let of = |part: &Component<'_>| if is_raw(part) { Some(0) } else { part.decoded_length() };
         of(&self.data)?.checked_add(of(&self.scales)?)
     }

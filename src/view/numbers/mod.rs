@@ -13,6 +13,7 @@ use crate::codec::BuiltIn;
 #[cfg(feature = "gguf")]
 use crate::codec::blocks::{self, BlockType};
 use crate::codec::decoder::Decoder;
+use crate::codec::options::{ReadOptions, Requirements};
 #[cfg(all(feature = "gguf", feature = "ztensor2"))]
 use crate::error::origin::Format;
 use crate::error::{ErrorKind, Result};
@@ -31,7 +32,7 @@ impl Tensor<'_> {
     /// become 0 or 1. Integers of 32 and 64 bits and `f64` are rounded to the nearest `f32`, ties to even; an `f64`
     /// beyond the range of `f32` becomes infinite.
     ///
-    /// `scratch` must have at least [`f32_scratch_length`](Self::f32_scratch_length) bytes: none if nothing is encoded.
+    /// [`requirements`](Self::requirements) returns the length of the scratch memory: 0 if nothing is encoded.
     /// The cost is the cost of [`read_into`](Self::read_into), plus a term linear in the elements. Blocks expand to at
     /// most 29 bytes for each byte stored.
     ///
@@ -46,22 +47,21 @@ impl Tensor<'_> {
     /// let file = tenslice::File::open(bytes)?;
     /// let mut numbers = [0.0; 64];
     /// for tensor in &file {
-    ///     match tensor.read_f32_into(&mut numbers, &mut []) {
+    ///     match tensor.read_f32_into(&mut numbers, tenslice::ReadOptions::new()) {
     ///         Ok(numbers) => println!("{}: {numbers:?}", tensor.name()),
     ///         Err(error) => println!("{}: {error}", tensor.name()),
     ///     }
     /// }
     /// # Ok::<(), tenslice::Error>(())
     /// ```
-    pub fn read_f32_into<'d>(&self, dst: &'d mut [f32], scratch: &mut [u8]) -> Result<&'d mut [f32]> {
-        self.read_f32_into_with(&mut BuiltIn::default(), dst, scratch)
+    #[inline]
+    pub fn read_f32_into<'d>(&self, dst: &'d mut [f32], options: ReadOptions<'_>) -> Result<&'d mut [f32]> {
+        let mut built_in = BuiltIn::default();
+        let (decoder, scratch) = options.parts(&mut built_in);
+        self.read_f32_into_using(decoder, dst, scratch)
     }
 
-    /// Reads the whole tensor as [`read_f32_into`](Self::read_f32_into) does, with a decoder that the caller provides.
-    ///
-    /// # Errors
-    /// The errors of [`read_f32_into`](Self::read_f32_into).
-    pub fn read_f32_into_with<'d>(
+    pub(crate) fn read_f32_into_using<'d>(
         &self,
         decoder: &mut dyn Decoder,
         dst: &'d mut [f32],
@@ -88,29 +88,30 @@ impl Tensor<'_> {
             return Ok(dst);
         }
         let out_of_scratch = || self.error(ErrorKind::OutOfScratch);
-        let length = self.dense_length().ok_or_else(|| self.error(ErrorKind::UnsupportedLayout))?;
+        let length = self.read_length().ok_or_else(|| self.error(ErrorKind::UnsupportedLayout))?;
         let length = to_usize(length).ok_or_else(out_of_scratch)?;
         let (elements, scratch) = scratch.split_at_mut_checked(length).ok_or_else(out_of_scratch)?;
-        let elements = self.read_into_with(decoder, elements, scratch)?;
+        let elements = self.read_into_using(decoder, elements, scratch)?;
         self.convert(elements, self.written_order(), kind, 0, dst)?;
         Ok(dst)
     }
 
-    /// Returns the scratch memory that [`read_f32_into`](Self::read_f32_into) needs, in bytes: 0 for dense data and
-    /// blocks that are stored raw, the decoded length of encoded blocks, otherwise the length that
-    /// [`read_into`](Self::read_into) writes plus the scratch memory it needs. `None` if the file does not state it.
-    #[must_use]
-    pub fn f32_scratch_length(&self) -> Option<u64> {
+    /// Returns the memory that [`read_f32_into`](Self::read_f32_into) needs; see [`requirements`](Self::requirements).
+    pub(crate) fn f32_requirements(&self) -> Requirements {
+        Requirements { output: self.shape().element_count(), scratch: self.f32_scratch() }
+    }
+
+    fn f32_scratch(&self) -> Option<u64> {
         #[cfg(feature = "ztensor2")]
         match self.layout() {
-            Layout::Microscaling => return Scaled::of(self).ok()?.scratch_length(),
+            Layout::Microscaling => return Scaled::of(self).ok()?.scratch(),
             Layout::Blocks if self.raw_data().is_none() => return self.stored_data().ok()?.decoded_length(),
             _ => {}
         }
         if self.raw_data().is_some() {
             return Some(0);
         }
-        self.dense_length()?.checked_add(self.scratch_length()?)
+        self.read_length()?.checked_add(self.read_scratch()?)
     }
 
     /// Reads `dst.len()` elements of a dense or a quantized tensor from element `first` on, in stored order, converted

@@ -11,9 +11,11 @@ use crate::attributes::Attributes;
 use crate::bytes::num::to_usize;
 use crate::bytes::text::Text;
 use crate::bytes::utf8::Utf8;
+use crate::codec::BuiltIn;
 #[cfg(feature = "gguf")]
 use crate::codec::blocks::BlockType;
 use crate::codec::decoder::Decoder;
+use crate::codec::options::ReadOptions;
 #[cfg(feature = "ztensor2")]
 use crate::error::origin::Format;
 use crate::error::origin::Part;
@@ -88,10 +90,10 @@ impl<'a> Tensor<'a> {
     }
 
     /// Describes the elements. The elements of a compressed entry of an NPZ archive are unknown until the entry is
-    /// decoded: this method decodes its header, and nothing after the header, into `scratch`. For any other tensor it
-    /// decodes nothing, needs no scratch memory, and returns the results of the other methods.
+    /// decoded: this method decodes its header, and nothing after the header, into the scratch memory. For any other
+    /// tensor it decodes nothing, needs no scratch memory, and returns the results of the other methods.
     ///
-    /// Linear in the bytes of the header. [`describe_length`](Self::describe_length) returns the scratch memory needed;
+    /// Linear in the bytes of the header. [`requirements`](Self::requirements) returns the length of the scratch memory;
     /// the headers that NumPy writes for numbers have 128 bytes. If the file was opened from a source, the first bytes
     /// of the entry, which opening requested, are usually enough.
     ///
@@ -104,18 +106,28 @@ impl<'a> Tensor<'a> {
     /// ```
     /// # #[cfg(feature = "zlib")] {
     /// # let bytes: &[u8] = include_bytes!("../../../tests/fixtures/npz/deflated.npz");
-    /// use tenslice::{BuiltIn, File};
+    /// use tenslice::{File, ReadOptions};
     ///
     /// let file = File::open(bytes)?;
     /// let mut scratch = [0; 1024];
     /// for tensor in &file {
-    ///     let described = tensor.describe(&mut BuiltIn::default(), &mut scratch)?;
+    ///     let described = tensor.describe(ReadOptions::new().scratch(&mut scratch))?;
     ///     println!("{}: {:?} {}, {}", tensor.name(), described.dtype, described.shape, described.order);
     /// }
     /// # }
     /// # Ok::<(), tenslice::Error>(())
     /// ```
-    pub fn describe<'s>(&self, decoder: &mut dyn Decoder, scratch: &'s mut [u8]) -> Result<Described<'s>>
+    #[inline]
+    pub fn describe<'s>(&self, options: ReadOptions<'s>) -> Result<Described<'s>>
+    where
+        'a: 's,
+    {
+        let mut built_in = BuiltIn::default();
+        let (decoder, scratch) = options.parts(&mut built_in);
+        self.describe_using(decoder, scratch)
+    }
+
+    pub(crate) fn describe_using<'s>(&self, decoder: &mut dyn Decoder, scratch: &'s mut [u8]) -> Result<Described<'s>>
     where
         'a: 's,
     {
@@ -136,14 +148,12 @@ impl<'a> Tensor<'a> {
         })
     }
 
-    /// Returns the scratch memory that [`describe`](Self::describe) needs, in bytes: the length of the header of a
-    /// compressed entry of an NPZ archive, found by decoding the first 12 bytes of the entry; 0 for any other tensor.
-    ///
-    /// # Errors
-    /// The errors of [`describe`](Self::describe), except `OutOfScratch`.
-    pub fn describe_length(&self, decoder: &mut dyn Decoder) -> Result<u64> {
-        self.problem().map_or(Ok(()), Err)?;
-        dispatch!(&self.file, file => file.describe_length(&self.record, decoder))
+    /// Returns the scratch memory that [`describe`](Self::describe) needs, in bytes; `None` if the call will fail.
+    pub(crate) fn describe_scratch(&self) -> Option<u64> {
+        if self.problem().is_some() {
+            return None;
+        }
+        dispatch!(&self.file, file => file.describe_scratch(&self.record, &mut BuiltIn::default()).ok())
     }
 
     /// Returns the shape, in the order of the file: the first dimension is the outermost of a row-major array and the
@@ -333,8 +343,7 @@ impl<'a> Tensor<'a> {
 
     /// Returns the number of bytes that [`read_into`](Self::read_into) writes; `None` if the file does not state it, or
     /// if the tensor cannot be materialized.
-    #[must_use]
-    pub fn dense_length(&self) -> Option<u64> {
+    pub(crate) fn read_length(&self) -> Option<u64> {
         match self.stored_layout() {
             Layout::Dense => self.data().ok()?.decoded_length(),
             Layout::SparseCsr | Layout::SparseCoo | Layout::IndexValue => {

@@ -7,6 +7,7 @@ use super::Tensor;
 use crate::bytes::num::{to_u64, to_usize};
 use crate::codec::BuiltIn;
 use crate::codec::decoder::Decoder;
+use crate::codec::options::ReadOptions;
 use crate::codec::sparse::Sparse;
 #[cfg(feature = "ztensor2")]
 use crate::error::origin::Format;
@@ -17,22 +18,22 @@ use crate::types::{ByteOrder, Encoding, Layout};
 use crate::view::component::Component;
 
 impl<'a> Tensor<'a> {
-    /// Returns the scratch memory that [`read_into`](Self::read_into) and [`sparse`](Self::sparse) need, in bytes:
-    ///
-    /// - sparse tensors: the decoded size of the encoded components;
-    /// - tensor trains: the vectors along the train;
-    /// - chunked arrays: one or two blocks; this call reads the headers of all chunks.
-    ///
-    /// `None` if the file does not state the size, if the tensor cannot be materialized, or if a chunk is malformed or
-    /// not in memory.
-    #[must_use]
-    pub fn scratch_length(&self) -> Option<u64> {
+    /// Returns the scratch memory that [`read_into`](Self::read_into) needs, in bytes; see
+    /// [`requirements`](Self::requirements).
+    pub(crate) fn read_scratch(&self) -> Option<u64> {
         if self.layout() == Layout::Dense {
             return Some(0);
         }
-        let Some(roles) = self.sparse_roles() else {
-            return dispatch!(&self.file, file => file.whole_scratch_length(&self.record));
-        };
+        if self.sparse_roles().is_none() {
+            return dispatch!(&self.file, file => file.whole_scratch(&self.record));
+        }
+        self.sparse_scratch()
+    }
+
+    /// Returns the scratch memory that [`sparse`](Self::sparse) needs, in bytes: the decoded size of the encoded
+    /// components. `None` if the file does not state the size, or if the tensor is not sparse.
+    pub(crate) fn sparse_scratch(&self) -> Option<u64> {
+        let roles = self.sparse_roles()?;
         let mut encoded = self.encoded(roles).map(|component| component.decoded_length());
         encoded.try_fold(0, |sum: u64, length| sum.checked_add(length?))
     }
@@ -47,19 +48,18 @@ impl<'a> Tensor<'a> {
     /// Elements are written in this machine's byte order, except elements of a chunked array, which keep the byte order
     /// of their component. Dense data keeps its [`order`](Self::order); all other layouts become row-major.
     ///
-    /// `dst` must have at least [`dense_length`](Self::dense_length) bytes, and `scratch` at least
-    /// [`scratch_length`](Self::scratch_length) bytes. If the file does not state these sizes, try some size, and a
-    /// larger one after `TooSmall` or `OutOfScratch`.
+    /// [`requirements`](Self::requirements) returns the least lengths of `dst` and of the scratch memory. If the file
+    /// does not state these lengths, try some length, and a larger one after `TooSmall` or `OutOfScratch`.
     ///
     /// The cost is proportional to the bytes read and written. For a sparse tensor this means its indices and values
-    /// plus [`dense_length`](Self::dense_length), which the file does not bound. Two layouts cost more:
+    /// plus the length of the output, which the file does not bound. Two layouts cost more:
     ///
     /// - Chunked arrays: blocks are decoded as a whole; [`b2nd::Frame::work_length`](crate::b2nd::Frame::work_length)
     ///   returns the number of bytes decoded.
     /// - Tensor trains: [`blz::Train::slice`](crate::blz::Train::slice) states the cost.
     ///
     /// # Errors
-    /// - `TooSmall`. If [`dense_length`](Self::dense_length) is known, nothing was written.
+    /// - `TooSmall`. If the length of the output is known, nothing was written.
     /// - `UnsupportedLayout`, and the errors of [`sparse`](Self::sparse) and [`Component::read_into`].
     /// - For chunked arrays `UnsupportedCodec`, `UnsupportedFilter`, and the errors of malformed chunks, after which
     ///   the contents of `dst` are unspecified.
@@ -70,11 +70,14 @@ impl<'a> Tensor<'a> {
     /// let file = tenslice::File::open(bytes)?;
     /// let tensor = file.find("csr_i32")?; // 5 rows of 6 columns, most of them zero
     /// let mut dst = [0; 5 * 6 * 4];
-    /// tensor.read_into(&mut dst, &mut [])?;
+    /// tensor.read_into(&mut dst, tenslice::ReadOptions::new())?;
     /// # Ok::<(), tenslice::Error>(())
     /// ```
-    pub fn read_into<'r>(&self, dst: &'r mut [u8], scratch: &mut [u8]) -> Result<&'r mut [u8]> {
-        self.read_into_with(&mut BuiltIn::default(), dst, scratch)
+    #[inline]
+    pub fn read_into<'r>(&self, dst: &'r mut [u8], options: ReadOptions<'_>) -> Result<&'r mut [u8]> {
+        let mut built_in = BuiltIn::default();
+        let (decoder, scratch) = options.parts(&mut built_in);
+        self.read_into_using(decoder, dst, scratch)
     }
 
     /// Reads the tensor as [`read_into`](Self::read_into) does, but as elements of type `T` that are always in this
@@ -87,32 +90,60 @@ impl<'a> Tensor<'a> {
     /// # let bytes: &[u8] = include_bytes!("../../../tests/fixtures/v1.2/objects_sparse_quant_logical.zt");
     /// let file = tenslice::File::open(bytes)?;
     /// let mut numbers = [0_f32; 5 * 6];
-    /// let numbers = file.find("csr_i32")?.read_elements(&mut numbers, &mut [])?;
+    /// let numbers = file.find("csr_i32")?.read_elements(&mut numbers, tenslice::ReadOptions::new())?;
     /// println!("{numbers:?}");
     /// # Ok::<(), tenslice::Error>(())
     /// ```
-    pub fn read_elements<'d, T: Element>(&self, dst: &'d mut [T], scratch: &mut [u8]) -> Result<&'d mut [T]> {
+    pub fn read_elements<'d, T: Element>(&self, dst: &'d mut [T], options: ReadOptions<'_>) -> Result<&'d mut [T]> {
         let Some(dtype) = self.dtype().filter(|dtype| T::reads(*dtype)) else {
             return Err(self.refusal(ErrorKind::WrongType));
         };
-        let written = self.read_into(dst.as_mut_bytes(), scratch)?;
+        let written = self.read_into(dst.as_mut_bytes(), options)?;
         self.written_order().to_native(written, dtype);
         let count = to_u64(written.len()).wrapping_shr(dtype.log2_size());
         to_usize(count).and_then(|count| dst.get_mut(..count)).ok_or_else(|| self.error(ErrorKind::TooSmall))
     }
 
-    /// Reads the tensor as [`read_into`](Self::read_into) does, with a decoder that the caller provides.
+    /// Reads the tensor to a vector of elements of type `T`, as [`read_elements`](Self::read_elements) does, with the
+    /// built-in decoders. Allocates the vector and the scratch memory.
+    ///
+    /// The file does not bound the length of a sparse tensor, a tensor train or a chunked array: a small file can
+    /// demand any amount of memory. For untrusted files, check [`requirements`](Self::requirements) first.
     ///
     /// # Errors
-    /// The errors of [`read_into`](Self::read_into).
-    pub fn read_into_with<'r>(
+    /// - `TooSmall` if the file does not state the number of elements, or if there is not enough memory for them;
+    ///   `OutOfScratch` if there is not enough scratch memory.
+    /// - The errors of [`read_elements`](Self::read_elements).
+    ///
+    /// ```
+    /// # let bytes: &[u8] = include_bytes!("../../../tests/fixtures/v1.2/objects_sparse_quant_logical.zt");
+    /// let file = tenslice::File::open(bytes)?;
+    /// let numbers = file.find("csr_i32")?.to_vec::<f32>()?;
+    /// assert_eq!(numbers.len(), 5 * 6);
+    /// # Ok::<(), tenslice::Error>(())
+    /// ```
+    #[cfg(feature = "std")]
+    pub fn to_vec<T: Element>(&self) -> Result<std::vec::Vec<T>> {
+        if !self.dtype().is_some_and(T::reads) {
+            return Err(self.refusal(ErrorKind::WrongType));
+        }
+        let count = self.shape().element_count().and_then(to_usize);
+        let mut elements = zeroed(count).ok_or_else(|| self.error(ErrorKind::TooSmall))?;
+        let scratch = self.read_scratch().and_then(to_usize);
+        let mut scratch = zeroed(scratch).ok_or_else(|| self.error(ErrorKind::OutOfScratch))?;
+        let length = self.read_elements(&mut elements, ReadOptions::new().scratch(&mut scratch))?.len();
+        elements.truncate(length);
+        Ok(elements)
+    }
+
+    pub(crate) fn read_into_using<'r>(
         &self,
         decoder: &mut dyn Decoder,
         dst: &'r mut [u8],
         scratch: &mut [u8],
     ) -> Result<&'r mut [u8]> {
         match self.stored_layout() {
-            Layout::Dense => self.data()?.read_into_with(decoder, dst),
+            Layout::Dense => self.data()?.read_into_using(decoder, dst),
             Layout::SparseCsr | Layout::SparseCoo | Layout::IndexValue => self.read_sparse(decoder, dst, scratch),
             _ => {
                 self.problem().map_or(Ok(()), Err)?;
@@ -142,17 +173,17 @@ impl<'a> Tensor<'a> {
         dst: &'r mut [u8],
         scratch: &mut [u8],
     ) -> Result<&'r mut [u8]> {
-        let length = self.dense_length().ok_or_else(|| self.error(ErrorKind::ShapeOverflow))?;
+        let length = self.read_length().ok_or_else(|| self.error(ErrorKind::ShapeOverflow))?;
         let dst = to_usize(length).and_then(|length| dst.get_mut(..length));
         let dst = dst.ok_or_else(|| self.error(ErrorKind::TooSmall))?;
-        let sparse = self.sparse_with(decoder, scratch)?;
+        let sparse = self.sparse_using(decoder, scratch)?;
         dst.fill(0);
         sparse.scatter(dst).ok_or_else(|| self.error(ErrorKind::IndexOutOfRange))?;
         Ok(dst)
     }
 
     /// Returns the indices and values of a sparse tensor, checked in one pass: linear in their number. Encoded
-    /// components are decoded into `scratch`; see [`scratch_length`](Self::scratch_length).
+    /// components are decoded into the scratch memory, whose length [`requirements`](Self::requirements) returns.
     ///
     /// # Errors
     /// - `UnsupportedLayout` if the tensor is not sparse, or if the dtype of its values is unknown or takes less than a
@@ -164,23 +195,22 @@ impl<'a> Tensor<'a> {
     /// ```
     /// # let bytes: &[u8] = include_bytes!("../../../tests/fixtures/v1.2/objects_sparse_quant_logical.zt");
     /// let file = tenslice::File::open(bytes)?;
-    /// for entry in &file.find("csr_i32")?.sparse(&mut [])? {
+    /// for entry in &file.find("csr_i32")?.sparse(tenslice::ReadOptions::new())? {
     ///     println!("({:?}, {:?}): {:?}", entry.index(0), entry.index(1), entry.value::<f32>());
     /// }
     /// # Ok::<(), tenslice::Error>(())
     /// ```
-    pub fn sparse<'s>(&self, scratch: &'s mut [u8]) -> Result<Sparse<'s>>
+    #[inline]
+    pub fn sparse<'s>(&self, options: ReadOptions<'s>) -> Result<Sparse<'s>>
     where
         'a: 's,
     {
-        self.sparse_with(&mut BuiltIn::default(), scratch)
+        let mut built_in = BuiltIn::default();
+        let (decoder, scratch) = options.parts(&mut built_in);
+        self.sparse_using(decoder, scratch)
     }
 
-    /// Returns the indices and values as [`sparse`](Self::sparse) does, with a decoder that the caller provides.
-    ///
-    /// # Errors
-    /// The errors of [`sparse`](Self::sparse).
-    pub fn sparse_with<'s>(&self, decoder: &mut dyn Decoder, mut scratch: &'s mut [u8]) -> Result<Sparse<'s>>
+    pub(crate) fn sparse_using<'s>(&self, decoder: &mut dyn Decoder, mut scratch: &'s mut [u8]) -> Result<Sparse<'s>>
     where
         'a: 's,
     {
@@ -234,4 +264,13 @@ impl<'a> Tensor<'a> {
             _ => None,
         }
     }
+}
+
+/// Returns `count` zeros; `None` if the count is unknown, or if there is not enough memory.
+#[cfg(feature = "std")]
+fn zeroed<T: Element>(count: Option<usize>) -> Option<std::vec::Vec<T>> {
+    let mut all = std::vec::Vec::new();
+    all.try_reserve_exact(count?).ok()?;
+    all.resize(count?, T::new_zeroed());
+    Some(all)
 }

@@ -4,6 +4,7 @@
 use super::Tensor;
 use crate::codec::BuiltIn;
 use crate::codec::decoder::Decoder;
+use crate::codec::options::ReadOptions;
 use crate::error::warning::{Warning, Warnings};
 use crate::error::{ErrorKind, Result};
 use crate::format::{FileFormat, dispatch};
@@ -17,6 +18,10 @@ impl Tensor<'_> {
     /// - the chunks of a chunked array: warns if one of the first 2^24 chunks was never written;
     /// - the header of a compressed NPZ entry: returns its warnings, such as bytes after the array.
     ///
+    /// Scratch memory is needed for components whose digest covers decoded bytes, for the table of chunks, and for the
+    /// header of a compressed array; [`requirements`](Self::requirements) returns its length. With less memory,
+    /// warnings about the chunks and the header may be missing.
+    ///
     /// The cost is the sum of the costs of [`Component::verify`](crate::Component::verify) for each component, even if
     /// components share bytes, and is linear in the number of chunks.
     ///
@@ -24,30 +29,25 @@ impl Tensor<'_> {
     /// The errors of [`Component::verify`](crate::Component::verify) for the first component that fails, and of
     /// [`sparse`](Self::sparse).
     /// `NoValues`. The errors of an invalid header in a compressed entry of an NPZ archive.
-    pub fn verify(&self) -> Result<Verified> {
-        self.verify_with(&mut BuiltIn::default(), &mut [])
+    #[inline]
+    pub fn verify(&self, options: ReadOptions<'_>) -> Result<Verified> {
+        let mut built_in = BuiltIn::default();
+        let (decoder, scratch) = options.parts(&mut built_in);
+        self.verify_using(decoder, scratch)
     }
 
-    /// Verifies the tensor as [`verify`](Self::verify) does, with a decoder and scratch memory:
-    /// [`verify_scratch_length`](Self::verify_scratch_length) bytes for components whose digest covers decoded bytes,
-    /// for the table of chunks, and for the header of a compressed array. With less memory, warnings about the chunks
-    /// and the header may be missing.
-    ///
-    /// # Errors
-    /// The errors of [`Component::verify_with`](crate::Component::verify_with) for the first component that fails, and
-    /// of [`verify`](Self::verify).
-    pub fn verify_with(&self, decoder: &mut dyn Decoder, scratch: &mut [u8]) -> Result<Verified> {
+    pub(crate) fn verify_using(&self, decoder: &mut dyn Decoder, scratch: &mut [u8]) -> Result<Verified> {
         self.problem().map_or(Ok(()), Err)?;
         let mut verified = Verified::default();
         let mut components = self.components();
         for component in components.by_ref() {
-            verified.add(component.verify_with(decoder, scratch)?);
+            verified.add(component.verify_using(decoder, scratch)?);
         }
         if let Some(error) = components.error() {
             return Err(error);
         }
         if self.sparse_roles().is_some_and(|roles| self.encoded(roles).next().is_none()) {
-            match self.sparse(&mut []) {
+            match self.sparse_using(&mut BuiltIn::default(), &mut []) {
                 Ok(sparse) => verified.warnings = sparse.warnings(),
                 Err(error) if self.may_differ_in_count(error.kind()) => {}
                 Err(error) => return Err(error),
@@ -67,13 +67,11 @@ impl Tensor<'_> {
             && self.warnings().contains(Warning::UnknownLogicalType)
     }
 
-    /// Returns the memory that [`verify_with`](Self::verify_with) needs, in bytes: the maximum over the components, the
-    /// table of chunks and the header of a compressed array. `None` if a component [cannot be
-    /// verified](crate::Component::verify_scratch_length).
-    #[must_use]
-    pub fn verify_scratch_length(&self) -> Option<u64> {
-        let whole = dispatch!(&self.file, file => file.verify_scratch_length(&self.record));
-        self.components().try_fold(whole, |most: u64, component| Some(component.verify_scratch_length()?.max(most)))
+    /// Returns the scratch memory that [`verify`](Self::verify) needs, in bytes: the maximum over the components, the
+    /// table of chunks and the header of a compressed array. `None` if a component cannot be verified.
+    pub(crate) fn verify_scratch(&self) -> Option<u64> {
+        let whole = dispatch!(&self.file, file => file.verify_scratch(&self.record));
+        self.components().try_fold(whole, |most: u64, component| Some(component.verify_scratch()?.max(most)))
     }
 }
 

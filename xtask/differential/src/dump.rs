@@ -3,8 +3,8 @@
 use std::fmt::{Debug, Display, Write};
 
 use tenslice::{
-    Attributes, BuiltIn, Component, DType, Error, Expected, File, Index, Layout, Opened, Order, Source, Tensor,
-    Value, Warnings,
+    Attributes, BuiltIn, Component, DType, Error, Expected, File, Index, Layout, Opened, Order, Purpose, ReadOptions,
+    Source, Tensor, Value, Warnings,
 };
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -247,7 +247,10 @@ impl<'a> Dump<'a> {
             tensor.stated_type(),
             tensor.block_type(),
         );
-        self.line("sizes", format_args!("{:?} {:?}", shape.element_count(), tensor.dense_length()));
+        self.line(
+            "sizes",
+            format_args!("{:?} {:?}", shape.element_count(), tensor.requirements(Purpose::Read).output),
+        );
         self.warnings("tensor warnings", tensor.warnings());
         self.result("problem", tensor.problem().map_or(Ok(()), Err));
         self.attributes(tensor.attributes(), 1, left);
@@ -301,14 +304,14 @@ impl<'a> Dump<'a> {
         self.result("bytes", component.bytes().map(<[u8]>::len));
         self.result("with a shard", component.with_shard(self.bytes).map(|component| component.extent()));
         if let Some(mut dst) = self.memory(component.decoded_length()) {
-            self.data("decoded", component.read_into(&mut dst).map(|dst| &*dst));
+            self.data("decoded", component.read_into(&mut dst, ReadOptions::new()).map(|dst| &*dst));
         }
-        if let Some(mut scratch) = self.memory(component.range_scratch_length()) {
+        if let Some(mut scratch) = self.memory(component.requirements(Purpose::ReadRange).scratch) {
             let mut dst = [0; 16];
-            let read = component.read_range_into(0, &mut dst, &mut scratch);
+            let read = component.read_range_into(0, &mut dst, ReadOptions::new().scratch(&mut scratch));
             self.data("first range", read.map(|()| &dst[..]));
             let middle = component.decoded_length().unwrap_or(0) / 32 * 16;
-            let read = component.read_range_into(middle, &mut dst, &mut scratch);
+            let read = component.read_range_into(middle, &mut dst, ReadOptions::new().scratch(&mut scratch));
             self.data("middle range", read.map(|()| &dst[..]));
         }
     }
@@ -350,9 +353,9 @@ impl<'a> Dump<'a> {
     fn read(&mut self, tensor: &Tensor<'a>) {
         let mut decoder = BuiltIn::default();
         if let Some(mut scratch) =
-            tensor.describe_length(&mut decoder).ok().and_then(|length| self.memory(Some(length)))
+            tensor.requirements(Purpose::Describe).scratch.and_then(|length| self.memory(Some(length)))
         {
-            let described = tensor.describe(&mut decoder, &mut scratch);
+            let described = tensor.describe(ReadOptions::new().decoder(&mut decoder).scratch(&mut scratch));
             let described = described.map(|of| {
                 let shape = of.shape.to_string();
                 (
@@ -367,23 +370,34 @@ impl<'a> Dump<'a> {
             });
             self.result("described", described);
         }
-        let (length, scratch_length) = (tensor.dense_length(), tensor.scratch_length());
-        self.line("scratch length", format_args!("{scratch_length:?} {:?}", tensor.f32_scratch_length()));
-        self.data("read without memory", tensor.read_into(&mut [], &mut []).map(|dst| &*dst));
+        let (length, scratch_length) =
+            (tensor.requirements(Purpose::Read).output, tensor.requirements(Purpose::Read).scratch);
+        self.line(
+            "scratch length",
+            format_args!("{scratch_length:?} {:?}", tensor.requirements(Purpose::ReadF32).scratch),
+        );
+        self.data("read without memory", tensor.read_into(&mut [], ReadOptions::new()).map(|dst| &*dst));
         // If the file does not state a length, any may be enough.
         let (dst, scratch) = (self.memory(length.or(Some(4096))), self.memory(scratch_length.or(Some(4096))));
         if let (Some(mut dst), Some(mut scratch)) = (dst, scratch) {
-            self.numbers("read", tensor.layout(), tensor.read_into(&mut dst, &mut scratch));
+            self.numbers(
+                "read",
+                tensor.layout(),
+                tensor.read_into(&mut dst, ReadOptions::new().scratch(&mut scratch)),
+            );
             if let Some((_, short)) = dst.split_last_mut() {
-                self.data("read with less memory", tensor.read_into(short, &mut scratch).map(|dst| &*dst));
+                self.data(
+                    "read with less memory",
+                    tensor.read_into(short, ReadOptions::new().scratch(&mut scratch)).map(|dst| &*dst),
+                );
             }
             self.sparse(tensor, &mut scratch);
         }
         let count = tensor.shape().element_count().filter(|count| *count <= MAX_READ / 4);
-        let length = tensor.f32_scratch_length().or(Some(4096));
+        let length = tensor.requirements(Purpose::ReadF32).scratch.or(Some(4096));
         if let (Some(count), Some(mut scratch)) = (count, self.memory(length)) {
             let mut dst = vec![0.0; count as usize];
-            let read = tensor.read_f32_into(&mut dst, &mut scratch);
+            let read = tensor.read_f32_into(&mut dst, ReadOptions::new().scratch(&mut scratch));
             let is_computed = matches!(tensor.layout(), Layout::TensorTrain | Layout::Blocks | Layout::Microscaling);
             let bits = |x: &f32| if is_computed && x.is_nan() { f32::NAN.to_bits() } else { x.to_bits() };
             let read = read.map(|dst| dst.iter().flat_map(|x| bits(x).to_le_bytes()).collect::<Vec<_>>());
@@ -396,7 +410,7 @@ impl<'a> Dump<'a> {
     }
 
     fn sparse(&mut self, tensor: &Tensor<'a>, scratch: &mut [u8]) {
-        let sparse = match tensor.sparse(scratch) {
+        let sparse = match tensor.sparse(ReadOptions::new().scratch(scratch)) {
             Ok(sparse) => sparse,
             Err(error) => return self.error("sparse", &error),
         };
@@ -422,12 +436,12 @@ impl<'a> Dump<'a> {
             return;
         }
         self.work = left;
-        let length = tensor.verify_scratch_length();
+        let length = tensor.requirements(Purpose::Verify).scratch;
         self.line("verify length", format_args!("{length:?}"));
         let counts = |of: tenslice::Verified| (of.verified, of.without_digest, of.unknown_digest, of.warnings.bits());
-        self.result("verified without memory", tensor.verify().map(counts));
+        self.result("verified without memory", tensor.verify(ReadOptions::new()).map(counts));
         if let Some(mut scratch) = self.memory(length) {
-            let verified = tensor.verify_with(&mut BuiltIn::default(), &mut scratch);
+            let verified = tensor.verify(ReadOptions::new().scratch(&mut scratch));
             self.result("verified", verified.map(counts));
         }
     }
@@ -534,7 +548,7 @@ impl<'a> Dump<'a> {
         self.result("table length", length);
         let Some(mut scratch) = length.ok().and_then(|length| self.memory(Some(length))) else { return };
         for index in (0..frame.chunk_count().saturating_add(1)).take(4) {
-            let chunk = match frame.chunk(index, &mut scratch) {
+            let chunk = match frame.chunk(index, ReadOptions::new().scratch(&mut scratch)) {
                 Ok(chunk) => chunk,
                 Err(error) => {
                     self.error("chunk", &error);
@@ -549,7 +563,10 @@ impl<'a> Dump<'a> {
             let dst = self.memory(Some(chunk.decoded_length()));
             let scratch = self.memory(Some(chunk.scratch_length()));
             if let (Some(mut dst), Some(mut scratch)) = (dst, scratch) {
-                self.data("chunk read", chunk.read_into(&mut dst, &mut scratch).map(|dst| &*dst));
+                self.data(
+                    "chunk read",
+                    chunk.read_into(&mut dst, ReadOptions::new().scratch(&mut scratch)).map(|dst| &*dst),
+                );
             }
         }
     }

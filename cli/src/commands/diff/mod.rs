@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::io::{self, Write};
 use std::path::PathBuf;
 
-use tenslice::{ErrorKind, Tensor};
+use tenslice::{ErrorKind, Purpose, Tensor};
 
 use self::elements::Differing;
 use self::metadata::{attribute_differences, stored_differences};
@@ -82,7 +82,11 @@ impl Arguments {
         let (of_a, of_b) = (Tensors::of(a), Tensors::of(b));
         let (mut same, mut different, mut unread) = (0_u64, 0_u64, 0_u64);
         let (mut notes, mut is_over_limit) = (Notes::default(), false);
-        let total = of_a.all.iter().filter_map(|(_, (_, tensor))| tensor.dense_length()).fold(0, u64::saturating_add);
+        let total = of_a
+            .all
+            .iter()
+            .filter_map(|(_, (_, tensor))| tensor.requirements(Purpose::Read).output)
+            .fold(0, u64::saturating_add);
         let bar = progress::bar(if self.no_values { 0 } else { total });
         a.files.iter().chain(&b.files).for_each(|opened| terminal.warn_of_data(opened));
         for (path, model, tensors) in [(&self.a, a, &of_a), (&self.b, b, &of_b)] {
@@ -102,7 +106,7 @@ impl Arguments {
                 continue;
             };
             let differences = self.differences(*found, other, &budget, &mut notes);
-            bar.inc(found.1.dense_length().unwrap_or(0));
+            bar.inc(found.1.requirements(Purpose::Read).output.unwrap_or(0));
             let lines = match differences {
                 Ok(differences) => {
                     *if differences.is_empty() { &mut same } else { &mut different } += 1;

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use tenslice::{BuiltIn, ByteOrder, DType, Described, Error, ErrorKind, File, Format, Order, Tensor};
+use tenslice::{ByteOrder, DType, Described, Error, ErrorKind, File, Format, Order, Purpose, ReadOptions, Tensor};
 
 use crate::common::problem::Problem;
 use crate::common::reading::{is_compressed_array, is_without_header};
@@ -45,7 +45,7 @@ impl Array {
         if is_without_header(tensor) {
             return None;
         }
-        let described = tensor.describe(&mut BuiltIn::default(), &mut []);
+        let described = tensor.describe(ReadOptions::new());
         // A tensor whose values cannot be read still has a dtype and a shape.
         Some(described.map_or_else(
             |_| Self {
@@ -112,10 +112,13 @@ impl From<Error> for Fault {
 
 /// Describes a compressed array whose header has at most `left` bytes.
 fn describe(tensor: &Tensor<'_>, left: &mut u64) -> Result<Array, Fault> {
-    let length = tensor.describe_length(&mut BuiltIn::default())?;
+    // Without a length, the description fails, too, and returns the reason.
+    let Some(length) = tensor.requirements(Purpose::Describe).scratch else {
+        return Ok(tensor.describe(ReadOptions::new())?.into());
+    };
     *left = left.checked_sub(length).filter(|_| length <= LONGEST_HEADER).ok_or(Fault::NotDescribed)?;
     let mut head = vec![0; length as usize];
-    match tensor.describe(&mut BuiltIn::default(), &mut head) {
+    match tensor.describe(ReadOptions::new().scratch(&mut head)) {
         Ok(described) => Ok(described.into()),
         Err(error) => Err(match error.into() {
             Fault::Error(error, _) => Fault::Error(error, head),
