@@ -95,7 +95,7 @@ impl Found {
 
     /// Returns the keyword's position in the list, counted from 0.
     pub(crate) const fn place(self) -> u32 {
-        self.0.wrapping_shr(8)
+        self.0 >> 8
     }
 
     /// Returns the keyword's number; [`UNKNOWN`] if the word is not in the list.

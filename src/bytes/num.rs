@@ -56,9 +56,9 @@ fn quotient_of_words(n: u64, part: u64) -> u64 {
     let mut digits = n;
     for _ in 0..u64::BITS {
         let is_over = rest.leading_zeros() == 0;
-        rest = rest.wrapping_shl(1) | digits.wrapping_shr(63);
-        digits = digits.wrapping_shl(1);
-        quotient = quotient.wrapping_shl(1);
+        rest = rest << 1 | digits >> 63;
+        digits <<= 1;
+        quotient <<= 1;
         if part > 0 && (is_over || rest >= part) {
             rest = rest.wrapping_sub(part);
             quotient |= 1;

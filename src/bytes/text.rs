@@ -230,7 +230,7 @@ fn split_char(bytes: &[u8]) -> Option<(char, &[u8])> {
         _ => (first & 7, 3),
     };
     let (tail, rest) = rest.split_at_checked(more)?;
-    let code = tail.iter().fold(u32::from(high), |code, byte| code.wrapping_shl(6) | u32::from(byte & 0x3f));
+    let code = tail.iter().fold(u32::from(high), |code, byte| code << 6 | u32::from(byte & 0x3f));
     Some((char::from_u32(code)?, rest))
 }
 

@@ -184,5 +184,5 @@ pub extern "C" fn tenslice_tens_element(
 /// to even.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_binary128_to_double(low: u64, high: u64) -> f64 {
-    DType::binary128_to_f64(u128::from(high).wrapping_shl(64) | u128::from(low))
+    DType::binary128_to_f64(u128::from(high) << 64 | u128::from(low))
 }

@@ -95,7 +95,7 @@ impl<'a> Rest<'a> {
         }
         self.take(to_usize(length.wrapping_add(1))?)?;
         // Clears the bytes after the text.
-        let others = 56_u32.wrapping_sub(u32::try_from(length).unwrap_or(0).wrapping_shl(3));
+        let others = 56_u32.wrapping_sub(u32::try_from(length).unwrap_or(0) << 3);
         Some(word.wrapping_shl(others).wrapping_shr(others))
     }
 
@@ -127,7 +127,7 @@ impl<'a> Rest<'a> {
         // Handles every width without a branch, since the width is unpredictable.
         let width = 1_u32.wrapping_shl(u32::from(head) & 7);
         self.take(to_usize(width.into())?)?;
-        Some(u64::from_be_bytes(*word).wrapping_shr(64_u32.wrapping_sub(width.wrapping_shl(3))))
+        Some(u64::from_be_bytes(*word).wrapping_shr(64_u32.wrapping_sub(width << 3)))
     }
 
     /// Reads the number after the first byte of a head.

@@ -175,7 +175,7 @@ mod instructions {
         let mut power = 1_u32 << 31;
         while left > 0 {
             let carry = if power & 1 == 1 { 0x82f6_3b78 } else { 0 };
-            power = power.wrapping_shr(1) ^ carry;
+            power = power >> 1 ^ carry;
             left = left.saturating_sub(1);
         }
         power

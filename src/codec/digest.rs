@@ -68,7 +68,7 @@ fn bytes<const N: usize>(digits: &[u8]) -> Option<[u8; N]> {
     let pairs = digits.chunks_exact(2);
     let mut is_valid = pairs.len() == N && pairs.remainder().is_empty();
     // Has no branch for each of up to 64 digits.
-    let digit = |digit: u8| (digit & 0xf).wrapping_add(digit.wrapping_shr(6).wrapping_mul(9));
+    let digit = |digit: u8| (digit & 0xf).wrapping_add((digit >> 6).wrapping_mul(9));
     for (byte, pair) in bytes.iter_mut().zip(pairs) {
         if let &[high, low] = pair {
             is_valid &= high.is_ascii_hexdigit() & low.is_ascii_hexdigit();

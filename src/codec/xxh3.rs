@@ -61,7 +61,7 @@ fn word(bytes: &[u8], at: usize) -> u64 {
 fn fold(a: u64, b: u64) -> u64 {
     let product = u128::from(a).wrapping_mul(b.into());
     #[allow(clippy::as_conversions)] // the lower half of the bits
-    let fold = (product ^ product.wrapping_shr(64)) as u64;
+    let fold = (product ^ product >> 64) as u64;
     fold
 }
 
@@ -73,8 +73,8 @@ fn mix(block: &[u8], key: &[u8]) -> u64 {
 
 #[cfg_attr(small, inline(never))]
 fn avalanche(hash: u64) -> u64 {
-    let hash = (hash ^ hash.wrapping_shr(37)).wrapping_mul(PRIME_MX1);
-    hash ^ hash.wrapping_shr(32)
+    let hash = (hash ^ hash >> 37).wrapping_mul(PRIME_MX1);
+    hash ^ hash >> 32
 }
 
 /// Returns the hash of up to [`LONGEST`] bytes.
@@ -90,24 +90,24 @@ fn hash_short(bytes: &[u8]) -> u64 {
         0..=3 => {
             let mut hash = word(&SECRET, 56) ^ word(&SECRET, 64);
             if let ([first, ..], [.., last]) = (bytes, bytes) {
-                let middle = bytes.get(bytes.len().wrapping_shr(1)).unwrap_or(last);
+                let middle = bytes.get(bytes.len() >> 1).unwrap_or(last);
                 let [length, ..] = length.to_le_bytes();
                 let key = word(&SECRET, 0);
                 hash = u64::from(u32::from_le_bytes([*last, length, *first, *middle]));
-                hash ^= (key ^ key.wrapping_shr(32)) & 0xffff_ffff;
+                hash ^= (key ^ key >> 32) & 0xffff_ffff;
             }
-            hash = (hash ^ hash.wrapping_shr(33)).wrapping_mul(PRIME64_2);
-            hash = (hash ^ hash.wrapping_shr(29)).wrapping_mul(PRIME64_3);
-            hash ^ hash.wrapping_shr(32)
+            hash = (hash ^ hash >> 33).wrapping_mul(PRIME64_2);
+            hash = (hash ^ hash >> 29).wrapping_mul(PRIME64_3);
+            hash ^ hash >> 32
         }
         4..=8 => {
             let (first, last) = quarters(bytes).unwrap_or_default();
-            let mut hash = u64::from(first).wrapping_shl(32) | u64::from(last);
+            let mut hash = u64::from(first) << 32 | u64::from(last);
             hash ^= word(&SECRET, 8) ^ word(&SECRET, 16);
             hash ^= hash.rotate_left(49) ^ hash.rotate_left(24);
             hash = hash.wrapping_mul(PRIME_MX2);
-            hash = (hash ^ hash.wrapping_shr(35).wrapping_add(length)).wrapping_mul(PRIME_MX2);
-            hash ^ hash.wrapping_shr(28)
+            hash = (hash ^ (hash >> 35).wrapping_add(length)).wrapping_mul(PRIME_MX2);
+            hash ^ hash >> 28
         }
         9..=16 => {
             let first = word(bytes, 0) ^ word(&SECRET, 24) ^ word(&SECRET, 32);
@@ -217,7 +217,7 @@ impl Lanes {
             if keys.len() == STRIPE {
                 // The end of a block.
                 for (lane, key) in lanes.iter_mut().zip(keys.chunks_exact(8)) {
-                    *lane = (*lane ^ lane.wrapping_shr(47) ^ word(key, 0)).wrapping_mul(PRIME32_1);
+                    *lane = (*lane ^ *lane >> 47 ^ word(key, 0)).wrapping_mul(PRIME32_1);
                 }
                 keys = &SECRET;
             }
@@ -246,7 +246,7 @@ impl Lanes {
 /// Reads a stripe into the lanes.
 #[cfg_attr(small, inline(never))]
 fn read_stripe(lanes: &mut [u64; 8], stripe: &[u8; STRIPE], key: &[u8; STRIPE]) {
-    let product = |word: u64| (word & 0xffff_ffff).wrapping_mul(word.wrapping_shr(32));
+    let product = |word: u64| (word & 0xffff_ffff).wrapping_mul(word >> 32);
     for ((pair, words), key) in lanes.chunks_exact_mut(2).zip(stripe.chunks_exact(16)).zip(key.chunks_exact(16)) {
         if let [a, b] = pair {
             let (x, y) = (word(words, 0), word(words, 8));

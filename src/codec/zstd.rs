@@ -154,7 +154,7 @@ mod by_ruzstd {
                     field.iter_mut().zip(window.to_le_bytes()).for_each(|(to, from)| *to = from);
                 }
             } else if let Some(window) = bytes.get_mut(5) {
-                let enough = u8::try_from(log.saturating_sub(MIN_WINDOW_LOG).wrapping_shl(3)).unwrap_or(u8::MAX);
+                let enough = u8::try_from(log.saturating_sub(MIN_WINDOW_LOG) << 3).unwrap_or(u8::MAX);
                 is_cut = enough < *window;
                 *window = enough.min(*window);
             }

@@ -470,7 +470,7 @@ pub(crate) fn sort_by<P: Copy>(items: &mut [P], is_less: impl Fn(P, P) -> bool) 
             root = larger;
         }
     };
-    for root in (0..length.wrapping_shr(1)).rev() {
+    for root in (0..(length >> 1)).rev() {
         sift(items, root, length);
     }
     for end in (1..length).rev() {

@@ -275,7 +275,7 @@ enum Value {
 /// Reads a field. Returns its number, its value, and the bytes after it.
 fn field(bytes: &[u8]) -> Option<(u64, Value, &[u8])> {
     let (tag, rest) = varint(bytes)?;
-    let number = tag.wrapping_shr(3);
+    let number = tag >> 3;
     if number == 0 || tag > u64::from(u32::MAX) {
         return None;
     }
@@ -297,7 +297,7 @@ fn field(bytes: &[u8]) -> Option<(u64, Value, &[u8])> {
 fn varint(bytes: &[u8]) -> Option<(u64, &[u8])> {
     let length = bytes.iter().take(10).position(|byte| *byte < 0x80)?.saturating_add(1);
     let (digits, rest) = bytes.split_at_checked(length)?;
-    let value = digits.iter().rev().fold(0_u64, |value, byte| value.wrapping_shl(7) | u64::from(byte & 0x7f));
+    let value = digits.iter().rev().fold(0_u64, |value, byte| value << 7 | u64::from(byte & 0x7f));
     Some((value, rest))
 }
 

@@ -105,10 +105,10 @@ impl DType {
         const BIAS: i64 = 16383 - 1023;
 
         let low64 = |bits: u128| u64::try_from(bits & u128::from(u64::MAX)).unwrap_or(0);
-        let sign = low64(bits.wrapping_shr(64)) & 1_u64.wrapping_shl(63);
-        let exponent = low64(bits.wrapping_shr(WIDE)) & ENDLESS;
-        let fraction = bits & 1_u128.wrapping_shl(WIDE).wrapping_sub(1);
-        let infinity = 0x7ff_u64.wrapping_shl(NARROW);
+        let sign = low64(bits >> 64) & 1_u64 << 63;
+        let exponent = low64(bits >> WIDE) & ENDLESS;
+        let fraction = bits & (1_u128 << WIDE).wrapping_sub(1);
+        let infinity = 0x7ff_u64 << NARROW;
         if exponent == ENDLESS {
             let quiet = if fraction == 0 { 0 } else { 1_u64.wrapping_shl(NARROW.wrapping_sub(1)) };
             let payload = low64(fraction.wrapping_shr(WIDE.wrapping_sub(NARROW)));
@@ -119,14 +119,14 @@ impl DType {
         let exponent = i64::try_from(exponent).unwrap_or(0).wrapping_sub(BIAS);
         let below = 1_i64.wrapping_sub(exponent).clamp(0, 64);
         let shift = WIDE.wrapping_sub(NARROW).saturating_add(u32::try_from(below).unwrap_or(64));
-        let significand = fraction | 1_u128.wrapping_shl(WIDE);
+        let significand = fraction | 1_u128 << WIDE;
         let kept = low64(significand.wrapping_shr(shift));
         let rest = significand & 1_u128.wrapping_shl(shift).wrapping_sub(1);
         let half = 1_u128.wrapping_shl(shift.wrapping_sub(1));
         let round_up = rest > half || (rest == half && kept & 1 == 1);
         // A carry out of the fraction increments the exponent, which is correct.
         let biased = exponent.max(1).unsigned_abs().wrapping_sub(1).min(0x7ff);
-        let magnitude = biased.wrapping_shl(NARROW).saturating_add(kept).saturating_add(u64::from(round_up));
+        let magnitude = (biased << NARROW).saturating_add(kept).saturating_add(u64::from(round_up));
         f64::from_bits(sign | magnitude.min(infinity))
     }
 }

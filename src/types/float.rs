@@ -17,7 +17,7 @@ pub fn f16_to_f32(bits: u16) -> f32 {
 #[must_use]
 pub const fn bf16_to_f32(bits: u16) -> f32 {
     #[allow(clippy::as_conversions)] // widens
-    f32::from_bits((bits as u32).wrapping_shl(16))
+    f32::from_bits((bits as u32) << 16)
 }
 
 /// Converts an 8-bit float with 4 exponent bits and 3 mantissa bits, with NaN but without infinities.
@@ -30,7 +30,7 @@ pub fn f8_e4m3fn_to_f32(bits: u8) -> f32 {
 #[must_use]
 pub fn f8_e5m2_to_f32(bits: u8) -> f32 {
     // The bits are the upper half of a binary16 number.
-    f16_to_f32(u16::from(bits).wrapping_shl(8))
+    f16_to_f32(u16::from(bits) << 8)
 }
 
 /// Converts an 8-bit float with 4 exponent bits and 3 mantissa bits, one NaN, no infinities, no negative zero.
@@ -52,7 +52,7 @@ pub const fn f8_e8m0_to_f32(bits: u8) -> f32 {
     match bits {
         0 => f32::from_bits(1 << 22), // 2^-127 is subnormal
         0xff => f32::NAN,
-        exponent => f32::from_bits((exponent as u32).wrapping_shl(23)),
+        exponent => f32::from_bits((exponent as u32) << 23),
     }
 }
 
@@ -60,21 +60,21 @@ pub const fn f8_e8m0_to_f32(bits: u8) -> f32 {
 /// bits.
 #[must_use]
 pub fn f4_e2m1_to_f32(bits: u8) -> f32 {
-    widened(bits & 7 | (bits & 8).wrapping_shl(4), 1, 1)
+    widened(bits & 7 | (bits & 8) << 4, 1, 1)
 }
 
 /// Converts a 6-bit float with 2 exponent bits and 3 mantissa bits, without NaN and infinities. Ignores the upper 2
 /// bits.
 #[must_use]
 pub fn f6_e2m3_to_f32(bits: u8) -> f32 {
-    widened(bits & 0x1f | (bits & 0x20).wrapping_shl(2), 3, 1)
+    widened(bits & 0x1f | (bits & 0x20) << 2, 3, 1)
 }
 
 /// Converts a 6-bit float with 3 exponent bits and 2 mantissa bits, without NaN and infinities. Ignores the upper 2
 /// bits.
 #[must_use]
 pub fn f6_e3m2_to_f32(bits: u8) -> f32 {
-    widened(bits & 0x1f | (bits & 0x20).wrapping_shl(2), 2, 3)
+    widened(bits & 0x1f | (bits & 0x20) << 2, 2, 3)
 }
 
 /// Returns the value of a float with `mantissa_bits` mantissa bits and the exponent bias `bias`; the top bit is the
@@ -87,7 +87,7 @@ fn widened(bits: u8, mantissa_bits: u32, bias: u32) -> f32 {
     // If the exponent is 0, there is no leading bit, and the exponent counts as 1.
     let significand = if exponent == 0 { mantissa } else { mantissa | 1_u8.wrapping_shl(mantissa_bits) };
     let scale = u32::from(exponent.max(1)).wrapping_add(127).wrapping_sub(bias).wrapping_sub(mantissa_bits);
-    let value = f32::from(significand) * f32::from_bits(scale.wrapping_shl(23));
+    let value = f32::from(significand) * f32::from_bits(scale << 23);
     if bits & 0x80 == 0 { value } else { -value }
 }
 

@@ -200,7 +200,7 @@ impl DType {
             (_, 2 | 4 | 8) if self.code() >= Self::U8.code() && self.code() <= Self::BF16.code() => {
                 #[allow(clippy::as_conversions)] // at most 3
                 let log2 = lanes.trailing_zeros() as u16;
-                Some(Self::of_number(self.code() | log2.wrapping_shl(8)))
+                Some(Self::of_number(self.code() | log2 << 8))
             }
             _ => None,
         }
@@ -216,7 +216,7 @@ impl DType {
     pub(crate) const fn log2_lanes(self) -> u32 {
         #[allow(clippy::as_conversions)] // widens
         {
-            self.code().wrapping_shr(8) as u32
+            (self.code() >> 8) as u32
         }
     }
 
@@ -233,7 +233,7 @@ impl DType {
         match self {
             Self::F4_E2M1 => 4,
             Self::F6_E2M3 | Self::F6_E3M2 => 6,
-            _ => self.byte_size().wrapping_shl(3),
+            _ => self.byte_size() << 3,
         }
     }
 
@@ -267,7 +267,7 @@ impl DType {
     fn packed_length(self, count: u64) -> Option<u64> {
         // Eight elements take as many bytes as one element has bits.
         let rest = self.bits_of_rest(count).div_ceil(8);
-        product(Some(count.wrapping_shr(3)), self.bits())?.checked_add(rest)
+        product(Some(count >> 3), self.bits())?.checked_add(rest)
     }
 
     /// Returns whether `count` elements fill whole bytes.

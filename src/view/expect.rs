@@ -211,7 +211,7 @@ const LONGEST: usize = 64;
 
 /// Returns the first tensor named `name`. If there is none, returns the nearest name that is near enough.
 fn search<'a>(file: &File<'a>, name: &[u8]) -> core::result::Result<Tensor<'a>, Option<Text<'a>>> {
-    let mut limit = to_u64(name.len()).saturating_add(2).wrapping_shr(2);
+    let mut limit = to_u64(name.len()).saturating_add(2) >> 2;
     let mut nearest = None;
     for tensor in file.tensors() {
         let other = tensor.name();

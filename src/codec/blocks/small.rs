@@ -105,7 +105,7 @@ pub fn mxfp4_to_f32(block: &[u8; 17], dst: &mut [f32; 32]) {
     let scale = match *e {
         0 => 0x0020_0000,
         1 => 0x0040_0000,
-        e => u32::from(e.wrapping_sub(1)).wrapping_shl(23),
+        e => u32::from(e.wrapping_sub(1)) << 23,
     };
     let values = doubled_e2m1(f32::from_bits(scale));
     each_half(qs, dst, |q| pick(&values, q));

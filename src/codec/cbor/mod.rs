@@ -300,7 +300,7 @@ impl<'a> Reader<'a> {
             [a, b] => u16::from_be_bytes([a, b]).into(),
             #[cfg(not(small))]
             [a, b, c, d] => u32::from_be_bytes([a, b, c, d]).into(),
-            _ => number.iter().fold(0, |n: u64, byte| n.wrapping_shl(8) | u64::from(*byte)),
+            _ => number.iter().fold(0, |n: u64, byte| n << 8 | u64::from(*byte)),
         };
         self.position = at.saturating_add(1).saturating_add(width);
         *head

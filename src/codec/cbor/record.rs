@@ -44,7 +44,7 @@ pub(crate) const fn first_bits(items: &[Part]) -> u32 {
     let mut bits = 0_u32;
     let mut rest = items;
     while let [_, after @ ..] = rest {
-        bits = bits.wrapping_shl(1) | 1;
+        bits = bits << 1 | 1;
         rest = after;
     }
     bits
@@ -215,7 +215,7 @@ impl Reader<'_> {
             if let (Some(item), true) = (Part::from_code(number), missing & 1 != 0) {
                 self.fail_in(item, ErrorKind::MissingKey, record.at); // the first error is kept
             }
-            missing = missing.wrapping_shr(1);
+            missing >>= 1;
         }
         None
     }

@@ -254,7 +254,7 @@ impl<'a> Reader<'a> {
         let Some((number, rest)) = to_usize(width.into()).and_then(|width| rest.split_at_checked(width)) else {
             return self.stop(ErrorKind::Truncated, start);
         };
-        let number = number.iter().fold(0, |n: u64, byte| n.wrapping_shl(8) | u64::from(*byte));
+        let number = number.iter().fold(0, |n: u64, byte| n << 8 | u64::from(*byte));
         let fits_in_less = match *head {
             HALF..=DOUBLE => float_fits_in_less(*head, number),
             SIMPLE.. => return self.stop(ErrorKind::Malformed, start),
@@ -410,7 +410,7 @@ impl<'a> Reader<'a> {
         // eight bytes.
         let first = match self.rest.first_chunk() {
             Some(first) => u64::from_le_bytes(*first),
-            None => self.rest.iter().rev().fold(0, |bits: u64, byte| bits.wrapping_shl(8) | u64::from(*byte)),
+            None => self.rest.iter().rev().fold(0, |bits: u64, byte| bits << 8 | u64::from(*byte)),
         };
         let place = keys.iter().position(|word| first & word.mask == word.first)?;
         let (word, left) = keys.get(place..)?.split_first()?;
@@ -589,8 +589,8 @@ fn float_fits_in_less(head: u8, number: u64) -> bool {
     // the smallest exponent of a normal number, the largest exponent, and the number of fraction bits.
     let (exponent, infinite, fraction, least, largest, bits) = match head {
         HALF => return number & 0x7fff > 0x7c00 && number != NAN,
-        SINGLE => (number.wrapping_shr(23) & 0xff, 0xff, number.wrapping_shl(41), 113, 142, 10),
-        _ => (number.wrapping_shr(52) & 0x7ff, 0x7ff, number.wrapping_shl(12), 897, 1150, 23_u32),
+        SINGLE => (number >> 23 & 0xff, 0xff, number << 41, 113, 142, 10),
+        _ => (number >> 52 & 0x7ff, 0x7ff, number << 12, 897, 1150, 23_u32),
     };
     if exponent == 0 {
         return fraction == 0; // a subnormal number is too small for the narrower type

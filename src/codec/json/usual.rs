@@ -62,7 +62,7 @@ pub(crate) fn places(bytes: &[u8; 8], byte: u8) -> u64 {
 /// Returns the number of marked bytes.
 #[inline(always)]
 pub(crate) const fn count(marked: u64) -> u64 {
-    marked.wrapping_shr(7).wrapping_mul(ONES).wrapping_shr(56)
+    (marked >> 7).wrapping_mul(ONES) >> 56
 }
 
 /// Returns the number of bytes before the first marked byte of a word. This is a loop because the code that follows
@@ -71,7 +71,7 @@ pub(crate) const fn count(marked: u64) -> u64 {
 pub(crate) fn bytes_before(marked: u64) -> usize {
     let (mut rest, mut count) = (marked, 0_usize);
     while rest & 0x80 == 0 && count < 8 {
-        rest = rest.wrapping_shr(8);
+        rest >>= 8;
         count = count.wrapping_add(1);
     }
     count
@@ -113,13 +113,13 @@ fn leading_digits(bytes: &[u8; 8]) -> (u64, usize) {
 /// Returns the number that consists of the first `count` digits, 1 to 8.
 #[inline(always)]
 fn number_of(digits: u64, count: usize) -> u64 {
-    let others = u32::try_from(count).map_or(0, |count| 64_u32.wrapping_sub(count.wrapping_shl(3)));
+    let others = u32::try_from(count).map_or(0, |count| 64_u32.wrapping_sub(count << 3));
     // Moves the digits to the end of the word, after zeros.
     let word = digits.wrapping_shl(others);
     // Combines pairs of digits, then fours, then all.
-    let pairs = word.wrapping_mul(10).wrapping_add(word.wrapping_shr(8)) & 0x00ff_00ff_00ff_00ff;
-    let fours = pairs.wrapping_mul(100).wrapping_add(pairs.wrapping_shr(16)) & 0x0000_ffff_0000_ffff;
-    fours.wrapping_mul(10_000).wrapping_add(fours.wrapping_shr(32)) & 0xffff_ffff
+    let pairs = word.wrapping_mul(10).wrapping_add(word >> 8) & 0x00ff_00ff_00ff_00ff;
+    let fours = pairs.wrapping_mul(100).wrapping_add(pairs >> 16) & 0x0000_ffff_0000_ffff;
+    fours.wrapping_mul(10_000).wrapping_add(fours >> 32) & 0xffff_ffff
 }
 
 #[cfg(test)]

@@ -86,8 +86,7 @@ pub(crate) fn head_length(start: &[u8], length: u64) -> Result<u64, Fault> {
 /// Returns the number of bytes before the items, as stated at the start of an array.
 pub(crate) fn stated_length(start: &[u8]) -> Option<u64> {
     let (_, _, before) = version(start)?;
-    let header =
-        start.get(8..before)?.iter().rev().fold(0_u64, |length, byte| length.wrapping_shl(8) | u64::from(*byte));
+    let header = start.get(8..before)?.iter().rev().fold(0_u64, |length, byte| length << 8 | u64::from(*byte));
     Some(to_u64(before).saturating_add(header))
 }
 
@@ -423,7 +422,7 @@ impl<'a> Reader<'a> {
                 if around.push(0).is_err() {
                     return self.stop(ErrorKind::TooDeep);
                 }
-                subarrays = subarrays.wrapping_shl(1) | u32::from(is_subarray);
+                subarrays = subarrays << 1 | u32::from(is_subarray);
                 if is_subarray {
                     continue;
                 }
@@ -440,7 +439,7 @@ impl<'a> Reader<'a> {
                     if self.take(b']') {
                         let size = around.pop().unwrap_or(0);
                         items = Items { dtype: None, order: ByteOrder::Little, size, ..items };
-                        subarrays = subarrays.wrapping_shr(1);
+                        subarrays >>= 1;
                     } else if is_more {
                         self.field_name()?;
                         break;
@@ -463,7 +462,7 @@ impl<'a> Reader<'a> {
                     is_more = self.take(b',');
                 } else {
                     around.pop();
-                    subarrays = subarrays.wrapping_shr(1);
+                    subarrays >>= 1;
                 }
             }
         }

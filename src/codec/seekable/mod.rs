@@ -66,7 +66,7 @@ impl<'a> Seekable<'a> {
         let (rest, footer) = stored.split_last_chunk::<9>().ok_or(NO_TABLE)?;
         let [count @ .., 0 | 0x80, 0xb1, 0xea, 0x92, 0x8f] = footer else { return Err(NO_TABLE) };
         let has_checksums = footer.get(4) == Some(&0x80);
-        let count = count.iter().rev().fold(0_u64, |count, byte| count.wrapping_shl(8) | u64::from(*byte));
+        let count = count.iter().rev().fold(0_u64, |count, byte| count << 8 | u64::from(*byte));
         let entries_length = count.wrapping_mul(if has_checksums { 12 } else { 8 }); // below 2^36
         let (frames, entries) = to_usize(entries_length)
             .and_then(|length| rest.len().checked_sub(length))
@@ -233,7 +233,7 @@ impl Frame<'_> {
         };
         let (size, mut rest) = rest.split_at_checked(size_length)?;
         let base = if size_length == 2 { 256 } else { 0 };
-        let size = size.iter().rev().fold(0_u64, |size, byte| size.wrapping_shl(8) | u64::from(*byte));
+        let size = size.iter().rev().fold(0_u64, |size, byte| size << 8 | u64::from(*byte));
         if size_length > 0 && size.checked_add(base)? != u64::from(self.content) {
             return None;
         }
@@ -242,8 +242,8 @@ impl Frame<'_> {
         loop {
             let ([a, b, c], blocks) = rest.split_first_chunk::<3>()?;
             let header = u32::from_le_bytes([*a, *b, *c, 0]);
-            let size = header.wrapping_shr(3);
-            let (stored, content) = match header.wrapping_shr(1) & 3 {
+            let size = header >> 3;
+            let (stored, content) = match (header >> 1) & 3 {
                 0 => (size, size..=size),
                 1 => (1, size..=size),
                 2 => (size, 0..=MAX_BLOCK),

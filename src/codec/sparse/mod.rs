@@ -249,7 +249,7 @@ impl<'a> Sparse<'a> {
         // Finds the first pair with a larger index: the pair before it is the last at this index.
         let (mut low, mut high) = (0, self.count);
         while low < high {
-            let middle = low.saturating_add(high.saturating_sub(low).wrapping_shr(1));
+            let middle = low.saturating_add(high.saturating_sub(low) >> 1);
             if places.index(middle)? > place {
                 high = middle;
             } else {

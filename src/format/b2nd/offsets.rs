@@ -48,7 +48,7 @@ impl<'a> Offsets<'a> {
     /// take long.
     pub(super) fn period(&self, count: u64, stored: u64) -> Result<u64> {
         match self.table.content {
-            Content::Compressed if count > stored.wrapping_shr(LOG2_SHORT) => {
+            Content::Compressed if count > (stored >> LOG2_SHORT) => {
                 Err(self.table.error(ErrorKind::CountTooLarge, Part::ChunkOffset, 4))
             }
             Content::Compressed | Content::Copied => Ok(count),
@@ -191,8 +191,8 @@ fn shuffled(at: u64, width: u64, length: u64) -> u64 {
 pub(super) fn count(setting: Setting<'_>, at: u64, expected: Option<u64>) -> Result<u32> {
     let (table, _) = Chunk::head(setting, 0, at)?;
     let length = table.decoded_length();
-    let count = length.wrapping_shr(3);
-    let is_whole = count.wrapping_shl(3) == length && table.content != Content::VariableBlocks;
+    let count = length >> 3;
+    let is_whole = count << 3 == length && table.content != Content::VariableBlocks;
     if !is_whole || expected.is_some_and(|expected| expected != count) {
         return Err(fail(ErrorKind::CountsDiffer, Part::ChunkOffset, at.saturating_add(4)));
     }

@@ -116,7 +116,7 @@ impl Train<'_> {
             head = head.saturating_add(choices.saturating_mul(matrix(core)?));
             after = after.saturating_sub(matrix(core)?);
         }
-        tail.filter(|_| least < head.wrapping_shr(2)).or(Some((self.last(), 1)))
+        tail.filter(|_| least < (head >> 2)).or(Some((self.last(), 1)))
     }
 
     fn slice_to<N: Number>(&self, fixed: &Fixed<'_>, dst: &mut [u8], scratch: &mut [u8]) -> Option<()> {

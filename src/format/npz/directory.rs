@@ -42,7 +42,7 @@ fn find_end(opening: &ParseContext<'_>) -> ParseResult<(u64, bool)> {
         }
         // The record of a padded archive may be before these bytes only if most of them are padding. Bare-metal
         // programs omit this check to save flash.
-        if cfg!(not(target_os = "none")) && may_be_padded && used > tail.len().wrapping_shr(1) {
+        if cfg!(not(target_os = "none")) && may_be_padded && used > (tail.len() >> 1) {
             break;
         }
     }

@@ -143,7 +143,7 @@ impl<'a> NpzFile<'a> {
     pub(super) fn keep(&self, opening: &ParseContext<'a>, extent: Extent) -> ParseResult<&'a [u8]> {
         if opening.input.get(extent).is_none() {
             let available = self.directory.start.saturating_sub(extent.offset);
-            let near = self.directory.start.wrapping_shr(4).clamp(NEAR, FAR);
+            let near = (self.directory.start >> 4).clamp(NEAR, FAR);
             opening.keep(Extent::new(extent.offset, near.max(extent.length).min(available)))?;
         }
         opening.keep(extent)

@@ -191,9 +191,9 @@ impl Memory {
         let [state, length, _] = words;
         Self {
             warnings: u32::try_from(state & u64::from(u32::MAX)).unwrap_or(0),
-            packed: u32::try_from(state.wrapping_shr(32) & 0xffff).unwrap_or(0),
+            packed: u32::try_from(state >> 32 & 0xffff).unwrap_or(0),
             data_length: if state & Self::FOUND == 0 { None } else { Some(length) },
-            padding: u8::try_from(state.wrapping_shr(48) & 7).unwrap_or(0),
+            padding: u8::try_from(state >> 48 & 7).unwrap_or(0),
         }
     }
 
@@ -203,8 +203,8 @@ impl Memory {
 
     fn words(self, volume: u64) -> [u64; 3] {
         let found = if self.data_length.is_some() { Self::FOUND } else { 0 };
-        let packed = u64::from(self.packed.min(0xffff)).wrapping_shl(32);
-        let padding = u64::from(self.padding).wrapping_shl(48);
+        let packed = u64::from(self.packed.min(0xffff)) << 32;
+        let padding = u64::from(self.padding) << 48;
         [found | padding | packed | u64::from(self.warnings), self.data_length.unwrap_or(0), volume]
     }
 }
@@ -475,7 +475,7 @@ struct Names([u32; 8]);
 impl Names {
     /// Returns the word that contains a name, and the name's bit in that word.
     fn place(name: u8) -> (usize, u32) {
-        (usize::from(name.wrapping_shr(5)), 1_u32.wrapping_shl(u32::from(name & 31)))
+        (usize::from(name >> 5), 1_u32.wrapping_shl(u32::from(name & 31)))
     }
 
     fn is_empty(&self) -> bool {

@@ -28,7 +28,7 @@ pub(super) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {
     let number = |width| {
         input
             .get(Extent::new(at, width))
-            .map(|bytes| bytes.iter().rev().fold(0_u64, |n, byte| n.wrapping_shl(8) | u64::from(*byte)))
+            .map(|bytes| bytes.iter().rev().fold(0_u64, |n, byte| n << 8 | u64::from(*byte)))
     };
     match error.part() {
         Part::Version => {

@@ -411,7 +411,7 @@ impl<'a> FileFormat<'a> for Ztensor2File<'a> {
         read.ok_or_else(|| self.manifest.error(&reader))?;
         if !seen.are_apart() {
             let scratch = if scratch.len() < 2 { &mut [0; 2] } else { scratch }; // one position takes two words
-            duplicates::check_room(seen.count.into(), scratch.len().wrapping_shr(1))?;
+            duplicates::check_room(seen.count.into(), scratch.len() >> 1)?;
             self.compare(scratch)?;
         }
         Ok(checked)

@@ -78,13 +78,13 @@ impl Packed {
     fn of(extent: Extent) -> Option<Self> {
         let unit = u32::try_from(quotient(extent.offset, ALIGNMENT)).ok()?;
         let length = u32::try_from(extent.length).ok()?;
-        Some(Self(u64::from(unit).wrapping_shl(32) | u64::from(length)))
+        Some(Self(u64::from(unit) << 32 | u64::from(length)))
     }
 
     /// Returns true if this extent is identical to `next` or disjoint from it. `next` follows in sorted order; neither
     /// is empty.
     fn is_apart_from(self, next: Self) -> bool {
-        let [unit, next_unit] = [self, next].map(|packed| packed.0.wrapping_shr(32));
+        let [unit, next_unit] = [self, next].map(|packed| packed.0 >> 32);
         let length = self.0 & u64::from(u32::MAX);
         self == next || length <= next_unit.saturating_sub(unit).saturating_mul(ALIGNMENT)
     }

@@ -103,7 +103,7 @@ pub(super) fn address(out: &mut impl Out, input: Input<'_>, error: &Error) {
 
 /// Writes a number in hexadecimal digits.
 fn hexadecimal(out: &mut impl Out, number: u64) {
-    let digits = 16_u32.saturating_sub((number | 1).leading_zeros().wrapping_shr(2));
+    let digits = 16_u32.saturating_sub((number | 1).leading_zeros() >> 2);
     for place in (0..digits).rev() {
         let digit = u32::try_from(number.wrapping_shr(place.wrapping_mul(4)) & 0xf).unwrap_or(0);
         out.text(char::from_digit(digit, 16).unwrap_or('?').encode_utf8(&mut [0; 4]));

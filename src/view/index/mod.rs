@@ -263,13 +263,13 @@ struct Place {
 /// Returns the number of bits of a slot that hold the number of a tensor.
 fn number_bits(slots: &[u32]) -> u32 {
     // There are half as many tensors as slots, counted from 1.
-    usize::BITS.wrapping_sub(slots.len().wrapping_shr(1).leading_zeros())
+    usize::BITS.wrapping_sub((slots.len() >> 1).leading_zeros())
 }
 
 impl Place {
     fn of(hash: u64, slots: &[u32]) -> Self {
-        let (high, low) = (hash.wrapping_shr(32), u32::try_from(hash & 0xffff_ffff).unwrap_or(0));
-        let slot = to_usize(high.wrapping_mul(to_u64(slots.len())).wrapping_shr(32)).unwrap_or(0);
+        let (high, low) = (hash >> 32, u32::try_from(hash & 0xffff_ffff).unwrap_or(0));
+        let slot = to_usize(high.wrapping_mul(to_u64(slots.len())) >> 32).unwrap_or(0);
         Self { slot, tag: low.wrapping_shr(number_bits(slots)) }
     }
 }
@@ -504,15 +504,15 @@ fn short(bytes: &[u8]) -> u128 {
         return bytes.iter().fold(0, |before, byte| last_sixteen(before, *byte));
     };
     // For eight bytes or more: the last eight bytes, and the first bytes that are not among the last eight.
-    let others = u32::try_from(bytes.len()).map_or(0, |length| 128_u32.wrapping_sub(length.wrapping_shl(3)));
+    let others = u32::try_from(bytes.len()).map_or(0, |length| 128_u32.wrapping_sub(length << 3));
     let low = u64::from_le_bytes(*first).checked_shl(others).unwrap_or(0);
-    u128::from(u64::from_le_bytes(*last)).wrapping_shl(64) | u128::from(low)
+    u128::from(u64::from_le_bytes(*last)) << 64 | u128::from(low)
 }
 
 /// Drops the lowest byte of a 16-byte number and appends `byte` as the highest byte.
 #[inline]
 fn last_sixteen(before: u128, byte: u8) -> u128 {
-    before.wrapping_shr(8) | u128::from(byte).wrapping_shl(120)
+    before >> 8 | u128::from(byte) << 120
 }
 
 /// Returns the hash of a name that has escapes, character by character.
@@ -544,7 +544,7 @@ impl Hash {
 
     #[inline]
     fn add(&mut self, block: u128) {
-        let [low, high] = [block, block.wrapping_shr(64)].map(|word| word & u128::from(u64::MAX));
+        let [low, high] = [block, block >> 64].map(|word| word & u128::from(u64::MAX));
         let word = |word| u64::try_from(word).unwrap_or(0);
         *self = Self(mixed(self.0, word(low)), mixed(self.1, word(high)));
     }
@@ -553,7 +553,7 @@ impl Hash {
     const fn finish(&self, length: u64) -> u64 {
         // Mixes the first hash once more: otherwise a byte that differs in both hashes may cancel out.
         let hash = (mixed(mixed(self.0, 0), self.1) ^ length).wrapping_mul(LAST_FACTOR);
-        hash ^ hash.wrapping_shr(32)
+        hash ^ hash >> 32
     }
 }
 

@@ -225,7 +225,7 @@ fn to_f32(bytes: &[u8], first: u64, dtype: DType, order: ByteOrder, dst: &mut [f
     // The first element is in the lowest bits of the first byte.
     let mut at = product(Some(first), dtype.bits())?;
     for number in dst {
-        let byte = to_usize(at.wrapping_shr(3))?;
+        let byte = to_usize(at >> 3)?;
         let (low, high) = (bytes.get(byte)?, bytes.get(byte.checked_add(1)?).unwrap_or(&0));
         let [bits, _] = u16::from_le_bytes([*low, *high]).wrapping_shr(u32::try_from(at & 7).ok()?).to_le_bytes();
         *number = convert(bits);
