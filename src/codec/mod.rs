@@ -11,12 +11,6 @@ mod copies;
 pub mod blocks;
 #[cfg(any(feature = "ztensor", feature = "ztensor2"))]
 pub(crate) mod cbor;
-#[cfg(all(any(feature = "ztensor", feature = "ztensor2"), not(small)))]
-pub(crate) mod cbor_expected;
-#[cfg(all(any(feature = "ztensor", feature = "ztensor2"), not(small)))]
-pub(crate) mod cbor_skip;
-#[cfg(feature = "ztensor2")]
-pub(crate) mod cbor_strict;
 #[cfg(any(feature = "crc32", feature = "crc32c"))]
 #[allow(unsafe_code)]
 pub(crate) mod crc;

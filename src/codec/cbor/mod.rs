@@ -6,10 +6,19 @@
 //!
 //! Every well-formed encoding is accepted: definite and indefinite lengths, heads of any width, tags. Text strings must
 //! be valid UTF-8 everywhere. Positions count from the start of the bytes read.
+//!
+//! The file `strict` reads the deterministic encoding instead, which zTensor 2 requires. On hosts, `rest` reads what
+//! real programs write, and `skip` skips what has been checked.
 #![forbid(unsafe_code)]
 
 #[cfg(feature = "ztensor")]
 mod record;
+#[cfg(not(small))]
+pub(crate) mod rest;
+#[cfg(not(small))]
+pub(crate) mod skip;
+#[cfg(feature = "ztensor2")]
+pub(crate) mod strict;
 
 use minicbor::data::Type;
 use minicbor::decode::Decoder;
@@ -448,7 +457,7 @@ impl<'a> Reader<'a> {
     /// Moves past a record that has been read before.
     #[cfg(not(small))]
     pub(crate) fn pass_over_record(&mut self) {
-        if let Some(rest) = super::cbor_skip::skip_unchecked(self.rest()) {
+        if let Some(rest) = skip::skip_unchecked(self.rest()) {
             let end = self.bytes.len().saturating_sub(rest.len());
             self.position = u32::try_from(end).unwrap_or(u32::MAX);
             return;

@@ -321,7 +321,7 @@ fn values_end_where_they_end() {
         assert_eq!(read(&followed, Reader::skip), ((), end, None), "{bytes:x?}");
         #[cfg(not(small))]
         {
-            let passed = super::super::cbor_skip::skip_unchecked(&followed);
+            let passed = skip::skip_unchecked(&followed);
             assert!(passed == Some(b"\x01\xff\x00") || passed.is_none() && round % 2 == 0, "{bytes:x?}");
             assert_eq!(read(&followed, Reader::pass_over_record), ((), end, None), "{bytes:x?}");
         }
@@ -330,7 +330,7 @@ fn values_end_where_they_end() {
             let (_, _, fault) = read(cut, Reader::skip);
             assert!(matches!(fault, Some((ErrorKind::Truncated | ErrorKind::CountTooLarge, _))), "{cut:x?}");
             #[cfg(not(small))]
-            assert_eq!(super::super::cbor_skip::skip_unchecked(cut), None, "{cut:x?}");
+            assert_eq!(skip::skip_unchecked(cut), None, "{cut:x?}");
         }
     }
 }
@@ -339,7 +339,7 @@ fn values_end_where_they_end() {
 #[cfg(not(small))]
 #[test]
 fn what_is_expected_is_what_is_read() {
-    use super::super::cbor_expected::{Rest, key_word, text_word};
+    use super::rest::{Rest, key_word, text_word};
     let mut random = Random(1);
     for _ in 0..50_000 {
         let (mut bytes, of) = (Vec::new(), [UNSIGNED, 0x20, TEXT, BYTES][random.below(4) as usize]);
@@ -384,7 +384,7 @@ fn what_is_expected_is_what_is_read() {
 #[cfg(all(not(small), feature = "ztensor2"))]
 #[test]
 fn the_shortest_heads() {
-    use super::super::cbor_expected::is_shortest;
+    use super::rest::is_shortest;
     for (info, least, end) in [(24, 24, 1_u64 << 8), (25, 1 << 8, 1 << 16), (26, 1 << 16, 1 << 32)] {
         for of in [UNSIGNED, TEXT, ARRAY] {
             assert!(!is_shortest(of | info, 0) && !is_shortest(of | info, least - 1), "{info}");

@@ -5,7 +5,7 @@ use super::entry::{self, OBJECT, PART, PART_DEPTH};
 use super::manifest::{Keys, Manifest};
 use super::overlap::Blob;
 use crate::bytes::extent::Extent;
-use crate::codec::cbor_strict::{Reader, Record};
+use crate::codec::cbor::strict::{Reader, Record};
 use crate::duplicates::Distinct;
 use crate::error::origin::{Format, Part};
 use crate::error::{Error, ErrorKind, Result};

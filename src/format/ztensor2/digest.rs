@@ -3,7 +3,7 @@
 
 use crate::bytes::keywords::{Keywords, keywords};
 use crate::bytes::utf8::Utf8;
-use crate::codec::cbor_strict::Reader;
+use crate::codec::cbor::strict::Reader;
 use crate::error::ErrorKind;
 use crate::error::warning::Warning;
 

@@ -9,7 +9,7 @@ use crate::bytes::extent::Extent;
 use crate::bytes::keywords::keywords;
 use crate::bytes::num::to_u64;
 use crate::bytes::utf8::{Utf8, is_utf8};
-use crate::codec::cbor_strict::{Fields, Reader, Record, fields};
+use crate::codec::cbor::strict::{Fields, Reader, Record, fields};
 use crate::duplicates::Entry as _;
 use crate::error::ErrorKind;
 use crate::error::origin::Part;

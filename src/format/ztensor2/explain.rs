@@ -12,7 +12,7 @@ use crate::bytes::extent::Extent;
 use crate::bytes::source::{Input, ParseContext};
 use crate::bytes::text::Text;
 use crate::bytes::utf8::Utf8;
-use crate::codec::cbor_strict::{Fields, Reader, Record};
+use crate::codec::cbor::strict::{Fields, Reader, Record};
 use crate::error::origin::{Format, Part};
 use crate::error::{Error, ErrorKind};
 use crate::format::{Context, TensorRecord};

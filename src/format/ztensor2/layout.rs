@@ -5,8 +5,8 @@
 use crate::bytes::keywords::{Keywords, keywords};
 use crate::bytes::num::product;
 #[cfg(not(small))]
-use crate::codec::cbor_expected::Rest;
-use crate::codec::cbor_strict::Reader;
+use crate::codec::cbor::rest::Rest;
+use crate::codec::cbor::strict::Reader;
 use crate::error::ErrorKind;
 use crate::error::origin::Part;
 use crate::error::warning::Warning;

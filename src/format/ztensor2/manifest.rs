@@ -7,7 +7,7 @@ use zerocopy::{FromBytes, Immutable, KnownLayout, Unaligned};
 use crate::attributes::Attributes;
 use crate::bytes::extent::Region;
 use crate::bytes::keywords::{Keywords, keywords};
-use crate::codec::cbor_strict::{Fields, Reader, fields};
+use crate::codec::cbor::strict::{Fields, Reader, fields};
 use crate::error::origin::{Format, Part};
 use crate::error::{Error, NO_ENTRY, Result};
 use crate::format::TensorRecord;

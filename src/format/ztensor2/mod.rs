@@ -42,7 +42,7 @@ use crate::bytes::num::to_u64;
 use crate::bytes::source::{Input, ParseContext, ParseResult};
 use crate::bytes::text::Text;
 use crate::bytes::utf8::Utf8;
-use crate::codec::cbor_strict::{Reader, Record, key_order};
+use crate::codec::cbor::strict::{Reader, Record, key_order};
 use crate::codec::xxh3;
 use crate::duplicates::{self, Distinct as _, MAX_COMPARED};
 use crate::error::origin::{Format, Part};

@@ -12,7 +12,7 @@ use crate::bytes::extent::Extent;
 #[cfg(not(small))]
 use crate::bytes::num::{quotient, to_u64};
 use crate::bytes::utf8::{Utf8, is_before};
-use crate::codec::cbor_strict::Reader;
+use crate::codec::cbor::strict::Reader;
 use crate::duplicates::{self, Entry as _};
 use crate::error::ErrorKind;
 use crate::error::origin::Part;

@@ -32,8 +32,8 @@ use super::manifest::{MAX_NAME, Manifest, is_aligned};
 use crate::bytes::extent::Extent;
 use crate::bytes::num::product;
 use crate::bytes::utf8::{Utf8, is_utf8};
-use crate::codec::cbor_expected::{Rest, is_shortest, key_word, text_word};
-use crate::codec::cbor_strict::key_order;
+use crate::codec::cbor::rest::{Rest, is_shortest, key_word, text_word};
+use crate::codec::cbor::strict::key_order;
 use crate::format::{ComponentRecord, Contents, TensorRecord};
 use crate::types::DType;
 use crate::types::shape::Shape;
@@ -291,7 +291,7 @@ mod tests {
     use super::super::entry;
     use super::*;
     use crate::bytes::extent::Region;
-    use crate::codec::cbor_strict::Reader;
+    use crate::codec::cbor::strict::Reader;
     use crate::error::origin::Part;
 
     /// Checks that this module reads the same as `entry`, without a fault or a warning. Returns true if it reads the

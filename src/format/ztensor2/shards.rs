@@ -9,7 +9,7 @@ use crate::bytes::extent::Region;
 use crate::bytes::keywords::keywords;
 use crate::bytes::num::{to_u64, to_usize};
 use crate::bytes::utf8::Utf8;
-use crate::codec::cbor_strict::{self, Fields, Reader, fields, key_order};
+use crate::codec::cbor::strict::{self, Fields, Reader, fields, key_order};
 use crate::codec::digest::{DigestSpec, spelled_strictly};
 use crate::error::origin::{Format, Part};
 use crate::error::{Error, ErrorKind, Result};
@@ -86,7 +86,7 @@ pub(super) fn name<'a>(reader: &mut Reader<'a>, last: Option<&mut &'a [u8]>) -> 
 fn shard<'a>(reader: &mut Reader<'a>, last: &mut &'a [u8]) -> Option<Record<'a>> {
     let name = name(reader, Some(last))?;
     let (mut size, mut text) = (0, Utf8::new(""));
-    let mut record = cbor_strict::Record::default();
+    let mut record = strict::Record::default();
     reader.record(&mut record, SHARD)?;
     loop {
         let item = reader.field(&mut record, DEPTH)?;
@@ -108,7 +108,7 @@ fn shard<'a>(reader: &mut Reader<'a>, last: &mut &'a [u8]) -> Option<Record<'a>>
 fn size_at(manifest: &[u8], entry: u32) -> Option<u32> {
     let mut reader = Reader::new(manifest, entry);
     reader.text_bytes()?;
-    let mut record = cbor_strict::Record::default();
+    let mut record = strict::Record::default();
     reader.record(&mut record, SHARD)?;
     (reader.field(&mut record, DEPTH)? == Part::Length).then(|| reader.position()) // the first of two keys
 }

@@ -12,7 +12,7 @@ use crate::bytes::keywords::Keywords;
 use crate::bytes::num::{to_u64, to_usize};
 use crate::bytes::utf8::{Utf8, is_utf8};
 #[cfg(not(small))]
-use crate::codec::cbor_skip::skip_unchecked;
+use crate::codec::cbor::skip::skip_unchecked;
 use crate::error::origin::{Format, Part};
 use crate::error::{Error, ErrorKind, NO_ENTRY};
 
@@ -42,11 +42,11 @@ pub(crate) struct Fields {
 /// Declares the [`Fields`] of a record.
 macro_rules! fields {
     ({ $($key:literal: $item:ident),* $(,)? } required $($needed:ident)*) => {
-        $crate::codec::cbor_strict::Fields {
+        $crate::codec::cbor::strict::Fields {
             keys: keywords!($($key: Part::$item.code()),*),
             #[cfg(not(small))]
-            words: &[$($crate::codec::cbor_strict::Word::of($key, Part::$item)),*],
-            required: $($crate::codec::cbor_strict::bit(Part::$needed) |)* 0,
+            words: &[$($crate::codec::cbor::strict::Word::of($key, Part::$item)),*],
+            required: $($crate::codec::cbor::strict::bit(Part::$needed) |)* 0,
         }
     };
 }

@@ -1,7 +1,7 @@
 //! Reads CBOR in the form that real programs write.
 //!
 //! For hosts; chips have no flash for a second reader. A method returns `None` if its input has another form, whether
-//! valid or not. The reader in `cbor` or `cbor_strict` must then read the input, and reports any error.
+//! valid or not. The reader in `cbor` or `strict` must then read the input, and reports any error.
 #![forbid(unsafe_code)]
 
 use crate::bytes::num::{to_u64, to_usize};
@@ -151,7 +151,7 @@ impl<'a> Rest<'a> {
     }
 }
 
-/// True if the number of a head is encoded in the fewest bytes, as in `cbor_strict`. `head` is its first byte.
+/// True if the number of a head is encoded in the fewest bytes, as in `strict`. `head` is its first byte.
 #[cfg(feature = "ztensor2")]
 #[inline(always)]
 pub(crate) fn is_shortest(head: u8, number: u64) -> bool {
