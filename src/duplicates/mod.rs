@@ -158,8 +158,10 @@ impl Memory for Stack {
 
 /// A little memory on the stack for the hashes of up to [`MAX_COMPARED`] entries that rarely clash. If two hashes are
 /// equal, the entries are compared as in [`Stack`].
+#[cfg(not(target_os = "none"))]
 pub(crate) struct Hashed;
 
+#[cfg(not(target_os = "none"))]
 impl Memory for Hashed {
     fn compare<D: Distinct<Position = u32>>(
         &mut self,

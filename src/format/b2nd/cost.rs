@@ -63,10 +63,10 @@ impl<'a> Frame<'a> {
     /// Chunks may extend past the array and share their bytes, so in a file of 300 bytes, reading a small region can
     /// cost terabytes. For untrusted files, read only regions whose cost is acceptable.
     ///
-    /// Examines the chunks that the region touches, as [`region_requirements`](Self::region_requirements) does, and up to 65536
-    /// streams; past these, whole blocks count as decoded. For more than 65536 chunks, or if chunks cannot be looked up
-    /// without memory, the bound is the decoded bytes of all chunks of the frame. If the header or an examined chunk
-    /// has dictionaries, 32 KiB for each chunk are added.
+    /// Examines the chunks that the region touches, as [`region_requirements`](Self::region_requirements) does, and up
+    /// to 65536 streams; past these, whole blocks count as decoded. For more than 65536 chunks, or if chunks cannot be
+    /// looked up without memory, the bound is the decoded bytes of all chunks of the frame. If the header or an
+    /// examined chunk has dictionaries, 32 KiB for each chunk are added.
     ///
     /// # Errors
     /// `WrongRank`, `NoSuchElement`; the errors of invalid chunks.

@@ -1,5 +1,5 @@
-//! Checks the positions of all components while the manifest is read: the bytes of any two must be identical or disjoint
-//! (section 2.4), and bytes in a shard must be inside the shard.
+//! Checks the positions of all components while the manifest is read: the bytes of any two must be identical or
+//! disjoint (section 2.4), and bytes in a shard must be inside the shard.
 #![forbid(unsafe_code)]
 
 use core::cmp::Ordering;
