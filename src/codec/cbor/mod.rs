@@ -7,14 +7,14 @@
 //! Every well-formed encoding is accepted: definite and indefinite lengths, heads of any width, tags. Text strings must
 //! be valid UTF-8 everywhere. Positions count from the start of the bytes read.
 //!
-//! The file `strict` reads the deterministic encoding instead, which zTensor 2 requires. On hosts, `rest` reads what
+//! The file `strict` reads the deterministic encoding instead, which zTensor 2 requires. On hosts, `fast` reads what
 //! real programs write, and `skip` skips what has been checked.
 #![forbid(unsafe_code)]
 
 #[cfg(feature = "ztensor")]
 mod record;
 #[cfg(not(small))]
-pub(crate) mod rest;
+pub(crate) mod fast;
 #[cfg(not(small))]
 pub(crate) mod skip;
 #[cfg(feature = "ztensor2")]

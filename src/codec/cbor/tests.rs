@@ -339,7 +339,7 @@ fn values_end_where_they_end() {
 #[cfg(not(small))]
 #[test]
 fn what_is_expected_is_what_is_read() {
-    use super::rest::{Rest, key_word, text_word};
+    use super::fast::{Rest, key_word, text_word};
     let mut random = Random(1);
     for _ in 0..50_000 {
         let (mut bytes, of) = (Vec::new(), [UNSIGNED, 0x20, TEXT, BYTES][random.below(4) as usize]);
@@ -384,7 +384,7 @@ fn what_is_expected_is_what_is_read() {
 #[cfg(all(not(small), feature = "ztensor2"))]
 #[test]
 fn the_shortest_heads() {
-    use super::rest::is_shortest;
+    use super::fast::is_shortest;
     for (info, least, end) in [(24, 24, 1_u64 << 8), (25, 1 << 8, 1 << 16), (26, 1 << 16, 1 << 32)] {
         for of in [UNSIGNED, TEXT, ARRAY] {
             assert!(!is_shortest(of | info, 0) && !is_shortest(of | info, least - 1), "{info}");

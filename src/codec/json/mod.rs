@@ -15,7 +15,7 @@ use crate::error::origin::{Format, Part};
 use crate::error::{Error, ErrorKind};
 
 #[cfg(not(small))]
-pub(crate) mod usual;
+pub(crate) mod fast;
 
 /// The maximum nesting depth, including the outermost object. The limit is that of `serde_json`, which other readers of
 /// these files use.
@@ -236,7 +236,7 @@ impl<'a> Reader<'a> {
         let [b'"', string @ ..] = self.rest else { return self.stop(otherwise) };
         // Much faster. Chips need the flash more.
         #[cfg(not(small))]
-        if let Some((plain, [b'"', rest @ ..])) = string.split_at_checked(usual::plain_length(string)) {
+        if let Some((plain, [b'"', rest @ ..])) = string.split_at_checked(fast::plain_length(string)) {
             self.rest = rest;
             return Some(Text::new(plain, false));
         }
@@ -281,7 +281,7 @@ impl<'a> Reader<'a> {
     pub(crate) fn integer(&mut self) -> Option<u64> {
         self.skip_space();
         #[cfg(not(small))]
-        let number = usual::number(self.rest).or_else(|| decimal(self.rest));
+        let number = fast::number(self.rest).or_else(|| decimal(self.rest));
         #[cfg(small)]
         let number = decimal(self.rest);
         match number {

@@ -54,7 +54,7 @@ pub(super) struct ShortName {
 
 #[cfg(not(small))]
 impl ShortName {
-    /// A name too long for a word gets a word that matches no text, so that `usual::long_dtype` finds it.
+    /// A name too long for a word gets a word that matches no text, so that `fast::long_dtype` finds it.
     #[allow(clippy::arithmetic_side_effects, clippy::as_conversions)] // constants only: an overflow does not compile
     #[allow(clippy::cast_possible_truncation, clippy::cast_lossless)]
     pub(super) const fn new(name: &[u8], dtype: DType) -> Self {

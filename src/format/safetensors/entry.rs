@@ -1,4 +1,4 @@
-//! An entry of the header, and the rules that its shape, dtype and offsets must follow. `member` and `usual` read it.
+//! An entry of the header, and the rules that its shape, dtype and offsets must follow. `member` and `fast` read it.
 #![forbid(unsafe_code)]
 
 use super::header::{HEADER, METADATA};

@@ -1,4 +1,4 @@
-//! Reads the members of the header: entries of tensors in any spelling, and the metadata. [`usual`](super::usual) reads
+//! Reads the members of the header: entries of tensors in any spelling, and the metadata. [`fast`](super::fast) reads
 //! most of them on hosts.
 #![forbid(unsafe_code)]
 
@@ -6,9 +6,9 @@ use core::mem;
 
 use super::dtypes::DTYPES;
 use super::entry::Entry;
-use super::header::{HEADER, SafetensorsFile};
 #[cfg(not(small))]
-use super::usual::offsets as usual_offsets;
+use super::fast::offsets as fast_offsets;
+use super::header::{HEADER, SafetensorsFile};
 use crate::bytes::keywords::{Keywords, keywords};
 use crate::codec::json::Reader;
 use crate::error::origin::{Format, Part};
@@ -93,17 +93,17 @@ impl<'a> Entry<'a> {
     pub(super) fn read(&mut self, reader: &mut Reader<'a>) -> Option<()> {
         // The fast path, as in `next`.
         #[cfg(not(small))]
-        if let Some(rest) = self.read_usual(reader, reader.rest()) {
+        if let Some(rest) = self.read_fast(reader, reader.rest()) {
             reader.skip_to(rest);
-            reader.item = Part::Tensor; // the state that `read_any` leaves, for later errors
+            reader.item = Part::Tensor; // the state that `read_general` leaves, for later errors
             return Some(());
         }
-        self.read_any(reader)
+        self.read_general(reader)
     }
 
     /// Reads an object with known and unknown keys, in any order and any spelling.
     #[inline(never)]
-    fn read_any(&mut self, reader: &mut Reader<'a>) -> Option<()> {
+    fn read_general(&mut self, reader: &mut Reader<'a>) -> Option<()> {
         reader.item = Part::Tensor;
         reader.begin(b'{')?;
         (self.dtype, self.shape_at, self.offsets_at) = (None, 0, 0);
@@ -199,7 +199,7 @@ fn read_shape<'a>(reader: &mut Reader<'a>) -> Option<Shape<'a>> {
 pub(super) fn offsets(reader: &mut Reader<'_>) -> Option<(u64, u64)> {
     // The fast path, as in `Entry::next`.
     #[cfg(not(small))]
-    if let Some((offsets, rest)) = usual_offsets(reader.rest()) {
+    if let Some((offsets, rest)) = fast_offsets(reader.rest()) {
         reader.skip_to(rest);
         return Some(offsets);
     }
@@ -243,16 +243,16 @@ mod tests {
     /// Reads the entry at `position` with the fast path and with the general parser. Returns true if the fast path
     /// accepts the entry; then both results must agree.
     fn read_both(text: &[u8], position: u32) -> bool {
-        let (mut usual, mut any) = (Entry { position, ..Entry::blank() }, Entry { position, ..Entry::blank() });
-        let Some(rest) = usual.read_usual(&Reader::new(text, 0), &text[position as usize..]) else { return false };
+        let (mut fast, mut general) = (Entry { position, ..Entry::blank() }, Entry { position, ..Entry::blank() });
+        let Some(rest) = fast.read_fast(&Reader::new(text, 0), &text[position as usize..]) else { return false };
         let mut reader = Reader::new(text, position);
         let all = |entry: &Entry<'_>| {
             let Entry { name: _, at: _, position, dtype, shape, count, begin, end, shape_at, offsets_at } = *entry;
             let lengths = shape.iter().collect::<Vec<_>>();
             (dtype, lengths, shape.rank(), count, begin, end, [position, shape_at, offsets_at])
         };
-        assert!(any.read_any(&mut reader).is_some(), "{:?}", String::from_utf8_lossy(text));
-        assert_eq!(all(&any), all(&usual), "{:?}", String::from_utf8_lossy(text));
+        assert!(general.read_general(&mut reader).is_some(), "{:?}", String::from_utf8_lossy(text));
+        assert_eq!(all(&general), all(&fast), "{:?}", String::from_utf8_lossy(text));
         assert_eq!(reader.rest(), rest);
         true
     }
@@ -275,14 +275,14 @@ mod tests {
     fn both_ways_to_read_an_entry_give_the_same() {
         let mut all = Vec::new();
         headers(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/safetensors"), &mut all);
-        let (mut usual, mut others) = (0, 0);
+        let (mut fast, mut others) = (0, 0);
         for header in &all {
             // Tries every position at which an object may begin.
             for (position, _) in header.iter().enumerate().filter(|(_, byte)| **byte == b'{') {
-                if read_both(header, u32::try_from(position).unwrap()) { usual += 1 } else { others += 1 }
+                if read_both(header, u32::try_from(position).unwrap()) { fast += 1 } else { others += 1 }
             }
         }
-        assert!(usual > 1000 && others > 100, "{usual} {others}");
+        assert!(fast > 1000 && others > 100, "{fast} {others}");
     }
 
     #[test]
@@ -327,7 +327,7 @@ mod tests {
             ",1",
             "",
         ];
-        let (mut usual, mut others) = (0, 0);
+        let (mut fast, mut others) = (0, 0);
         for _ in 0..100_000 {
             let mut text = entries[random(entries.len())].as_bytes().to_vec();
             for _ in 0..=random(3) {
@@ -347,18 +347,17 @@ mod tests {
                     }
                 }
             }
-            if read_both(&text, 0) { usual += 1 } else { others += 1 }
+            if read_both(&text, 0) { fast += 1 } else { others += 1 }
         }
-        assert!(usual > 10_000 && others > 10_000, "{usual} {others}");
+        assert!(fast > 10_000 && others > 10_000, "{fast} {others}");
     }
 
-    /// Reads all members of a header, with the fast path if `usual`. Returns the members and the error.
-    fn members(text: &[u8], usual: bool) -> (Vec<String>, String) {
+    /// Reads all members of a header, with the fast path if `fast`. Returns the members and the error.
+    fn members(text: &[u8], fast: bool) -> (Vec<String>, String) {
         let (mut reader, mut entry, mut all) = (Reader::new(text, 0), Entry::blank(), Vec::new());
         let _ = reader.begin(b'{');
         let end = loop {
-            let next =
-                if usual { entry.next(&mut reader, 1 << 20) } else { entry.next_general(&mut reader, 1 << 20) };
+            let next = if fast { entry.next(&mut reader, 1 << 20) } else { entry.next_general(&mut reader, 1 << 20) };
             match next {
                 Some(true) if entry.is_metadata() => {
                     if check_metadata(&mut reader).is_none() {
@@ -376,12 +375,12 @@ mod tests {
         (all, format!("{end:?} {:?}", reader.fault()))
     }
 
-    /// Returns the names in a header and their positions, found with the fast path if `usual`.
-    fn names(text: &[u8], usual: bool) -> Vec<(String, u32)> {
+    /// Returns the names in a header and their positions, found with the fast path if `fast`.
+    fn names(text: &[u8], fast: bool) -> Vec<(String, u32)> {
         let (mut reader, mut all) = (Reader::new(text, 0), Vec::new());
         let _ = reader.begin(b'{');
         loop {
-            if let Some((name, at)) = usual.then(|| super::super::usual::skip_unchecked(&mut reader)).flatten() {
+            if let Some((name, at)) = fast.then(|| super::super::fast::skip_unchecked(&mut reader)).flatten() {
                 all.push((format!("{name}"), at));
                 continue;
             }
@@ -397,15 +396,15 @@ mod tests {
         }
     }
 
-    /// Reads all tensors of a valid header, with the fast path for checked entries if `usual`.
-    fn tensors(text: &[u8], usual: bool) -> Vec<String> {
+    /// Reads all tensors of a valid header, with the fast path for checked entries if `fast`.
+    fn tensors(text: &[u8], fast: bool) -> Vec<String> {
         let (mut reader, mut entry, mut all) = (Reader::new(text, 0), Entry::blank(), Vec::new());
         let _ = reader.begin(b'{');
         loop {
             let mut tensor = TensorRecord::blank();
-            if usual && super::super::usual::read_next(&mut reader, &mut tensor).is_some() {
+            if fast && super::super::fast::read_next(&mut reader, &mut tensor).is_some() {
                 let (mut alone, at) = (TensorRecord::blank(), u32::try_from(tensor.at - HEADER).unwrap());
-                super::super::usual::read_alone(&Reader::new(text, at), at, &mut alone).unwrap();
+                super::super::fast::read_alone(&Reader::new(text, at), at, &mut alone).unwrap();
                 assert_eq!(format!("{alone:?}"), format!("{tensor:?}"));
             } else if entry.next_general(&mut reader, 1 << 20) != Some(true) {
                 return all;
@@ -442,9 +441,9 @@ mod tests {
                         _ => drop(text.splice(at..(at + random(4)).min(text.len()), *b",")),
                     }
                 }
-                let usual = members(&text, true);
-                assert_eq!(usual, members(&text, false), "{:?}", text.escape_ascii().to_string());
-                if usual.1.starts_with("Some") {
+                let fast = members(&text, true);
+                assert_eq!(fast, members(&text, false), "{:?}", text.escape_ascii().to_string());
+                if fast.1.starts_with("Some") {
                     assert_eq!(names(&text, true), names(&text, false), "{:?}", text.escape_ascii().to_string());
                     assert_eq!(tensors(&text, true), tensors(&text, false), "{:?}", text.escape_ascii().to_string());
                     valid += 1;

@@ -20,7 +20,7 @@ mod header;
 mod index;
 mod member;
 #[cfg(not(small))]
-mod usual;
+mod fast;
 
 use core::mem;
 
@@ -252,7 +252,7 @@ impl<'a> FileFormat<'a> for SafetensorsFile<'a> {
         #[cfg(not(small))]
         {
             let mut reader = self.reader(position);
-            if usual::read_next(&mut reader, tensor).is_some() {
+            if fast::read_next(&mut reader, tensor).is_some() {
                 tensor.index = cursor.index;
                 *cursor = Cursor { at: reader.position().into(), left: 0, index: cursor.index.saturating_add(1) };
                 return Ok(true);
@@ -279,7 +279,7 @@ impl<'a> FileFormat<'a> for SafetensorsFile<'a> {
         part: &mut ComponentRecord<'a>,
     ) -> Result<bool> {
         #[cfg(not(small))]
-        if let Some(extent) = usual::checked_extent(&self.reader(tensor.components), tensor, self.data()) {
+        if let Some(extent) = fast::checked_extent(&self.reader(tensor.components), tensor, self.data()) {
             part.dtype = tensor.dtype;
             part.storage = tensor.dtype;
             part.set_extent(extent);
@@ -300,7 +300,7 @@ impl<'a> NamedTensors<'a> for SafetensorsFile<'a> {
         #[cfg(not(small))]
         {
             let mut reader = self.reader(position);
-            if let Some((name, at)) = usual::skip_unchecked(&mut reader) {
+            if let Some((name, at)) = fast::skip_unchecked(&mut reader) {
                 cursor.at = reader.position().into();
                 return Ok(Some(Named { name, name_at: at, tensor_at: at }));
             }
@@ -314,7 +314,7 @@ impl<'a> NamedTensors<'a> for SafetensorsFile<'a> {
 
     fn tensor_at(&self, position: u32, index: u32, tensor: &mut TensorRecord<'a>) -> Result<()> {
         #[cfg(not(small))]
-        if usual::read_alone(&self.reader(position), position, tensor).is_some() {
+        if fast::read_alone(&self.reader(position), position, tensor).is_some() {
             tensor.index = index;
             return Ok(());
         }

@@ -11,7 +11,7 @@ use crate::bytes::utf8::Utf8;
 use crate::codec;
 use crate::codec::cbor::Reader;
 #[cfg(not(small))]
-use crate::codec::cbor::rest::Rest;
+use crate::codec::cbor::fast::Rest;
 use crate::error::ErrorKind;
 use crate::error::origin::Part;
 use crate::error::warning::Warning;

@@ -4,7 +4,7 @@
 use zerocopy::{FromBytes, Immutable, KnownLayout, Unaligned};
 
 #[cfg(not(small))]
-use super::plain;
+use super::fast;
 use super::v0;
 use crate::attributes::Attributes;
 use crate::bytes::extent::{Extent, Region};
@@ -141,7 +141,7 @@ impl<'a> Manifest<'a> {
         #[cfg(not(small))]
         if !self.is_list() {
             let at = reader.position();
-            if let Some((name, after)) = plain::skip_unchecked(self, at) {
+            if let Some((name, after)) = fast::skip_unchecked(self, at) {
                 reader.go_to(after);
                 return (name, at);
             }

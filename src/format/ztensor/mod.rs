@@ -20,7 +20,7 @@ mod explain;
 mod layout;
 mod manifest;
 #[cfg(not(small))]
-mod plain;
+mod fast;
 mod v0;
 mod v1;
 
@@ -59,7 +59,7 @@ pub struct ZtensorFile<'a> {
     left: Left,
     /// True if the names are strictly ascending. Then there are no duplicates, and a search may end early.
     is_sorted: bool,
-    /// True if every entry is plain, as `plain` defines it.
+    /// True if every entry is plain, as `fast` defines it.
     #[cfg(not(small))]
     is_plain: bool,
 }
@@ -115,7 +115,7 @@ impl<'a> ZtensorFile<'a> {
         let mut index = 0_u32;
         while self.manifest.more(reader, &mut left) {
             #[cfg(not(small))]
-            if let Some((name, after)) = plain::check(&self.manifest, reader.position()) {
+            if let Some((name, after)) = fast::check(&self.manifest, reader.position()) {
                 reader.go_to(after);
                 self.is_sorted &= last_name.is_none_or(|last: &[u8]| is_before(last, name));
                 last_name = Some(name);
@@ -191,7 +191,7 @@ impl<'a> ZtensorFile<'a> {
     #[cfg(not(small))]
     #[inline]
     fn read_plain(&self, tensor: &mut TensorRecord<'a>, position: u32) -> Option<u32> {
-        let read = if self.is_plain { plain::read::<true> } else { plain::read::<false> };
+        let read = if self.is_plain { fast::read::<true> } else { fast::read::<false> };
         read(&self.manifest, tensor, position)
     }
 
@@ -199,7 +199,7 @@ impl<'a> ZtensorFile<'a> {
     #[cfg(not(small))]
     #[inline]
     fn read_plain_data(&self, tensor: &TensorRecord<'a>, part: &mut ComponentRecord<'a>) -> Option<u32> {
-        let read = if self.is_plain { plain::read_data::<true> } else { plain::read_data::<false> };
+        let read = if self.is_plain { fast::read_data::<true> } else { fast::read_data::<false> };
         read(&self.manifest, tensor, part)
     }
 
@@ -347,7 +347,7 @@ impl<'a> NamedTensors<'a> for ZtensorFile<'a> {
         {
             let mut name = &[][..];
             let skip_unchecked =
-                |at| plain::skip_unchecked(&self.manifest, at).map(|(found, after)| (name = found, after).1);
+                |at| fast::skip_unchecked(&self.manifest, at).map(|(found, after)| (name = found, after).1);
             if let Some(next) = key.passed(skip_unchecked) {
                 next.store(cursor);
                 return Ok(Some(Named { name: Text::new(name, false), name_at: key.at, tensor_at: key.at }));
@@ -358,7 +358,7 @@ impl<'a> NamedTensors<'a> for ZtensorFile<'a> {
 
     fn tensor_at(&self, position: u32, index: u32, tensor: &mut TensorRecord<'a>) -> Result<()> {
         #[cfg(not(small))]
-        if self.is_plain && plain::read_alone(&self.manifest, tensor, position).is_some() {
+        if self.is_plain && fast::read_alone(&self.manifest, tensor, position).is_some() {
             tensor.index = index;
             return Ok(());
         }

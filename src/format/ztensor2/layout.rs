@@ -5,7 +5,7 @@
 use crate::bytes::keywords::{Keywords, keywords};
 use crate::bytes::num::product;
 #[cfg(not(small))]
-use crate::codec::cbor::rest::Rest;
+use crate::codec::cbor::fast::Rest;
 use crate::codec::cbor::strict::Reader;
 use crate::error::ErrorKind;
 use crate::error::origin::Part;

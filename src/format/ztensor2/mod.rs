@@ -21,7 +21,7 @@ mod layout;
 mod manifest;
 mod overlap;
 #[cfg(not(small))]
-mod plain;
+mod fast;
 mod shards;
 
 use core::cmp::Ordering;
@@ -64,7 +64,7 @@ pub struct Ztensor2File<'a> {
     attributes: u32,
     /// The names of the tensors.
     objects: Keys,
-    /// True if all tensors are plain, as `plain` defines it.
+    /// True if all tensors are plain, as `fast` defines it.
     #[cfg(not(small))]
     is_plain: bool,
 }
@@ -191,7 +191,7 @@ impl<'a> Ztensor2File<'a> {
         while left > 0 {
             left = left.saturating_sub(1);
             #[cfg(not(small))]
-            if let Some(entry) = plain::check(&self.manifest, reader.position(), last) {
+            if let Some(entry) = fast::check(&self.manifest, reader.position(), last) {
                 reader.go_to(entry.after);
                 walk.add_own(entry.extent);
                 last = entry.name;
@@ -389,7 +389,7 @@ impl<'a> FileFormat<'a> for Ztensor2File<'a> {
         let Some(left) = left.checked_sub(1) else { return Ok(false) };
         tensor.index = cursor.index;
         #[cfg(not(small))]
-        if let Some(after) = plain::read(&self.manifest, tensor, at) {
+        if let Some(after) = fast::read(&self.manifest, tensor, at) {
             advance(cursor, after, left);
             return Ok(true);
         }
@@ -441,7 +441,7 @@ impl<'a> FileFormat<'a> for Ztensor2File<'a> {
     ) -> Result<bool> {
         #[cfg(not(small))]
         if cursor.index == 0 {
-            if let Some(after) = plain::read_data(&self.manifest, tensor, part) {
+            if let Some(after) = fast::read_data(&self.manifest, tensor, part) {
                 advance(cursor, after, 0);
                 return Ok(true);
             }
@@ -464,13 +464,13 @@ impl<'a> NamedTensors<'a> for Ztensor2File<'a> {
                 left = left.saturating_sub(1);
                 let at = reader.position();
                 #[cfg(not(small))]
-                match plain::skip_unchecked(&self.manifest, at) {
+                match fast::skip_unchecked(&self.manifest, at) {
                     Some((found, after)) if key_order(found, name) == Ordering::Less => {
                         reader.go_to(after);
                         tensor.index = tensor.index.wrapping_add(1); // see below
                         continue;
                     }
-                    Some((found, _)) if found == name && plain::read(&self.manifest, tensor, at).is_some() => {
+                    Some((found, _)) if found == name && fast::read(&self.manifest, tensor, at).is_some() => {
                         return Some(true);
                     }
                     _ => {}
@@ -499,7 +499,7 @@ impl<'a> NamedTensors<'a> for Ztensor2File<'a> {
         let Keys { at, left } = if cursor.index == 0 { self.objects } else { keys(cursor) };
         let Some(left) = left.checked_sub(1) else { return Ok(None) };
         #[cfg(not(small))]
-        if let Some((name, after)) = plain::skip_unchecked(&self.manifest, at) {
+        if let Some((name, after)) = fast::skip_unchecked(&self.manifest, at) {
             advance(cursor, after, left);
             return Ok(Some(Named { name: Text::new(name, false), name_at: at, tensor_at: at }));
         }
@@ -512,7 +512,7 @@ impl<'a> NamedTensors<'a> for Ztensor2File<'a> {
 
     fn tensor_at(&self, position: u32, index: u32, tensor: &mut TensorRecord<'a>) -> Result<()> {
         #[cfg(not(small))]
-        if self.is_plain && plain::read_alone(&self.manifest, tensor, position).is_some() {
+        if self.is_plain && fast::read_alone(&self.manifest, tensor, position).is_some() {
             tensor.index = index;
             return Ok(());
         }
@@ -521,7 +521,7 @@ impl<'a> NamedTensors<'a> for Ztensor2File<'a> {
 
     fn name_at(&self, position: u32) -> Name<'a> {
         #[cfg(not(small))]
-        if let Some(name) = plain::name(&self.manifest, position) {
+        if let Some(name) = fast::name(&self.manifest, position) {
             return Name::Plain(name);
         }
         Name::Plain(self.manifest.reader(position).text().map_or(&[], Utf8::bytes))

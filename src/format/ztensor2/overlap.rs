@@ -147,7 +147,7 @@ pub(super) struct Seen<'a> {
     pub(super) count: u32,
     /// True if the order of the components shows that all are identical or disjoint.
     are_sorted: bool,
-    /// True if all tensors are plain, as `plain` defines it.
+    /// True if all tensors are plain, as `fast` defines it.
     #[cfg(not(small))]
     pub(super) are_plain: bool,
     /// The extents of all components. Incomplete if some are in shards or too long, or if there are too many.

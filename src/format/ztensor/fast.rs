@@ -25,7 +25,7 @@ use super::manifest::{Generation, Manifest};
 use crate::bytes::extent::Extent;
 use crate::bytes::num::product;
 use crate::bytes::utf8::{Utf8, is_utf8};
-use crate::codec::cbor::rest::{Rest, key_word, text_word};
+use crate::codec::cbor::fast::{Rest, key_word, text_word};
 use crate::codec::digest;
 use crate::format::{ComponentRecord, TensorRecord};
 use crate::types::shape::Shape;

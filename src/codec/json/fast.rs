@@ -149,11 +149,11 @@ mod tests {
             };
             let mut text = number_of(&mut random).into_bytes();
             (0..random(12)).for_each(|_| text.push(b"0123456789,]} /:\xff\xb0p"[random(19) as usize]));
-            let (usual, any) = (number(&text), decimal(&text));
-            assert!(usual == any || usual.is_none(), "{:?}", text.escape_ascii().to_string());
+            let (fast, any) = (number(&text), decimal(&text));
+            assert!(fast == any || fast.is_none(), "{:?}", text.escape_ascii().to_string());
             let length = any.map_or(0, |(_, rest)| text.len() - rest.len());
-            let is_usual = (1..16).contains(&length) && text.len() >= if length < 8 { 8 } else { 16 };
-            assert_eq!(usual.is_some(), is_usual, "{:?}", text.escape_ascii().to_string());
+            let is_fast = (1..16).contains(&length) && text.len() >= if length < 8 { 8 } else { 16 };
+            assert_eq!(fast.is_some(), is_fast, "{:?}", text.escape_ascii().to_string());
         }
         assert_eq!(number(b"00000000,       "), None);
         assert_eq!(number(b"99999999,       "), Some((99_999_999, &b",       "[..])));

@@ -32,7 +32,7 @@ use super::manifest::{MAX_NAME, Manifest, is_aligned};
 use crate::bytes::extent::Extent;
 use crate::bytes::num::product;
 use crate::bytes::utf8::{Utf8, is_utf8};
-use crate::codec::cbor::rest::{Rest, is_shortest, key_word, text_word};
+use crate::codec::cbor::fast::{Rest, is_shortest, key_word, text_word};
 use crate::codec::cbor::strict::key_order;
 use crate::format::{ComponentRecord, Contents, TensorRecord};
 use crate::types::DType;

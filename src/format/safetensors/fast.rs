@@ -10,7 +10,7 @@ use super::header::{HEADER, METADATA};
 use crate::bytes::extent::Extent;
 use crate::bytes::text::Text;
 use crate::codec::json::Reader;
-use crate::codec::json::usual::{after, bytes_before, count, number, places, string};
+use crate::codec::json::fast::{after, bytes_before, count, number, places, string};
 use crate::format::TensorRecord;
 use crate::types::DType;
 use crate::types::shape::{ElementCount, Shape, decimal_dimension};
@@ -142,11 +142,11 @@ impl<'a> Entry<'a> {
     pub(super) fn next_fast(&mut self, reader: &Reader<'a>, data_length: u64) -> Option<&'a [u8]> {
         let (name, at, value) = next_name(reader)?;
         self.at = at;
-        self.named_usual(reader, name, value, data_length)
+        self.named_fast(reader, name, value, data_length)
     }
 
     #[inline(always)]
-    fn named_usual(
+    fn named_fast(
         &mut self,
         reader: &Reader<'a>,
         name: &'a [u8],
@@ -155,14 +155,14 @@ impl<'a> Entry<'a> {
     ) -> Option<&'a [u8]> {
         self.name = Text::new(name, false);
         self.position = reader.position_of(value);
-        let rest = self.read_usual(reader, value)?;
+        let rest = self.read_fast(reader, value)?;
         self.fault(data_length).is_none().then_some(rest)
     }
 
     /// Reads the object of an entry at the front of `text`, a suffix of the reader's text. Returns the text after the
     /// object.
     #[inline(always)]
-    pub(super) fn read_usual(&mut self, reader: &Reader<'a>, text: &'a [u8]) -> Option<&'a [u8]> {
+    pub(super) fn read_fast(&mut self, reader: &Reader<'a>, text: &'a [u8]) -> Option<&'a [u8]> {
         let (dtype, rest) = dtype(text.strip_prefix(b"{\"dtype\":\"")?)?;
         self.dtype = Some(dtype);
         let rest = rest.strip_prefix(b",\"shape\":")?;
