@@ -28,9 +28,21 @@
         }                                                                             \
     } while (0)
 
-/* Options for one call: a decoder and scratch memory. */
+/* Options for one call: a decoder and scratch memory. They are valid in the expression that contains them. */
+#ifdef __cplusplus
+struct options {
+    tenslice_read_options value;
+    options(const tenslice_decoder *decoder, void *scratch, size_t length)
+        : value{sizeof(tenslice_read_options), 0, decoder, scratch, length}
+    {
+    }
+    operator const tenslice_read_options *() const { return &value; }
+};
+#define OPTIONS(decoder, scratch, length) (options(decoder, scratch, length))
+#else
 #define OPTIONS(decoder, scratch, length) \
     (&(const tenslice_read_options){sizeof(tenslice_read_options), 0, decoder, scratch, length})
+#endif
 
 /* The requirements of a call, in two numbers that may be NULL. */
 static inline void set_needs(const tenslice_requirements *needed, uint64_t *output, uint64_t *scratch)

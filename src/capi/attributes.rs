@@ -3,8 +3,9 @@
 use core::ffi::c_char;
 use core::mem::MaybeUninit;
 
+use super::call::{Details, run, with_details};
 use super::pointer::{Array, Handle, HandleMut, Holds, InfoIn, InfoOut, Length, OptionalOut, Out, Writable};
-use super::status::{ApiError, Details, END, FfiResult, OK, run, tenslice_error, tenslice_status, with_details};
+use super::status::{ApiError, END, FfiResult, OK, tenslice_error, tenslice_status};
 use super::text::tenslice_str;
 use crate::error::{Error, ErrorKind, Result};
 use crate::{Attributes, Value};

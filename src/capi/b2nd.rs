@@ -2,12 +2,15 @@
 
 use core::ffi::c_void;
 
+use super::call::{run, with_details};
 use super::component::tenslice_bytes;
 use super::decode::report_length;
 use super::file::tenslice_file;
-use super::options::{Chosen, tenslice_read_options, tenslice_requirements};
-use super::pointer::{Array, Buffer, Capacity, Handle, InfoOut, Length, OptionalIn, OptionalOut, Out, buffers};
-use super::status::{ApiError, FfiResult, OK, run, tenslice_error, tenslice_status, with_details};
+use super::options::{tenslice_read_options, tenslice_requirements};
+use super::pointer::{
+    Array, Buffer, Capacity, Chosen, Handle, InfoOut, Length, OptionalIn, OptionalOut, Out, buffers,
+};
+use super::status::{ApiError, FfiResult, OK, tenslice_error, tenslice_status};
 use super::tensor::write_shape;
 use super::text::tenslice_str;
 use crate::b2nd;

@@ -3,8 +3,9 @@
 
 use core::ffi::c_void;
 
+use super::call::run;
 use super::pointer::{Array, Buffer, Capacity, Length};
-use super::status::{ApiError, OK, run, tenslice_status};
+use super::status::{ApiError, OK, tenslice_status};
 use crate::blocks::{self, dequantize_with};
 use crate::error::ErrorKind;
 

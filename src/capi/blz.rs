@@ -2,12 +2,13 @@
 
 use core::ffi::c_void;
 
+use super::call::{run, with_details};
 use super::decode::report_length;
 use super::file::tenslice_file;
 use super::pointer::{
     Array, Buffer, Capacity, ComplexOut, Handle, InfoOut, Length, OptionalOut, Out, Scratch, ScratchLength,
 };
-use super::status::{ApiError, FfiResult, OK, run, tenslice_error, tenslice_status, with_details};
+use super::status::{ApiError, FfiResult, OK, tenslice_error, tenslice_status};
 use super::text::to_code;
 use crate::blz::{self, Scaled};
 use crate::error::{Error, ErrorKind};

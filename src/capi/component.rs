@@ -2,8 +2,9 @@
 
 use core::ffi::c_void;
 
+use super::call::{run, with_details};
 use super::pointer::{Array, Handle, InfoOut, Length, OptionalOut, Out};
-use super::status::{OK, run, tenslice_error, tenslice_status, with_details};
+use super::status::{OK, tenslice_error, tenslice_status};
 use super::text::{of_code, tenslice_str, to_code};
 use crate::Component;
 use crate::error::origin::Part;

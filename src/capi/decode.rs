@@ -2,11 +2,12 @@
 
 use core::ffi::c_void;
 
+use super::call::{Details, with_details};
 use super::component::tenslice_component;
 use super::file::tenslice_file;
-use super::options::{Chosen, tenslice_read_options, tenslice_requirements, to_purpose};
-use super::pointer::{Buffer, Capacity, Handle, InfoOut, OptionalIn, OptionalOut, buffers};
-use super::status::{ApiError, Details, FfiResult, OK, tenslice_error, tenslice_status, with_details};
+use super::options::{tenslice_read_options, tenslice_requirements, to_purpose};
+use super::pointer::{Buffer, Capacity, Chosen, Handle, InfoOut, OptionalIn, OptionalOut, buffers};
+use super::status::{ApiError, FfiResult, OK, tenslice_error, tenslice_status};
 use super::tensor::tenslice_tensor;
 use super::text::{tenslice_str, to_code};
 use crate::bytes::num::to_u64;

@@ -3,11 +3,12 @@
 use core::ffi::c_char;
 use core::mem::MaybeUninit;
 
+use super::call::{Details, run, with_details};
 use super::component::{tenslice_bytes, typed_bytes};
 use super::file::{tenslice_file, tenslice_file_find};
 use super::memory::memory;
 use super::pointer::{Array, Buffer, Capacity, Handle, In, Length, OptionalOut, Out};
-use super::status::{ApiError, Details, FfiResult, OK, run, tenslice_error, tenslice_status, with_details};
+use super::status::{ApiError, FfiResult, OK, tenslice_error, tenslice_status};
 use super::tensor::tenslice_tensor;
 use super::text::{of_code, write_whole};
 use crate::error::ErrorKind;

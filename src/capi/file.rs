@@ -3,9 +3,10 @@
 use core::ffi::{c_char, c_void};
 
 use super::attributes::{next, tenslice_cursor};
+use super::call::{run, with_details};
 use super::pointer::{Array, Handle, HandleMut, InfoOut, Length, OptionalOut, Out, Scratch, ScratchLength};
 use super::source::{tenslice_need, tenslice_source};
-use super::status::{NEED, OK, run, tenslice_error, tenslice_status, with_details};
+use super::status::{NEED, OK, tenslice_error, tenslice_status};
 use super::tensor::tenslice_tensor;
 use super::text::tenslice_str;
 use crate::error::warning::{Warning, Warnings};

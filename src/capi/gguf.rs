@@ -4,9 +4,10 @@ use core::ffi::c_char;
 use core::fmt::Write;
 
 use super::attributes::tenslice_cursor;
+use super::call::{run, with_details};
 use super::file::tenslice_file;
 use super::pointer::{Array, Buffer, Capacity, Handle, HandleMut, InfoOut, Length, OptionalOut, Out};
-use super::status::{ApiError, FfiResult, OK, run, tenslice_error, tenslice_status, with_details};
+use super::status::{ApiError, FfiResult, OK, tenslice_error, tenslice_status};
 use super::tensor::tenslice_tensor;
 use super::text::{tenslice_str, write_whole};
 use crate::error::ErrorKind;

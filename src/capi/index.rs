@@ -2,9 +2,10 @@
 
 use core::ffi::c_char;
 
+use super::call::{run, with_details};
 use super::file::tenslice_file;
 use super::pointer::{Array, Buffer, Capacity, Handle, Length, OptionalOut, Out};
-use super::status::{OK, run, tenslice_error, tenslice_status, with_details};
+use super::status::{OK, tenslice_error, tenslice_status};
 use super::tensor::tenslice_tensor;
 use crate::Index;
 use crate::error::{Error, ErrorKind};

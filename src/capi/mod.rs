@@ -11,6 +11,7 @@
 mod status;
 mod memory;
 mod pointer;
+mod call;
 mod text;
 mod file;
 mod index;

@@ -1,8 +1,9 @@
 //! Functions for NPY files. Absent from libraries built without that format.
 
+use super::call::run;
 use super::file::tenslice_file;
 use super::pointer::{Handle, Out};
-use super::status::{ApiError, OK, run, tenslice_status};
+use super::status::{ApiError, OK, tenslice_status};
 use super::text::tenslice_str;
 use crate::error::ErrorKind;
 

@@ -1,9 +1,10 @@
 //! Functions for NPZ archives. Absent from libraries built without that format.
 
 use super::attributes::tenslice_cursor;
+use super::call::{run, with_details};
 use super::file::tenslice_file;
 use super::pointer::{Handle, HandleMut, InfoOut, OptionalOut, Out};
-use super::status::{ApiError, OK, run, tenslice_error, tenslice_status, with_details};
+use super::status::{ApiError, OK, tenslice_error, tenslice_status};
 use super::text::tenslice_str;
 use crate::error::ErrorKind;
 use crate::npz::ArchiveEntries;

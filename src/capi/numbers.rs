@@ -1,9 +1,10 @@
 //! Reads elements of any real type as `float`. Absent from libraries built without the feature `dequantize`.
 
+use super::call::with_details;
 use super::decode::report_length;
-use super::options::{Chosen, tenslice_read_options};
-use super::pointer::{Buffer, Capacity, Handle, OptionalIn, OptionalOut, buffers};
-use super::status::{OK, tenslice_error, tenslice_status, with_details};
+use super::options::tenslice_read_options;
+use super::pointer::{Buffer, Capacity, Chosen, Handle, OptionalIn, OptionalOut, buffers};
+use super::status::{OK, tenslice_error, tenslice_status};
 use super::tensor::tenslice_tensor;
 use crate::types::float;
 

@@ -1,13 +1,11 @@
-//! How a call reads data: the caller's decoder and scratch memory, and how much memory a call needs.
+//! How a call reads data: the caller's decoder and scratch memory, and how much memory a call needs. `decoder` reads the
+//! structs.
 
 use core::ffi::c_void;
 
-use super::pointer::CallersDecoder;
-use super::status::{ApiError, FfiResult, OK, tenslice_status};
+use super::status::{ApiError, FfiResult, tenslice_status};
 use crate::codec::options::{Purpose, Requirements};
 use crate::error::ErrorKind;
-use crate::types::Encoding;
-use crate::{BuiltIn, DecodeError, Decoder};
 
 /// A decoding function that the program supplies. It decodes the `stored_length` bytes at `stored`, encoded as
 /// `encoding` (a TENSLICE_ENCODING_ code), to the front of the `capacity` bytes at `destination`, and sets `length` to
@@ -120,94 +118,4 @@ impl From<Requirements> for tenslice_requirements {
 pub(super) fn to_purpose(purpose: u32) -> FfiResult<Purpose> {
     let found = u8::try_from(purpose).ok().and_then(Purpose::from_code);
     found.ok_or(ApiError::new(ErrorKind::InvalidArgument))
-}
-
-/// The caller's decoder, or the built-in one if the caller passes none.
-pub(super) enum Chosen {
-    Callers(CallersDecoder),
-    BuiltIn(BuiltIn),
-}
-
-impl Default for Chosen {
-    fn default() -> Self {
-        Self::BuiltIn(BuiltIn::default())
-    }
-}
-
-impl From<Option<CallersDecoder>> for Chosen {
-    fn from(decoder: Option<CallersDecoder>) -> Self {
-        match decoder {
-            Some(decoder) => Self::Callers(decoder),
-            None => Self::default(),
-        }
-    }
-}
-
-impl Decoder for Chosen {
-    fn decode(&mut self, encoding: Encoding, stored: &[u8], destination: &mut [u8]) -> Result<usize, DecodeError> {
-        match self {
-            Self::BuiltIn(built_in) => built_in.decode(encoding, stored, destination),
-            Self::Callers(decoder) => came_to(decoder.decode(encoding, stored, destination), destination.len()),
-        }
-    }
-
-    fn decode_start(
-        &mut self,
-        encoding: Encoding,
-        stored: &[u8],
-        destination: &mut [u8],
-    ) -> Result<usize, DecodeError> {
-        match self {
-            Self::BuiltIn(built_in) => built_in.decode_start(encoding, stored, destination),
-            Self::Callers(decoder) => {
-                let capacity = destination.len();
-                let answer = decoder.decode(encoding, stored, destination);
-                let is_full = answer == Some((tenslice_status::from(ErrorKind::TooSmall.code()), capacity));
-                match came_to(answer, capacity) {
-                    Err(DecodeError::DoesNotFit) if is_full => Ok(capacity),
-                    Err(DecodeError::DoesNotFit) => Err(DecodeError::Unsupported),
-                    decoded => decoded,
-                }
-            }
-        }
-    }
-
-    fn set_dictionary(&mut self, encoding: Encoding, new: &[u8]) -> Result<(), DecodeError> {
-        match self {
-            Self::BuiltIn(built_in) => return built_in.set_dictionary(encoding, new),
-            Self::Callers(decoder) => decoder.set_dictionary(new),
-        }
-        Ok(())
-    }
-
-    fn decode_with_dictionary(
-        &mut self,
-        encoding: Encoding,
-        stored: &[u8],
-        destination: &mut [u8],
-    ) -> Result<usize, DecodeError> {
-        match self {
-            Self::BuiltIn(built_in) => built_in.decode_with_dictionary(encoding, stored, destination),
-            Self::Callers(decoder) => {
-                came_to(decoder.decode_with_dictionary(encoding, stored, destination), destination.len())
-            }
-        }
-    }
-}
-
-/// Interprets the status and the length that a caller's decoder returned.
-fn came_to(answer: Option<(tenslice_status, usize)>, capacity: usize) -> Result<usize, DecodeError> {
-    let Some((status, length)) = answer else { return Err(DecodeError::Unsupported) };
-    let is = |kind: ErrorKind| status == tenslice_status::from(kind.code());
-    if status == OK && length <= capacity {
-        Ok(length)
-    } else if is(ErrorKind::TooSmall) {
-        Err(DecodeError::DoesNotFit)
-    } else if is(ErrorKind::UnsupportedEncoding) {
-        Err(DecodeError::Unsupported)
-    } else if is(ErrorKind::ChecksumMismatch) {
-        Err(DecodeError::Checksum)
-    } else {
-        Err(DecodeError::Malformed)
-    }
 }

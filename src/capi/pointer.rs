@@ -1,5 +1,5 @@
-//! The arguments that C passes, and every check that can be made of a pointer. All unsafe code of the C ABI is here,
-//! except the panic handler and the allocator.
+//! The arguments that C passes, and every check that can be made of a pointer. All unsafe code of the C ABI is here and
+//! in the two files of this module, `handles` and `decoder`, except the panic handler and the allocator.
 //!
 //! The exported functions take the types below as their arguments. Each type is `repr(transparent)` over a pointer or a
 //! length, so the C prototypes have exactly these pointers and lengths, and `xtask` writes them into the header. The
@@ -12,8 +12,8 @@
 //!   that stay in place while anything made from them is used. What is made from these bytes outlives the call only
 //!   inside handles.
 //! - Each kind of memory has its own type of length, so no pointer is combined with the length of another.
-//! - The pairs of a handle type and a type that it may hold are listed once, and a function cannot read or write
-//!   another pair.
+//! - The pairs of a handle type and a type that it may hold are listed once, in `handles`, and a function cannot read
+//!   or write another pair.
 //!
 //! The types cannot check one rule: if C may pass the same handle as input and output, as to
 //! `tenslice_component_with_bytes`, the function must have read the input before it writes the output.
@@ -23,21 +23,20 @@ use core::marker::PhantomData;
 use core::mem::MaybeUninit;
 use core::ptr::{self, NonNull};
 
-use super::attributes::{tenslice_cursor, tenslice_items, tenslice_value};
-use super::component::tenslice_component;
-use super::file::tenslice_file;
-use super::index::tenslice_index;
 use super::memory::{Memory, memory, range, range_apart, range_beside};
-use super::options::{Chosen, tenslice_decoder, tenslice_read_options};
-use super::source::tenslice_source;
-use super::sparse::{SparseCursor, tenslice_sparse};
-use super::status::{ApiError, Details, FfiResult, tenslice_status};
-use super::tensor::tenslice_tensor;
-use super::text::tenslice_str;
-use crate::bytes::text::Text;
-use crate::error::{ErrorKind, Result};
-use crate::types::Encoding;
-use crate::{Attributes, Component, Components, File, Index, Source, Tensor, Tensors};
+use super::status::{ApiError, FfiResult};
+use crate::error::ErrorKind;
+
+#[path = "decoder.rs"] // beside this file, as all modules of the C ABI
+mod decoder;
+#[path = "handles.rs"]
+mod handles;
+/// Arguments for tests.
+#[cfg(test)]
+#[path = "test_args.rs"]
+pub(super) mod test_args;
+
+pub(super) use decoder::{Chosen, buffers};
 
 /// A handle that the call reads.
 #[repr(transparent)]
@@ -124,57 +123,6 @@ pub(super) unsafe trait Holds<T: 'static> {
 const fn tag(kind: u32) -> Tag {
     let [a, b, c, d] = kind.to_be_bytes();
     Tag::from_be_bytes([b't', b's', b'l', b'1', a, b, c, d])
-}
-
-macro_rules! held {
-    ($($handle:ty: $ty:ty = $kind:literal;)*) => { $(
-        // SAFETY: each type in the lists below has its own letters.
-        unsafe impl Holds<$ty> for $handle { const KIND: u32 = u32::from_be_bytes(*$kind); }
-    )* };
-}
-
-held! {
-    tenslice_file: File<'static> = b"FILE";
-    tenslice_tensor: Tensor<'static> = b"TENS";
-    tenslice_component: Component<'static> = b"COMP";
-    tenslice_cursor: Tensors<'static> = b"EACH";
-    tenslice_cursor: Components<'static> = b"PART";
-    tenslice_cursor: Attributes<'static> = b"ATTR";
-    tenslice_items: Attributes<'static> = b"ATTR";
-    tenslice_source: Source<'static> = b"SRCE";
-    tenslice_sparse: SparseCursor = b"SPRS";
-    tenslice_index: Index<'static, 'static> = b"INDX";
-}
-
-#[cfg(feature = "safetensors")]
-held! {
-    super::safetensors::tenslice_safetensors_index: crate::safetensors::Index<'static> = b"STIX";
-    tenslice_cursor: crate::safetensors::IndexEntries<'static> = b"STIE";
-}
-
-#[cfg(feature = "gguf")]
-held! {
-    tenslice_cursor: crate::gguf::Infos<'static> = b"GGIN";
-}
-
-#[cfg(feature = "ztensor2")]
-held! {
-    tenslice_cursor: crate::ztensor2::Shards<'static> = b"ZTSH";
-}
-
-#[cfg(feature = "tens")]
-held! {
-    tenslice_cursor: crate::tens::TensChunks<'static> = b"CHNK";
-}
-
-#[cfg(feature = "npz")]
-held! {
-    tenslice_cursor: crate::npz::ArchiveEntries<'static> = b"NPZE";
-}
-
-#[cfg(feature = "blz")]
-held! {
-    super::blz::tenslice_train: crate::blz::Train<'static> = b"TRAN";
 }
 
 /// The memory layout of a handle: the tag, then what the handle holds.
@@ -268,15 +216,6 @@ impl<T: Copy> In<'_, T> {
     }
 }
 
-impl<'a> InfoIn<'a, tenslice_value> {
-    /// Returns the handle inside a value.
-    pub(super) fn items(&self) -> FfiResult<Handle<'a, tenslice_items>> {
-        let _ = InfoOut(self.0.cast_mut(), PhantomData).writable()?; // neither NULL nor misaligned, and complete
-        // SAFETY: the header requires a readable value, and `writable` found that the value is large enough.
-        Ok(Handle(unsafe { &raw const (*self.0).items }, PhantomData))
-    }
-}
-
 /// The destination of an output, checked before anything is computed.
 #[derive(Clone, Copy)]
 pub(super) struct Writable<'a, T>(NonNull<T>, PhantomData<&'a mut T>);
@@ -330,13 +269,6 @@ impl<'a> ComplexOut<'a> {
     }
 }
 
-impl<'a> Writable<'a, tenslice_items> {
-    /// Wraps a variable of the library that becomes part of an output.
-    pub(super) fn inside(value: &'a mut tenslice_value) -> Self {
-        Self(NonNull::from(&mut value.items), PhantomData)
-    }
-}
-
 impl<H> Writable<'_, H> {
     /// Writes a plain value.
     pub(super) fn set(self, value: H) {
@@ -354,20 +286,6 @@ impl<H> Writable<'_, H> {
         // SAFETY: as for `set`; the contents fit into the handle, as asserted above.
         unsafe {
             put(slot.cast(), H::KIND, (&raw mut (*slot).held).cast(), ptr::from_ref(value).cast(), size_of::<T>())
-        }
-    }
-
-    /// Stores a result as [`store`](Self::store) does; for an error, writes nothing.
-    pub(super) fn store_found<T: 'static>(self, details: Details<'_>, found: &Result<T>) -> FfiResult<()>
-    where
-        H: Holds<T>,
-    {
-        match found {
-            Ok(found) => {
-                self.store(found);
-                Ok(())
-            }
-            Err(error) => Err(details.report(error)),
         }
     }
 }
@@ -488,29 +406,6 @@ impl<'a> Array<'a, c_char> {
     }
 }
 
-impl<'a> In<'a, tenslice_str> {
-    /// Returns the string, and the memory that holds it.
-    pub(super) fn text(&self) -> FfiResult<(Text<'a>, Memory)> {
-        let tenslice_str { data, length, is_escaped, .. } = self.read()?;
-        let (bytes, length) = (Array(data, PhantomData), Length(length, PhantomData));
-        Ok((Text::new(bytes.with_length(length)?, is_escaped != 0), bytes.memory(length)))
-    }
-}
-
-#[cfg(feature = "gguf")]
-impl<'a> Array<'a, tenslice_file> {
-    /// Returns the `length` handles.
-    pub(super) fn handles(
-        &self,
-        Length(length, _): Length<'_>,
-    ) -> FfiResult<impl Iterator<Item = Handle<'a, tenslice_file>> + Clone + use<'a>> {
-        let first = self.0;
-        range(first.cast(), length, size_of::<tenslice_file>(), align_of::<tenslice_file>())
-            .ok_or(INVALID_ARGUMENT)?;
-        Ok((0..length).map(move |index| Handle(first.wrapping_add(index), PhantomData)))
-    }
-}
-
 impl<'a> Array<'a, c_void> {
     /// Returns the `length` bytes, which a handle is going to refer to. They must not overlap `handle`, the memory of
     /// that handle.
@@ -563,129 +458,3 @@ impl<'a, E: Plain> Scratch<'a, E> {
         unsafe { buffer(self.0, length, others) }
     }
 }
-
-impl<'a> OptionalIn<'a, tenslice_read_options> {
-    /// Returns the decoder and the scratch memory. The scratch memory must overlap neither the options, nor the
-    /// decoder, nor `others`.
-    pub(super) fn apart_from(self, others: &[Memory]) -> FfiResult<(Chosen, &'a mut [u8])> {
-        self.read(None, others)
-    }
-
-    /// Returns the decoder and the scratch memory as [`apart_from`](Self::apart_from) does. `destination` must overlap
-    /// none of the options, the decoder and the scratch memory.
-    #[inline(never)] // the copy of the options is on its own stack frame
-    fn read(self, destination: Option<Memory>, others: &[Memory]) -> FfiResult<(Chosen, &'a mut [u8])> {
-        let mut options = tenslice_read_options::DEFAULT;
-        if !self.0.is_null() {
-            let _ = InfoOut(self.0.cast_mut(), PhantomData).writable()?; // not misaligned, and complete
-            options = In(self.0, PhantomData).read()?;
-        }
-        let scratch = memory(options.scratch.cast::<u8>(), options.scratch_length);
-        let inputs = [memory(self.0, 1), memory(options.decoder, 1)];
-        let overlaps = |other: Memory| inputs.iter().any(|input| input.shares_with(other));
-        if overlaps(scratch) || destination.is_some_and(|other| other.shares_with(scratch) || overlaps(other)) {
-            return Err(INVALID_ARGUMENT);
-        }
-        // SAFETY: as for `Buffer`. `self`, the only path to the scratch memory, is consumed.
-        let scratch = unsafe { buffer(options.scratch, options.scratch_length, others) }?;
-        Ok((OptionalIn(options.decoder, PhantomData).read()?.into(), scratch))
-    }
-}
-
-/// Returns the buffer for the result of a call and the scratch memory, and sets `decoder`. The buffer and the scratch memory
-/// must not overlap each other, nor anything else that is passed: the options, the decoder and `others`.
-#[inline(never)] // its results are on the caller's stack once
-pub(super) fn buffers<'a, E: Plain>(
-    (destination, capacity): (Buffer<'a, E>, Capacity<'_>),
-    options: OptionalIn<'a, tenslice_read_options>,
-    others: &[Memory],
-    decoder: &mut Chosen, // set in place, which saves a copy on the stack
-) -> FfiResult<(&'a mut [E::Number], &'a mut [u8])> {
-    let (chosen, scratch) = options.read(Some(destination.memory(capacity)), others)?;
-    *decoder = chosen;
-    Ok((destination.with_capacity(capacity, others)?, scratch))
-}
-
-/// A decoder that the caller supplies, with the dictionary for the streams to come. The dictionary is bytes of the
-/// file, which stay in place during the call.
-pub(super) struct CallersDecoder {
-    functions: tenslice_decoder,
-    dictionary: *const [u8],
-}
-
-impl OptionalIn<'_, tenslice_decoder> {
-    /// Returns the decoder; `None` if the pointer is NULL. Returns a copy, since the caller's function may change its
-    /// struct while it runs.
-    fn read(&self) -> FfiResult<Option<CallersDecoder>> {
-        if self.0.is_null() {
-            return Ok(None);
-        }
-        match In(self.0, PhantomData).read()? {
-            tenslice_decoder { decode: None, .. } => Err(INVALID_ARGUMENT),
-            functions => Ok(Some(CallersDecoder { functions, dictionary: &[] })),
-        }
-    }
-}
-
-impl CallersDecoder {
-    /// Calls the caller's function. Returns its status and the number of bytes that it reports as written, or `None` if
-    /// there is no function.
-    pub(super) fn decode(
-        &self,
-        encoding: Encoding,
-        stored: &[u8],
-        dst: &mut [u8],
-    ) -> Option<(tenslice_status, usize)> {
-        let decode = self.functions.decode?;
-        let mut length = 0;
-        // SAFETY: the header requires that the function does what its type states.
-        let status = unsafe {
-            decode(
-                self.functions.user,
-                u32::from(encoding.code()),
-                stored.as_ptr().cast(),
-                stored.len(),
-                dst.as_mut_ptr().cast(),
-                dst.len(),
-                &raw mut length,
-            )
-        };
-        Some((status, length))
-    }
-
-    pub(super) fn set_dictionary(&mut self, new: &[u8]) {
-        self.dictionary = new;
-    }
-
-    /// Decodes as [`decode`](Self::decode) does, for a stream that was compressed with the dictionary set last.
-    pub(super) fn decode_with_dictionary(
-        &self,
-        encoding: Encoding,
-        stored: &[u8],
-        dst: &mut [u8],
-    ) -> Option<(tenslice_status, usize)> {
-        let decode = self.functions.decode_with_dictionary?;
-        let mut length = 0;
-        // SAFETY: the header requires that the function does what its type states. The dictionary is bytes of the file,
-        // which stay in place during the call.
-        let status = unsafe {
-            decode(
-                self.functions.user,
-                u32::from(encoding.code()),
-                self.dictionary.cast(),
-                self.dictionary.len(),
-                stored.as_ptr().cast(),
-                stored.len(),
-                dst.as_mut_ptr().cast(),
-                dst.len(),
-                &raw mut length,
-            )
-        };
-        Some((status, length))
-    }
-}
-
-/// Arguments for tests.
-#[cfg(test)]
-#[path = "test_args.rs"] // beside this file: xtask expects only files in this folder
-pub(super) mod test_args;

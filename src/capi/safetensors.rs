@@ -3,8 +3,9 @@
 use core::ffi::{c_char, c_void};
 
 use super::attributes::tenslice_cursor;
+use super::call::{run, with_details};
 use super::pointer::{Array, Buffer, Capacity, Handle, HandleMut, Length, OptionalOut, Out, Scratch, ScratchLength};
-use super::status::{OK, run, tenslice_error, tenslice_status, with_details};
+use super::status::{OK, tenslice_error, tenslice_status};
 use super::text::tenslice_str;
 use crate::error::{Error, ErrorKind};
 use crate::safetensors::{Index, IndexEntries};

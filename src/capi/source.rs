@@ -2,8 +2,9 @@
 
 use core::ffi::c_void;
 
+use super::call::run;
 use super::pointer::{Array, HandleMut, Length, Out};
-use super::status::{OK, run, tenslice_status};
+use super::status::{OK, tenslice_status};
 use crate::Source;
 
 /// A file that is only partly in memory: its length, and the ranges fetched so far (at most TENSLICE_MAX_SEGMENTS). Do

@@ -1,9 +1,10 @@
 //! The indices and values of sparse tensors, one at a time.
 
+use super::call::{run, with_details};
 use super::component::tenslice_bytes;
 use super::options::tenslice_read_options;
 use super::pointer::{Buffer, Capacity, Handle, HandleMut, InfoOut, OptionalIn, OptionalOut, Out};
-use super::status::{ApiError, END, OK, run, tenslice_error, tenslice_status, with_details};
+use super::status::{ApiError, END, OK, tenslice_error, tenslice_status};
 use super::tensor::tenslice_tensor;
 use super::text::to_code;
 use crate::codec::sparse::Sparse;

@@ -2,7 +2,6 @@
 
 use core::ffi::c_char;
 
-use super::pointer::{OptionalOut, Writable};
 use crate::error::{Error, ErrorKind, Result};
 
 /// The result of a call: a number from the list in tenslice/codes.h that begins with TENSLICE_OK.
@@ -47,8 +46,8 @@ impl tenslice_error {
 /// the check.
 #[derive(Clone, Copy)]
 pub(super) struct ApiError {
-    kind: ErrorKind,
-    is_reported: bool,
+    pub(super) kind: ErrorKind,
+    pub(super) is_reported: bool,
 }
 
 /// A result on the C side of a call.
@@ -65,62 +64,6 @@ impl From<ApiError> for Error {
     fn from(refused: ApiError) -> Self {
         Self::new(refused.kind)
     }
-}
-
-/// The destination for the details of an error; `None` if the caller wants none.
-#[derive(Clone, Copy)]
-pub(super) struct Details<'a>(Option<Writable<'a, tenslice_error>>);
-
-impl Details<'_> {
-    /// Converts a result of the library, and stores the details of its error.
-    pub(super) fn of<T>(self, result: Result<T>) -> FfiResult<T> {
-        result.map_err(|error| self.report(&error))
-    }
-
-    /// Converts the state of an iterator that has ended: the end, or the `error` that ended it early.
-    pub(super) fn end(self, error: Option<Error>) -> FfiResult<tenslice_status> {
-        match error {
-            Some(error) => Err(self.report(&error)),
-            None => Ok(END),
-        }
-    }
-
-    /// Returns the status of a call that failed. Stores the details of the error if that has not been done.
-    #[cold]
-    #[inline(never)]
-    fn status(self, refused: ApiError) -> tenslice_status {
-        if !refused.is_reported {
-            self.report(&Error::new(refused.kind));
-        }
-        tenslice_status::from(refused.kind.code())
-    }
-
-    /// Stores the details of an error.
-    #[cold]
-    #[inline(never)]
-    pub(super) fn report(self, error: &Error) -> ApiError {
-        if let Some(place) = self.0 {
-            let (offset, entry_distance, kind, format, part) = error.parts();
-            place.set(tenslice_error { offset, entry_distance, kind, format, part });
-        }
-        ApiError { kind: error.kind(), is_reported: true }
-    }
-}
-
-/// Runs a call and returns its status. Stores the details of an error in `error`, which may be NULL.
-pub(super) fn with_details<'a>(
-    error: &OptionalOut<'a, tenslice_error>,
-    call: impl FnOnce(Details<'a>) -> FfiResult<tenslice_status>,
-) -> tenslice_status {
-    let Ok(details) = error.writable().map(Details) else {
-        return tenslice_status::from(ErrorKind::InvalidArgument.code());
-    };
-    call(details).unwrap_or_else(|refused| details.status(refused))
-}
-
-/// Runs a call without error details and returns its status.
-pub(super) fn run(call: impl FnOnce() -> Result<tenslice_status>) -> tenslice_status {
-    call().unwrap_or_else(|error| tenslice_status::from(error.kind().code()))
 }
 
 /// Returns the ABI version of the library. Compare it with TENSLICE_ABI_VERSION.

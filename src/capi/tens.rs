@@ -3,10 +3,11 @@
 use core::ffi::c_void;
 
 use super::attributes::tenslice_cursor;
+use super::call::{run, with_details};
 use super::component::tenslice_bytes;
 use super::file::tenslice_file;
 use super::pointer::{Array, Buffer, Capacity, Handle, HandleMut, InfoOut, Length, OptionalOut, Out};
-use super::status::{ApiError, FfiResult, OK, run, tenslice_error, tenslice_status, with_details};
+use super::status::{ApiError, FfiResult, OK, tenslice_error, tenslice_status};
 use super::text::tenslice_str;
 use crate::error::{Error, ErrorKind};
 use crate::tens::{Symmetry, TensChunk, TensChunks};

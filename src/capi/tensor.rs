@@ -3,10 +3,11 @@
 use core::ffi::c_char;
 
 use super::attributes::{next, tenslice_cursor};
+use super::call::{run, with_details};
 use super::component::{tenslice_bytes, tenslice_component, typed_bytes};
 use super::memory::Memory;
 use super::pointer::{Array, Buffer, Capacity, Handle, HandleMut, InfoOut, Length, OptionalOut, Out};
-use super::status::{ApiError, FfiResult, OK, run, tenslice_error, tenslice_status, with_details};
+use super::status::{ApiError, FfiResult, OK, tenslice_error, tenslice_status};
 use super::text::{tenslice_str, to_code};
 use crate::error::ErrorKind;
 use crate::{Components, Shape};

@@ -2,10 +2,11 @@
 
 use core::ffi::{c_char, c_void};
 
+use super::call::run;
 use super::memory::Memory;
 use super::pointer::{Array, Buffer, Capacity, Handle, In, Length, OptionalOut, Writable};
 use super::source::tenslice_source;
-use super::status::{OK, nth_text, run, tenslice_error, tenslice_status};
+use super::status::{OK, nth_text, tenslice_error, tenslice_status};
 use crate::DType;
 use crate::bytes::source::Input;
 use crate::bytes::text::Text;

@@ -3,9 +3,10 @@
 use core::ffi::{c_char, c_void};
 
 use super::attributes::tenslice_cursor;
+use super::call::{run, with_details};
 use super::file::tenslice_file;
 use super::pointer::{Array, Handle, HandleMut, InfoOut, Length, OptionalOut, Out};
-use super::status::{ApiError, FfiResult, OK, run, tenslice_error, tenslice_status, with_details};
+use super::status::{ApiError, FfiResult, OK, tenslice_error, tenslice_status};
 use super::text::tenslice_str;
 use crate::error::ErrorKind;
 use crate::ztensor2::{Shards, Ztensor2File};

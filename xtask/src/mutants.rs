@@ -40,12 +40,14 @@ an interrupted run can continue. If a source or a test is newer than that file, 
   --list       list the mutants";
 
 /// The paths that are mutated if the command names none.
-const SCOPE: [&str; 12] = [
+const SCOPE: [&str; 14] = [
     "format",
     "codec",
     "bytes",
     "types/element.rs",
     "capi/pointer.rs",
+    "capi/handles.rs",
+    "capi/decoder.rs",
     "attributes",
     "duplicates",
     "view/component",

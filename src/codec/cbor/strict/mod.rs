@@ -6,8 +6,11 @@
 //! bytes read.
 #![forbid(unsafe_code)]
 
+mod float;
+
 use core::cmp::Ordering;
 
+use self::float::float_fits_in_less;
 use crate::bytes::keywords::Keywords;
 use crate::bytes::num::{to_u64, to_usize};
 use crate::bytes::utf8::{Utf8, is_utf8};
@@ -579,26 +582,6 @@ pub(crate) fn key_order(key: &[u8], other: &[u8]) -> Ordering {
 #[inline]
 fn until<'a>(start: &'a [u8], end: &[u8]) -> &'a [u8] {
     start.get(..start.len().saturating_sub(end.len())).unwrap_or_default()
-}
-
-/// True if the floating-point number with the head `head` has the same value in a narrower type, or is a NaN other than
-/// the only allowed NaN.
-#[cfg_attr(small, inline(never))]
-fn float_fits_in_less(head: u8, number: u64) -> bool {
-    // The stored exponent, its largest value, and the fraction from the highest bit on. Then, for the narrower type:
-    // the smallest exponent of a normal number, the largest exponent, and the number of fraction bits.
-    let (exponent, infinite, fraction, least, largest, bits) = match head {
-        HALF => return number & 0x7fff > 0x7c00 && number != NAN,
-        SINGLE => (number >> 23 & 0xff, 0xff, number << 41, 113, 142, 10),
-        _ => (number >> 52 & 0x7ff, 0x7ff, number << 12, 897, 1150, 23_u32),
-    };
-    if exponent == 0 {
-        return fraction == 0; // a subnormal number is too small for the narrower type
-    }
-    // In a subnormal number, fewer bits are left for the fraction.
-    let below = u32::try_from(exponent).map_or(0, |exponent| 0_u32.wrapping_add(least).saturating_sub(exponent));
-    let kept = bits.checked_sub(below);
-    exponent == infinite || exponent <= largest && kept.is_some_and(|kept| fraction.wrapping_shl(kept) == 0)
 }
 
 #[cfg(test)]
