@@ -248,9 +248,9 @@ pub extern "C" fn tenslice_b2nd_read_chunk(
     error: OptionalOut<tenslice_error>,
 ) -> tenslice_status {
     with_details(&error, |details| {
-        let others = &[file.memory(), length.memory()];
         let mut decoder = Chosen::default();
-        let (destination, scratch) = buffers((destination, capacity), options, others, &mut decoder)?;
+        let (destination, scratch) =
+            buffers((destination, capacity), options, &[file.memory(), length.memory()], &mut decoder)?;
         let b2nd = b2nd(&file)?;
         let chunk = details.of(b2nd.chunk_using(&mut decoder, index, scratch))?;
         report_length(details, &length, Some(chunk.decoded_length()), || {
@@ -339,9 +339,9 @@ pub extern "C" fn tenslice_b2nd_read_metalayer(
     error: OptionalOut<tenslice_error>,
 ) -> tenslice_status {
     with_details(&error, |details| {
-        let others = &[file.memory(), length.memory()];
         let mut decoder = Chosen::default();
-        let (destination, scratch) = buffers((destination, capacity), options, others, &mut decoder)?;
+        let (destination, scratch) =
+            buffers((destination, capacity), options, &[file.memory(), length.memory()], &mut decoder)?;
         let (b2nd, metalayer) = metalayer(&file, 1, index)?;
         let chunk = details.of(b2nd.variable_metalayer(&metalayer))?;
         report_length(details, &length, Some(chunk.decoded_length()), || {
@@ -428,9 +428,13 @@ pub extern "C" fn tenslice_b2nd_read_region(
     error: OptionalOut<tenslice_error>,
 ) -> tenslice_status {
     with_details(&error, |details| {
-        let others = &[file.memory(), start.memory(rank), stop.memory(rank), needed.memory()];
         let mut decoder = Chosen::default();
-        let (destination, scratch) = buffers((destination, capacity), options, others, &mut decoder)?;
+        let (destination, scratch) = buffers(
+            (destination, capacity),
+            options,
+            &[file.memory(), start.memory(rank), stop.memory(rank), needed.memory()],
+            &mut decoder,
+        )?;
         let (b2nd, [start, stop]) = region(&file, [&start, &stop], rank)?;
         let needed = needed.writable()?;
         let read = b2nd.read_region_using(&mut decoder, start, stop, destination, scratch);

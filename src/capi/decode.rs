@@ -49,9 +49,9 @@ pub extern "C" fn tenslice_component_read_into(
     error: OptionalOut<tenslice_error>,
 ) -> tenslice_status {
     with_details(&error, |details| {
-        let others = &[component.memory(), length.memory()];
         let mut decoder = Chosen::default();
-        let (destination, _) = buffers((destination, capacity), options, others, &mut decoder)?;
+        let (destination, _) =
+            buffers((destination, capacity), options, &[component.memory(), length.memory()], &mut decoder)?;
         let component = *component.get()?; // a copy: the decoder may use the handle
         report_length(details, &length, component.decoded_length(), || {
             component.read_into_using(&mut decoder, destination).map(|written| written.len())
@@ -135,9 +135,9 @@ pub extern "C" fn tenslice_tensor_describe(
     error: OptionalOut<tenslice_error>,
 ) -> tenslice_status {
     with_details(&error, |details| {
-        let others = &[tensor.memory(), described.memory()];
         let mut decoder = Chosen::default();
-        let (dimensions, scratch) = buffers((dimensions, capacity), options, others, &mut decoder)?;
+        let (dimensions, scratch) =
+            buffers((dimensions, capacity), options, &[tensor.memory(), described.memory()], &mut decoder)?;
         let tensor = *tensor.get()?; // a copy: the decoder may use the handle
         let described = described.writable()?;
         let found = details.of(tensor.describe_using(&mut decoder, scratch))?;
@@ -261,9 +261,9 @@ pub extern "C" fn tenslice_tensor_read_into(
     error: OptionalOut<tenslice_error>,
 ) -> tenslice_status {
     with_details(&error, |details| {
-        let others = &[tensor.memory(), length.memory()];
         let mut decoder = Chosen::default();
-        let (destination, scratch) = buffers((destination, capacity), options, others, &mut decoder)?;
+        let (destination, scratch) =
+            buffers((destination, capacity), options, &[tensor.memory(), length.memory()], &mut decoder)?;
         let tensor = *tensor.get()?; // a copy: the decoder may use the handle
         report_length(details, &length, tensor.read_length(), || {
             tensor.read_into_using(&mut decoder, destination, scratch).map(|written| written.len())
