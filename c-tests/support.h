@@ -30,15 +30,15 @@
 
 /* Options for one call: a decoder and scratch memory. They are valid in the expression that contains them. */
 #ifdef __cplusplus
-struct options {
+struct call_options {
     tenslice_read_options value;
-    options(const tenslice_decoder *decoder, void *scratch, size_t length)
+    call_options(const tenslice_decoder *decoder, void *scratch, size_t length)
         : value{sizeof(tenslice_read_options), 0, decoder, scratch, length}
     {
     }
     operator const tenslice_read_options *() const { return &value; }
 };
-#define OPTIONS(decoder, scratch, length) (options(decoder, scratch, length))
+#define OPTIONS(decoder, scratch, length) (call_options(decoder, scratch, length))
 #else
 #define OPTIONS(decoder, scratch, length) \
     (&(const tenslice_read_options){sizeof(tenslice_read_options), 0, decoder, scratch, length})

@@ -90,10 +90,7 @@ typedef struct {
  * A call that decodes takes a tenslice_read_options. A decoder is for libraries without a built-in one, and for
  * machines with a better one. Scratch memory alone:
  *
- *     tenslice_read_options options = {0};
- *     TENSLICE_INIT(options);
- *     options.scratch = scratch;
- *     options.scratch_length = sizeof scratch;
+ *     tenslice_read_options options = {sizeof options, 0, NULL, scratch, sizeof scratch};
  */
 
 /**
