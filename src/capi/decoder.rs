@@ -1,6 +1,7 @@
 //! The decoder and the scratch memory that C passes in a tenslice_read_options.
 
 use core::marker::PhantomData;
+use core::ptr;
 
 use super::super::memory::{Memory, memory};
 use super::super::options::{tenslice_decoder, tenslice_read_options};
@@ -21,25 +22,27 @@ impl<'a> OptionalIn<'a, tenslice_read_options> {
     /// none of the options, the decoder and the scratch memory.
     #[inline(never)] // the copy of the options is on its own stack frame
     fn read(self, destination: Option<Memory>, others: &[Memory]) -> FfiResult<(Chosen, &'a mut [u8])> {
-        let mut options = tenslice_read_options::DEFAULT;
+        let (mut decoder, mut scratch, mut length) = (ptr::null(), ptr::null_mut(), 0);
         if !self.0.is_null() {
             let _ = InfoOut(self.0.cast_mut(), PhantomData).writable()?; // not misaligned, and complete
-            options = In(self.0, PhantomData).read()?;
+            // SAFETY: not NULL, and `writable` found that the caller's struct is large enough. The header requires that
+            // these fields are set; the caller may leave the reserved one unset.
+            (decoder, scratch, length) = unsafe { ((*self.0).decoder, (*self.0).scratch, (*self.0).scratch_length) };
         }
-        let scratch = memory(options.scratch.cast::<u8>(), options.scratch_length);
-        let inputs = [memory(self.0, 1), memory(options.decoder, 1)];
+        let given = memory(scratch.cast::<u8>(), length);
+        let inputs = [memory(self.0, 1), memory(decoder, 1)];
         let overlaps = |other: Memory| inputs.iter().any(|input| input.shares_with(other));
-        if overlaps(scratch) || destination.is_some_and(|other| other.shares_with(scratch) || overlaps(other)) {
+        if overlaps(given) || destination.is_some_and(|other| other.shares_with(given) || overlaps(other)) {
             return Err(INVALID_ARGUMENT);
         }
         // SAFETY: as for `Buffer`. `self`, the only path to the scratch memory, is consumed.
-        let scratch = unsafe { buffer(options.scratch, options.scratch_length, others) }?;
-        Ok((OptionalIn(options.decoder, PhantomData).read()?.into(), scratch))
+        let scratch = unsafe { buffer(scratch, length, others) }?;
+        Ok((OptionalIn(decoder, PhantomData).read()?.into(), scratch))
     }
 }
 
-/// Returns the buffer for the result of a call and the scratch memory, and sets `decoder`. The buffer and the scratch memory
-/// must not overlap each other, nor anything else that is passed: the options, the decoder and `others`.
+/// Returns the buffer for the result of a call and the scratch memory, and sets `decoder`. The buffer and the scratch
+/// memory must not overlap each other, nor anything else that is passed: the options, the decoder and `others`.
 #[inline(never)] // its results are on the caller's stack once
 pub(in super::super) fn buffers<'a, E: Plain>(
     (destination, capacity): (Buffer<'a, E>, Capacity<'_>),

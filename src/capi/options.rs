@@ -77,17 +77,6 @@ pub struct tenslice_read_options {
     pub scratch_length: usize,
 }
 
-impl tenslice_read_options {
-    /// The options that NULL selects.
-    pub(super) const DEFAULT: Self = Self {
-        struct_size: 0,
-        reserved: 0,
-        decoder: core::ptr::null(),
-        scratch: core::ptr::null_mut(),
-        scratch_length: 0,
-    };
-}
-
 /// The memory that a call needs.
 #[repr(C)]
 pub struct tenslice_requirements {
