@@ -1,6 +1,6 @@
 //! The C ABI: checks the arguments, calls the public Rust API and converts the result. It has no logic of its own.
 //!
-//! The only `unsafe` code of the C ABI is in `pointer`, whose types are the arguments of the functions, in `panic`, in
+//! The only `unsafe` code of the C ABI is in `pointer` with its files `handles` and `decoder`, in `panic`, in
 //! `alloc` and below. The doc comments of exported items become the headers in `include`, in the order of
 //! `include/contents.md`, so they are written for C. What they require of pointers is the safety contract that
 //! `pointer` relies on.
