@@ -557,6 +557,7 @@ fn rejects_repeated_field_names_of_an_array() {
     let file = File::open(&bytes).unwrap();
     assert_eq!(file.warnings().first_tensor(Warning::UnreadableTensor), Some(1));
     let problem = file.find("1").unwrap().problem().unwrap();
+    assert_eq!(file.find("1").unwrap().requirements(Purpose::Describe).scratch, None);
     let at = bytes.windows(4).rposition(|four| four == b"'f0'").unwrap() as u64;
     assert_eq!((problem.kind(), problem.part(), problem.offset()), (ErrorKind::RepeatedName, Part::Name, Some(at)));
     let message = problem.explain(&bytes[..]).to_string();
