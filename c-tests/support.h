@@ -51,32 +51,19 @@ static inline void set_needs(const tenslice_requirements *needed, uint64_t *outp
     if (scratch != NULL) *scratch = needed->scratch;
 }
 
-static inline tenslice_status tensor_needs(const tenslice_tensor *tensor, uint32_t purpose, uint64_t *output,
-                                           uint64_t *scratch)
-{
-    tenslice_requirements needed = {sizeof needed, 0, 0, 0};
-    tenslice_status status = tenslice_tensor_requirements(tensor, purpose, &needed, NULL);
-    if (status == TENSLICE_OK) set_needs(&needed, output, scratch);
-    return status;
-}
-
-static inline tenslice_status component_needs(const tenslice_component *component, uint32_t purpose, uint64_t *output,
-                                              uint64_t *scratch)
-{
-    tenslice_requirements needed = {sizeof needed, 0, 0, 0};
-    tenslice_status status = tenslice_component_requirements(component, purpose, &needed, NULL);
-    if (status == TENSLICE_OK) set_needs(&needed, output, scratch);
-    return status;
-}
-
-static inline tenslice_status file_needs(const tenslice_file *file, uint32_t purpose, uint64_t *output,
-                                         uint64_t *scratch)
-{
-    tenslice_requirements needed = {sizeof needed, 0, 0, 0};
-    tenslice_status status = tenslice_file_requirements(file, purpose, &needed, NULL);
-    if (status == TENSLICE_OK) set_needs(&needed, output, scratch);
-    return status;
-}
+/* tensor_needs, component_needs and file_needs. */
+#define DEFINE_NEEDS(kind)                                                                                           \
+    static inline tenslice_status kind##_needs(const tenslice_##kind *object, uint32_t purpose, uint64_t *output,    \
+                                               uint64_t *scratch)                                                    \
+    {                                                                                                                \
+        tenslice_requirements needed = {sizeof needed, 0, 0, 0};                                                     \
+        tenslice_status status = tenslice_##kind##_requirements(object, purpose, &needed, NULL);                     \
+        if (status == TENSLICE_OK) set_needs(&needed, output, scratch);                                              \
+        return status;                                                                                               \
+    }
+DEFINE_NEEDS(tensor)
+DEFINE_NEEDS(component)
+DEFINE_NEEDS(file)
 
 static inline tenslice_status region_needs(const tenslice_file *file, const uint64_t *start, const uint64_t *stop,
                                            size_t rank, uint64_t *output, uint64_t *scratch, tenslice_error *error)

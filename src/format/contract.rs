@@ -1,4 +1,4 @@
-//! The contract between a format and the format-independent API: three traits, which the type of each format implements.
+//! The contract between a format and the format-independent API: three traits for the type that represents a file.
 #![forbid(unsafe_code)]
 
 use super::{ComponentRecord, Context, Cursor, Described, Name, Named, Stated, Summary, TensorRecord};
@@ -10,8 +10,8 @@ use crate::error::origin::{Format, Part};
 use crate::error::warning::Warnings;
 use crate::error::{Error, ErrorKind, Result};
 
-/// A file of one format. The type that represents a file implements this trait, and says by the other two whether its
-/// tensors have names, and whether their elements are stored.
+/// A file of one format. The type that represents a file implements this trait. It also implements [`NamedTensors`] or
+/// is marked [`OneTensor`], and implements [`Computed`] or is marked [`StoredElements`].
 ///
 /// A [`TensorRecord`] or [`ComponentRecord`] is passed in blank. Fields that a format does not set keep their defaults.
 pub(crate) trait FileFormat<'a>: NamedTensors<'a> + Computed<'a> + Copy {
@@ -47,8 +47,8 @@ pub(crate) trait FileFormat<'a>: NamedTensors<'a> + Computed<'a> + Copy {
     /// success.
     fn next_tensor(&self, cursor: &mut Cursor, tensor: &mut TensorRecord<'a>) -> Result<bool>;
 
-    /// Reads the tensor at a position that [`next_name`](NamedTensors::next_name) returned into `tensor`, a blank record.
-    /// `index` is the tensor's index in the file.
+    /// Reads the tensor at a position that [`next_name`](NamedTensors::next_name) returned into `tensor`, a blank
+    /// record. `index` is the tensor's index in the file.
     fn next_tensor_from(&self, position: u32, index: u32, tensor: &mut TensorRecord<'a>) -> Result<()> {
         // The cursor of an iteration just before this tensor. The exact number of tensors left does not matter.
         let mut cursor = Cursor { at: position.into(), left: 2, index };
@@ -204,7 +204,7 @@ pub(crate) trait Computed<'a> {
     ) -> Result<&'d mut [u8]>;
 }
 
-/// Marks a format whose tensors are all dense or sparse. Other layouts are refused.
+/// Marks a format whose components store all elements. Reading a tensor of another layout as a whole is refused.
 pub(crate) trait StoredElements {}
 
 impl<'a, F: StoredElements + FileFormat<'a>> Computed<'a> for F {

@@ -2,7 +2,8 @@
 //!
 //! The formats never import each other. A new format needs a folder, a `mod` line, a line in the table of [`formats`],
 //! and a feature in Cargo.toml that is listed in `formats` there: `cargo run -p xtask -- new-format NAME` writes them.
-//! The folder defines a type that represents a file of the format and implements [`FileFormat`].
+//! The folder defines a type that represents a file of the format and implements [`FileFormat`], with the two traits
+//! that it requires: `contract` explains them.
 //!
 //! A file is stored as positions in its bytes. The code that checked the bytes also parses them on demand. Errors are
 //! reported in three ways, each used where it takes the least code on a microcontroller. Functions that run while a

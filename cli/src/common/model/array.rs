@@ -112,7 +112,7 @@ impl From<Error> for Fault {
 
 /// Describes a compressed array whose header has at most `left` bytes.
 fn describe(tensor: &Tensor<'_>, left: &mut u64) -> Result<Array, Fault> {
-    // Without a length, the description fails, too, and returns the reason.
+    // Reports why the length is unknown: describing the tensor fails for the same reason.
     let Some(length) = tensor.requirements(Purpose::Describe).scratch else {
         return Ok(tensor.describe(ReadOptions::new())?.into());
     };
