@@ -114,7 +114,7 @@ test-all:
 
 # The Rust tests of the code for chips, built for this machine. TENSLICE_CORPUS=DIR adds a corpus.
 test-small:
-	TENSLICE_SMALL=1 $(CARGO) test --quiet --target-dir target/small --features capi --lib \
+	TENSLICE_SMALL=1 $(CARGO) test --quiet --target-dir target/small -p tenslice -p tenslice-cli --features capi --lib \
 		--test formats --test properties --test reference
 
 # The tests for other machines: 32-bit, big-endian, wasm32.
@@ -140,11 +140,12 @@ firmware: ## build the firmware for Cortex-M4, M4F, M0 and RISC-V and run it in 
 	examples/firmware/run.sh
 
 MODEL ?=
-size: ## compare flash, stack and instructions on chips with their limits, or measure calls: MODEL=FILE BOARD=m4 FORMAT=npy
+BOARDS ?= m4 m0 rv32
+size: ## compare flash, stack and instructions on chips with their limits (BOARDS=m0), or measure calls: MODEL=FILE BOARD=m4 FORMAT=npy
 ifneq ($(MODEL),)
 	@$(MAKE) --no-print-directory size-calls
 else
-	examples/firmware/size.sh --check
+	BOARDS="$(BOARDS)" examples/firmware/size.sh --check
 endif
 
 BOARD ?= m4

@@ -455,7 +455,7 @@ static void advice(const char *folder)
     uint32_t words[1];
     unsigned char room[4096];
     char text[512];
-    size_t length;
+    uint64_t length;
 
     CHECK(odd != NULL);
     memcpy(odd + 1, b.data, b.size);

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # Runs cargo for a target without an operating system: bare-metal.sh TARGET TARGET_DIR COMMAND ARGUMENTS...
 #
-# Uses the target's library if the toolchain has it (`rustup target add TARGET`). Otherwise builds `core` from source,
-# which needs the compiler's sources (rust-src; in Debian rust-src or rust-web-src) and an unstable flag. Also works for
-# systems whose library the toolchain lacks.
+# Uses the target's library if the toolchain has it (`rustup target add TARGET`). Otherwise builds `core` (for tests
+# `std`) from source, which needs the compiler's sources (rust-src; in Debian rust-src or rust-web-src) and an unstable
+# flag. Also works for systems whose library the toolchain lacks.
 set -euo pipefail
 target=$1
 folder=$2
@@ -17,15 +17,15 @@ has_sources() { # RUSTC
 if [ -d "$(rustc --print target-libdir --target "$target" 2> /dev/null)" ]; then
     exec "${CARGO:-cargo}" "$command" --target "$target" --target-dir "$folder" "$@"
 fi
-crates=core
-case $* in
-*zstd*) crates=core,alloc ;;
+build=-Zbuild-std=core
+case "$command $*" in
+test*) build=-Zbuild-std ;; # std, which tests need
+*zstd*) build=-Zbuild-std=core,alloc ;;
 esac
 for rustc in rustc /usr/bin/rustc; do
     if command -v $rustc > /dev/null && has_sources $rustc; then
         cargo=$(dirname "$(command -v $rustc)")/cargo
-        RUSTC_BOOTSTRAP=1 RUSTC=$rustc exec "$cargo" "$command" --target "$target" --target-dir "$folder" \
-            -Zbuild-std=$crates "$@"
+        RUSTC_BOOTSTRAP=1 RUSTC=$rustc exec "$cargo" "$command" --target "$target" --target-dir "$folder" $build "$@"
     fi
 done
 echo "bare-metal: no library for $target, and no sources to build it from: rustup target add $target, or install rust-src" >&2

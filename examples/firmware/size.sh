@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Prints a table of the flash, stack and instructions of the library on chips. With --check, compares it with
-# limits.txt.
+# limits.txt. BOARDS= selects chips.
 #
 # Flash is the part of the library that the linker kept, including the compiler's helpers for it, in a C program that
 # opens, lists, finds and reads. Only `minimal` has texts of errors, and only `quantized` has floating point. Stack and
@@ -33,7 +33,7 @@ print(total["text"] + total["rodata"], total["data"] + total["bss"])
 PYTHON
 }
 
-boards=$(./boards.sh m4 m0 rv32)
+boards=$(./boards.sh ${BOARDS:-m4 m0 rv32})
 for board in $boards; do
     for features in $("$top/packaging/formats.sh") formats; do
         elf=$(FEATURES=$features BUILD_ONLY=1 LIBS= ./build.sh $board flash model/digits.zt)
