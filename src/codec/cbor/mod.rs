@@ -60,6 +60,31 @@ impl Fault {
     }
 }
 
+/// True if all entries of a manifest are plain, as the module `fast` of the format defines it. On chips, which have no
+/// such module, always false and without a size.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct AllPlain {
+    #[cfg(not(small))]
+    are: bool,
+}
+
+impl AllPlain {
+    #[cfg_attr(small, allow(unused_variables))]
+    pub(crate) const fn new(are: bool) -> Self {
+        Self {
+            #[cfg(not(small))]
+            are,
+        }
+    }
+
+    pub(crate) const fn get(self) -> bool {
+        #[cfg(not(small))]
+        return self.are;
+        #[cfg(small)]
+        false
+    }
+}
+
 type Result<T> = core::result::Result<T, Fault>;
 
 /// The number of items left in a container. Definite counts never exceed the number of bytes left, so the largest
@@ -95,7 +120,7 @@ impl Left {
     }
 
     /// Returns the count after a pair; `None` if no pair is left, or if only a break code marks the end.
-    #[cfg(all(feature = "ztensor", not(small)))]
+    #[cfg(feature = "ztensor")]
     #[inline]
     pub(crate) const fn less_a_pair(self) -> Option<Self> {
         match self.0.checked_sub(2) {

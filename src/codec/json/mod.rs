@@ -78,7 +78,6 @@ impl<'a> Reader<'a> {
     }
 
     /// Continues at `rest`, which follows the bytes that have been read.
-    #[cfg(not(small))]
     #[inline]
     pub(crate) const fn skip_to(&mut self, rest: &'a [u8]) {
         self.rest = rest;

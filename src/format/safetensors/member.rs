@@ -6,7 +6,6 @@ use core::mem;
 
 use super::dtypes::DTYPES;
 use super::entry::Entry;
-#[cfg(not(small))]
 use super::fast::offsets as fast_offsets;
 use super::header::{HEADER, SafetensorsFile};
 use crate::bytes::keywords::{Keywords, keywords};
@@ -53,7 +52,6 @@ impl<'a> Entry<'a> {
     #[cfg_attr(small, inline(never))]
     pub(super) fn next(&mut self, reader: &mut Reader<'a>, data_length: u64) -> Option<bool> {
         // The fast path saves two thirds of the time. Chips need the flash more.
-        #[cfg(not(small))]
         if let Some(rest) = self.next_fast(reader, data_length) {
             reader.skip_to(rest);
             // The state that `next_general` leaves: an error in the text that follows reports it.
@@ -92,7 +90,6 @@ impl<'a> Entry<'a> {
     /// Reads the object of an entry.
     pub(super) fn read(&mut self, reader: &mut Reader<'a>) -> Option<()> {
         // The fast path, as in `next`.
-        #[cfg(not(small))]
         if let Some(rest) = self.read_fast(reader, reader.rest()) {
             reader.skip_to(rest);
             reader.item = Part::Tensor; // the state that `read_general` leaves, for later errors
@@ -198,7 +195,6 @@ fn read_shape<'a>(reader: &mut Reader<'a>) -> Option<Shape<'a>> {
 #[cfg_attr(small, inline(never))]
 pub(super) fn offsets(reader: &mut Reader<'_>) -> Option<(u64, u64)> {
     // The fast path, as in `Entry::next`.
-    #[cfg(not(small))]
     if let Some((offsets, rest)) = fast_offsets(reader.rest()) {
         reader.skip_to(rest);
         return Some(offsets);

@@ -19,7 +19,7 @@ mod explain;
 mod header;
 mod index;
 mod member;
-#[cfg(not(small))]
+#[cfg_attr(small, path = "fast_none.rs")]
 mod fast;
 
 use core::mem;
@@ -249,14 +249,11 @@ impl<'a> FileFormat<'a> for SafetensorsFile<'a> {
 
     fn next_tensor(&self, cursor: &mut Cursor, tensor: &mut TensorRecord<'a>) -> Result<bool> {
         let position = u32::try_from(cursor.at).unwrap_or(u32::MAX).max(START);
-        #[cfg(not(small))]
-        {
-            let mut reader = self.reader(position);
-            if fast::read_next(&mut reader, tensor).is_some() {
-                tensor.index = cursor.index;
-                *cursor = Cursor { at: reader.position().into(), left: 0, index: cursor.index.saturating_add(1) };
-                return Ok(true);
-            }
+        let mut reader = self.reader(position);
+        if fast::read_next(&mut reader, tensor).is_some() {
+            tensor.index = cursor.index;
+            *cursor = Cursor { at: reader.position().into(), left: 0, index: cursor.index.saturating_add(1) };
+            return Ok(true);
         }
         self.next_of_any(position, cursor, tensor)
     }
@@ -278,7 +275,6 @@ impl<'a> FileFormat<'a> for SafetensorsFile<'a> {
         cursor: &mut Cursor,
         part: &mut ComponentRecord<'a>,
     ) -> Result<bool> {
-        #[cfg(not(small))]
         if let Some(extent) = fast::checked_extent(&self.reader(tensor.components), tensor, self.data()) {
             part.dtype = tensor.dtype;
             part.storage = tensor.dtype;
@@ -297,13 +293,10 @@ impl<'a> NamedTensors<'a> for SafetensorsFile<'a> {
     #[cfg_attr(not(small), inline(always))]
     fn next_name(&self, cursor: &mut Cursor) -> Result<Option<Named<'a>>> {
         let position = u32::try_from(cursor.at).unwrap_or(u32::MAX).max(START);
-        #[cfg(not(small))]
-        {
-            let mut reader = self.reader(position);
-            if let Some((name, at)) = fast::skip_unchecked(&mut reader) {
-                cursor.at = reader.position().into();
-                return Ok(Some(Named { name, name_at: at, tensor_at: at }));
-            }
+        let mut reader = self.reader(position);
+        if let Some((name, at)) = fast::skip_unchecked(&mut reader) {
+            cursor.at = reader.position().into();
+            return Ok(Some(Named { name, name_at: at, tensor_at: at }));
         }
         self.name_of_any(position, cursor)
     }
@@ -313,7 +306,6 @@ impl<'a> NamedTensors<'a> for SafetensorsFile<'a> {
     }
 
     fn tensor_at(&self, position: u32, index: u32, tensor: &mut TensorRecord<'a>) -> Result<()> {
-        #[cfg(not(small))]
         if fast::read_alone(&self.reader(position), position, tensor).is_some() {
             tensor.index = index;
             return Ok(());

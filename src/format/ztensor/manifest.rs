@@ -187,7 +187,6 @@ impl Key {
 
     /// The next key. `read` reads the item at this key and returns the position after it. Returns `None` if no item is
     /// left or `read` fails.
-    #[cfg(not(small))]
     #[inline]
     pub(super) fn passed(self, read: impl FnOnce(u32) -> Option<u32>) -> Option<Self> {
         let left = self.left.less_a_pair()?;

@@ -19,7 +19,7 @@ mod entry;
 mod explain;
 mod layout;
 mod manifest;
-#[cfg(not(small))]
+#[cfg_attr(small, path = "fast_none.rs")]
 mod fast;
 mod v0;
 mod v1;
@@ -38,7 +38,7 @@ use crate::bytes::num::{product, to_u64};
 use crate::bytes::source::{Input, ParseContext, ParseResult};
 use crate::bytes::text::Text;
 use crate::bytes::utf8::is_before;
-use crate::codec::cbor::{Left, Reader};
+use crate::codec::cbor::{AllPlain, Left, Reader};
 use crate::duplicates::{self, Clash};
 use crate::error::origin::{Format, Part};
 use crate::error::warning::{Warning, Warnings};
@@ -59,9 +59,7 @@ pub struct ZtensorFile<'a> {
     left: Left,
     /// True if the names are strictly ascending. Then there are no duplicates, and a search may end early.
     is_sorted: bool,
-    /// True if every entry is plain, as `fast` defines it.
-    #[cfg(not(small))]
-    is_plain: bool,
+    are_plain: AllPlain,
 }
 
 impl ZtensorFile<'_> {
@@ -114,7 +112,6 @@ impl<'a> ZtensorFile<'a> {
         let mut last_name = None;
         let mut index = 0_u32;
         while self.manifest.more(reader, &mut left) {
-            #[cfg(not(small))]
             if let Some((name, after)) = fast::check(&self.manifest, reader.position()) {
                 reader.go_to(after);
                 self.is_sorted &= last_name.is_none_or(|last: &[u8]| is_before(last, name));
@@ -122,10 +119,7 @@ impl<'a> ZtensorFile<'a> {
                 index = index.wrapping_add(1);
                 continue;
             }
-            #[cfg(not(small))]
-            {
-                self.is_plain = false;
-            }
+            self.are_plain = AllPlain::new(false);
             let mut tensor = TensorRecord::blank();
             entry::entry(&self.manifest, &mut tensor, reader);
             summary.warnings.add_tensor(tensor.warnings, index);
@@ -188,24 +182,21 @@ impl<'a> ZtensorFile<'a> {
     }
 
     /// Reads the entry at `position` if it is plain. Returns the position after it.
-    #[cfg(not(small))]
     #[inline]
     fn read_plain(&self, tensor: &mut TensorRecord<'a>, position: u32) -> Option<u32> {
-        let read = if self.is_plain { fast::read::<true> } else { fast::read::<false> };
+        let read = if self.are_plain.get() { fast::read::<true> } else { fast::read::<false> };
         read(&self.manifest, tensor, position)
     }
 
     /// Reads the component of a tensor if it is plain. Returns the position after it.
-    #[cfg(not(small))]
     #[inline]
     fn read_plain_data(&self, tensor: &TensorRecord<'a>, part: &mut ComponentRecord<'a>) -> Option<u32> {
-        let read = if self.is_plain { fast::read_data::<true> } else { fast::read_data::<false> };
+        let read = if self.are_plain.get() { fast::read_data::<true> } else { fast::read_data::<false> };
         read(&self.manifest, tensor, part)
     }
 
     /// Reads the entry at the reader's position, which has been checked. Leaves the reader at an unspecified position.
     fn read_entry(&self, tensor: &mut TensorRecord<'a>, reader: &mut Reader<'a>) {
-        #[cfg(not(small))]
         if self.read_plain(tensor, reader.position()).is_some() {
             return;
         }
@@ -244,8 +235,7 @@ impl<'a> FileFormat<'a> for ZtensorFile<'a> {
             attributes: 0,
             left: Left::NONE,
             is_sorted: true,
-            #[cfg(not(small))]
-            is_plain: true,
+            are_plain: AllPlain::new(true),
         })
     }
 
@@ -275,7 +265,6 @@ impl<'a> FileFormat<'a> for ZtensorFile<'a> {
     fn next_tensor(&self, cursor: &mut Cursor, tensor: &mut TensorRecord<'a>) -> Result<bool> {
         let key = if cursor.index == 0 { self.first_name() } else { Key::at(cursor) };
         tensor.index = cursor.index;
-        #[cfg(not(small))]
         if let Some(next) = key.passed(|at| self.read_plain(tensor, at)) {
             next.store(cursor);
             return Ok(true);
@@ -303,7 +292,6 @@ impl<'a> FileFormat<'a> for ZtensorFile<'a> {
         cursor: &mut Cursor,
         part: &mut ComponentRecord<'a>,
     ) -> Result<bool> {
-        #[cfg(not(small))]
         if cursor.index == 0 {
             if let Some(at) = self.read_plain_data(tensor, part) {
                 Key { at, left: Left::NONE }.store(cursor);
@@ -343,22 +331,18 @@ impl<'a> NamedTensors<'a> for ZtensorFile<'a> {
     #[cfg_attr(not(small), inline(always))]
     fn next_name(&self, cursor: &mut Cursor) -> Result<Option<Named<'a>>> {
         let key = if cursor.index == 0 { self.first_name() } else { Key::at(cursor) };
-        #[cfg(not(small))]
-        {
-            let mut name = &[][..];
-            let skip_unchecked =
-                |at| fast::skip_unchecked(&self.manifest, at).map(|(found, after)| (name = found, after).1);
-            if let Some(next) = key.passed(skip_unchecked) {
-                next.store(cursor);
-                return Ok(Some(Named { name: Text::new(name, false), name_at: key.at, tensor_at: key.at }));
-            }
+        let mut name = &[][..];
+        let skip_unchecked =
+            |at| fast::skip_unchecked(&self.manifest, at).map(|(found, after)| (name = found, after).1);
+        if let Some(next) = key.passed(skip_unchecked) {
+            next.store(cursor);
+            return Ok(Some(Named { name: Text::new(name, false), name_at: key.at, tensor_at: key.at }));
         }
         self.name_of_any(key, cursor)
     }
 
     fn tensor_at(&self, position: u32, index: u32, tensor: &mut TensorRecord<'a>) -> Result<()> {
-        #[cfg(not(small))]
-        if self.is_plain && fast::read_alone(&self.manifest, tensor, position).is_some() {
+        if self.are_plain.get() && fast::read_alone(&self.manifest, tensor, position).is_some() {
             tensor.index = index;
             return Ok(());
         }

@@ -20,7 +20,7 @@ mod explain;
 mod layout;
 mod manifest;
 mod overlap;
-#[cfg(not(small))]
+#[cfg_attr(small, path = "fast_none.rs")]
 mod fast;
 mod shards;
 
@@ -42,6 +42,7 @@ use crate::bytes::num::to_u64;
 use crate::bytes::source::{Input, ParseContext, ParseResult};
 use crate::bytes::text::Text;
 use crate::bytes::utf8::Utf8;
+use crate::codec::cbor::AllPlain;
 use crate::codec::cbor::strict::{Reader, Record, key_order};
 use crate::codec::xxh3;
 use crate::duplicates::{self, Distinct as _, MAX_COMPARED};
@@ -64,9 +65,7 @@ pub struct Ztensor2File<'a> {
     attributes: u32,
     /// The names of the tensors.
     objects: Keys,
-    /// True if all tensors are plain, as `fast` defines it.
-    #[cfg(not(small))]
-    is_plain: bool,
+    are_plain: AllPlain,
 }
 
 impl<'a> Ztensor2File<'a> {
@@ -190,7 +189,6 @@ impl<'a> Ztensor2File<'a> {
         let (mut last, mut index) = (&[][..], 0_u32);
         while left > 0 {
             left = left.saturating_sub(1);
-            #[cfg(not(small))]
             if let Some(entry) = fast::check(&self.manifest, reader.position(), last) {
                 reader.go_to(entry.after);
                 walk.add_own(entry.extent);
@@ -198,10 +196,7 @@ impl<'a> Ztensor2File<'a> {
                 index = index.wrapping_add(1);
                 continue;
             }
-            #[cfg(not(small))]
-            {
-                walk.seen.are_plain = false;
-            }
+            walk.seen.are_plain = AllPlain::new(false);
             let mut tensor = TensorRecord::blank();
             self.read_object(reader, &mut last, &mut tensor, Some(&mut walk))?;
             summary.warnings.add_tensor(tensor.warnings, index);
@@ -342,15 +337,7 @@ impl<'a> FileFormat<'a> for Ztensor2File<'a> {
             return fail(ErrorKind::ManifestHash, Part::Manifest, offset);
         }
         let manifest = Manifest { region: Region { bytes, start: offset }, data_end };
-        Ok(Self {
-            input,
-            manifest,
-            shards: 0,
-            attributes: 0,
-            objects: Keys::NONE,
-            #[cfg(not(small))]
-            is_plain: false,
-        })
+        Ok(Self { input, manifest, shards: 0, attributes: 0, objects: Keys::NONE, are_plain: AllPlain::new(false) })
     }
 
     /// Reads the manifest and checks everything but the contents of the blobs.
@@ -365,10 +352,7 @@ impl<'a> FileFormat<'a> for Ztensor2File<'a> {
             reader.prefer_fault_of_encoding();
             return Err(self.manifest.error(&reader));
         }
-        #[cfg(not(small))]
-        {
-            self.is_plain = seen.are_plain;
-        }
+        self.are_plain = seen.are_plain;
         self.compare_seen(&mut reader, &mut summary.warnings, &mut seen)
     }
 
@@ -388,7 +372,6 @@ impl<'a> FileFormat<'a> for Ztensor2File<'a> {
         let Keys { at, left } = if cursor.index == 0 { self.objects } else { keys(cursor) };
         let Some(left) = left.checked_sub(1) else { return Ok(false) };
         tensor.index = cursor.index;
-        #[cfg(not(small))]
         if let Some(after) = fast::read(&self.manifest, tensor, at) {
             advance(cursor, after, left);
             return Ok(true);
@@ -439,7 +422,6 @@ impl<'a> FileFormat<'a> for Ztensor2File<'a> {
         cursor: &mut Cursor,
         part: &mut ComponentRecord<'a>,
     ) -> Result<bool> {
-        #[cfg(not(small))]
         if cursor.index == 0 {
             if let Some(after) = fast::read_data(&self.manifest, tensor, part) {
                 advance(cursor, after, 0);
@@ -463,7 +445,6 @@ impl<'a> NamedTensors<'a> for Ztensor2File<'a> {
             while left > 0 {
                 left = left.saturating_sub(1);
                 let at = reader.position();
-                #[cfg(not(small))]
                 match fast::skip_unchecked(&self.manifest, at) {
                     Some((found, after)) if key_order(found, name) == Ordering::Less => {
                         reader.go_to(after);
@@ -498,7 +479,6 @@ impl<'a> NamedTensors<'a> for Ztensor2File<'a> {
     fn next_name(&self, cursor: &mut Cursor) -> Result<Option<Named<'a>>> {
         let Keys { at, left } = if cursor.index == 0 { self.objects } else { keys(cursor) };
         let Some(left) = left.checked_sub(1) else { return Ok(None) };
-        #[cfg(not(small))]
         if let Some((name, after)) = fast::skip_unchecked(&self.manifest, at) {
             advance(cursor, after, left);
             return Ok(Some(Named { name: Text::new(name, false), name_at: at, tensor_at: at }));
@@ -511,8 +491,7 @@ impl<'a> NamedTensors<'a> for Ztensor2File<'a> {
     }
 
     fn tensor_at(&self, position: u32, index: u32, tensor: &mut TensorRecord<'a>) -> Result<()> {
-        #[cfg(not(small))]
-        if self.is_plain && fast::read_alone(&self.manifest, tensor, position).is_some() {
+        if self.are_plain.get() && fast::read_alone(&self.manifest, tensor, position).is_some() {
             tensor.index = index;
             return Ok(());
         }
@@ -520,7 +499,6 @@ impl<'a> NamedTensors<'a> for Ztensor2File<'a> {
     }
 
     fn name_at(&self, position: u32) -> Name<'a> {
-        #[cfg(not(small))]
         if let Some(name) = fast::name(&self.manifest, position) {
             return Name::Plain(name);
         }

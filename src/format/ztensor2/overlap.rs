@@ -12,6 +12,7 @@ use crate::bytes::extent::Extent;
 #[cfg(not(small))]
 use crate::bytes::num::{quotient, to_u64};
 use crate::bytes::utf8::{Utf8, is_before};
+use crate::codec::cbor::AllPlain;
 use crate::codec::cbor::strict::Reader;
 use crate::duplicates::{self, Entry as _};
 use crate::error::ErrorKind;
@@ -147,9 +148,7 @@ pub(super) struct Seen<'a> {
     pub(super) count: u32,
     /// True if the order of the components shows that all are identical or disjoint.
     are_sorted: bool,
-    /// True if all tensors are plain, as `fast` defines it.
-    #[cfg(not(small))]
-    pub(super) are_plain: bool,
+    pub(super) are_plain: AllPlain,
     /// The extents of all components. Incomplete if some are in shards or too long, or if there are too many.
     #[cfg(not(small))]
     extents: heapless::Vec<Packed, EXTENTS>,
@@ -173,8 +172,7 @@ impl<'a> Seen<'a> {
             last: Blob { shard: &[], extent: Extent::new(0, 0) },
             count: 0,
             are_sorted: true,
-            #[cfg(not(small))]
-            are_plain: true,
+            are_plain: AllPlain::new(true),
             #[cfg(not(small))]
             extents: heapless::Vec::new(),
             #[cfg(small)]
@@ -278,7 +276,6 @@ impl<'s, 'a> ManifestWalk<'s, 'a> {
     }
 
     /// Adds a component in the file itself.
-    #[cfg(not(small))]
     #[inline]
     pub(super) fn add_own(&mut self, extent: Extent) {
         self.seen.add(Blob { shard: &[], extent });

@@ -11,8 +11,7 @@ fn file(manifest: &[u8], tensors: u32) -> Ztensor2File<'_> {
         shards: 0,
         attributes: 0,
         objects: Keys { at: 1, left: tensors },
-        #[cfg(not(small))]
-        is_plain: false,
+        are_plain: AllPlain::new(false),
     }
 }
 

@@ -172,7 +172,6 @@ impl<'a> Reader<'a> {
     }
 
     /// Moves to `position`.
-    #[cfg(not(small))]
     #[inline]
     pub(crate) fn go_to(&mut self, position: u32) {
         self.rest = to_usize(position.into()).and_then(|position| self.bytes.get(position..)).unwrap_or_default();

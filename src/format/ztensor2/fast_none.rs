@@ -1,0 +1,40 @@
+//! The functions of `fast` on chips, which have no flash for them: no entry is plain.
+#![forbid(unsafe_code)]
+
+use super::manifest::Manifest;
+use crate::bytes::extent::Extent;
+use crate::format::{ComponentRecord, TensorRecord};
+
+pub(super) struct Checked<'a> {
+    pub(super) name: &'a [u8],
+    pub(super) extent: Extent,
+    pub(super) after: u32,
+}
+
+pub(super) const fn check<'a>(_: &Manifest<'a>, _: u32, _: &[u8]) -> Option<Checked<'a>> {
+    None
+}
+
+pub(super) const fn name<'a>(_: &Manifest<'a>, _: u32) -> Option<&'a [u8]> {
+    None
+}
+
+pub(super) const fn skip_unchecked<'a>(_: &Manifest<'a>, _: u32) -> Option<(&'a [u8], u32)> {
+    None
+}
+
+pub(super) const fn read<'a>(_: &Manifest<'a>, _: &mut TensorRecord<'a>, _: u32) -> Option<u32> {
+    None
+}
+
+pub(super) const fn read_alone<'a>(_: &Manifest<'a>, _: &mut TensorRecord<'a>, _: u32) -> Option<()> {
+    None
+}
+
+pub(super) const fn read_data<'a>(
+    _: &Manifest<'a>,
+    _: &TensorRecord<'a>,
+    _: &mut ComponentRecord<'a>,
+) -> Option<u32> {
+    None
+}
