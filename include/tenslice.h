@@ -7,7 +7,7 @@
  *     if (tenslice_file_open(&file, model, model_size, NULL) != TENSLICE_OK) return fail();
  *     if (tenslice_file_expect(&file, TENSLICE_STR("layer1.weight"), TENSLICE_F32, shape, 2, &bytes, NULL)
  *         != TENSLICE_OK) return fail();
- *     const float *numbers = (const float *)bytes.data;                 points into the model's bytes
+ *     const float *numbers = (const float *)bytes.data; // points into the model's bytes
  *
  * This header declares the functions that all formats share. It includes the headers in the folder tenslice/:
  * types.h (handles and other common types), codes.h (the numbers of statuses, dtypes, formats and other codes), and
@@ -59,8 +59,8 @@
  *
  * Overlap. Memory that a call fills by pointer and length (a destination, scratch memory, an array, a string buffer)
  * must not share a byte with any other argument except `error`. A handle must not share a byte with the bytes that
- * it is made from. Otherwise the call returns INVALID_ARGUMENT and leaves both unchanged. Outputs must also not be
- * inside the bytes of an open file, or inside a part of another argument; this is not checked.
+ * it is made from. Otherwise the call returns INVALID_ARGUMENT and changes no memory. An output must also not be
+ * inside the bytes of an open file, or inside memory that a field of an argument points to; this is not checked.
  *
  * Threads. There is no global state. Calls that take handles by const pointer may run in any number of threads at
  * once.
@@ -183,8 +183,8 @@ tenslice_status tenslice_tensors_next(tenslice_cursor *cursor, tenslice_tensor *
 
 /* ---- Many names: an index -------------------------------------------------------------------------------------------
  *
- * tenslice_file_find and tenslice_file_expect parse the metadata up to the tensor in each call. An index is built
- * once, in the caller's memory; the cost of a look-up then hardly depends on the number of tensors.
+ * Each call of tenslice_file_find or tenslice_file_expect parses the metadata up to the tensor. An index is built
+ * once, in the caller's memory. A look-up in the index then takes constant time on average.
  */
 
 /** An index of the names in a file: see tenslice_file_index. */
@@ -201,27 +201,26 @@ typedef struct {
 tenslice_status tenslice_file_index_length(const tenslice_file *file, size_t *count);
 
 /**
- * Makes `index` an index of the names in the file, for tenslice_index_find, whose time hardly depends on the number
- * of tensors; tenslice_file_find is linear. Compares all names exactly, as tenslice_file_check does. `words` is an
- * array of `count` elements. It must stay in place, unchanged, while `index` is used, and so must the bytes or the
- * source that the file was opened from; `file` need not. Nothing is allocated, and nothing needs to be closed.
+ * Builds `index`, an index of the names in the file, for tenslice_index_find. Compares all names exactly, as
+ * tenslice_file_check does. `words` is an array of `count` elements. It must stay in place, unchanged, while `index`
+ * is used, and so must the bytes or the source that the file was opened from; `file` need not. Nothing is allocated,
+ * and nothing needs to be closed.
  *
- * Linear in the bytes of the metadata. If names were made to collide, they are hashed once more, with a seed that
+ * Linear in the bytes of the metadata. If names were crafted to collide, they are hashed once more, with a seed that
  * depends on all names and on the address of `words`. If they still collide, they are sorted: N log N comparisons.
  *
- * Errors: OUT_OF_SCRATCH if `count` is less than tenslice_file_index_length returns; REPEATED_NAME if the format
- * forbids it (zTensor 0.1 allows it, and the index has the first one); the errors of tenslice_file_check. The
- * contents of `words` are unspecified after an error.
+ * Errors: OUT_OF_SCRATCH if `count` is less than tenslice_file_index_length returns; REPEATED_NAME if a name repeats
+ * (not in zTensor 0.1, which allows repeated names: the index has the first tensor); the errors of
+ * tenslice_file_check. The contents of `words` are unspecified after an error.
  */
 tenslice_status tenslice_file_index(const tenslice_file *file, uint32_t *words, size_t count, tenslice_index *index,
     tenslice_error *error);
 
 /**
- * Finds the first tensor whose name is the `length` bytes at `name`, as tenslice_file_find does, in time that hardly
- * depends on the number of tensors.
+ * Finds the first tensor whose name is the `length` bytes at `name`, as tenslice_file_find does. Constant time on
+ * average; logarithmic if the names were crafted to collide.
  *
- * Errors: NOT_FOUND, also if the bytes have changed since the index was made, and another name is now at the
- * position in the index.
+ * Errors: NOT_FOUND; also if the bytes have changed since the index was built, and the tensor now has another name.
  */
 tenslice_status tenslice_index_find(const tenslice_index *index, const char *name, size_t length,
     tenslice_tensor *tensor, tenslice_error *error);
@@ -235,7 +234,8 @@ tenslice_str tenslice_tensor_name(const tenslice_tensor *tensor);
 uint32_t tenslice_tensor_dtype(const tenslice_tensor *tensor);
 
 /**
- * Returns the type of the elements as the file spells it. It says more than the dtype for texts, times and records.
+ * Returns the type of the elements as the file spells it. For texts, times and records, this spelling says more than
+ * the dtype.
  *
  * For NPY and for stored entries of NPZ this is the `descr`, in quotation marks if it is a string ("'<M8[s]'"), in
  * UTF-8 in version 3.0 and in Latin-1 before. For Blosc2 arrays it is the dtype ("<M8[s]"). `data` is NULL for other
@@ -349,7 +349,7 @@ uint32_t tenslice_dtype_bits(uint32_t dtype);
 /** A description of the elements of a tensor. */
 typedef struct {
     uint32_t struct_size; /**< Size of this struct in bytes, set by the caller. */
-    uint32_t dtype; /**< The dtype of the elements; 0 if they have none. */
+    uint32_t dtype; /**< The dtype of the elements; 0 if the library has no dtype for their type. */
     /** The type of the elements as the file spells it, as tenslice_tensor_stated_type returns it. For a compressed
      *  entry of an NPZ archive, it points into the scratch memory. */
     tenslice_str stated_type;
@@ -390,9 +390,9 @@ tenslice_status tenslice_tensor_describe(const tenslice_tensor *tensor, uint64_t
  * (see tenslice_b2nd_region_work), and the elements of a tensor train are computed (see tenslice_blz_slice).
  *
  * Errors: TOO_SMALL, OUT_OF_SCRATCH, UNSUPPORTED_LAYOUT, SHAPE_OVERFLOW, the errors of tenslice_component_read_into;
- * for a sparse tensor INVALID_ROW_POINTERS, INDEX_OUT_OF_RANGE, COUNT_MISMATCH, PACKED_LENGTH; for a chunked array
- * UNSUPPORTED_CODEC if there is no decoder for its chunks, UNSUPPORTED_FILTER, and the error of a malformed chunk;
- * NO_VALUES if the values are elsewhere or still to be computed.
+ * for a sparse tensor INVALID_ROW_POINTERS, INDEX_OUT_OF_RANGE, INDEX_ORDER, COUNT_MISMATCH, PACKED_LENGTH; for a
+ * chunked array UNSUPPORTED_CODEC if there is no decoder for its chunks, UNSUPPORTED_FILTER, and the error of a
+ * malformed chunk; NO_VALUES if the values are elsewhere or still to be computed.
  */
 tenslice_status tenslice_tensor_read_into(const tenslice_tensor *tensor, void *destination, size_t capacity,
     const tenslice_read_options *options, uint64_t *length, tenslice_error *error);
@@ -401,15 +401,17 @@ tenslice_status tenslice_tensor_read_into(const tenslice_tensor *tensor, void *d
  * Fills `requirements` with the memory that a call needs. `purpose` is the TENSLICE_PURPOSE_ code of the call:
  *
  * - READ: tenslice_tensor_read_into. Scratch memory: for a sparse tensor the decoded size of the encoded components,
- * for   a tensor train the vectors along the train, for a chunked array one or two blocks. - READ_F32:
- * tenslice_tensor_read_f32_into. Scratch memory: 0 for dense data and quantized blocks that are stored raw. -
- * SPARSE: tenslice_tensor_sparse. - VERIFY: the part of tenslice_file_verify that is about this tensor. - DESCRIBE:
- * tenslice_tensor_describe. For a compressed entry of an NPZ archive, the length of its header, which the   built-in
- * decoder decodes from the first 12 bytes of the header.
+ *   for a tensor train the vectors along the train, for a chunked array one or two blocks.
+ * - READ_F32: tenslice_tensor_read_f32_into. Scratch memory: 0 for dense data and quantized blocks that are stored
+ *   raw.
+ * - SPARSE: tenslice_tensor_sparse.
+ * - VERIFY: the part of tenslice_file_verify that is about this tensor.
+ * - DESCRIBE: tenslice_tensor_describe. Scratch memory: for a compressed entry of an NPZ archive, the length of its
+ *   header. To determine this length, the built-in decoder decodes the first 12 bytes of the header.
  *
- * With READ_RANGE, which only a component has, both lengths are UINT64_MAX. For a chunked array, READ and READ_F32
- * read the headers of all chunks; the scratch memory is also UINT64_MAX if a chunk is malformed or not in memory,
- * and tenslice_b2nd_region_requirements returns the error.
+ * READ_RANGE applies only to components: for a tensor, both lengths are UINT64_MAX. For a chunked array, READ and
+ * READ_F32 read the headers of all chunks; the scratch memory is also UINT64_MAX if a chunk is malformed or not in
+ * memory, and tenslice_b2nd_region_requirements returns the error.
  *
  * Errors: INVALID_ARGUMENT if there is no such purpose.
  */
@@ -442,8 +444,10 @@ tenslice_status tenslice_file_requirements(const tenslice_file *file, uint32_t p
  * similar functions link those of one type.
  *
  * Errors: NO_SUCH_ELEMENT if the range extends past the last number; WRONG_TYPE for complex numbers, several lanes
- * and 128 bits; NOT_DENSE, ENCODED: use tenslice_tensor_read_f32_into instead; FOREIGN_ENDIAN for quantized blocks
- * of a big-endian file, whose contents no specification defines; NOT_IN_MEMORY.
+ * and 128 bits; NOT_DENSE, ENCODED: use tenslice_tensor_read_f32_into instead; UNSUPPORTED_LAYOUT for quantized
+ * blocks of an unknown type, SIZE_MISMATCH for blocks whose bytes do not match the shape; FOREIGN_ENDIAN for
+ * quantized blocks with numbers wider than a byte in a big-endian file, because no specification states their byte
+ * order; NOT_IN_MEMORY.
  */
 tenslice_status tenslice_tensor_read_f32(const tenslice_tensor *tensor, uint64_t first, float *out, size_t count,
     tenslice_error *error);
@@ -504,7 +508,7 @@ typedef struct {
     uint64_t length; /**< Length of the file in bytes. */
     uint64_t tensor_count; /**< Number of tensors. */
     tenslice_str version; /**< The version that the file states. */
-    uint32_t warnings; /**< Warnings that the format's specification calls for: TENSLICE_WARNING_ bits. */
+    uint32_t warnings; /**< Warnings about the file and its tensors: TENSLICE_WARNING_ bits. */
     uint32_t reserved; /**< Reserved, 0. */
 } tenslice_file_info;
 
@@ -516,7 +520,7 @@ tenslice_status tenslice_file_get_info(const tenslice_file *file, tenslice_file_
  * one TENSLICE_WARNING_ bit.
  *
  * Errors: NOT_FOUND if the file does not have the warning, or if the warning is not recorded with a tensor (only
- * bits 0 to 7 are).
+ * bits 0 to 5 are).
  */
 tenslice_status tenslice_file_warning_tensor(const tenslice_file *file, uint32_t warning, uint64_t *index);
 
@@ -541,10 +545,10 @@ tenslice_status tenslice_file_check_length(const tenslice_file *file, size_t *co
  * `scratch` is an array of `count` elements. With the count of tenslice_file_check_length, the items are sorted and
  * read once. With fewer elements, the items are compared in parts that fit, and read once for each part, at most
  * eight times. If the file needs more than eight times as many elements, the error is OUT_OF_SCRATCH. In zTensor 2,
- * looking up shards takes two elements for each shard, and never works in parts; on chips it takes none.
+ * shards need two elements each, all at once; libraries for 32-bit bare-metal targets need none.
  *
- * Errors: REPEATED_NAME if the format forbids it, REPEATED_KEY for a role or a key, OVERLAP; in zTensor 2
- * UNKNOWN_SHARD and OUT_OF_SHARD; OUT_OF_SCRATCH, but never with the count of tenslice_file_check_length.
+ * Errors: REPEATED_NAME if the format forbids repeated names, REPEATED_KEY for a role or a key, OVERLAP; in zTensor
+ * 2 UNKNOWN_SHARD and OUT_OF_SHARD; OUT_OF_SCRATCH, but never with the count of tenslice_file_check_length.
  */
 tenslice_status tenslice_file_check(const tenslice_file *file, uint32_t *scratch, size_t count, uint32_t *warnings,
     tenslice_error *error);
@@ -581,7 +585,7 @@ tenslice_status tenslice_components_next(tenslice_cursor *cursor, tenslice_compo
 typedef struct {
     uint32_t struct_size; /**< Size of this struct in bytes, set by the caller. */
     uint32_t dtype; /**< The dtype of the elements; 0 if the format does not specify one. */
-    /** The dtype of the stored elements. It differs from `dtype` if the file states a logical type over it. */
+    /** The dtype of the stored elements; differs from `dtype` if the file states a logical type for the elements. */
     uint32_t storage_dtype;
     uint32_t byte_order; /**< The byte order of the elements, a TENSLICE_BYTE_ORDER_ code. */
     uint32_t encoding; /**< How the bytes are stored, a TENSLICE_ENCODING_ code. */
@@ -618,8 +622,8 @@ tenslice_status tenslice_component_stored(const tenslice_component *component, t
 
 /**
  * Sets `caps` to the operations that this library supports for a component: TENSLICE_CAP_ flags. A flag is set if
- * the operation would begin to read the component's bytes, which must be in memory. The operation may still find
- * that the bytes are damaged.
+ * the bytes are in memory and the library can decode them. The operation can still fail, because this call does not
+ * check the bytes.
  */
 tenslice_status tenslice_component_caps(const tenslice_component *component, uint32_t *caps);
 
@@ -653,13 +657,13 @@ tenslice_status tenslice_component_read_range(const tenslice_component *componen
  * Fills `requirements` with the memory that a call needs for a component. `purpose` is the TENSLICE_PURPOSE_ code of
  * the call:
  *
- * - READ: tenslice_component_read_into. The output is the decoded length; needs no scratch memory. - READ_RANGE:
- * tenslice_component_read_range. Scratch memory: 0 for raw bytes, else the decoded size of the largest   frame, at
- * most 16 MiB. UINT64_MAX if no range can be read: the encoding does not support ranges, the bytes are not   in
- * memory, or the table of frames is invalid. - VERIFY: tenslice_component_verify. Scratch memory: 0 if the digest
- * covers the bytes as stored, else the decoded   size of the largest frame, at most 16 MiB. UINT64_MAX if the
- * component cannot be verified: its bytes are not in   memory, the table of frames is invalid, or its kind of digest
- * is not built in.
+ * - READ: tenslice_component_read_into. The output is the decoded length; needs no scratch memory.
+ * - READ_RANGE: tenslice_component_read_range. Scratch memory: 0 for raw bytes, else the decoded size of the largest
+ *   frame, at most 16 MiB. UINT64_MAX if no range can be read: the encoding does not support ranges, the bytes are
+ *   not in memory, or the table of frames is invalid.
+ * - VERIFY: tenslice_component_verify. Scratch memory: 0 if the digest covers the bytes as stored, else the decoded
+ *   size of the largest frame, at most 16 MiB. UINT64_MAX if the component cannot be verified: its bytes are not in
+ *   memory, the table of frames is invalid, or its kind of digest is not built in.
  *
  * With another purpose, both lengths are UINT64_MAX. Linear in the table of frames.
  *
@@ -675,7 +679,7 @@ tenslice_status tenslice_component_requirements(const tenslice_component *compon
  *     tenslice_source source; tenslice_need need; tenslice_status status;
  *     tenslice_source_init(&source, file_length);
  *     while ((status = tenslice_file_open_source(&file, &source, &need, &error)) == TENSLICE_NEED) {
- *         if (need.length > (uint64_t)(buffer_end - buffer)) return fail();  never trust the sizes in a file
+ *         if (need.length > (uint64_t)(buffer_end - buffer)) return fail(); // never trust the sizes in a file
  *         read_from_card(need.offset, buffer, (size_t)need.length);
  *         tenslice_source_add(&source, need.offset, buffer, (size_t)need.length);
  *         buffer += need.length;
@@ -779,8 +783,9 @@ typedef struct {
  * `sparse` before the first value. Encoded components are decoded into the scratch memory (TENSLICE_PURPOSE_SPARSE),
  * which must stay in place while `sparse` is used. Linear in the number of indices.
  *
- * Errors: UNSUPPORTED_LAYOUT if the tensor is not sparse; INVALID_ROW_POINTERS, INDEX_OUT_OF_RANGE, COUNT_MISMATCH,
- * PACKED_LENGTH; OUT_OF_SCRATCH, NOT_IN_MEMORY, the errors of tenslice_component_read_into.
+ * Errors: UNSUPPORTED_LAYOUT if the tensor is not sparse, or if the dtype of its values is unknown or takes less
+ * than a byte; INVALID_ROW_POINTERS, INDEX_OUT_OF_RANGE, INDEX_ORDER, COUNT_MISMATCH, PACKED_LENGTH; OUT_OF_SCRATCH,
+ * NOT_IN_MEMORY, the errors of tenslice_component_read_into.
  */
 tenslice_status tenslice_tensor_sparse(const tenslice_tensor *tensor, const tenslice_read_options *options,
     tenslice_sparse *sparse, tenslice_error *error);
@@ -947,12 +952,12 @@ typedef struct {
  * TENSLICE_PURPOSE_VERIFY.
  *
  * Adds warnings that opening cannot produce: one of the first 2^24 chunks of a Blosc2 frame was never written, or
- * the header of a compressed entry of an NPZ archive causes a warning, such as bytes behind the array. These
- * warnings may be missing if no decoder reads the first bytes of a stream, or if the scratch memory is too small.
+ * the header of a compressed entry of an NPZ archive causes a warning, such as bytes after the array. These warnings
+ * may be missing if no decoder reads the first bytes of a stream, or if the scratch memory is too small.
  *
  * Errors: the errors of tenslice_component_verify, for the first component that fails; INDEX_OUT_OF_RANGE,
- * INVALID_ROW_POINTERS, INDEX_ORDER; NO_VALUES if the values of a Blosc2 array are not in the file; the errors of an
- * invalid NPY file in a compressed entry.
+ * INVALID_ROW_POINTERS, INDEX_ORDER, COUNT_MISMATCH, PACKED_LENGTH; NO_VALUES if the values of a Blosc2 array are
+ * not in the file; the errors of an invalid NPY file in a compressed entry.
  */
 tenslice_status tenslice_file_verify(const tenslice_file *file, const tenslice_read_options *options,
     tenslice_verified *verified, tenslice_error *error);

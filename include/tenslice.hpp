@@ -1,8 +1,9 @@
 /*
- * tenslice.hpp: a header-only wrapper of tenslice.h for C++17 and later. It owns nothing, so nothing has to be freed.
- * Only text::to_string() allocates. tenslice.h is the manual: lifetimes, threads, cost and errors of each call.
+ * tenslice.hpp: a header-only wrapper of tenslice.h for C++17 and later. The wrapper owns no memory, so nothing needs
+ * to be freed. Only text::to_string() and throwing an exception allocate. tenslice.h is the manual: lifetimes, threads,
+ * cost and errors of each call.
  *
- *     auto file = tenslice::file::open(data, size);                   // the bytes stay the caller's
+ *     auto file = tenslice::file::open(data, size);                   // the caller owns the bytes
  *     if (!file) return fail(file.error());
  *     for (tenslice::tensor tensor : file->tensors())
  *         std::cout << tensor.name() << '\n';
@@ -108,7 +109,7 @@ public:
 
     constexpr span() noexcept = default;
     constexpr span(T *data, std::size_t size) noexcept : data_(data), size_(size) {}
-    /** From an array, a std::array, a std::vector, another span: anything that has data and size. */
+    /** Converts from an array, a std::array, a std::vector, or anything else that has data() and size(). */
     template <class Range, class = std::enable_if_t<!std::is_same_v<std::decay_t<Range>, span>
                                                     && std::is_convertible_v<data_of<Range> (*)[], T (*)[]>>>
     constexpr span(Range &&range) noexcept : data_(std::data(range)), size_(std::size(range)) {}
@@ -165,21 +166,21 @@ private:
 /** The exception thrown with TENSLICE_THROW, or by value() of tenslice's own result. (Throwing always allocates.) */
 class exception : public std::exception {
 public:
-    /** With a message that has the rule, the part of the file and the byte. */
+    /** Creates an exception whose message has the rule, the part of the file and the byte. */
     explicit exception(const class error &why) noexcept
         : exception(why, [&](span<char> room) { return why.explain(room, nullptr, 0); })
     {
     }
-    /** With the message that `explain` writes to a span<char>; `explain` returns the part written. */
+    /** Creates an exception with the message that `explain` writes to a span<char>; it returns the part written. */
     template <class Explain> exception(const class error &why, const Explain &explain) noexcept : why_(why)
     {
         if (std::string_view(explain(span<char>(text_.data(), text_.size()))).data() != text_.data())
             text_[0] = 0;
     }
     /**
-     * The full message, if the call that threw could read the opened bytes, or knew what the file has instead of the
-     * requested tensor. Otherwise the rule, the part of the file and the byte. If the message exceeds 511 bytes, only
-     * the rule.
+     * The message. If opening, find or expect threw, it is the full message, with the tensor and what the file has
+     * instead. Other calls state the rule, the part of the file and the byte. A message of more than 511 bytes is
+     * reduced to the rule.
      */
     const char *what() const noexcept override { return text_[0] != 0 ? text_.data() : why_.what(); }
     const class error &error() const noexcept { return why_; }
@@ -278,8 +279,8 @@ constexpr std::string_view view(const tenslice_str &text) noexcept
 }
 
 /**
- * Takes the front off a string with escapes: the part before the next escape or, if the string begins with an escape,
- * the decoded character, in `room`. Returns an empty string at the end.
+ * Removes the first part of `rest`, a string with escapes, and returns it: the characters before the next escape or, if
+ * the string begins with an escape, the decoded character, stored in `room`. Returns an empty string at the end.
  */
 inline std::string_view split(std::string_view &rest, std::array<char, 8> &room) noexcept
 {
@@ -341,7 +342,7 @@ template <class T> span<const T> elements(const tenslice_bytes &bytes) noexcept
     return span<const T>(static_cast<const T *>(bytes.data), bytes.length / sizeof(T));
 }
 
-/** Nothing for UINT64_MAX, by which the library says that a number is unknown. */
+/** Returns `number`; none for UINT64_MAX, which means that the number is unknown. */
 inline std::optional<std::uint64_t> known(std::uint64_t number) noexcept
 {
     return number == UINT64_MAX ? std::nullopt : std::optional<std::uint64_t>(number);
@@ -610,13 +611,13 @@ struct extent {
 
 /**
  * The attributes of a file or a tensor, or the values inside an attribute. A single-pass range; get() searches only
- * what iteration has not passed, in time that is linear in the bytes before the attribute.
+ * attributes that iteration has not passed yet. Linear in the bytes before the attribute.
  */
 class attributes : public detail::range<tenslice_cursor, detail::pair, attribute, detail::next_pair> {
 public:
     using range::range;
 
-    /** The number of values left, if the file states it: only in GGUF. */
+    /** The number of values left, if it is known: in GGUF, and 0 in formats without attributes. */
     std::optional<std::uint64_t> length() const noexcept
     {
         std::uint64_t length = 0;
@@ -633,7 +634,7 @@ public:
         const auto status = tenslice_attributes_extent(&cursor(), &extent.offset, &extent.length);
         return status == TENSLICE_OK ? std::optional<tenslice::extent>(extent) : std::nullopt;
     }
-    /** The first value with that key. */
+    /** The first value whose key is `key`. */
     result<tenslice::value> get(std::string_view key) const
     {
         tenslice_value found{};
@@ -643,8 +644,8 @@ public:
         return detail::finish(status, why, tenslice::value(found));
     }
     /**
-     * The first value with that key, as a std::uint64_t, std::int64_t, double, bool or text. An error if the key is
-     * missing, or if the value is of another kind or does not fit.
+     * The first value whose key is `key`, as a std::uint64_t, std::int64_t, double, bool or text. An error if the key
+     * is missing, or if the value is of another kind or does not fit.
      */
     template <class T> result<T> get(std::string_view key) const
     {
@@ -796,7 +797,7 @@ public:
         (void)tenslice_component_shard(&handle_, &shard);
         return detail::view(shard);
     }
-    /** This component over all bytes of its shard. The caller has checked the shard's size and digest. */
+    /** This component over all bytes of its shard. Check the size and digest first, with file::check_shard. */
     result<component> with_shard(span<const std::byte> shard) const
     {
         tenslice_component bound{};
@@ -1049,7 +1050,7 @@ public:
     std::uint32_t layout() const noexcept { return tenslice_tensor_layout(&handle_); }
     std::string_view layout_name() const noexcept { return detail::view(info().layout_name); }
 
-    /** The error of every call that reads the elements, if the tensor has TENSLICE_WARNING_UNREADABLE_TENSOR. */
+    /** The error that each read of the elements returns; none without TENSLICE_WARNING_UNREADABLE_TENSOR. */
     std::optional<error> problem() const noexcept
     {
         tenslice_error why = detail::no_details;
@@ -1089,9 +1090,9 @@ public:
     /** The bytes of a dense tensor in the file, without a copy. */
     result<span<const std::byte>> bytes() const { return expect<std::byte>(); }
     /**
-     * The elements of a dense tensor, as by as(), if the tensor has this shape: expect<float>({64, 32}). The default is
-     * any shape. std::byte accepts elements of any type. A shape requires row-major order, or column-major order as in
-     * column_major({64, 32}).
+     * The elements of a dense tensor, as as() returns them, if the tensor has the shape: expect<float>({64, 32}). By
+     * default, any shape is accepted. std::byte accepts elements of any type. A shape requires row-major order, or
+     * column-major order as in column_major({64, 32}).
      */
     template <class T> result<span<const T>> expect(const numbers &shape = any_shape) const
     {
@@ -1100,7 +1101,7 @@ public:
         const auto status = expect_bytes(detail::dtype_for<T>(dtype()), shape, bytes, why);
         return detail::finish(status, why, detail::elements<T>(bytes));
     }
-    /** The bytes, if the elements have that dtype (a TENSLICE_ code), are in this machine's byte order, and aligned. */
+    /** The bytes, if the elements have the dtype `dtype` (a TENSLICE_ code), native byte order, and alignment. */
     result<span<const std::byte>> expect(std::uint32_t dtype, const numbers &shape = any_shape) const
     {
         tenslice_bytes bytes{};
@@ -1110,8 +1111,8 @@ public:
     }
 #if defined(__cpp_lib_mdspan)
     /**
-     * The elements of a dense tensor of that rank, without a copy, in their own order, row-major or column-major. They
-     * must be of type T, in this machine's byte order, and aligned. WRONG_RANK if the rank differs.
+     * The elements of a dense tensor of rank `Rank`, without a copy, in their own order, row-major or column-major.
+     * They must be of type T, in this machine's byte order, and aligned. WRONG_RANK if the rank differs.
      */
     template <class T, std::size_t Rank>
     result<std::mdspan<const T, std::dextents<std::uint64_t, Rank>, std::layout_stride>> mdspan() const
@@ -1143,7 +1144,7 @@ public:
         const auto status = tenslice_tensor_data(&handle_, &found, &why);
         return detail::finish(status, why, component(found));
     }
-    /** The first component with that role. */
+    /** The first component with the role `role`. */
     result<component> find(std::string_view role) const
     {
         tenslice_component found{};
@@ -1171,7 +1172,7 @@ public:
     {
         return detail::requirements_of(handle_, purpose, tenslice_tensor_requirements);
     }
-    /** Writes the tensor of any layout, encoding or byte order as a dense array. Returns the number of bytes. */
+    /** Writes a tensor of any layout and encoding as a dense array. Returns the number of bytes. */
     result<std::uint64_t> read_into(span<std::byte> dst, const read_options &options = {}) const
     {
         std::uint64_t written = 0;
@@ -1192,8 +1193,8 @@ public:
         return detail::finish(status, why, dst);
     }
     /**
-     * Reads the whole tensor of any layout and encoding as float. Returns the part of `dst` that was written. Missing
-     * in libraries built without `dequantize`.
+     * Reads a whole tensor of any layout and encoding as float. Returns the part of `dst` that was written. Missing in
+     * libraries built without `dequantize`.
      */
     result<span<float>> read_f32_into(span<float> dst, const read_options &options = {}) const
     {
@@ -1205,8 +1206,8 @@ public:
     }
     /**
      * Checks the indices of a sparse tensor, and returns its values. The index of each value is written to `index`,
-     * which has an element for each dimension. The scratch memory, for encoded values, stays in place as long as the
-     * values are read.
+     * which must have an element for each dimension. If values are encoded, the scratch memory must stay in place while
+     * they are read.
      */
     result<sparse_values> sparse(span<std::uint64_t> index, const read_options &options = {}) const
     {
@@ -1287,14 +1288,14 @@ result<span<const T>> expected(tenslice_status status, tenslice_error &why, cons
 } // namespace detail
 
 /**
- * A name-to-tensor index: tenslice_index. The words that it was made in, and what the file was opened from, belong to
- * the caller and stay in place.
+ * A name-to-tensor index: tenslice_index. The caller owns the words of the index, and the bytes or the source of the
+ * file; all must stay in place.
  */
 class index {
 public:
     index(const tenslice_index &handle, const tenslice_file &file) noexcept : handle_(handle), file_(file) {}
 
-    /** The first tensor of that name: file::find, in time that hardly depends on the number of tensors. */
+    /** The first tensor named `name`, as file::find. Constant time on average. */
     result<tensor> find(std::string_view name) const
     {
         tenslice_tensor found{};
@@ -1302,7 +1303,7 @@ public:
         const auto status = lookup(name, found, why);
         return detail::found(status, why, found, &file_, name);
     }
-    /** The elements of a tensor: file::expect, in time that hardly depends on the number of tensors. */
+    /** The elements of a tensor, as file::expect. Constant time on average. */
     template <class T> result<span<const T>> expect(std::string_view name, const numbers &shape = any_shape) const
     {
         tenslice_tensor found{};
@@ -1310,7 +1311,7 @@ public:
         const auto status = lookup(name, found, why);
         return detail::expected<T>(status, why, found, std::nullopt, shape, &file_, name);
     }
-    /** The bytes of a tensor with that dtype. */
+    /** The bytes of the tensor named `name`, if its dtype is `dtype`. */
     result<span<const std::byte>> expect(std::string_view name, std::uint32_t dtype,
                                          const numbers &shape = any_shape) const
     {
@@ -1401,7 +1402,7 @@ public:
         return tens_chunk_range(cursor);
     }
     /**
-     * Writes the permutation of the symmetry in the chunk at that offset: for each position, the dimension whose index
+     * Writes the permutation of the symmetry in the chunk at `offset`: for each position, the dimension whose index
      * moves there. `dst` has at least as many numbers as the tensor has dimensions; the rest is unchanged.
      */
     result<span<std::uint32_t>> permutation(std::uint64_t offset, span<std::uint32_t> dst) const
@@ -1411,8 +1412,8 @@ public:
         return detail::finish(status, why, dst);
     }
     /**
-     * The bytes of an element in the file, at any address. If the file has pairs of index and value, they are empty for
-     * a 0 that is not stored, and each call reads all pairs: use tensor::sparse for many elements.
+     * The bytes of an element in the file, at any address. If the file stores pairs of index and value, the result is
+     * empty for a missing pair, and each call reads all pairs: use tensor::sparse for many elements.
      */
     result<span<const std::byte>> element(const numbers &index) const
     {
@@ -1427,7 +1428,7 @@ private:
 };
 
 /**
- * A tensor train of a BLZ file, to compute with: tenslice_train. The source of the file, and the cores, stay in place.
+ * A tensor train of a BLZ file, for computations: tenslice_train. The file's source and the cores must stay in place.
  * `scratch` has as many bytes as scratch_lengths() returns. Missing in libraries built without BLZ.
  */
 class train {
@@ -1582,7 +1583,7 @@ public:
         const auto status = tenslice_b2nd_uninitialised_chunks(&file_, options.handle(), &count, &why);
         return detail::finish(status, why, count);
     }
-    /** Decodes a chunk, including padding. Returns the number of bytes. chunk() gives the length of the scratch memory. */
+    /** Decodes a chunk, including padding. Returns the number of bytes. Scratch memory: see chunk(). */
     result<std::uint64_t> read_chunk(std::uint64_t i, span<std::byte> dst, const read_options &options = {}) const
     {
         std::uint64_t written = 0;
@@ -1600,7 +1601,7 @@ public:
         const auto status = tenslice_b2nd_get_metalayer(&file_, in_trailer ? 1 : 0, i, &metalayer);
         return detail::finish(status, detail::no_details, metalayer);
     }
-    /** Decodes a metalayer of the trailer. Returns the number of bytes. metalayer() has the length of the scratch memory. */
+    /** Decodes a metalayer of the trailer. Returns the number of bytes. Scratch memory: see metalayer(). */
     result<std::uint64_t> read_metalayer(std::uint32_t i, span<std::byte> dst,
                                          const read_options &options = {}) const
     {
@@ -1672,8 +1673,9 @@ public:
         return detail::finish(tenslice_file_check_length(&handle_, &count), detail::no_details, count);
     }
     /**
-     * Compares the names, roles, keys and places that opening could not compare without memory. Returns the remaining
-     * warnings(). `scratch` has check_length() words; with less than an eighth of them, the error is OUT_OF_SCRATCH.
+     * Compares the names, roles, keys and extents that opening could not compare without memory. Returns the remaining
+     * warnings(). `scratch` has check_length() words; an eighth is enough, except for the shards of zTensor 2: see
+     * tenslice_file_check.
      */
     result<std::uint32_t> check(span<std::uint32_t> scratch) const
     {
@@ -1698,7 +1700,7 @@ public:
         return tenslice::attributes(cursor);
     }
     /**
-     * The first tensor of that name. Linear in the bytes of the metadata, like expect; an index is faster. With
+     * The first tensor named `name`. Linear in the bytes of the metadata, like expect; an index is faster. With
      * TENSLICE_THROW, a failed call reads the metadata a second time for the message.
      */
     result<tensor> find(std::string_view name) const
@@ -1709,10 +1711,10 @@ public:
         return detail::found(status, why, found, &handle_, name);
     }
     /**
-     * The elements of the dense tensor of that name, as by tensor::as, if the tensor has this shape:
-     * expect<float>("layer1.weight", {64, 32}). The default is any shape. std::byte accepts elements of any type. A
-     * shape requires row-major order, or column-major order as in column_major({64, 32}). If it fails, explain gives
-     * the message.
+     * The elements of the dense tensor named `name`, as tensor::as returns them, if the tensor has the shape:
+     * expect<float>("layer1.weight", {64, 32}). By default, any shape is accepted. std::byte accepts elements of any
+     * type. A shape requires row-major order, or column-major order as in column_major({64, 32}). explain() returns the
+     * message of an error.
      */
     template <class T> result<span<const T>> expect(std::string_view name, const numbers &shape = any_shape) const
     {
@@ -1721,7 +1723,7 @@ public:
         const auto status = lookup(name, found, why);
         return detail::expected<T>(status, why, found, std::nullopt, shape, &handle_, name);
     }
-    /** The bytes of a tensor with that dtype (a TENSLICE_ code), in this machine's byte order, aligned. */
+    /** The bytes of the tensor named `name`, if its dtype is `dtype` (a TENSLICE_ code): native byte order, aligned. */
     result<span<const std::byte>> expect(std::string_view name, std::uint32_t dtype,
                                          const numbers &shape = any_shape) const
     {
@@ -1773,7 +1775,7 @@ public:
         return detail::finish(status, detail::no_details, ztensor2_shard_range(cursor));
     }
     /**
-     * Checks that `bytes` is the complete shard of that name; then component::with_shard can take the bytes. Returns
+     * Checks that `bytes` is the complete shard named `name`; then component::with_shard can take the bytes. Returns
      * true if the digest was compared, and false if its kind is unknown or is SHA-256 and not built in. An error if the
      * bytes are another file.
      */
@@ -1892,7 +1894,7 @@ private:
  *     tenslice::source source(length);
  *     while (const auto need = source.needs()) {
  *         ...                                     // never trust the sizes in a file: is there room for need->length?
- *         source.add(need->offset, bytes, size);  // read from need->offset; fails only for the caller's own errors
+ *         if (!source.add(need->offset, bytes, size)) return; // bytes read from need->offset; at most 32 are kept
  *     }
  *     const auto file = source.open();
  *
@@ -2035,7 +2037,7 @@ public:
         (void)tenslice_safetensors_index_count(&handle_, &count);
         return count;
     }
-    /** The path of the file that has the tensor of that name. */
+    /** The path of the file that has the tensor named `name`. */
     result<text> find(std::string_view name) const
     {
         tenslice_str file{};
@@ -2057,7 +2059,10 @@ public:
         (void)tenslice_safetensors_index_metadata(&handle_, &cursor);
         return attributes(cursor);
     }
-    /** Compares the names if opening could not without memory. Returns true. `scratch` is as for file::check. */
+    /**
+     * Compares the names that opening could not compare without memory. `scratch` has tensor_count() elements; an
+     * eighth of them is enough. Returns true, or the error.
+     */
     result<bool> check(span<std::uint32_t> scratch) const
     {
         tenslice_error why = detail::no_details;

@@ -22,7 +22,7 @@ pub struct Output {
 }
 
 impl Output {
-    /// Creates a file. An existing file is replaced only `by_force`.
+    /// Creates a file. Replaces an existing file only if `by_force` is true.
     pub fn create(path: &Path, by_force: bool) -> Result<Self, Failure> {
         let is_file = |metadata: &Metadata| metadata.is_file();
         match path.symlink_metadata() {
@@ -47,13 +47,14 @@ impl Output {
         #[cfg(unix)]
         builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666)); // minus the umask
         // The lock is held until the file is registered, so the handler cannot miss the file.
-        let mut unfinished = UNFINISHED.lock().map_err(|_| fail(path, "the program was interrupted"))?;
+        let mut unfinished =
+            UNFINISHED.lock().map_err(|_| fail(path, "another thread panicked while it created a file"))?;
         let file = builder.tempfile_in(folder).map_err(|error| fail(path, &error.to_string()))?;
         *unfinished = Some(file.path().into());
         Ok(Self { file, path: path.into(), may_replace: by_force })
     }
 
-    /// Gives the file its name.
+    /// Completes the file: flushes it, and renames it to its final path.
     pub fn finish(self) -> Result<(), Failure> {
         let Self { mut file, path, may_replace } = self;
         file.flush().map_err(|error| fail(&path, &error.to_string()))?;
@@ -68,7 +69,7 @@ impl Output {
         }
     }
 
-    /// Returns an error in writing this file, with the path.
+    /// Converts an I/O error from writing this file to a failure that names the path.
     pub fn fail(&self, error: &io::Error) -> Failure {
         fail(&self.path, &error.to_string())
     }

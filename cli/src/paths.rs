@@ -14,8 +14,8 @@ use crate::common::model::files::{files_of_index, models_of};
 const ENDINGS: &[&str] =
     &[".zt", ".safetensors", ".sft", ".gguf", ".npy", ".npz", ".tens", ".blz", ".b2nd", ".b2frame"];
 
-/// Returns the file, or the contents of the folder sorted by name: models in several files, and each file that belongs
-/// to no model. Hidden files and folders are skipped. A file that links point to, as in model caches, is listed once.
+/// Returns the file itself or, for a folder, all models and single tensor files in it, sorted by path. Skips hidden
+/// files and folders, and links to folders. Lists the target of several links once, as in a model cache.
 pub fn expand(path: &Path) -> io::Result<Vec<Target>> {
     if !path.is_dir() {
         return Ok(vec![Target::File(path.into())]);
@@ -63,7 +63,7 @@ fn linked_once(found: Vec<PathBuf>) -> Vec<PathBuf> {
     found.into_iter().filter(|path| path.is_symlink() || !linked.contains(&real_file(path))).collect()
 }
 
-/// Groups the files into models. Files that belong to no model stay single.
+/// Groups the parts of GGUF models, and drops the files that an index names. All other files stay single.
 fn targets_of(found: &[PathBuf]) -> Vec<Target> {
     let mut folders: BTreeMap<Option<&Path>, Vec<PathBuf>> = BTreeMap::new();
     for path in found {
@@ -100,8 +100,8 @@ fn has_ending(path: &Path) -> bool {
     ENDINGS.iter().any(|ending| name.ends_with(ending)) || is_index(path)
 }
 
-/// Returns true if the name or the first bytes are those of a tensor file. A ZIP archive is one if its first entry is an
-/// NPY array.
+/// Returns true if the name or the first bytes are those of a tensor file. A ZIP archive counts if the name of its
+/// first entry ends with `.npy`.
 fn is_tensor_file(path: &Path) -> bool {
     if has_ending(path) {
         return true;

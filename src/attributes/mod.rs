@@ -196,7 +196,7 @@ impl<'a> Attributes<'a> {
         }
     }
 
-    /// Returns the number of items left, if the file states it: in GGUF only.
+    /// Returns the number of items left, if it is known: in GGUF, and 0 in formats without attributes.
     #[must_use]
     pub const fn length(&self) -> Option<u64> {
         match &self.0 {

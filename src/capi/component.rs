@@ -39,7 +39,7 @@ pub struct tenslice_component_info {
     pub struct_size: u32,
     /// The dtype of the elements; 0 if the format does not specify one.
     pub dtype: u32,
-    /// The dtype of the stored elements. It differs from `dtype` if the file states a logical type over it.
+    /// The dtype of the stored elements; differs from `dtype` if the file states a logical type for the elements.
     pub storage_dtype: u32,
     /// The byte order of the elements, a TENSLICE_BYTE_ORDER_ code.
     pub byte_order: u32,
@@ -154,9 +154,9 @@ pub extern "C" fn tenslice_component_with_bytes(
     })
 }
 
-/// Sets `caps` to the operations that this library supports for a component: TENSLICE_CAP_ flags. A flag is set if the
-/// operation would begin to read the component's bytes, which must be in memory. The operation may still find that the
-/// bytes are damaged.
+/// Sets `caps` to the operations that this library supports for a component: TENSLICE_CAP_ flags. A flag is set if
+/// the bytes are in memory and the library can decode them. The operation can still fail, because this call does not
+/// check the bytes.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_component_caps(component: Handle<tenslice_component>, caps: Out<u32>) -> tenslice_status {
     run(|| {

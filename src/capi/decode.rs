@@ -93,7 +93,7 @@ pub extern "C" fn tenslice_component_read_range(
 pub struct tenslice_described {
     /// Size of this struct in bytes, set by the caller.
     pub struct_size: u32,
-    /// The dtype of the elements; 0 if they have none.
+    /// The dtype of the elements; 0 if the library has no dtype for their type.
     pub dtype: u32,
     /// The type of the elements as the file spells it, as tenslice_tensor_stated_type returns it. For a compressed
     /// entry of an NPZ archive, it points into the scratch memory.
@@ -169,12 +169,12 @@ pub extern "C" fn tenslice_tensor_describe(
 /// - READ_F32: tenslice_tensor_read_f32_into. Scratch memory: 0 for dense data and quantized blocks that are stored raw.
 /// - SPARSE: tenslice_tensor_sparse.
 /// - VERIFY: the part of tenslice_file_verify that is about this tensor.
-/// - DESCRIBE: tenslice_tensor_describe. For a compressed entry of an NPZ archive, the length of its header, which the
-///   built-in decoder decodes from the first 12 bytes of the header.
+/// - DESCRIBE: tenslice_tensor_describe. Scratch memory: for a compressed entry of an NPZ archive, the length of its
+///   header. To determine this length, the built-in decoder decodes the first 12 bytes of the header.
 ///
-/// With READ_RANGE, which only a component has, both lengths are UINT64_MAX. For a chunked array, READ and READ_F32 read
-/// the headers of all chunks; the scratch memory is also UINT64_MAX if a chunk is malformed or not in memory, and
-/// tenslice_b2nd_region_requirements returns the error.
+/// READ_RANGE applies only to components: for a tensor, both lengths are UINT64_MAX. For a chunked array, READ and
+/// READ_F32 read the headers of all chunks; the scratch memory is also UINT64_MAX if a chunk is malformed or not in
+/// memory, and tenslice_b2nd_region_requirements returns the error.
 ///
 /// Errors: INVALID_ARGUMENT if there is no such purpose.
 #[unsafe(no_mangle)]
@@ -248,9 +248,9 @@ pub extern "C" fn tenslice_file_requirements(
 /// (see tenslice_b2nd_region_work), and the elements of a tensor train are computed (see tenslice_blz_slice).
 ///
 /// Errors: TOO_SMALL, OUT_OF_SCRATCH, UNSUPPORTED_LAYOUT, SHAPE_OVERFLOW, the errors of tenslice_component_read_into;
-/// for a sparse tensor INVALID_ROW_POINTERS, INDEX_OUT_OF_RANGE, COUNT_MISMATCH, PACKED_LENGTH; for a chunked array
-/// UNSUPPORTED_CODEC if there is no decoder for its chunks, UNSUPPORTED_FILTER, and the error of a malformed chunk;
-/// NO_VALUES if the values are elsewhere or still to be computed.
+/// for a sparse tensor INVALID_ROW_POINTERS, INDEX_OUT_OF_RANGE, INDEX_ORDER, COUNT_MISMATCH, PACKED_LENGTH; for a
+/// chunked array UNSUPPORTED_CODEC if there is no decoder for its chunks, UNSUPPORTED_FILTER, and the error of a
+/// malformed chunk; NO_VALUES if the values are elsewhere or still to be computed.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_tensor_read_into(
     tensor: Handle<tenslice_tensor>,
@@ -346,12 +346,12 @@ pub extern "C" fn tenslice_component_verify(
 /// lengths first (tenslice_component_get_info). Scratch memory: tenslice_file_requirements, TENSLICE_PURPOSE_VERIFY.
 ///
 /// Adds warnings that opening cannot produce: one of the first 2^24 chunks of a Blosc2 frame was never written, or the
-/// header of a compressed entry of an NPZ archive causes a warning, such as bytes behind the array. These warnings may
+/// header of a compressed entry of an NPZ archive causes a warning, such as bytes after the array. These warnings may
 /// be missing if no decoder reads the first bytes of a stream, or if the scratch memory is too small.
 ///
 /// Errors: the errors of tenslice_component_verify, for the first component that fails; INDEX_OUT_OF_RANGE,
-/// INVALID_ROW_POINTERS, INDEX_ORDER; NO_VALUES if the values of a Blosc2 array are not in the file; the errors of an
-/// invalid NPY file in a compressed entry.
+/// INVALID_ROW_POINTERS, INDEX_ORDER, COUNT_MISMATCH, PACKED_LENGTH; NO_VALUES if the values of a Blosc2 array are not
+/// in the file; the errors of an invalid NPY file in a compressed entry.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_file_verify(
     file: Handle<tenslice_file>,

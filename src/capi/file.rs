@@ -32,7 +32,7 @@ pub struct tenslice_file_info {
     pub tensor_count: u64,
     /// The version that the file states.
     pub version: tenslice_str,
-    /// Warnings that the format's specification calls for: TENSLICE_WARNING_ bits.
+    /// Warnings about the file and its tensors: TENSLICE_WARNING_ bits.
     pub warnings: u32,
     /// Reserved, 0.
     pub reserved: u32,
@@ -111,7 +111,7 @@ pub extern "C" fn tenslice_file_get_info(
 /// one TENSLICE_WARNING_ bit.
 ///
 /// Errors: NOT_FOUND if the file does not have the warning, or if the warning is not recorded with a tensor (only bits
-/// 0 to 7 are).
+/// 0 to 5 are).
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_file_warning_tensor(
     file: Handle<tenslice_file>,
@@ -152,10 +152,10 @@ pub extern "C" fn tenslice_file_check_length(file: Handle<tenslice_file>, count:
 ///
 /// `scratch` is an array of `count` elements. With the count of tenslice_file_check_length, the items are sorted and
 /// read once. With fewer elements, the items are compared in parts that fit, and read once for each part, at most eight
-/// times. If the file needs more than eight times as many elements, the error is OUT_OF_SCRATCH. In zTensor 2, looking
-/// up shards takes two elements for each shard, and never works in parts; on chips it takes none.
+/// times. If the file needs more than eight times as many elements, the error is OUT_OF_SCRATCH. In zTensor 2, shards
+/// need two elements each, all at once; libraries for 32-bit bare-metal targets need none.
 ///
-/// Errors: REPEATED_NAME if the format forbids it, REPEATED_KEY for a role or a key, OVERLAP; in zTensor 2
+/// Errors: REPEATED_NAME if the format forbids repeated names, REPEATED_KEY for a role or a key, OVERLAP; in zTensor 2
 /// UNKNOWN_SHARD and OUT_OF_SHARD; OUT_OF_SCRATCH, but never with the count of tenslice_file_check_length.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_file_check(

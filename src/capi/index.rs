@@ -29,17 +29,17 @@ pub extern "C" fn tenslice_file_index_length(file: Handle<tenslice_file>, count:
     })
 }
 
-/// Makes `index` an index of the names in the file, for tenslice_index_find, whose time hardly depends on the number of
-/// tensors; tenslice_file_find is linear. Compares all names exactly, as tenslice_file_check does. `words` is an array
-/// of `count` elements. It must stay in place, unchanged, while `index` is used, and so must the bytes or the source
-/// that the file was opened from; `file` need not. Nothing is allocated, and nothing needs to be closed.
+/// Builds `index`, an index of the names in the file, for tenslice_index_find. Compares all names exactly, as
+/// tenslice_file_check does. `words` is an array of `count` elements. It must stay in place, unchanged, while `index` is
+/// used, and so must the bytes or the source that the file was opened from; `file` need not. Nothing is allocated, and
+/// nothing needs to be closed.
 ///
-/// Linear in the bytes of the metadata. If names were made to collide, they are hashed once more, with a seed that
+/// Linear in the bytes of the metadata. If names were crafted to collide, they are hashed once more, with a seed that
 /// depends on all names and on the address of `words`. If they still collide, they are sorted: N log N comparisons.
 ///
-/// Errors: OUT_OF_SCRATCH if `count` is less than tenslice_file_index_length returns; REPEATED_NAME if the format
-/// forbids it (zTensor 0.1 allows it, and the index has the first one); the errors of tenslice_file_check. The contents
-/// of `words` are unspecified after an error.
+/// Errors: OUT_OF_SCRATCH if `count` is less than tenslice_file_index_length returns; REPEATED_NAME if a name
+/// repeats (not in zTensor 0.1, which allows repeated names: the index has the first tensor); the errors of
+/// tenslice_file_check. The contents of `words` are unspecified after an error.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_file_index(
     file: Handle<tenslice_file>,
@@ -56,11 +56,10 @@ pub extern "C" fn tenslice_file_index(
     })
 }
 
-/// Finds the first tensor whose name is the `length` bytes at `name`, as tenslice_file_find does, in time that hardly
-/// depends on the number of tensors.
+/// Finds the first tensor whose name is the `length` bytes at `name`, as tenslice_file_find does. Constant time on
+/// average; logarithmic if the names were crafted to collide.
 ///
-/// Errors: NOT_FOUND, also if the bytes have changed since the index was made, and another name is now at the position
-/// in the index.
+/// Errors: NOT_FOUND; also if the bytes have changed since the index was built, and the tensor now has another name.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_index_find(
     index: Handle<tenslice_index>,

@@ -16,8 +16,10 @@ use crate::types::float;
 /// functions link those of one type.
 ///
 /// Errors: NO_SUCH_ELEMENT if the range extends past the last number; WRONG_TYPE for complex numbers, several lanes and
-/// 128 bits; NOT_DENSE, ENCODED: use tenslice_tensor_read_f32_into instead; FOREIGN_ENDIAN for quantized blocks of a
-/// big-endian file, whose contents no specification defines; NOT_IN_MEMORY.
+/// 128 bits; NOT_DENSE, ENCODED: use tenslice_tensor_read_f32_into instead; UNSUPPORTED_LAYOUT for quantized blocks of
+/// an unknown type, SIZE_MISMATCH for blocks whose bytes do not match the shape; FOREIGN_ENDIAN for quantized blocks
+/// with numbers wider than a byte in a big-endian file, because no specification states their byte order;
+/// NOT_IN_MEMORY.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_tensor_read_f32(
     tensor: Handle<tenslice_tensor>,

@@ -47,8 +47,9 @@ pub struct tenslice_sparse_info {
 /// `sparse` before the first value. Encoded components are decoded into the scratch memory (TENSLICE_PURPOSE_SPARSE),
 /// which must stay in place while `sparse` is used. Linear in the number of indices.
 ///
-/// Errors: UNSUPPORTED_LAYOUT if the tensor is not sparse; INVALID_ROW_POINTERS, INDEX_OUT_OF_RANGE, COUNT_MISMATCH,
-/// PACKED_LENGTH; OUT_OF_SCRATCH, NOT_IN_MEMORY, the errors of tenslice_component_read_into.
+/// Errors: UNSUPPORTED_LAYOUT if the tensor is not sparse, or if the dtype of its values is unknown or takes less than a
+/// byte; INVALID_ROW_POINTERS, INDEX_OUT_OF_RANGE, INDEX_ORDER, COUNT_MISMATCH, PACKED_LENGTH; OUT_OF_SCRATCH,
+/// NOT_IN_MEMORY, the errors of tenslice_component_read_into.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_tensor_sparse(
     tensor: Handle<tenslice_tensor>,

@@ -93,7 +93,8 @@ pub extern "C" fn tenslice_tensor_dtype(tensor: Handle<tenslice_tensor>) -> u32 
     tensor.get().map_or(0, |tensor| to_code(tensor.dtype()))
 }
 
-/// Returns the type of the elements as the file spells it. It says more than the dtype for texts, times and records.
+/// Returns the type of the elements as the file spells it. For texts, times and records,
+/// this spelling says more than the dtype.
 ///
 /// For NPY and for stored entries of NPZ this is the `descr`, in quotation marks if it is a string ("'<M8[s]'"), in
 /// UTF-8 in version 3.0 and in Latin-1 before. For Blosc2 arrays it is the dtype ("<M8[s]"). `data` is NULL for other

@@ -90,7 +90,7 @@ impl Warnings {
     }
 
     /// Returns the index, in the order of the file, of the first tensor that `warning` is about. `None` if the warning
-    /// is not in the set, or is not recorded with a tensor (only bits 0 to 7 are). For any other tensor,
+    /// is not in the set, or is not recorded with a tensor (only bits 0 to 5 are). For any other tensor,
     /// [`Tensor::warnings`](crate::Tensor::warnings) returns the warnings about it.
     #[must_use]
     pub fn first_tensor(&self, warning: Warning) -> Option<u64> {

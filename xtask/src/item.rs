@@ -109,17 +109,20 @@ fn comment_of<'a>(lines: impl Iterator<Item = &'a str> + Clone) -> Option<(Vec<S
 /// Formats text as lines of a comment, with paragraphs wrapped to the width of a header. Code stays as it is.
 pub fn in_comment(text: &[impl AsRef<str>]) -> Vec<String> {
     let mut lines = Vec::new();
-    let mut paragraph = Vec::new();
+    let (mut paragraph, mut others) = (Vec::new(), " * ");
     for line in text.iter().map(AsRef::as_ref).chain([""]) {
-        let is_code = line.starts_with("    ");
-        if !line.is_empty() && !is_code {
-            paragraph.extend(line.split(' '));
+        let (is_code, is_item) = (line.starts_with("    "), line.starts_with("- "));
+        if !paragraph.is_empty() && (line.is_empty() || is_code || is_item) {
+            lines.extend(wrapped(paragraph.drain(..), " * ", others, " "));
+        }
+        if line.is_empty() || is_code {
+            lines.push(format!(" * {line}").trim_end().to_owned());
             continue;
         }
-        if !paragraph.is_empty() {
-            lines.extend(wrapped(paragraph.drain(..), " * ", " * ", " "));
+        if paragraph.is_empty() {
+            others = if is_item { " *   " } else { " * " };
         }
-        lines.push(format!(" * {line}").trim_end().to_owned());
+        paragraph.extend(line.split_whitespace());
     }
     lines.pop();
     lines

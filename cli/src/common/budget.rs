@@ -1,7 +1,7 @@
 //! Limits of memory and work for one command: a small file can demand unbounded amounts of both.
 //!
 //! Both limits apply to the whole command, across files, tensors and threads. Memory counts decoded bytes held at once.
-//! Work counts bytes that are read, decoded or hashed; its limit is in proportion to the size of the files.
+//! Work counts bytes that are read, decoded or hashed; its limit is 1 GiB plus 64 times the size of the files.
 
 use std::cell::Cell;
 use std::fmt;
@@ -13,8 +13,9 @@ use tenslice::{Error, ErrorKind};
 
 /// The maximum number of decoded bytes held at once.
 pub const MEMORY: u64 = 1 << 30;
-/// The work that any command may do, and the work that each byte of its files adds, in bytes.
+/// The work that every command may do, in bytes.
 const WORK: u64 = 1 << 30;
+/// The additional work for each byte of the files, in bytes.
 const WORK_OF_A_BYTE: u64 = 64;
 
 /// The memory and work that a command has used.
@@ -45,13 +46,17 @@ impl fmt::Display for Limit {
         match *self {
             Self::System(needed) => return write!(f, "out of memory: cannot allocate {needed} bytes for decoding"),
             Self::Memory(needed) => {
-                write!(f, "memory limit: {} of decoded data at once, more than {MEMORY}", Bytes(needed))?;
+                write!(f, "memory limit: decoding needs {} at once; the limit is {MEMORY} bytes", Bytes(needed))?;
             }
             Self::Work(needed, allowed) => {
-                write!(f, "work limit: {} to read and decode in all, more than {allowed}", Bytes(needed))?;
+                write!(
+                    f,
+                    "work limit: the command needs to read and decode {}; the limit is {allowed} bytes",
+                    Bytes(needed)
+                )?;
             }
         }
-        f.write_str("; --no-limit lifts both limits")
+        f.write_str("; pass --no-limit to lift the limits on memory and work")
     }
 }
 
@@ -118,7 +123,7 @@ impl Room<'_> {
 }
 
 thread_local! {
-    /// The number of buffers of this thread, to detect in tests that a thread would wait for itself.
+    /// The number of buffers that this thread holds. Debug builds fail if a thread would wait for its own memory.
     static ROOMS: Cell<usize> = const { Cell::new(0) };
 }
 
@@ -188,7 +193,7 @@ impl Budget {
             }
             held = self.freed.wait(held).unwrap_or_else(PoisonError::into_inner);
         }
-        // Zeroed pages cost nothing until they are written. This checks that they can be allocated at all.
+        // Reserves the memory as a trial, because `vec!` below aborts if an allocation fails.
         let size = usize::try_from(wanted).map_err(|_| Limit::System(wanted))?;
         Vec::<u8>::new().try_reserve_exact(size).map_err(|_| Limit::System(wanted))?;
         *held = held.saturating_add(wanted);
@@ -234,7 +239,7 @@ impl Budget {
                 return Err(stop);
             }
             self.work(length_now)?;
-            // Tries all free memory before exceeding it.
+            // Before a request that exceeds the limit, try a buffer of all free memory.
             drop(room);
             let held = *self.held.lock().unwrap_or_else(PoisonError::into_inner);
             let free = if self.has_limits { MEMORY.saturating_sub(held) } else { LARGEST };
@@ -249,7 +254,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn memory_goes_back() {
+    fn dropped_buffers_return_their_memory() {
         let budget = Budget::new(true);
         let room = budget.room(MEMORY - 10).unwrap();
         assert_eq!(budget.room(11).err(), Some(Limit::Memory(MEMORY + 1)));
@@ -284,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn work_is_in_proportion_to_the_files() {
+    fn the_work_limit_grows_with_the_files() {
         let budget = Budget::new(true);
         budget.add_file(10);
         assert_eq!(budget.work(WORK + 640), Ok(()));

@@ -14,7 +14,7 @@ pub fn lanes(dtype: DType) -> (DType, usize) {
     several.map_or((dtype, 1), |(lane, lanes)| (lane, lanes as usize))
 }
 
-/// Calls `$f` for each element with `$value`, an expression of the element `$x` of type `$number`.
+/// For each element of type `$number` in `$bytes`, binds the element to `$x` and calls `$f` with `$value`.
 macro_rules! each {
     ($bytes:expr, $number:ty, |$x:ident| $value:expr, $f:expr) => {
         for chunk in $bytes.chunks_exact(size_of::<$number>()) {
@@ -26,7 +26,7 @@ macro_rules! each {
     };
 }
 
-/// Calls `f` with each number in `bytes`, elements of a type with one lane. Returns false for types without numbers.
+/// Calls `f` with each number in `bytes`. Returns false for packed types, and for types with several lanes.
 pub fn each_number(dtype: DType, bytes: &[u8], mut f: impl FnMut(f64)) -> bool {
     match dtype {
         DType::BOOL => each!(bytes, u8, |x| f64::from(u8::from(x != 0)), f),
@@ -103,7 +103,7 @@ pub fn each_integer(dtype: DType, bytes: &[u8], mut f: impl FnMut(Integer)) -> b
     true
 }
 
-/// Formats an element: integers exactly, floats with the fewest digits that distinguish them from their neighbours.
+/// Formats an element: integers exactly, floats with the fewest digits that distinguish them as an f32 or f64.
 pub fn text(dtype: DType, bytes: &[u8]) -> String {
     let (lane, count) = lanes(dtype);
     if count > 1 {
@@ -119,7 +119,7 @@ pub fn text(dtype: DType, bytes: &[u8]) -> String {
     text
 }
 
-/// Formats a number with no more digits than its type can distinguish.
+/// Formats a number: types of less than 64 bits with the digits of an f32, others with the digits of an f64.
 pub fn digits(dtype: DType, x: f64) -> String {
     let is_integer = dtype.is_integer() || dtype == DType::BOOL;
     match dtype.bits() {
@@ -129,7 +129,7 @@ pub fn digits(dtype: DType, x: f64) -> String {
     }
 }
 
-/// Converts elements with one lane to `f32`, rounding each number once; `None` for types without numbers.
+/// Converts elements with one lane to `f32`; `None` for other types. Rounds once, except f128, which rounds via f64.
 pub fn to_f32(dtype: DType, bytes: &[u8]) -> Option<Vec<f32>> {
     let mut all = Vec::with_capacity(bytes.len() / dtype.lane_size());
     match dtype {

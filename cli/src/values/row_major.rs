@@ -40,8 +40,9 @@ impl<'a> Transposed<'a> {
 
     /// Writes `count` elements in row-major order, from number `first` on, to `out`, which must be large enough.
     ///
-    /// A range has at most three blocks: the end of a row along the first dimension, whole rows, the beginning of a
-    /// row. Within whole rows, a column is contiguous in memory, so each part of the array is visited once.
+    /// A row is all elements with the same first index. A range has at most three blocks: the end of a row, whole rows,
+    /// and the beginning of a row. A column of whole rows is contiguous in memory, so each part of the array is read
+    /// once.
     pub fn read(&self, first: usize, count: usize, out: &mut [u8]) {
         let width = self.shape.iter().skip(1).product::<usize>().max(1);
         let (mut at, end) = (first, first + count);
@@ -58,7 +59,8 @@ impl<'a> Transposed<'a> {
         }
     }
 
-    /// Writes the elements of some rows along the first dimension. Columns are row-major numbers of all other indices.
+    /// Writes a block of `rows` rows and `columns` columns. A column is the row-major number of all indices but the
+    /// first.
     fn read_block(&self, row: usize, rows: usize, column: usize, columns: usize, out: &mut [u8]) {
         let size = self.size;
         let others = self.shape.get(1..).unwrap_or_default();
@@ -100,7 +102,7 @@ mod tests {
 
     /// Reads every range of many shapes.
     #[test]
-    fn any_range_is_that_of_the_indices() {
+    fn every_range_matches_its_indices() {
         for shape in [&[6][..], &[3, 4], &[2, 3, 4], &[1, 5], &[5, 1], &[3, 1, 2, 2], &[2, 2, 2, 2, 2]] {
             let count: u64 = shape.iter().product();
             let bytes: Vec<u8> = (0..count as u16).flat_map(u16::to_ne_bytes).collect();

@@ -32,7 +32,7 @@ impl PartialEq for Stated {
 }
 
 impl Stated {
-    /// The element type of a tensor; the type that `values` reads, if they have been prepared.
+    /// The element type of a tensor or, if `values` is given, the type in which `values` reads the elements.
     pub fn of(opened: &Opened<'_>, tensor: &Tensor<'_>, values: Option<&Values<'_>>) -> Self {
         let stored = opened.array(tensor).and_then(|array| array.dtype);
         let dtype = values.map_or(stored, |values| values.dtype);
@@ -63,14 +63,14 @@ impl Stated {
         Self { text: descr_text(descr), descr: descr.into(), normal, found }
     }
 
-    /// The type as an NPY header spells it, for elements of `size` bytes; `None` if NumPy has no such type.
+    /// The type as an NPY header spells it. `None` for elements that are read as numbers, unknown types, other sizes.
     pub fn literal(&self, size: Option<u64>) -> Option<String> {
         self.found.as_ref().filter(|_| size.is_none_or(|size| self.size() == Some(size)))?;
         let is_literal = self.descr.starts_with(['\'', '"', '[']);
         Some(if is_literal { self.descr.clone() } else { format!("'{}'", self.descr) })
     }
 
-    /// The size of an element in bytes, if NumPy has such a type.
+    /// The size of an element in bytes; `None` if the library reads the elements as numbers, or the type is unknown.
     pub fn size(&self) -> Option<u64> {
         self.found.as_ref()?.size().map(|size| size as u64)
     }
@@ -93,7 +93,7 @@ impl Stated {
         self.found.as_ref().is_some_and(Type::has_long_doubles)
     }
 
-    /// The format of the long doubles in such elements. Long doubles of 12 bytes have only one format.
+    /// Detects the format of the long doubles in `bytes`. Only long doubles of 16 bytes have more than one format.
     pub fn long_double(&self, bytes: &[u8]) -> LongDouble {
         let mut all = Vec::new();
         if let Some((found, size)) = self.found.as_ref().zip(self.size().filter(|size| *size > 0)) {
@@ -106,7 +106,7 @@ impl Stated {
 impl Values<'_> {
     /// Determines the element type, once the dtype is known.
     pub(super) fn recognized(mut self, opened: &Opened<'_>, tensor: &Tensor<'_>) -> Result<Self, Failure> {
-        // The number of bytes to read for this.
+        // The number of bytes to read to detect the format of long doubles.
         const READ: u64 = 1 << 16;
         self.stated = Stated::of(opened, tensor, Some(&self));
         if self.stated.has_long_doubles() {
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn byte_order_and_spelling_are_no_difference() {
+    fn types_that_differ_in_byte_order_or_spelling_are_equal() {
         for (a, b) in [
             ("'<M8[D]'", "'>M8[D]'"),
             ("'<U10'", ">U10"),
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn other_elements_are_a_difference() {
+    fn different_types_are_unequal() {
         let all = [
             "'<M8[D]'",
             "'<M8[s]'",
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn lanes_are_turned_into_this_order() {
+    fn lanes_are_converted_to_native_order() {
         let (big, little) = if cfg!(target_endian = "big") { ('<', '>') } else { ('>', '<') };
         let descr = format!("[('a', '|S2'), ('b', '{big}u2', (2,)), ('c', [('d', '{big}c8'), ('e', '{little}i4')])]");
         let mut bytes: Vec<u8> = (0..36).collect();

@@ -38,7 +38,9 @@ fn work_is_limited_for_the_command() {
         let run = run(command);
         assert_eq!((run.status, run.err.lines().count()), (1, 2), "{}", run.err);
         assert!(
-            run.err.contains("tensor \"t01\": work limit: 1258291213 bytes to read and decode in all"),
+            run.err.contains(
+                "tensor \"t01\": work limit: the command needs to read and decode 1258291213 bytes; the limit is"
+            ),
             "{}",
             run.err
         );

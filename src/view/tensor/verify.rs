@@ -13,13 +13,14 @@ use crate::view::component::Verification;
 impl Tensor<'_> {
     /// Verifies the components against their digests. Also checks:
     ///
-    /// - the indices of a sparse tensor without encoded components, as [`sparse`](Self::sparse) does, unless `sparse`
-    ///   cannot read its values. If a logical type is unknown, a wrong number of indices is not reported;
+    /// - the indices of a sparse tensor without encoded components, as [`sparse`](Self::sparse) does, unless the dtype
+    ///   of the values is unknown or takes less than a byte. If a logical type is unknown, a wrong number of indices is
+    ///   not reported;
     /// - the chunks of a chunked array: warns if one of the first 2^24 chunks was never written;
     /// - the header of a compressed NPZ entry: returns its warnings, such as bytes after the array.
     ///
     /// Scratch memory is needed for components whose digest covers decoded bytes, for the table of chunks, and for the
-    /// header of a compressed array; [`requirements`](Self::requirements) returns its length. With less memory,
+    /// header of a compressed NPZ entry; [`requirements`](Self::requirements) returns its length. With less memory,
     /// warnings about the chunks and the header may be missing.
     ///
     /// The cost is the sum of the costs of [`Component::verify`](crate::Component::verify) for each component, even if
@@ -27,8 +28,7 @@ impl Tensor<'_> {
     ///
     /// # Errors
     /// The errors of [`Component::verify`](crate::Component::verify) for the first component that fails, and of
-    /// [`sparse`](Self::sparse).
-    /// `NoValues`. The errors of an invalid header in a compressed entry of an NPZ archive.
+    /// [`sparse`](Self::sparse). `NoValues`. The errors of an invalid header in a compressed NPZ entry.
     #[inline]
     pub fn verify(&self, options: ReadOptions<'_>) -> Result<Verified> {
         let mut built_in = BuiltIn::default();
@@ -59,9 +59,8 @@ impl Tensor<'_> {
         Ok(verified)
     }
 
-    /// True if `fault` is no error in a sparse tensor whose logical type is unknown: an element may consist of several
-    /// stored elements, or of part of one. Wrong lengths that are known to be wrong were rejected when the file was
-    /// opened.
+    /// Returns true if `fault` may be valid because a logical type is unknown: an element may take several stored
+    /// elements, or part of one. Opening rejects lengths that are wrong for every logical type.
     fn may_differ_in_count(&self, fault: ErrorKind) -> bool {
         matches!(fault, ErrorKind::CountMismatch | ErrorKind::PartialElement)
             && self.warnings().contains(Warning::UnknownLogicalType)

@@ -44,7 +44,7 @@ pub fn models_of(paths: &[PathBuf]) -> Vec<Vec<PathBuf>> {
     parts::models(&known).into_iter().map(paths_of).collect()
 }
 
-/// The files that an index names; none if the index is refused.
+/// The files that an index names; none if the index cannot be read, or is rejected.
 pub fn files_of_index(path: &Path) -> Vec<PathBuf> {
     let names = map(path).ok().and_then(|text| names_of_index(&text).ok()).unwrap_or_default();
     names.into_iter().map(|name| path.with_file_name(name)).collect()
@@ -66,7 +66,7 @@ pub(super) fn siblings(path: &Path) -> Vec<PathBuf> {
     all
 }
 
-/// Explains why the file with the name of a missing part is not that part; `None` if there is no such file.
+/// Explains why the file with the name of a missing part is not that part; `None` if the file cannot be mapped.
 pub(super) fn why_not_a_part(path: &Path) -> Option<String> {
     let bytes = map(path).ok()?;
     Some(match File::open(&bytes) {
@@ -85,7 +85,7 @@ pub(super) fn map_shards(path: &Path, file: &File<'_>) -> (Shards, Vec<Problem>)
     let (mut all, mut problems) = (Shards::default(), Vec::new());
     let shards = file.as_ztensor2().into_iter().flat_map(|file| file.shards().map(move |shard| (file, shard)));
     for (file, shard) in shards {
-        // The library rejects names that lead out of the folder; this only guards against them.
+        // The library already rejects names that lead out of the folder; `shard_path` is a second guard.
         let Some(place) = shard_path(path, shard.name) else { continue };
         let name = place.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let problem = match map(&place) {
@@ -95,7 +95,7 @@ pub(super) fn map_shards(path: &Path, file: &File<'_>) -> (Shards, Vec<Problem>)
                     continue;
                 }
                 Err(_) if bytes.len() as u64 != shard.size => {
-                    let message = format!("the shard has {} bytes, the manifest says {}", bytes.len(), shard.size);
+                    let message = format!("the shard has {} bytes; the manifest states {}", bytes.len(), shard.size);
                     Problem::of_file(ErrorKind::WrongLength.name(), &name, message)
                 }
                 Err(error) => Problem::of_file(
@@ -104,9 +104,11 @@ pub(super) fn map_shards(path: &Path, file: &File<'_>) -> (Shards, Vec<Problem>)
                     format!("the shard does not match the manifest: {}", error.kind().text()),
                 ),
             },
-            Err(_) if path == Path::new("-") => {
-                Problem::of_file(MISSING_SHARD, shard.name, "standard input has no shards: pass the path of the file")
-            }
+            Err(_) if path == Path::new("-") => Problem::of_file(
+                MISSING_SHARD,
+                shard.name,
+                "shards cannot be found for standard input; pass the path of the file instead of -",
+            ),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 Problem::of_file(MISSING_SHARD, &name, "the shard is missing")
             }

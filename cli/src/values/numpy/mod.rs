@@ -10,7 +10,7 @@ use crate::common::text::printable;
 
 /// The maximum number of items shown in each dimension of an array in an element.
 const SHOWN: usize = 64;
-/// The maximum number of items shown of an element: zero-size items may be any number.
+/// The maximum number of items shown per element. Without it, an element of zero-size items could show any number.
 const SHOWN_IN_ALL: usize = 1 << 12;
 
 /// A NumPy type.
@@ -120,7 +120,7 @@ impl Type {
         }
     }
 
-    /// Returns true for bytes without a meaning, which are padding if the field has no name.
+    /// Returns true for raw bytes (`V`). In a field without a name, raw bytes are padding.
     fn is_raw(&self) -> bool {
         matches!(self, Self::Code(code) if code.is_raw())
     }
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn elements_are_shown_as_what_they_are() {
+    fn elements_are_formatted_by_type() {
         let ucs4 = |text: &str| text.chars().flat_map(|c| u32::from(c).to_le_bytes()).collect::<Vec<u8>>();
         assert_eq!(text("'<U5'", &ucs4("Rex\0\0")), "\"Rex\"");
         assert_eq!(text("'<U3'", &ucs4("a\0é")), "\"a\\u{0}é\"");
@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_type_is_none() {
+    fn invalid_types_are_rejected() {
         for descr in [
             "",
             "'",
