@@ -6,6 +6,20 @@
 
 use crate::bytes::num::{to_u64, to_usize};
 
+/// True if all entries of a manifest are plain, as the module `fast` of the format defines it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct AllPlain(bool);
+
+impl AllPlain {
+    pub(crate) const fn new(are: bool) -> Self {
+        Self(are)
+    }
+
+    pub(crate) const fn get(self) -> bool {
+        self.0
+    }
+}
+
 /// The first byte of an empty text string, the bits of the major type, and the bits of the number in a first byte.
 const TEXT: u8 = 0x60;
 const MAJOR: u8 = 0xe0;

@@ -13,7 +13,7 @@
 
 #[cfg(feature = "ztensor")]
 mod record;
-#[cfg(not(small))]
+#[cfg_attr(small, path = "fast_none.rs")]
 pub(crate) mod fast;
 #[cfg(not(small))]
 pub(crate) mod skip;
@@ -57,31 +57,6 @@ impl Fault {
     pub(crate) fn in_file(&self, format: Format, start: u64) -> Error {
         Error::at(self.kind, format, self.item, start.saturating_add(u64::from(self.at)))
             .after_entry(self.entry_distance)
-    }
-}
-
-/// True if all entries of a manifest are plain, as the module `fast` of the format defines it. On chips, which have no
-/// such module, always false and without a size.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct AllPlain {
-    #[cfg(not(small))]
-    are: bool,
-}
-
-impl AllPlain {
-    #[cfg_attr(small, allow(unused_variables))]
-    pub(crate) const fn new(are: bool) -> Self {
-        Self {
-            #[cfg(not(small))]
-            are,
-        }
-    }
-
-    pub(crate) const fn get(self) -> bool {
-        #[cfg(not(small))]
-        return self.are;
-        #[cfg(small)]
-        false
     }
 }
 

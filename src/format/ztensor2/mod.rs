@@ -20,6 +20,8 @@ mod explain;
 mod layout;
 mod manifest;
 mod overlap;
+#[cfg_attr(small, path = "remembered_small.rs")]
+mod remembered;
 #[cfg_attr(small, path = "fast_none.rs")]
 mod fast;
 mod shards;
@@ -42,7 +44,7 @@ use crate::bytes::num::to_u64;
 use crate::bytes::source::{Input, ParseContext, ParseResult};
 use crate::bytes::text::Text;
 use crate::bytes::utf8::Utf8;
-use crate::codec::cbor::AllPlain;
+use crate::codec::cbor::fast::AllPlain;
 use crate::codec::cbor::strict::{Reader, Record, key_order};
 use crate::codec::xxh3;
 use crate::duplicates::{self, Distinct as _, MAX_COMPARED};
