@@ -37,6 +37,8 @@ const EXCEPTIONS: &[(&str, &str, &str)] = &[
     ("ztensor2", "tool_help", "it is listed as zTensor"),
     ("ztensor", "c_functions", "all of it is in the common functions"),
     ("ztensor", "cpp_accessor", "it has no C functions of its own"),
+    ("ztensor", "differential", "its files are grouped by version"),
+    ("ztensor2", "differential", "its files are grouped by version"),
 ];
 
 /// A line of the table in `src/format/mod.rs`.
@@ -242,8 +244,9 @@ fn fixtures() {
         let advice = |verdict: &str| {
             let (feature, ending) = (&format.feature, format.name("ending"));
             format!(
-                "add NAME.{ending} with the side-car NAME.{ending}.json: \
-                 {{\"format\": \"{feature}\", \"expect\": \"{verdict}\"}}"
+                "add files below 8 KiB, together more than 1000 bytes: NAME.{ending} with the side-car \
+                 NAME.{ending}.json: {{\"format\": \"{feature}\", \"expect\": \"{verdict}\", \"tensors\": […]}}, \
+                 as in tests/fixtures/v1.0"
             )
         };
         [
@@ -295,8 +298,9 @@ fn truncation_test() {
     let text = read(path);
     every_format_has("truncation_test", |format| {
         let name = format!("Format::{}", format.variant);
-        let advice =
-            format!("add {name} to the formats that state the number of missing bytes, or to those that do not");
+        let advice = format!(
+            "add {name} to the formats that state the number of missing bytes, which `Context::needed` gives"
+        );
         [unless(has_word(&text, &name), path, advice)]
     });
 }
@@ -513,10 +517,12 @@ fn flash_limits() {
     let path = "examples/firmware/limits.txt";
     let text = read(path);
     every_format_has("flash_limits", |format| {
-        ["m4", "m0", "rv32"].map(|board| {
-            let row = format!("{board}.{}.flash", format.feature);
+        let all = ["m4.flash", "m4.ram", "m0.flash", "m0.ram", "rv32.flash", "rv32.ram"];
+        all.map(|row| {
+            let row = row.replace('.', &format!(".{}.", format.feature));
             let has_row = text.lines().any(|line| line.split_whitespace().next() == Some(&row));
-            unless(has_row, path, format!("add {row}, a little above what `make size` measures"))
+            let advice = format!("add {row}, a little above what `make size` measures (tools: `make deps-firmware`)");
+            unless(has_row, path, advice)
         })
     });
 }
@@ -564,9 +570,54 @@ fn cpp_accessor() {
     let text = read(path);
     every_format_has("cpp_accessor", |format| {
         let start = format!("tenslice_{}_", format.feature);
-        let advice =
-            format!("add a method to `class file` that calls {start}…, as `File::{}` in Rust", format.accessor);
+        let advice = format!(
+            "add a method to `class file` that calls {start}…, as `File::{}` in Rust, or a line to EXCEPTIONS of \
+                 this test",
+            format.accessor
+        );
         [unless(text.contains(&start), path, advice)]
+    });
+}
+
+/// The tables of the docs that make promises about each format: the ranges that opening requests, and the work per byte.
+#[test]
+fn docs_tables() {
+    let (parts, promises) = (read("docs/parts.md"), read("docs/promises.md"));
+    let row = |text: &str, section: &str, title: &str| {
+        let table = text.split(section).nth(1).unwrap().split("\n\n").find(|part| part.starts_with("| format |"));
+        let rows = table.unwrap().lines().map(str::to_lowercase).collect::<Vec<_>>();
+        rows.iter().any(|row| row.split('|').nth(1).is_some_and(|formats| has_word(formats, title)))
+    };
+    every_format_has("docs_tables", |format| {
+        let title = format.name("title");
+        // The version follows the name: BLZ1.
+        let is_in = |text: &str, section: &str| {
+            row(text, section, &title.to_lowercase()) || row(text, section, &format!("{}1", title.to_lowercase()))
+        };
+        [
+            unless(
+                is_in(&parts, "## Requested ranges"),
+                "docs/parts.md",
+                format!("add a row for {title}: the ranges that opening requests"),
+            ),
+            unless(
+                is_in(&promises, "**Data: a few bytes can represent many.**"),
+                "docs/promises.md",
+                format!("add a row for {title}: the work per byte of the file"),
+            ),
+        ]
+    });
+}
+
+/// The files that `make differential` damages.
+#[test]
+fn differential() {
+    let path = "xtask/differential/src/inputs.rs";
+    let text = read(path);
+    every_format_has("differential", |format| {
+        let feature = &format.feature;
+        let is_listed = text.contains(&format!("=> Some(\"{feature}\")"));
+        [unless(is_listed, path, format!("add the endings of {feature} to `group`"))]
     });
 }
 

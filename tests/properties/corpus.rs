@@ -35,10 +35,14 @@ const OTHER_SIDE_CARS: &[&str] = &["tens", "blz", "b2nd", "b2frame", "npy", "npz
 fn contents() {
     let mut compared = 0;
     for case in cases().iter().filter(|case| !OTHER_SIDE_CARS.contains(&case.format())) {
-        let (Some(expected), Ok(file)) = (case.expected["tensors"].as_array(), File::open(&case.bytes)) else {
+        let Ok(file) = File::open(&case.bytes) else { continue };
+        let context = case.name();
+        let Some(expected) = case.expected["tensors"].as_array() else {
+            // A side-car in a folder `bad` has only the verdict, also for files that are accepted after all.
+            let has_verdict_only = case.path.iter().any(|part| part == "bad");
+            assert!(has_verdict_only, "{context}: the side-car has no `tensors`");
             continue;
         };
-        let context = case.name();
         assert_eq!(file.tensor_count(), expected.len() as u64, "{context}");
         assert_eq!(file.tensors().count(), expected.len(), "{context}");
         compare_attributes(&context, file.attributes(), &case.expected["attributes"]);
@@ -172,7 +176,7 @@ fn messages() {
     let recorded = std::fs::read_to_string(path).unwrap();
     let mut recorded = recorded.lines().filter(is_read);
     for sentence in messages.lines() {
-        assert_eq!(Some(sentence), recorded.next());
+        assert_eq!(Some(sentence), recorded.next(), "{path}: TENSLICE_UPDATE=1 writes it again");
     }
     assert_eq!(recorded.next(), None);
 }

@@ -1,4 +1,4 @@
-//! What `fast` shares with code for chips, which have no flash for the rest.
+//! The part of `fast` that code for chips uses. Chips have no flash for the rest.
 #![forbid(unsafe_code)]
 
 /// False: no entry is plain.

@@ -110,6 +110,7 @@ mod tests {
     use std::prelude::v1::*;
 
     use super::*;
+    use crate::duplicates::Entry as _;
 
     #[test]
     fn extents_in_any_order() {
