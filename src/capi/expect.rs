@@ -29,11 +29,9 @@ const COLUMN_MAJOR: u32 = 1 << 31;
 /// TENSLICE_ANY_SHAPE and without TENSLICE_COLUMN_MAJOR, either order is accepted; tenslice_tensor_strides returns the
 /// strides.
 ///
-/// After an error, tenslice_expect_text writes a message that says what the file has instead. The shape is compared
-/// first: after NOT_DENSE or WRONG_TYPE, the tensor has the expected shape, and tenslice_tensor_read_f32_into can convert
-/// its elements. (Only in TENSLICE_LAYOUT_OTHER the shape may be unknown.)
+/// After an error, tenslice_expect_text writes a message that says what the file has instead.
 ///
-/// Errors: NOT_FOUND, WRONG_SHAPE, NOT_DENSE, WRONG_TYPE, WRONG_ORDER, PARTIAL_ELEMENT, FOREIGN_ENDIAN, MISALIGNED,
+/// Errors: NOT_FOUND, NOT_DENSE, WRONG_TYPE, WRONG_SHAPE, WRONG_ORDER, PARTIAL_ELEMENT, FOREIGN_ENDIAN, MISALIGNED,
 /// ENCODED, UNSUPPORTED_ENCODING, IN_SHARD, NOT_IN_MEMORY.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_file_expect(

@@ -75,24 +75,18 @@ impl<'e> Expected<'e> {
 
     /// Compares a tensor, except its name, with what is expected. Reads the component that holds its elements into
     /// `component`, a blank component of the tensor.
-    ///
-    /// The shape is compared first, so a program that converts the elements after `NotDense` or `WrongType` can rely on
-    /// it. In the layout `Other`, a shape may be unknown.
     pub(crate) fn check_into<'a>(&self, tensor: &Tensor<'a>, component: &mut Component<'a>) -> Result<()> {
-        let has_shape = tensor.layout() == Layout::Other || self.shape.is_none_or(|shape| tensor.shape() == *shape);
-        if has_shape {
-            tensor.data_into(component)?;
+        tensor.data_into(component)?;
+        if self.dtype.is_some_and(|dtype| tensor.dtype() != Some(dtype)) {
+            return Err(tensor.error(ErrorKind::WrongType));
         }
-        let difference = if !has_shape {
-            ErrorKind::WrongShape
-        } else if self.dtype.is_some_and(|dtype| tensor.dtype() != Some(dtype)) {
-            ErrorKind::WrongType
-        } else if self.expected_order().is_some_and(|order| order != tensor.order()) && tensor.shape().has_order() {
-            ErrorKind::WrongOrder
-        } else {
-            return Ok(());
-        };
-        Err(tensor.error(difference))
+        if self.shape.is_some_and(|shape| tensor.shape() != *shape) {
+            return Err(tensor.error(ErrorKind::WrongShape));
+        }
+        if self.expected_order().is_some_and(|order| order != tensor.order()) && tensor.shape().has_order() {
+            return Err(tensor.error(ErrorKind::WrongOrder));
+        }
+        Ok(())
     }
 
     /// Returns the message of an error of [`File::expect`], or of a call that reads the tensor found: it names the
@@ -111,10 +105,8 @@ impl<'a> File<'a> {
     /// the bytes of the metadata, as [`find`](Self::find) is.
     ///
     /// # Errors
-    /// `NotFound`, `WrongShape`, `NotDense`, `WrongType`, `WrongOrder`, for which [`Expected::explain`] has messages;
-    /// another error if the bytes have changed since the file was opened. The shape is compared first: after `NotDense`
-    /// or `WrongType`, the tensor has the expected shape, and [`Tensor::read_f32_into`] can convert its elements. (Only
-    /// in the layout `Other` the shape may be unknown.)
+    /// `NotFound`, `NotDense`, `WrongType`, `WrongShape`, `WrongOrder`, for which [`Expected::explain`] has messages;
+    /// another error if the bytes have changed since the file was opened.
     pub fn expect(&self, expected: &Expected<'_>) -> Result<Component<'a>> {
         let mut tensor = self.blank_tensor();
         self.find_into(expected.name, &mut tensor)?;
@@ -126,7 +118,7 @@ impl<'a> Tensor<'a> {
     /// Compares this tensor, except its name, with what is expected, and returns the component that holds its elements.
     ///
     /// # Errors
-    /// `WrongShape`, `NotDense`, `WrongType`, `WrongOrder`, compared as in [`File::expect`].
+    /// `NotDense`, `WrongType`, `WrongShape`, `WrongOrder`.
     pub fn expect(&self, expected: &Expected<'_>) -> Result<Component<'a>> {
         let mut component = self.blank_component();
         expected.check_into(self, &mut component).map(|()| component)
