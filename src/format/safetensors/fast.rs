@@ -6,7 +6,7 @@
 
 use super::dtypes::{DTYPES, SHORT_DTYPES};
 use super::entry::Entry;
-use super::header::{HEADER, METADATA};
+use super::header::{HEADER, METADATA, SafetensorsFile};
 use crate::bytes::extent::Extent;
 use crate::bytes::text::Text;
 use crate::codec::json::Reader;
@@ -188,12 +188,18 @@ impl<'a> Entry<'a> {
     }
 }
 
+/// Reads the extent of a tensor's data, which has been checked.
+#[inline(always)]
+pub(super) fn read_extent(file: &SafetensorsFile<'_>, tensor: &TensorRecord<'_>) -> Option<Extent> {
+    checked_extent(&file.reader(tensor.components), tensor, file.data())
+}
+
 /// Returns the extent of a tensor's data, which has been checked, from the offsets at the reader's position. `data` is
 /// the extent of all data.
 ///
 /// Checks the length again: C programs compute it from the shape, and the bytes may have changed.
 #[inline(always)]
-pub(super) fn checked_extent(reader: &Reader<'_>, tensor: &TensorRecord<'_>, data: Extent) -> Option<Extent> {
+fn checked_extent(reader: &Reader<'_>, tensor: &TensorRecord<'_>, data: Extent) -> Option<Extent> {
     let ((begin, end), _) = offsets(reader.rest())?;
     let length = end.checked_sub(begin)?;
     if end > data.length || tensor.dtype?.byte_length(elements(tensor.shape.bytes())?) != Some(length) {

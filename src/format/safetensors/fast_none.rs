@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 use super::entry::Entry;
+use super::header::SafetensorsFile;
 use crate::bytes::extent::Extent;
 use crate::bytes::text::Text;
 use crate::codec::json::Reader;
@@ -19,7 +20,7 @@ pub(super) const fn skip_unchecked<'a>(_: &mut Reader<'a>) -> Option<(Text<'a>, 
     None
 }
 
-pub(super) const fn checked_extent(_: &Reader<'_>, _: &TensorRecord<'_>, _: Extent) -> Option<Extent> {
+pub(super) const fn read_extent(_: &SafetensorsFile<'_>, _: &TensorRecord<'_>) -> Option<Extent> {
     None
 }
 

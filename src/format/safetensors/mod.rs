@@ -275,7 +275,7 @@ impl<'a> FileFormat<'a> for SafetensorsFile<'a> {
         cursor: &mut Cursor,
         part: &mut ComponentRecord<'a>,
     ) -> Result<bool> {
-        if let Some(extent) = fast::checked_extent(&self.reader(tensor.components), tensor, self.data()) {
+        if let Some(extent) = fast::read_extent(self, tensor) {
             part.dtype = tensor.dtype;
             part.storage = tensor.dtype;
             part.set_extent(extent);
