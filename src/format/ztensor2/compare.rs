@@ -1,9 +1,9 @@
 //! Compares the positions of all components that have bytes. Reads the components again, in the order of the manifest.
 #![forbid(unsafe_code)]
 
+use super::blob::Blob;
 use super::entry::{self, OBJECT, PART, PART_DEPTH};
 use super::manifest::{Keys, Manifest};
-use super::overlap::Blob;
 use crate::bytes::extent::Extent;
 use crate::codec::cbor::strict::{Reader, Record};
 use crate::duplicates::Distinct;

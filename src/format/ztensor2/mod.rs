@@ -13,6 +13,7 @@
 //! 2.1, enforces them. A file without a manifest is a shard: it contains blobs that other files refer to.
 #![forbid(unsafe_code)]
 
+mod blob;
 mod compare;
 mod digest;
 mod entry;

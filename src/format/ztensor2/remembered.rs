@@ -4,8 +4,8 @@
 
 use core::marker::PhantomData;
 
+use super::blob::Blob;
 use super::manifest::ALIGNMENT;
-use super::overlap::Blob;
 use crate::bytes::extent::Extent;
 use crate::bytes::num::{quotient, to_u64};
 

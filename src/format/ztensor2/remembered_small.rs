@@ -2,7 +2,7 @@
 //! memory for more.
 #![forbid(unsafe_code)]
 
-use super::overlap::Blob;
+use super::blob::Blob;
 use crate::duplicates::Entry as _;
 
 /// The number of components in a block. One walk over the manifest compares all later components with the block; the
