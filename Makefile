@@ -79,7 +79,7 @@ test-rust:
 # The Rust tests with other features: libzstd, one format, single digests.
 test-features:
 	$(CARGO) test --quiet --no-default-features --features std,formats,digest,dequantize,zlib,zstd-c --lib \
-		--test formats --test memory --test properties -- --skip damage::
+		--test formats --test properties -- --skip damage::
 	$(CARGO) test --quiet --tests --no-default-features --features std,ztensor
 	$(CARGO) test --quiet --no-default-features --features std,formats \
 		--test formats --test properties --test reference -- without_zstd:: peers:: npz:: digests::

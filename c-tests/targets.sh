@@ -15,6 +15,9 @@ skip() {
     fi
 }
 
+has_std() { # TARGET
+    packaging/bare-metal.sh "$1" 2> /dev/null
+}
 test_on() { # TARGET ARGUMENTS...
     packaging/bare-metal.sh "$1" target/targets test --quiet --features capi "${@:2}"
 }
@@ -25,7 +28,9 @@ library() { # TARGET CRATE_TYPE: builds the C library, and prints its folder
     echo "target/targets/$1/release"
 }
 
-if echo 'int main(void){return 0;}' | gcc -m32 -x c - -o /dev/null 2> /dev/null; then
+if ! has_std i686-unknown-linux-gnu; then
+    skip "i686 (no std: rustup target add i686-unknown-linux-gnu)"
+elif echo 'int main(void){return 0;}' | gcc -m32 -x c - -o /dev/null 2> /dev/null; then
     echo "== i686"
     test_on i686-unknown-linux-gnu --lib --test formats --test properties
     lib=$(library i686-unknown-linux-gnu staticlib)
@@ -37,7 +42,9 @@ else
     skip "i686 (gcc -m32 does not work)"
 fi
 
-if command -v s390x-linux-gnu-gcc > /dev/null && command -v qemu-s390x > /dev/null; then
+if ! has_std s390x-unknown-linux-gnu; then
+    skip "s390x (no std: rustup target add s390x-unknown-linux-gnu)"
+elif command -v s390x-linux-gnu-gcc > /dev/null && command -v qemu-s390x > /dev/null; then
     echo "== s390x"
     export CARGO_TARGET_S390X_UNKNOWN_LINUX_GNU_LINKER=s390x-linux-gnu-gcc
     export CARGO_TARGET_S390X_UNKNOWN_LINUX_GNU_RUNNER="qemu-s390x -L /usr/s390x-linux-gnu"
@@ -56,7 +63,9 @@ else
     skip "s390x (no compiler or no qemu-s390x)"
 fi
 
-if command -v node > /dev/null && command -v wasm-ld > /dev/null; then
+if ! has_std wasm32-unknown-unknown; then
+    skip "wasm32 (no core: rustup target add wasm32-unknown-unknown)"
+elif command -v node > /dev/null && command -v wasm-ld > /dev/null; then
     echo "== wasm32"
     export CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER=wasm-ld
     export RUSTFLAGS="-Clink-arg=--export=__heap_base"

@@ -3,18 +3,19 @@
 #
 # Uses the target's library if the toolchain has it (`rustup target add TARGET`). Otherwise builds `core` (for tests
 # `std`) from source, which needs the compiler's sources (rust-src; in Debian rust-src or rust-web-src) and an unstable
-# flag. Also works for systems whose library the toolchain lacks.
+# flag. Also works for systems whose library the toolchain lacks. With TARGET alone, only tells if it can be built for.
 set -euo pipefail
 target=$1
-folder=$2
-command=$3
-shift 3
+folder=${2:-}
+command=${3:-}
+shift $(($# < 3 ? $# : 3))
 
 has_sources() { # RUSTC
     [ -f "$("$1" --print sysroot)/lib/rustlib/src/rust/library/Cargo.lock" ]
 }
 
 if [ -d "$(rustc --print target-libdir --target "$target" 2> /dev/null)" ]; then
+    [ -n "$command" ] || exit 0
     exec "${CARGO:-cargo}" "$command" --target "$target" --target-dir "$folder" "$@"
 fi
 build=-Zbuild-std=core
@@ -24,6 +25,7 @@ test*) build=-Zbuild-std ;; # std, which tests need
 esac
 for rustc in rustc /usr/bin/rustc; do
     if command -v $rustc > /dev/null && has_sources $rustc; then
+        [ -n "$command" ] || exit 0
         cargo=$(dirname "$(command -v $rustc)")/cargo
         RUSTC_BOOTSTRAP=1 RUSTC=$rustc exec "$cargo" "$command" --target "$target" --target-dir "$folder" $build "$@"
     fi

@@ -9,3 +9,6 @@ pub(crate) mod num;
 pub(crate) mod source;
 pub(crate) mod text;
 pub(crate) mod utf8;
+
+#[cfg(test)]
+pub(crate) mod tests;

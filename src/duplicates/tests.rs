@@ -67,11 +67,7 @@ impl<I: Entry> Distinct for Places<I> {
 
 #[test]
 fn overlaps_are_found_with_any_memory() {
-    let mut seed = 7_u64;
-    let mut random = |below: u64| {
-        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (seed >> 33) % below
-    };
+    let mut random = crate::bytes::tests::random(7);
     let mut clashing = [0; 2];
     for round in 0..2000 {
         let longest = if round % 2 == 0 { 4 } else { 30 };
@@ -141,11 +137,8 @@ impl Distinct for Names {
 #[test]
 fn the_first_repeated_name_is_reported_with_any_memory() {
     const ALL: &[u8] = b"abcdefghijklmnopqrstuvwxyz0123456789";
-    let mut seed = 3_u64;
-    let mut random = |below: usize| {
-        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (seed >> 33) as usize % below
-    };
+    let mut random_of = crate::bytes::tests::random(3);
+    let mut random = |below: usize| random_of(below as u64) as usize;
     let (mut several, mut refused) = (0, 0);
     for _ in 0..3000 {
         let mut names: Vec<_> = ALL.chunks(1).skip(random(20)).collect();
@@ -193,11 +186,7 @@ fn hashes_differ_only_where_there_is_a_place_for_each() {
 
 #[test]
 fn names_are_distinct_only_if_they_are() {
-    let mut seed = 3_u64;
-    let mut random = |below: u64| {
-        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (seed >> 33) % below
-    };
+    let mut random = crate::bytes::tests::random(3);
     let mut proven = 0;
     for _ in 0..3000 {
         // Short names of few letters: some are equal, some have a common prefix, some differ only in length.

@@ -583,10 +583,15 @@ fn cpp_accessor() {
 #[test]
 fn docs_tables() {
     let (parts, promises) = (read("docs/parts.md"), read("docs/promises.md"));
+    let titles: Vec<String> = table().iter().map(|format| format.name("title").to_lowercase()).collect();
     let row = |text: &str, section: &str, title: &str| {
         let table = text.split(section).nth(1).unwrap().split("\n\n").find(|part| part.starts_with("| format |"));
-        let rows = table.unwrap().lines().map(str::to_lowercase).collect::<Vec<_>>();
-        rows.iter().any(|row| row.split('|').nth(1).is_some_and(|formats| has_word(formats, title)))
+        // A title may begin with another one: zTensor 2.
+        let longer =
+            |formats: &str| titles.iter().any(|t| t.starts_with(&format!("{title} ")) && has_word(formats, t));
+        let rows: Vec<String> = table.unwrap().lines().map(str::to_lowercase).collect();
+        let mut formats = rows.iter().filter_map(|row| row.split('|').nth(1));
+        formats.any(|formats| has_word(formats, title) && !longer(formats))
     };
     every_format_has("docs_tables", |format| {
         let title = format.name("title");

@@ -243,16 +243,35 @@ fn scripts_have_no_list_of_formats() {
 #[test]
 fn filters_of_tests_name_modules() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let is_module = |name: &str| {
-        let files = ["build", "formats", "properties", "reference"];
-        files.iter().any(|folder| root.join("tests").join(folder).join(format!("{name}.rs")).exists())
-    };
     let mut count = 0;
     for path in ["Makefile", ".ci/coverage", "c-tests/targets.sh"] {
-        let text = fs::read_to_string(root.join(path)).unwrap();
-        for module in text.split_whitespace().filter_map(|word| word.strip_suffix("::")) {
-            assert!(is_module(module), "{path}: no tests are in {module}::");
-            count += 1;
+        let text = fs::read_to_string(root.join(path)).unwrap().replace("\\\n", " ");
+        for command in text.lines() {
+            let words: Vec<&str> = command.split_whitespace().collect();
+            let after = |option: &str| -> Vec<&str> {
+                words.windows(2).filter(|two| two[0] == option).map(|two| two[1]).collect()
+            };
+            let modules: Vec<&str> = words.iter().filter_map(|word| word.strip_suffix("::")).collect();
+            let skipped: Vec<&str> = after("--skip").iter().filter_map(|word| word.strip_suffix("::")).collect();
+            let mut folders = after("--test");
+            if folders.is_empty() {
+                folders = vec!["build", "formats", "properties", "reference"]; // a list in a variable
+            }
+            let is_in = |module: &str, folder: &str| {
+                let main = fs::read_to_string(root.join("tests").join(folder).join("main.rs")).unwrap();
+                main.lines().any(|line| line == format!("mod {module};"))
+            };
+            for module in &modules {
+                let is_there = folders.iter().any(|folder| is_in(module, folder));
+                assert!(is_there, "{path}: {folders:?} have no module {module}: {command}");
+                count += 1;
+            }
+            // A program whose tests are all filtered out passes.
+            let chosen: Vec<&&str> = modules.iter().filter(|module| !skipped.contains(module)).collect();
+            for folder in folders.iter().filter(|_| !chosen.is_empty()) {
+                let has_one = chosen.iter().any(|module| is_in(module, folder));
+                assert!(has_one, "{path}: no filter leaves a test of {folder}: {command}");
+            }
         }
     }
     assert!(count > 10, "{count}");

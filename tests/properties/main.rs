@@ -16,3 +16,10 @@ mod other_files;
 mod reading;
 mod truncated;
 mod without_zstd;
+
+/// `make test-small` tests nothing new if its build has the code for hosts.
+#[test]
+fn the_code_is_for_the_requested_machine() {
+    let is_requested = std::env::var("TENSLICE_SMALL").is_ok_and(|value| value == "1");
+    assert_eq!(cfg!(small), is_requested);
+}

@@ -132,11 +132,7 @@ mod tests {
 
     #[test]
     fn numbers_are_those_of_decimal() {
-        let mut seed = 1_u64;
-        let mut random = |bound: u64| {
-            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            (seed >> 33) % bound
-        };
+        let mut random = crate::bytes::tests::random(1);
         for round in 0..200_000 {
             let digits: u32 = (0..random(4)).map(|_| random(8) as u32).sum();
             let number_of = |random: &mut dyn FnMut(u64) -> u64| {

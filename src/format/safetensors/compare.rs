@@ -199,11 +199,7 @@ mod tests {
 
     #[test]
     fn overlaps_are_found_without_memory() {
-        let mut seed = 5_u64;
-        let mut random = |below: u64| {
-            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            (seed >> 33) % below
-        };
+        let mut random = crate::bytes::tests::random(5);
         let mut found = [0; 2];
         for _ in 0..1000 {
             let places: Vec<_> = (0..random(12))

@@ -283,11 +283,8 @@ mod tests {
 
     #[test]
     fn both_ways_to_read_a_mutated_entry_give_the_same() {
-        let mut seed = 1_u64;
-        let mut random = |bound: usize| {
-            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            (seed >> 33) as usize % bound.max(1)
-        };
+        let mut random_of = crate::bytes::tests::random(1);
+        let mut random = |bound: usize| random_of(bound.max(1) as u64) as usize;
         let entries = [
             r#"{"dtype":"F32","shape":[2,3],"data_offsets":[0,24]},"b""#,
             r#"{"dtype":"F8_E4M3FNUZ","shape":[],"data_offsets":[10,11]}}       "#,
@@ -419,11 +416,8 @@ mod tests {
     fn both_ways_to_read_a_header_give_the_same() {
         let mut all = Vec::new();
         headers(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/safetensors"), &mut all);
-        let mut seed = 1_u64;
-        let mut random = |bound: usize| {
-            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            (seed >> 33) as usize % bound.max(1)
-        };
+        let mut random_of = crate::bytes::tests::random(1);
+        let mut random = |bound: usize| random_of(bound.max(1) as u64) as usize;
         let (mut valid, mut others) = (0, 0);
         for header in all.iter().filter(|header| header.len() < 3000) {
             for round in 0..60 {

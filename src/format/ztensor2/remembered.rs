@@ -114,11 +114,7 @@ mod tests {
 
     #[test]
     fn extents_in_any_order() {
-        let mut seed = 7_u64;
-        let mut random = |below: u64| {
-            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            (seed >> 33) % below
-        };
+        let mut random = crate::bytes::tests::random(7);
         let (mut apart, mut clashing) = (0, 0);
         for round in 0..20_000 {
             let longest = if round % 2 == 0 { 2 } else { 9 };

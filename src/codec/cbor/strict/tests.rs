@@ -273,11 +273,8 @@ fn records() {
         ("decoded_length", Some(Part::DecodedLength)),
         ("decoded_length_", None),
     ];
-    let mut seed = 1_u64;
-    let mut below = |bound: usize| {
-        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (seed >> 33) as usize % bound
-    };
+    let mut random_of = crate::bytes::tests::random(1);
+    let mut below = |bound: usize| random_of(bound as u64) as usize;
     let encoded = |key: &str| [&[TEXT | key.len() as u8], key.as_bytes()].concat();
     let mut outcomes = std::collections::BTreeMap::<_, u32>::new();
     for _ in 0..20_000 {
