@@ -117,13 +117,14 @@ test-small:
 	TENSLICE_SMALL=1 $(CARGO) test --quiet --target-dir target/small -p tenslice -p tenslice-cli --features capi --lib \
 		--test formats --test properties --test reference
 
-# The tests for other machines: 32-bit, big-endian, wasm32.
+# The tests for other machines: 32-bit, big-endian, wasm32. MACHINES= selects some of them.
+MACHINES ?=
 test-targets:
-	c-tests/targets.sh
+	c-tests/targets.sh $(MACHINES)
 
-# Runs the C library on aarch64, musl and Windows if possible; links it for MSVC and macOS.
+# Runs the C library on aarch64, musl and Windows if possible; links it for MSVC and macOS. MACHINES= selects.
 test-platforms:
-	CC="$(CC)" c-tests/platforms.sh
+	CC="$(CC)" c-tests/platforms.sh $(MACHINES)
 
 abi-check: ## compare the ABI with the recorded one, which `make abi-record` updates
 	packaging/abi.sh check
@@ -136,11 +137,11 @@ deps-firmware: ## install the firmware's dependencies, on Debian and Ubuntu
 	apt-get install -y --no-install-recommends gcc-arm-none-eabi libnewlib-arm-none-eabi qemu-system-arm \
 		gcc-riscv64-unknown-elf qemu-system-misc rustc-web cargo-web rust-web-src
 
-firmware: ## build the firmware for Cortex-M4, M4F, M0 and RISC-V and run it in QEMU; run docs/firmware.md
-	examples/firmware/run.sh
+BOARDS ?=
+firmware: ## build the firmware for Cortex-M4, M4F, M0 and RISC-V (BOARDS=m4) and run it in QEMU; run docs/firmware.md
+	BOARDS="$(BOARDS)" examples/firmware/run.sh
 
 MODEL ?=
-BOARDS ?= m4 m0 rv32
 size: ## compare flash, stack and instructions on chips with their limits (BOARDS=m0), or measure calls: MODEL=FILE BOARD=m4 FORMAT=npy
 ifneq ($(MODEL),)
 	@$(MAKE) --no-print-directory size-calls

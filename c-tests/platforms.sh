@@ -3,11 +3,13 @@
 # (in QEMU) and 64-bit Windows (MinGW, in Wine, static and with the DLL). For MSVC and macOS, whose C libraries are not
 # available, LLVM's linkers link every function of the headers with stubs of the C library functions that are needed.
 #
-# Prints a line for each missing tool; with TENSLICE_NO_SKIP=1 that is a failure.
+# Prints a line for each missing tool; with TENSLICE_NO_SKIP=1 that is a failure. Without arguments it tests all
+# platforms: platforms.sh [musl | aarch64 | windows | linking]...
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 out=target/platforms
+platforms=" ${*:-musl aarch64 windows linking} "
 model=tests/fixtures/v1.2/converted_safetensors.zt
 mkdir -p $out
 
@@ -17,6 +19,9 @@ skip() {
         echo "nothing may be skipped here" >&2
         exit 1
     fi
+}
+wanted() { # PLATFORM
+    [[ $platforms == *" $1 "* ]]
 }
 has() { # COMMAND...
     for tool; do command -v "$tool" > /dev/null || return 1; done
@@ -41,7 +46,9 @@ ${CC:-cc} -std=gnu99 -Iinclude examples/load.c target/c/release/libtenslice.a -o
 $out/load $model a.w > $out/table
 [ "$(grep -c ' f32 \| f16 \| i64 ' $out/table)" -gt 0 ] || { cat $out/table; exit 1; }
 
-if has musl-gcc; then
+if ! wanted musl; then
+    :
+elif has musl-gcc; then
     echo "== x86_64-unknown-linux-musl"
     library x86_64-unknown-linux-musl
     lib=$out/x86_64-unknown-linux-musl/release/libtenslice.a
@@ -52,7 +59,9 @@ else
     skip "x86_64 musl (musl-gcc is not installed)"
 fi
 
-if has aarch64-linux-gnu-gcc qemu-aarch64; then
+if ! wanted aarch64; then
+    :
+elif has aarch64-linux-gnu-gcc qemu-aarch64; then
     echo "== aarch64-unknown-linux-gnu"
     library aarch64-unknown-linux-gnu
     lib=$out/aarch64-unknown-linux-gnu/release/libtenslice.a
@@ -68,7 +77,9 @@ fi
 
 # Debian's package has no command for it.
 wine=$(command -v wine64 || command -v wine || echo /usr/lib/wine/wine64)
-if has x86_64-w64-mingw32-gcc; then
+if ! wanted windows; then
+    :
+elif has x86_64-w64-mingw32-gcc; then
     echo "== x86_64-pc-windows-gnu"
     library x86_64-pc-windows-gnu
     make --no-print-directory install RUST_TARGET=x86_64-pc-windows-gnu C_TARGET=$out/x86_64-pc-windows-gnu \
@@ -145,7 +156,9 @@ for folder in "" $(ls -d /usr/lib/llvm-*/bin 2> /dev/null | sort -rV); do
         break
     fi
 done
-if [ -z "$llvm" ] && ! has clang ld64.lld lld-link; then
+if ! wanted linking; then
+    :
+elif [ -z "$llvm" ] && ! has clang ld64.lld lld-link; then
     skip "linking for MSVC and Apple (clang or lld is not installed)"
 else
     echo "== x86_64-pc-windows-msvc"

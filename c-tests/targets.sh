@@ -3,9 +3,15 @@
 #
 # Needs gcc for the two machines, qemu-user, lld, and Rust's std for each machine: from `rustup target add`, or built
 # from source by a compiler that has its sources (in Debian rustc-web and rust-web-src), which takes minutes. Prints a
-# line for each missing tool; with TENSLICE_NO_SKIP=1 that is a failure.
+# line for each missing tool; with TENSLICE_NO_SKIP=1 that is a failure. Without arguments it tests all machines:
+# targets.sh [i686 | s390x | wasm32]...
 set -euo pipefail
 cd "$(dirname "$0")/.."
+machines=" ${*:-i686 s390x wasm32} "
+
+wanted() { # MACHINE
+    [[ $machines == *" $1 "* ]]
+}
 
 skip() {
     echo "skipped: $1"
@@ -28,7 +34,9 @@ library() { # TARGET CRATE_TYPE: builds the C library, and prints its folder
     echo "target/targets/$1/release"
 }
 
-if ! has_std i686-unknown-linux-gnu; then
+if ! wanted i686; then
+    :
+elif ! has_std i686-unknown-linux-gnu; then
     skip "i686 (no std: rustup target add i686-unknown-linux-gnu)"
 elif echo 'int main(void){return 0;}' | gcc -m32 -x c - -o /dev/null 2> /dev/null; then
     echo "== i686"
@@ -42,7 +50,9 @@ else
     skip "i686 (gcc -m32 does not work)"
 fi
 
-if ! has_std s390x-unknown-linux-gnu; then
+if ! wanted s390x; then
+    :
+elif ! has_std s390x-unknown-linux-gnu; then
     skip "s390x (no std: rustup target add s390x-unknown-linux-gnu)"
 elif command -v s390x-linux-gnu-gcc > /dev/null && command -v qemu-s390x > /dev/null; then
     echo "== s390x"
@@ -63,7 +73,9 @@ else
     skip "s390x (no compiler or no qemu-s390x)"
 fi
 
-if ! has_std wasm32-unknown-unknown; then
+if ! wanted wasm32; then
+    :
+elif ! has_std wasm32-unknown-unknown; then
     skip "wasm32 (no core: rustup target add wasm32-unknown-unknown)"
 elif command -v node > /dev/null && command -v wasm-ld > /dev/null; then
     echo "== wasm32"
