@@ -371,7 +371,7 @@ static void gguf(const char *folder, const tenslice_file *other, tenslice_cursor
     tenslice_gguf_tensor_info info;
     uint64_t words[64], elements, bytes;
     uint32_t number;
-    size_t failed, needed;
+    size_t needed;
     char name[32];
 
     memset(&unset, 0, sizeof unset);
@@ -400,16 +400,7 @@ static void gguf(const char *folder, const tenslice_file *other, tenslice_cursor
     EXPECT(TENSLICE_OK, tenslice_gguf_infos_next(&infos, &info, NULL)); /* still the first */
     CHECK(same(info.name, "t"));
 
-    MARK(failed), MARK(needed), MARK(name), MARK(words);
-    EXPECT(BAD, tenslice_gguf_check_parts(NULL, 1, &failed, NULL));
-    EXPECT(BAD, tenslice_gguf_check_parts(files, SIZE_MAX, &failed, NULL));
-    EXPECT(BAD, tenslice_gguf_check_parts(files, SIZE_MAX / sizeof *files + 1, &failed, NULL));
-    EXPECT(BAD, tenslice_gguf_check_parts(ODD(tenslice_file, words), 1, &failed, NULL));
-    EXPECT(BAD, tenslice_gguf_check_parts(other, 1, &failed, NULL));
-    EXPECT(BAD, tenslice_gguf_check_parts(files, 1, ODD(size_t, words), NULL));
-    EXPECT(TENSLICE_OK, tenslice_gguf_check_parts(files, 1, &failed, NULL));
-    memset(&files[1], 0, sizeof files[1]);
-    EXPECT(HANDLE, tenslice_gguf_check_parts(files, 2, &failed, NULL));
+    MARK(needed), MARK(name), MARK(words);
     EXPECT(BAD, tenslice_gguf_part_name(NULL, 25, 1, name, sizeof name, &needed));
     EXPECT(BAD, tenslice_gguf_part_name(first, SIZE_MAX, 1, name, sizeof name, &needed));
     EXPECT(BAD, tenslice_gguf_part_name(first, 25, 1, NULL, sizeof name, &needed));
@@ -418,9 +409,8 @@ static void gguf(const char *folder, const tenslice_file *other, tenslice_cursor
     EXPECT(TENSLICE_NOT_FOUND, tenslice_gguf_part_name(NULL, 0, 0, name, sizeof name, &needed));
     EXPECT(TENSLICE_NOT_FOUND, tenslice_gguf_part_name(first, 25, UINT64_MAX, name, sizeof name, &needed));
     EXPECT(TENSLICE_TOO_SMALL, tenslice_gguf_part_name(first, 25, 1, name, 25, NULL));
-    CHECK(IS_MARKED(failed) && IS_MARKED(needed) && IS_MARKED(name) && IS_MARKED(words));
+    CHECK(IS_MARKED(needed) && IS_MARKED(name) && IS_MARKED(words));
 
-    EXPECT(TENSLICE_OK, tenslice_file_open(&files[1], c.data, c.size, NULL));
     EXPECT(TENSLICE_OK, tenslice_file_tensors(&files[1], &infos));
     EXPECT(TENSLICE_OK, tenslice_tensors_next(&infos, &tensor, NULL));
     MARK(number), MARK(elements), MARK(bytes);
@@ -434,6 +424,154 @@ static void gguf(const char *folder, const tenslice_file *other, tenslice_cursor
     CHECK(IS_MARKED(number) && IS_MARKED(elements) && IS_MARKED(bytes) && IS_MARKED(words));
     free(b.data);
     free(c.data);
+}
+
+static void models(const char *folder, const tenslice_file *file)
+{
+    blob b = load(folder, "safetensors/rs_sharded.safetensors.index.json");
+    tenslice_model_file files[2], unset[2];
+    tenslice_model model, no_model;
+    tenslice_model_tensors tensors;
+    tenslice_model_problems problems;
+    tenslice_problem problem, no_problem;
+    tenslice_problem_info info;
+    tenslice_safetensors_index index, no_index;
+    tenslice_tensor tensor;
+    tenslice_component component, no_component;
+    tenslice_bytes bytes;
+    tenslice_error error;
+    tenslice_str name;
+    tenslice_file opened, no_file;
+    uint64_t number, odd[64];
+    uint32_t words[200];
+    size_t count;
+    char text[200];
+
+    memset(unset, 0, sizeof unset), memset(&no_model, 0, sizeof no_model), memset(&no_index, 0, sizeof no_index);
+    memset(&no_problem, 0, sizeof no_problem), memset(&no_file, 0, sizeof no_file);
+    memset(&no_component, 0, sizeof no_component);
+    MARK(files);
+    EXPECT(BAD, tenslice_model_file_opened(NULL, "m", 1, file));
+    EXPECT(BAD, tenslice_model_file_opened(files, NULL, 1, file));
+    EXPECT(HANDLE, tenslice_model_file_opened(files, "m", 1, NULL));
+    EXPECT(HANDLE, tenslice_model_file_opened(files, "m", 1, &no_file));
+    EXPECT(BAD, tenslice_model_file_opened(files, (const char *)files, 1, file));
+    EXPECT(BAD, tenslice_model_file_missing(NULL, "m", 1));
+    EXPECT(BAD, tenslice_model_file_missing(files, NULL, 1));
+    EXPECT(BAD, tenslice_model_file_missing(files, (const char *)files, 1));
+    CHECK(tenslice_file_open(&opened, "x", 1, &error) >= 100);
+    EXPECT(BAD, tenslice_model_file_invalid(NULL, "n", 1, &error, "x", 1));
+    EXPECT(BAD, tenslice_model_file_invalid(files, NULL, 1, &error, "x", 1));
+    EXPECT(BAD, tenslice_model_file_invalid(files, "n", 1, NULL, "x", 1));
+    EXPECT(BAD, tenslice_model_file_invalid(files, "n", 1, &error, NULL, 1));
+    EXPECT(BAD, tenslice_model_file_invalid(files, "n", 1, &error, files, 1));
+    EXPECT(BAD, tenslice_model_file_invalid(files, (const char *)files, 1, &error, "x", 1));
+    EXPECT(BAD, tenslice_model_file_shard(NULL, "s", 1, "x", 1));
+    EXPECT(BAD, tenslice_model_file_shard(files, NULL, 1, "x", 1));
+    EXPECT(BAD, tenslice_model_file_shard(files, "s", 1, NULL, 1));
+    EXPECT(BAD, tenslice_model_file_shard(files, "s", 1, files, 1));
+    CHECK(IS_MARKED(files));
+
+    EXPECT(TENSLICE_OK, tenslice_model_file_opened(&files[0], "m", TENSLICE_NUL, file));
+    EXPECT(TENSLICE_OK, tenslice_model_file_invalid(&files[1], "n", 1, &error, "x", 1));
+    MARK(count), MARK(words), MARK(model);
+    EXPECT(BAD, tenslice_model_length(NULL, 2, &count));
+    EXPECT(HANDLE, tenslice_model_length(unset, 2, &count));
+    EXPECT(BAD, tenslice_model_length(files, SIZE_MAX, &count));
+    EXPECT(BAD, tenslice_model_length(files, SIZE_MAX / sizeof *files + 1, &count));
+    EXPECT(BAD, tenslice_model_length(files, 2, NULL));
+    EXPECT(BAD, tenslice_model_open(NULL, files, 2, words, 200, NULL));
+    EXPECT(BAD, tenslice_model_open(&model, NULL, 2, words, 200, NULL));
+    EXPECT(HANDLE, tenslice_model_open(&model, unset, 2, words, 200, NULL));
+    EXPECT(BAD, tenslice_model_open(&model, files, SIZE_MAX, words, 200, NULL));
+    EXPECT(BAD, tenslice_model_open(&model, files, 2, NULL, 200, NULL));
+    EXPECT(BAD, tenslice_model_open(&model, files, 2, words, SIZE_MAX, NULL));
+    EXPECT(BAD, tenslice_model_open(&model, ODD(tenslice_model_file, odd), 1, words, 200, NULL));
+    EXPECT(BAD, tenslice_model_open(&model, files, 2, (uint32_t *)(void *)files, 20, NULL));
+    EXPECT(BAD, tenslice_model_open((tenslice_model *)(void *)files, files, 2, words, 200, NULL));
+    CHECK(IS_MARKED(count) && IS_MARKED(words) && IS_MARKED(model));
+    EXPECT(TENSLICE_OK, tenslice_model_length(files, 2, &count));
+    CHECK(count == 78);
+    EXPECT(TENSLICE_OUT_OF_SCRATCH, tenslice_model_open(&model, files, 2, words, 77, NULL));
+    CHECK(IS_MARKED(model));
+
+    EXPECT(HANDLE, tenslice_safetensors_model_length(NULL, &count));
+    EXPECT(HANDLE, tenslice_safetensors_model_length(&no_index, &count));
+    EXPECT(TENSLICE_OK, tenslice_safetensors_index_open(&index, b.data, b.size, NULL));
+    EXPECT(BAD, tenslice_safetensors_model_length(&index, NULL));
+    EXPECT(TENSLICE_OK, tenslice_model_file_opened(&files[0], "m", 1, file));
+    EXPECT(TENSLICE_OK, tenslice_model_file_invalid(&files[1], "n", 1, &error, "x", 1));
+    EXPECT(BAD, tenslice_safetensors_model_open(NULL, &index, files, 2, words, 200, NULL));
+    EXPECT(HANDLE, tenslice_safetensors_model_open(&model, NULL, files, 2, words, 200, NULL));
+    EXPECT(HANDLE, tenslice_safetensors_model_open(&model, &no_index, files, 2, words, 200, NULL));
+    EXPECT(BAD, tenslice_safetensors_model_open(&model, &index, NULL, 2, words, 200, NULL));
+    EXPECT(HANDLE, tenslice_safetensors_model_open(&model, &index, unset, 2, words, 200, NULL));
+    EXPECT(BAD, tenslice_safetensors_model_open(&model, &index, files, 2, NULL, 200, NULL));
+    CHECK(IS_MARKED(model));
+    EXPECT(TENSLICE_OK, tenslice_model_file_opened(&files[0], "m", 1, file));
+    EXPECT(TENSLICE_OK, tenslice_model_file_invalid(&files[1], "n", 1, &error, "x", 1));
+    EXPECT(TENSLICE_OK, tenslice_safetensors_model_open(&model, &index, files, 2, words, 200, NULL));
+
+    EXPECT(TENSLICE_OK, tenslice_model_file_opened(&files[0], "m", 1, file));
+    EXPECT(TENSLICE_OK, tenslice_model_file_invalid(&files[1], "n", 1, &error, "x", 1));
+    EXPECT(TENSLICE_OK, tenslice_model_open(&model, files, 2, words, 78, NULL));
+    MARK(tensor), MARK(number), MARK(bytes), MARK(text), MARK(component), MARK(name), MARK(opened), MARK(odd);
+    EXPECT(HANDLE, tenslice_model_find(NULL, "t.float64", 9, &tensor, &number, NULL));
+    EXPECT(HANDLE, tenslice_model_find(&no_model, "t.float64", 9, &tensor, &number, NULL));
+    EXPECT(BAD, tenslice_model_find(&model, NULL, 9, &tensor, &number, NULL));
+    EXPECT(BAD, tenslice_model_find(&model, "t.float64", 9, NULL, &number, NULL));
+    EXPECT(BAD, tenslice_model_find(&model, "t.float64", 9, &tensor, ODD(uint64_t, odd), NULL));
+    EXPECT(HANDLE, tenslice_model_expect(NULL, "t.float64", 9, 0, NULL, TENSLICE_ANY_SHAPE, &bytes, NULL));
+    EXPECT(BAD, tenslice_model_expect(&model, NULL, 9, 0, NULL, TENSLICE_ANY_SHAPE, &bytes, NULL));
+    EXPECT(BAD, tenslice_model_expect(&model, "t.float64", 9, 77777, NULL, TENSLICE_ANY_SHAPE, &bytes, NULL));
+    EXPECT(BAD, tenslice_model_expect(&model, "t.float64", 9, 0, NULL, 2, &bytes, NULL));
+    EXPECT(BAD, tenslice_model_expect(&model, "t.float64", 9, 0, NULL, TENSLICE_ANY_SHAPE, NULL, NULL));
+    EXPECT(HANDLE, tenslice_model_expect_text(NULL, "t", 1, 0, NULL, TENSLICE_ANY_SHAPE, &error, text, 200, NULL));
+    EXPECT(BAD, tenslice_model_expect_text(&model, NULL, 1, 0, NULL, TENSLICE_ANY_SHAPE, &error, text, 200, NULL));
+    EXPECT(BAD, tenslice_model_expect_text(&model, "t", 1, 0, NULL, 2, &error, text, 200, NULL));
+    EXPECT(BAD, tenslice_model_expect_text(&model, "t", 1, 0, NULL, TENSLICE_ANY_SHAPE, NULL, text, 200, NULL));
+    EXPECT(BAD, tenslice_model_expect_text(&model, "t", 1, 0, NULL, TENSLICE_ANY_SHAPE, &error, NULL, 200, NULL));
+    EXPECT(HANDLE, tenslice_model_component(NULL, &no_component, &component, NULL));
+    EXPECT(HANDLE, tenslice_model_component(&model, NULL, &component, NULL));
+    EXPECT(HANDLE, tenslice_model_component(&model, &no_component, &component, NULL));
+    EXPECT(HANDLE, tenslice_model_file_count(NULL, &number));
+    EXPECT(BAD, tenslice_model_file_count(&model, NULL));
+    EXPECT(HANDLE, tenslice_model_get_file(NULL, 0, &name, &opened));
+    EXPECT(TENSLICE_NOT_FOUND, tenslice_model_get_file(&model, 1, &name, &opened)); /* not open */
+    EXPECT(TENSLICE_NOT_FOUND, tenslice_model_get_file(&model, 2, &name, NULL));
+    CHECK(IS_MARKED(tensor) && IS_MARKED(number) && IS_MARKED(bytes) && IS_MARKED(text) && IS_MARKED(component));
+    CHECK(IS_MARKED(name) && IS_MARKED(opened) && IS_MARKED(odd));
+
+    EXPECT(HANDLE, tenslice_model_get_tensors(NULL, &tensors));
+    EXPECT(BAD, tenslice_model_get_tensors(&model, NULL));
+    EXPECT(TENSLICE_OK, tenslice_model_get_tensors(&model, &tensors));
+    EXPECT(HANDLE, tenslice_model_next_tensor(NULL, &tensor, &number, NULL));
+    EXPECT(BAD, tenslice_model_next_tensor(&tensors, NULL, &number, NULL));
+    EXPECT(TENSLICE_OK, tenslice_model_next_tensor(&tensors, &tensor, &number, NULL)); /* still the first */
+    CHECK(tenslice_tensor_dimension(&tensor, 0) != 0 && number == 0);
+    EXPECT(TENSLICE_OK, tenslice_tensor_data(&tensor, &component, NULL));
+    EXPECT(BAD, tenslice_model_component(&model, &component, NULL, NULL));
+    EXPECT(HANDLE, tenslice_model_get_problems(NULL, &problems));
+    EXPECT(BAD, tenslice_model_get_problems(&model, NULL));
+    EXPECT(TENSLICE_OK, tenslice_model_get_problems(&model, &problems));
+    EXPECT(HANDLE, tenslice_model_next_problem(NULL, &problem));
+    EXPECT(BAD, tenslice_model_next_problem(&problems, NULL));
+    EXPECT(TENSLICE_OK, tenslice_model_next_problem(&problems, &problem)); /* still the first */
+    MARK(info);
+    info.struct_size = sizeof info - 1;
+    EXPECT(BAD, tenslice_problem_get_info(&problem, &info));
+    EXPECT(BAD, tenslice_problem_get_info(&problem, NULL));
+    info.struct_size = sizeof info;
+    EXPECT(HANDLE, tenslice_problem_get_info(NULL, &info));
+    EXPECT(HANDLE, tenslice_problem_get_info(&no_problem, &info));
+    EXPECT(HANDLE, tenslice_problem_text(NULL, text, sizeof text, &count));
+    EXPECT(BAD, tenslice_problem_text(&problem, NULL, sizeof text, &count));
+    EXPECT(TENSLICE_TOO_SMALL, tenslice_problem_text(&problem, text, 4, &count));
+    MARK(info.struct_size);
+    CHECK(IS_MARKED(info) && IS_MARKED(text));
+    EXPECT(TENSLICE_OK, tenslice_problem_text(&problem, text, count, NULL));
+    CHECK(strncmp(text, "n: ", 3) == 0 && text[count - 1] == 0);
+    free(b.data);
 }
 
 /* Dequantizes blocks: three of Q8_0, whose scale is 1, at an odd address. */
@@ -728,6 +866,7 @@ static void formats(const char *folder, const tenslice_file *other)
     shards(folder, &cursor);
     listed_shards(folder, &file);
     gguf(folder, other, &cursor);
+    models(folder, other);
     EXPECT(TENSLICE_OK, tenslice_file_find(other, "t.float64", 9, &tensor, NULL));
     numbers(&tensor);
     expected(other);

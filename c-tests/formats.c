@@ -1319,41 +1319,84 @@ static void parts(const char *folder)
 {
     static const char first[] = "model-00001-of-00002.gguf";
     blob b = load(folder, "gguf/split_00001.gguf"), c = load(folder, "gguf/split_00001.gguf");
-    tenslice_file files[2], other;
+    tenslice_file files[2], found_file;
+    tenslice_model_file model_files[3];
+    tenslice_model model;
+    tenslice_model_tensors tensors;
+    tenslice_model_problems problems;
+    tenslice_problem problem;
+    tenslice_problem_info info;
     tenslice_gguf_file_info about;
+    tenslice_tensor tensor;
+    tenslice_bytes bytes;
     tenslice_error error;
+    tenslice_str file_name;
+    static const uint64_t shape[2] = {4, 2};
+    uint64_t file, count;
+    uint32_t words[18];
     char name[64], why[256];
-    size_t i, failed, needed;
+    size_t i, needed;
 
-    about.struct_size = sizeof about;
+    about.struct_size = sizeof about, info.struct_size = sizeof info;
     for (i = 0; memcmp(c.data + i, "split.no", 8) != 0; i++)
         CHECK(i + 16 < c.size);
     c.data[i + 12] = 1; /* after the key and the type */
+    for (i = 0; memcmp(c.data + i, "\1\0\0\0\0\0\0\0a", 9) != 0; i++)
+        CHECK(i + 16 < c.size);
+    c.data[i + 8] = 'b'; /* the name of the tensor */
     EXPECT(TENSLICE_OK, tenslice_file_open(&files[0], b.data, b.size, NULL));
     EXPECT(TENSLICE_OK, tenslice_file_open(&files[1], c.data, c.size, NULL));
     EXPECT(TENSLICE_OK, tenslice_gguf_get_info(&files[1], &about));
     CHECK(about.byte_order == TENSLICE_BYTE_ORDER_LITTLE && about.data_offset == 192);
     CHECK(about.part_index == 1 && about.part_count == 2 && about.part_tensors == 2);
-    failed = 77;
-    EXPECT(TENSLICE_OK, tenslice_gguf_check_parts(files, 2, &failed, NULL));
-    CHECK(failed == 77);
-    EXPECT(TENSLICE_COUNTS_DIFFER, tenslice_gguf_check_parts(files, 1, &failed, &error));
-    CHECK(failed == 0 && error.kind == TENSLICE_COUNTS_DIFFER && error.format == TENSLICE_FORMAT_GGUF);
-    EXPECT(TENSLICE_OK, tenslice_error_text(&error, b.data, b.size, why, sizeof why, NULL));
-    CHECK(strncmp(why, "gguf 3: ", 8) == 0);
-    other = files[1];
-    files[1] = files[0];
-    EXPECT(TENSLICE_COUNTS_DIFFER, tenslice_gguf_check_parts(files, 2, &failed, NULL));
-    CHECK(failed == 1);
-    EXPECT(TENSLICE_COUNTS_DIFFER, tenslice_gguf_check_parts(&other, 1, NULL, NULL));
-    free(b.data);
 
-    b = load(folder, "gguf/no_tensors.gguf");
-    EXPECT(TENSLICE_OK, tenslice_file_open(&files[1], b.data, b.size, NULL));
-    EXPECT(TENSLICE_OK, tenslice_gguf_check_parts(files + 1, 1, NULL, NULL)); /* a complete model */
-    files[0] = other;
-    EXPECT(TENSLICE_COUNTS_DIFFER, tenslice_gguf_check_parts(files, 2, &failed, NULL));
-    CHECK(failed == 0);
+    /* The numbers in the files decide, whatever the order. */
+    EXPECT(TENSLICE_OK, tenslice_model_file_opened(&model_files[0], "model-00002-of-00002.gguf", TENSLICE_NUL, &files[1]));
+    EXPECT(TENSLICE_OK, tenslice_model_file_opened(&model_files[1], first, sizeof first - 1, &files[0]));
+    EXPECT(TENSLICE_OK, tenslice_model_length(model_files, 2, &needed));
+    CHECK(needed == 12);
+    EXPECT(TENSLICE_OK, tenslice_model_open(&model, model_files, 2, words, needed, NULL));
+    EXPECT(TENSLICE_OK, tenslice_model_file_count(&model, &count));
+    EXPECT(TENSLICE_OK, tenslice_model_get_file(&model, 1, &file_name, &found_file));
+    CHECK(count == 2 && tenslice_str_equals(&file_name, "model-00002-of-00002.gguf", 25));
+    EXPECT(TENSLICE_OK, tenslice_model_find(&model, "b", 1, &tensor, &file, NULL));
+    CHECK(file == 1);
+    EXPECT(TENSLICE_OK, tenslice_model_expect(&model, "a", 1, TENSLICE_ANY, NULL, TENSLICE_ANY_SHAPE, &bytes, NULL));
+    CHECK((const unsigned char *)bytes.data - b.data == 192);
+    EXPECT(TENSLICE_OK, tenslice_model_get_tensors(&model, &tensors));
+    for (i = 0; i < 2; i++) {
+        EXPECT(TENSLICE_OK, tenslice_model_next_tensor(&tensors, &tensor, &file, NULL));
+        CHECK(file == i);
+    }
+    EXPECT(TENSLICE_END, tenslice_model_next_tensor(&tensors, &tensor, &file, NULL));
+    EXPECT(TENSLICE_OK, tenslice_model_get_problems(&model, &problems));
+    EXPECT(TENSLICE_END, tenslice_model_next_problem(&problems, &problem));
+
+    /* A message names what the model has instead, and in which file. */
+    EXPECT(TENSLICE_WRONG_SHAPE, tenslice_model_expect(&model, "b", 1, TENSLICE_ANY, shape, 2, &bytes, &error));
+    EXPECT(TENSLICE_OK,
+           tenslice_model_expect_text(&model, "b", 1, TENSLICE_ANY, shape, 2, &error, why, sizeof why, &needed));
+    CHECK(strcmp(why, "tensor \"b\": expected a dense tensor [4, 2]; the file has f32 [8] [in \"model-00002-of-00002.gguf\"]") == 0);
+    CHECK(needed == strlen(why) + 1);
+
+    /* The second part twice, and no first part. */
+    EXPECT(TENSLICE_OK, tenslice_model_file_opened(&model_files[0], "copy.gguf", TENSLICE_NUL, &files[1]));
+    EXPECT(TENSLICE_OK, tenslice_model_file_opened(&model_files[1], "model-00002-of-00002.gguf", TENSLICE_NUL, &files[1]));
+    EXPECT(TENSLICE_OK, tenslice_model_open(&model, model_files, 2, words, 12, NULL));
+    EXPECT(TENSLICE_REPEATED_NAME, tenslice_model_find(&model, "b", 1, &tensor, NULL, &error));
+    EXPECT(TENSLICE_OK, tenslice_model_expect_text(&model, "b", 1, TENSLICE_ANY, NULL, TENSLICE_ANY_SHAPE, &error, why,
+                                                   sizeof why, NULL));
+    CHECK(strcmp(why, "copy.gguf: this is part 2 of 2 (split.no 1), and so is \"model-00002-of-00002.gguf\"") == 0);
+    EXPECT(TENSLICE_OK, tenslice_model_get_problems(&model, &problems));
+    EXPECT(TENSLICE_OK, tenslice_model_next_problem(&problems, &problem));
+    EXPECT(TENSLICE_OK, tenslice_problem_get_info(&problem, &info));
+    CHECK(info.kind == TENSLICE_PROBLEM_REPEATED_PART && info.file == 1 && info.tensor.data == NULL);
+    CHECK(info.error.kind == 0);
+    EXPECT(TENSLICE_OK, tenslice_model_next_problem(&problems, &problem));
+    EXPECT(TENSLICE_OK, tenslice_problem_get_info(&problem, &info));
+    CHECK(info.kind == TENSLICE_PROBLEM_MISSING_PART && info.file == UINT64_MAX);
+    EXPECT(TENSLICE_OK, tenslice_problem_text(&problem, why, sizeof why, NULL));
+    CHECK(strcmp(why, "part 1 of 2 is missing") == 0);
     free(b.data);
     free(c.data);
 

@@ -60,7 +60,8 @@ static const char *const names[FILES] = {
     "gguf/kv_all_types.gguf", "gguf-blocks/q8_0.gguf", "v2/shards.zt",
 };
 enum { DENSE = FILES, OF_NPY, OF_BLOCKS, IN_ORDER, COMPONENT, IN_SHARD, TENSORS, COMPONENTS, ATTRIBUTES, LIST, SHARDED, INFOS,
-       SHARDS, CHUNKS, ENTRIES, SOURCE, SPARSE, INDEX, SHARD_INDEX, TRAIN, HANDLES };
+       SHARDS, CHUNKS, ENTRIES, SOURCE, SPARSE, INDEX, SHARD_INDEX, TRAIN, MODEL_FILE, MODEL, OF_MODEL, PROBLEMS, PROBLEM,
+       HANDLES };
 
 static struct {
     uint64_t content[sizeof(tenslice_source) / 8];
@@ -72,7 +73,8 @@ static struct {
 /* The objects that the calls below refer to. */
 static blob files[FILES], ordered, sharded, shard;
 static const uint64_t zeros[4] = {0}, twos[2] = {2, 2}, every[2] = {UINT64_MAX, UINT64_MAX};
-static uint32_t words[64], shard_names[4];
+static uint32_t words[64], shard_names[4], model_words[78];
+static tenslice_model_file model_files[2];
 static tenslice_error not_found, unknown;
 static tenslice_blz_info cores;
 static tenslice_bytes stored;
@@ -135,7 +137,6 @@ static size_t rank_of_tens; /* for the TENS tensor */
     X(NPZ, tenslice_file, npz_entries, 0, tenslice_npz_entries(h, OUT(0, tenslice_cursor)))                            \
     X(GGUF, tenslice_file, gguf_get_info, 0, tenslice_gguf_get_info(h, INFO(0, tenslice_gguf_file_info)))              \
     X(GGUF, tenslice_file, gguf_infos, 0, tenslice_gguf_infos(h, OUT(0, tenslice_cursor)))                             \
-    X(GGUF, tenslice_file, gguf_check_parts, 0, tenslice_gguf_check_parts(h, 1, OPTIONAL(0, size_t), ERR))             \
     X(ZTENSOR2, tenslice_file, ztensor2_shards, 0, tenslice_ztensor2_shards(h, OUT(0, tenslice_cursor)))               \
     X(ZTENSOR2, tenslice_file, ztensor2_check_shard, 0,                                                                \
       tenslice_ztensor2_check_shard(h, "base", 4, shard.data, shard.size, OPTIONAL(0, uint32_t), ERR))                 \
@@ -252,7 +253,40 @@ static size_t rank_of_tens; /* for the TENS tensor */
     X(TRAIN, tenslice_train, blz_inner, 0,                                                                             \
       tenslice_blz_inner(h, AT(TRAIN, tenslice_train), ROOM(0), OUT(1, tenslice_scaled), OPTIONAL(2, uint64_t), ERR))  \
     X(TRAIN, tenslice_train, blz_inner_with, 0,                                                                        \
-      tenslice_blz_inner(AT(TRAIN, tenslice_train), h, ROOM(0), OUT(1, tenslice_scaled), OPTIONAL(2, uint64_t), ERR))
+      tenslice_blz_inner(AT(TRAIN, tenslice_train), h, ROOM(0), OUT(1, tenslice_scaled), OPTIONAL(2, uint64_t), ERR))  \
+    X(ZTENSOR, tenslice_file, model_file_opened, 0,                                                                    \
+      tenslice_model_file_opened(OUT(0, tenslice_model_file), "m", 1, h))                                              \
+    X(MODEL_FILE, tenslice_model_file, model_length, 0, tenslice_model_length(h, 1, OUT(0, size_t)))                   \
+    X(MODEL_FILE, tenslice_model_file, model_open, 0,                                                                  \
+      tenslice_model_open(OUT(0, tenslice_model), h, 1, OUT(1, uint32_t), 78, ERR))                                    \
+    X(MODEL_FILE, tenslice_model_file, safetensors_model_open, 0,                                                      \
+      tenslice_safetensors_model_open(OUT(0, tenslice_model), AT(SHARD_INDEX, tenslice_safetensors_index), h, 1,       \
+                                      OUT(1, uint32_t), 78, ERR))                                                      \
+    X(SHARD_INDEX, tenslice_safetensors_index, safetensors_model_open_of_index, 0,                                     \
+      tenslice_safetensors_model_open(OUT(0, tenslice_model), h, NULL, 0, OUT(1, uint32_t), 78, ERR))                  \
+    X(SHARD_INDEX, tenslice_safetensors_index, safetensors_model_length, 0,                                            \
+      tenslice_safetensors_model_length(h, OUT(0, size_t)))                                                            \
+    X(MODEL, tenslice_model, model_find, 0,                                                                            \
+      tenslice_model_find(h, "t.float64", 9, OUT(0, tenslice_tensor), OPTIONAL(1, uint64_t), ERR))                     \
+    X(MODEL, tenslice_model, model_expect, 0,                                                                          \
+      tenslice_model_expect(h, "t.float64", 9, 0, NULL, TENSLICE_ANY_SHAPE, OUT(0, tenslice_bytes), ERR))              \
+    X(MODEL, tenslice_model, model_expect_text, 0,                                                                     \
+      tenslice_model_expect_text(h, "none", 4, 0, NULL, TENSLICE_ANY_SHAPE, &not_found, TEXT(0), OPTIONAL(1, size_t))) \
+    X(MODEL, tenslice_model, model_component, 0,                                                                       \
+      tenslice_model_component(h, AT(COMPONENT, tenslice_component), OUT(0, tenslice_component), ERR))                 \
+    X(COMPONENT, tenslice_component, model_component_of, 0,                                                            \
+      tenslice_model_component(AT(MODEL, tenslice_model), h, OUT(0, tenslice_component), ERR))                         \
+    X(MODEL, tenslice_model, model_file_count, 0, tenslice_model_file_count(h, OUT(0, uint64_t)))                      \
+    X(MODEL, tenslice_model, model_get_file, 0,                                                                        \
+      tenslice_model_get_file(h, 0, OPTIONAL(0, tenslice_str), OPTIONAL(1, tenslice_file)))                            \
+    X(MODEL, tenslice_model, model_get_tensors, 0, tenslice_model_get_tensors(h, OUT(0, tenslice_model_tensors)))      \
+    X(OF_MODEL, tenslice_model_tensors, model_next_tensor, 0,                                                          \
+      tenslice_model_next_tensor(h, OUT(0, tenslice_tensor), OPTIONAL(1, uint64_t), ERR))                              \
+    X(MODEL, tenslice_model, model_get_problems, 0, tenslice_model_get_problems(h, OUT(0, tenslice_model_problems)))   \
+    X(PROBLEMS, tenslice_model_problems, model_next_problem, 0,                                                        \
+      tenslice_model_next_problem(h, OUT(0, tenslice_problem)))                                                        \
+    X(PROBLEM, tenslice_problem, problem_get_info, 0, tenslice_problem_get_info(h, INFO(0, tenslice_problem_info)))    \
+    X(PROBLEM, tenslice_problem, problem_text, 0, tenslice_problem_text(h, TEXT(0), OPTIONAL(1, size_t)))
 
 #define CALL(kind, type, name, status, expression)                                                                     \
     static tenslice_status call_##name(void *any)                                                                      \
@@ -276,6 +310,7 @@ static void make_handles(const char *folder)
     tenslice_tens_chunk chunk;
     tenslice_value value;
     tenslice_tensor tensor;
+    tenslice_model_problems problems;
     tenslice_cursor cursor;
     tenslice_file file;
     tenslice_str name;
@@ -343,6 +378,17 @@ static void make_handles(const char *folder)
                                                            MAKE(SHARDED, tenslice_cursor)));
     EXPECT(TENSLICE_OK, tenslice_safetensors_index_files(AT(SHARD_INDEX, tenslice_safetensors_index), shard_names, 4,
                                                          &count, NULL));
+    EXPECT(TENSLICE_OK, tenslice_model_file_opened(MAKE(MODEL_FILE, tenslice_model_file), "m", 1,
+                                                   AT(ZTENSOR, tenslice_file)));
+    model_files[0] = *AT(MODEL_FILE, tenslice_model_file);
+    EXPECT(TENSLICE_OK, tenslice_model_file_missing(&model_files[1], "absent", 6));
+    EXPECT(TENSLICE_OK, tenslice_model_open(MAKE(MODEL, tenslice_model), model_files, 2, model_words, 78, NULL));
+    EXPECT(TENSLICE_OK,
+           tenslice_model_get_tensors(AT(MODEL, tenslice_model), MAKE(OF_MODEL, tenslice_model_tensors)));
+    EXPECT(TENSLICE_OK,
+           tenslice_model_get_problems(AT(MODEL, tenslice_model), MAKE(PROBLEMS, tenslice_model_problems)));
+    problems = *AT(PROBLEMS, tenslice_model_problems);
+    EXPECT(TENSLICE_OK, tenslice_model_next_problem(&problems, MAKE(PROBLEM, tenslice_problem)));
     COMPARED_WHOLE(handles, sizeof handles);
 }
 
@@ -396,7 +442,7 @@ static void refused(const char *what, tenslice_status expected, tenslice_status 
 
 static void wrong_handles(int kind)
 {
-    const int is_array = strcmp(calls[row].name, "gguf_check_parts") == 0; /* of handles: its pointer is then wrong */
+    const int is_array = kind == MODEL_FILE; /* the pointer to an array of handles is then wrong */
     unsigned char room[sizeof(tenslice_source)];
     uint64_t tag, other_tag;
     size_t size = handles[kind].size, n;

@@ -60,6 +60,40 @@ static tenslice_status leave(tenslice_status status)
 /* A call of the library, during which allocations count. */
 #define IN(call) leave((enter(), (call)))
 
+/* Finds all tensors and all problems of a model. */
+static void read_model(const tenslice_model *all)
+{
+    tenslice_model_tensors tensors;
+    tenslice_model_problems problems;
+    tenslice_problem problem;
+    tenslice_problem_info info;
+    tenslice_tensor tensor, found;
+    tenslice_component component;
+    tenslice_bytes bytes;
+    tenslice_error error;
+    tenslice_str name;
+    uint64_t file;
+
+    IN(tenslice_model_get_tensors(all, &tensors));
+    while (IN(tenslice_model_next_tensor(&tensors, &tensor, &file, NULL)) == TENSLICE_OK) {
+        name = tenslice_tensor_name(&tensor);
+        if (!name.is_escaped && IN(tenslice_model_find(all, name.data, name.length, &found, NULL, NULL)) != TENSLICE_OK)
+            exit(1);
+        IN(tenslice_model_expect(all, name.data, name.length, 0, NULL, TENSLICE_ANY_SHAPE, &bytes, NULL));
+        if (IN(tenslice_tensor_data(&tensor, &component, NULL)) == TENSLICE_OK)
+            IN(tenslice_model_component(all, &component, &component, NULL));
+    }
+    if (IN(tenslice_model_find(all, "none", 4, &tensor, NULL, &error)) != TENSLICE_OK)
+        IN(tenslice_model_expect_text(all, "none", 4, 0, NULL, TENSLICE_ANY_SHAPE, &error, (char *)scratch,
+                                      sizeof scratch, NULL));
+    info.struct_size = sizeof info;
+    IN(tenslice_model_get_problems(all, &problems));
+    while (IN(tenslice_model_next_problem(&problems, &problem)) == TENSLICE_OK) {
+        IN(tenslice_problem_get_info(&problem, &info));
+        IN(tenslice_problem_text(&problem, (char *)scratch, sizeof scratch, NULL));
+    }
+}
+
 /* Reads an index of a model in several files. */
 static void read_index(const char *folder)
 {
@@ -68,6 +102,8 @@ static void read_index(const char *folder)
     FILE *f;
     size_t size, count, i;
     tenslice_safetensors_index index;
+    tenslice_model_file model_files[64];
+    tenslice_model all;
     tenslice_cursor cursor;
     tenslice_str name, file;
     tenslice_value value;
@@ -92,6 +128,14 @@ static void read_index(const char *folder)
     value.struct_size = sizeof value;
     while (IN(tenslice_attributes_next(&cursor, NULL, &value, NULL)) == TENSLICE_OK)
         ;
+    for (i = 0; i < count; i++) {
+        IN(tenslice_safetensors_index_file(&index, files[i], &file));
+        IN(tenslice_model_file_missing(&model_files[i], file.data, file.length));
+    }
+    if (IN(tenslice_safetensors_model_open(&all, &index, model_files, count, words, sizeof words / sizeof *words, NULL))
+        != TENSLICE_OK)
+        exit(1);
+    read_model(&all);
 }
 
 /* Reads the details of a GGUF file and of its tensors. Other files return an error. */
@@ -109,7 +153,6 @@ static void read_gguf(const tenslice_file *file)
     value.struct_size = sizeof value;
     if (IN(tenslice_gguf_get_info(file, &about)) != TENSLICE_OK)
         return;
-    IN(tenslice_gguf_check_parts(file, 1, NULL, NULL));
     IN(tenslice_gguf_infos(file, &cursor));
     while (IN(tenslice_gguf_infos_next(&cursor, &info, NULL)) == TENSLICE_OK)
         ;
@@ -149,6 +192,8 @@ int main(int argc, char **argv)
         FILE *f;
         size_t size;
         tenslice_file file;
+        tenslice_model_file model_file;
+        tenslice_model all;
         tenslice_cursor tensors, components, attributes;
         tenslice_tensor tensor, found;
         tenslice_index index;
@@ -166,6 +211,10 @@ int main(int argc, char **argv)
         if (IN(tenslice_file_open(&file, model, size, NULL)) != TENSLICE_OK)
             continue;
         read_gguf(&file);
+        IN(tenslice_model_file_opened(&model_file, names[i], TENSLICE_NUL, &file));
+        if (IN(tenslice_model_open(&all, &model_file, 1, words, sizeof words / sizeof *words, NULL)) != TENSLICE_OK)
+            return 1;
+        read_model(&all);
         if (IN(tenslice_file_index(&file, words, sizeof words / sizeof *words, &index, NULL)) != TENSLICE_OK)
             return 1;
         IN(tenslice_file_tensors(&file, &tensors));

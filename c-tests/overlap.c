@@ -111,6 +111,33 @@ static tenslice_status make_index(unsigned char **at, const memory *of)
     return tenslice_file_index(AT(tenslice_file, 1), AT(uint32_t, 0), of[0].size / 4, AT(tenslice_index, 2), NULL);
 }
 
+static tenslice_model_file model_file;
+static tenslice_model model;
+static tenslice_model_problems problems;
+static tenslice_problem problem;
+static tenslice_error unknown;
+
+static tenslice_status file_invalid(unsigned char **at, const memory *of)
+{
+    return tenslice_model_file_invalid(AT(tenslice_model_file, 0), AT(char, 1), of[1].size, &unknown, at[2], of[2].size);
+}
+
+static tenslice_status make_model(unsigned char **at, const memory *of)
+{
+    return tenslice_model_open(AT(tenslice_model, 2), AT(tenslice_model_file, 1), 1, AT(uint32_t, 0), of[0].size / 4, NULL);
+}
+
+static tenslice_status model_expect_text(unsigned char **at, const memory *of)
+{
+    return tenslice_model_expect_text(AT(tenslice_model, 1), AT(char, 2), of[2].size - 7, TENSLICE_ANY,
+                                      AT(uint64_t, 3), 2, AT(tenslice_error, 4), AT(char, 0), of[0].size, AT(size_t, 5));
+}
+
+static tenslice_status problem_text(unsigned char **at, const memory *of)
+{
+    return tenslice_problem_text(AT(tenslice_problem, 1), AT(char, 0), of[0].size, AT(size_t, 2));
+}
+
 static tenslice_status shape(unsigned char **at, const memory *of)
 {
     return tenslice_tensor_shape(AT(tenslice_tensor, 1), AT(uint64_t, 0), of[0].size / 8, AT(uint32_t, 2));
@@ -265,6 +292,12 @@ static tenslice_status index_check(unsigned char **at, const memory *of)
     return tenslice_safetensors_index_check(AT(tenslice_safetensors_index, 1), AT(uint32_t, 0), of[0].size / 4, NULL);
 }
 
+static tenslice_status make_indexed_model(unsigned char **at, const memory *of)
+{
+    return tenslice_safetensors_model_open(AT(tenslice_model, 2), AT(tenslice_safetensors_index, 3),
+                                           AT(tenslice_model_file, 1), 1, AT(uint32_t, 0), of[0].size / 4, NULL);
+}
+
 static tenslice_status index_files(unsigned char **at, const memory *of)
 {
     return tenslice_safetensors_index_files(AT(tenslice_safetensors_index, 1), AT(uint32_t, 0), of[0].size / 4,
@@ -334,6 +367,8 @@ int main(int argc, char **argv)
     tenslice_cursor cursor;
     tenslice_source source;
     tenslice_bytes data;
+    tenslice_model_file absent;
+    uint32_t model_words[78];
     tenslice_error error;
     tenslice_decoder decoder;
     tenslice_described described;
@@ -359,6 +394,7 @@ int main(int argc, char **argv)
 
     b = load(argv[1], "v1.2/dense_all_dtypes.zt");
     CHECK(tenslice_file_open(&file, "x", 1, &error) >= 100);
+    unknown = error;
     EXPECT(TENSLICE_OK, tenslice_file_open(&file, b.data, b.size, NULL));
     EXPECT(TENSLICE_OK, tenslice_file_find(&file, "t.float64", 9, &tensor, NULL));
     EXPECT(TENSLICE_OK, tenslice_tensor_data(&tensor, &component, NULL));
@@ -376,6 +412,17 @@ int main(int argc, char **argv)
     TRY(TENSLICE_OK, 1, str_copy_bytes, ROOM(64), {text.data, text.length}, OUT(size_t));
     TRY(TENSLICE_OK, 1, check, ROOM(64), OF(file), OUT(uint32_t));
     TRY(TENSLICE_OK, 1, make_index, ROOM(256), OF(file), OUT(tenslice_index));
+    EXPECT(TENSLICE_OK, tenslice_model_file_opened(&model_file, "m.zt", TENSLICE_NUL, &file));
+    TRY(TENSLICE_OK, 2, make_model, ROOM(512), OF(model_file), OUT(tenslice_model));
+    TRY(TENSLICE_OK, 1, file_invalid, OUT(tenslice_model_file), {"name of 16 bytes", 16}, {b.data, 64});
+    EXPECT(TENSLICE_OK, tenslice_model_file_missing(&absent, "absent", TENSLICE_NUL));
+    EXPECT(TENSLICE_OK, tenslice_model_open(&model, &absent, 1, NULL, 0, NULL));
+    EXPECT(TENSLICE_OK, tenslice_model_get_problems(&model, &problems));
+    EXPECT(TENSLICE_OK, tenslice_model_next_problem(&problems, &problem));
+    TRY(TENSLICE_OK, 1, problem_text, ROOM(256), OF(problem), OUT(size_t));
+    EXPECT(TENSLICE_OK, tenslice_model_open(&model, &model_file, 1, model_words, 78, NULL));
+    TRY(TENSLICE_OK, 1, model_expect_text, ROOM(256), OF(model), {"t.float64\0\0\0\0\0\0", 16}, {stop, sizeof stop},
+        OF(error), OUT(size_t));
     TRY(TENSLICE_OK, 1, shape, ROOM(64), OF(tensor), OUT(uint32_t));
     TRY(TENSLICE_OK, 1, strides, ROOM(64), OF(tensor));
     TRY(TENSLICE_OK, 1, component_read_into, ROOM(256), OF(component), OF(decoder), OUT(uint64_t));
@@ -450,6 +497,8 @@ int main(int argc, char **argv)
     TRY(TENSLICE_OK, 1, index_open, {shards, sizeof shards - 1}, OUT(tenslice_safetensors_index));
     TRY(TENSLICE_OK, 1, index_check, ROOM(64), OF(index));
     TRY(TENSLICE_OK, 1, index_files, ROOM(64), OF(index), OUT(size_t));
+    EXPECT(TENSLICE_OK, tenslice_model_file_missing(&absent, "file", TENSLICE_NUL));
+    TRY(TENSLICE_OK, 2, make_indexed_model, ROOM(64), OF(absent), OUT(tenslice_model), OF(index));
 
     b = load(argv[1], "gguf-blocks/q8_0.gguf");
     EXPECT(TENSLICE_OK, tenslice_file_open(&file, b.data, b.size, NULL));

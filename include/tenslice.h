@@ -69,6 +69,7 @@
  *     Simple use
  *     Tensors of a file
  *     Many names: an index
+ *     A model in several files
  *     A tensor
  *     Decoding: a tensor as a dense array
  *     Numbers as floats
@@ -224,6 +225,166 @@ tenslice_status tenslice_file_index(const tenslice_file *file, uint32_t *words, 
  */
 tenslice_status tenslice_index_find(const tenslice_index *index, const char *name, size_t length,
     tenslice_tensor *tensor, tenslice_error *error);
+
+/* ---- A model in several files ---------------------------------------------------------------------------------------
+ *
+ * A model has one table of names over all its files, in the caller's memory. Describe each file with a
+ * tenslice_model_file_ function, then make the model:
+ *
+ *     tenslice_model_file_opened(&files[0], "m-00001-of-00002.gguf", TENSLICE_NUL, &first);
+ *     tenslice_model_file_missing(&files[1], "m-00002-of-00002.gguf", TENSLICE_NUL);
+ *     if (tenslice_model_open(&model, files, 2, words, word_count, &error) != TENSLICE_OK) return fail();
+ *
+ * What is wrong with one file leaves the others readable. tenslice_model_next_problem lists what is wrong:
+ *
+ *     tenslice_model_get_problems(&model, &problems);
+ *     while (tenslice_model_next_problem(&problems, &problem) == TENSLICE_OK) {
+ *         tenslice_problem_text(&problem, text, sizeof text, NULL);
+ *         puts(text);
+ *     }
+ *
+ * A safetensors model with an index is opened by tenslice_safetensors_model_open, in tenslice/safetensors.h.
+ */
+
+/**
+ * Makes `model_file` an open file. `name` is a path from the folder of the model, with `/` between folders. The name
+ * must stay in place in the same way as the bytes of the file.
+ */
+tenslice_status tenslice_model_file_opened(tenslice_model_file *model_file, const char *name, size_t length,
+    const tenslice_file *file);
+
+/** Makes `model_file` a file that does not exist, or that the program cannot read. The name must stay in place. */
+tenslice_status tenslice_model_file_missing(tenslice_model_file *model_file, const char *name, size_t length);
+
+/**
+ * Makes `model_file` a file that could not be opened because of `error`. The `size` bytes at `data` are those of the
+ * file. They and the name must stay in place.
+ */
+tenslice_status tenslice_model_file_invalid(tenslice_model_file *model_file, const char *name, size_t length,
+    const tenslice_error *error, const void *data, size_t size);
+
+/**
+ * Makes `model_file` a shard of a zTensor 2 file: the `size` bytes at `data`. `name` is the name that the file
+ * lists. The bytes and the name must stay in place.
+ */
+tenslice_status tenslice_model_file_shard(tenslice_model_file *model_file, const char *name, size_t length,
+    const void *data, size_t size);
+
+/**
+ * Sets `words` to the number of words that tenslice_model_open needs for the `count` files at `files`: six for each
+ * tensor.
+ *
+ * Errors: TOO_MANY if this machine cannot address that many words.
+ */
+tenslice_status tenslice_model_length(const tenslice_model_file *files, size_t count, size_t *words);
+
+/**
+ * Makes `model` a model of the `count` files at `files`, without an index. Sorts the files: by the numbers that they
+ * state as parts of a model, as GGUF files do, or by their names.
+ *
+ * Afterwards the array is the memory of the model, together with the `capacity` words at `words`: both must stay in
+ * place, unchanged, while the model or anything made from it is used. The handles in the array cannot be used again.
+ * After an error, their contents and those of the words are unspecified.
+ *
+ * Linear in the names. A problem with a part of the model is not an error: see tenslice_model_get_problems.
+ *
+ * Errors: INVALID_ARGUMENT also if two files have the same name; OUT_OF_SCRATCH if `capacity` is less than
+ * tenslice_model_length returns.
+ */
+tenslice_status tenslice_model_open(tenslice_model *model, tenslice_model_file *files, size_t count, uint32_t *words,
+    size_t capacity, tenslice_error *error);
+
+/**
+ * Finds a tensor by its name. Sets `file` (may be NULL) to the number of its file, for tenslice_model_get_file.
+ * Constant time on average; logarithmic if the names were crafted to collide.
+ *
+ * After an error, tenslice_model_expect_text writes a message that names the file concerned.
+ *
+ * Errors: NOT_FOUND, also if the file is missing, cannot be opened, or does not have the tensor; REPEATED_NAME if
+ * two files have a tensor of this name, or two files state the same part of the model.
+ */
+tenslice_status tenslice_model_find(const tenslice_model *model, const char *name, size_t length,
+    tenslice_tensor *tensor, uint64_t *file, tenslice_error *error);
+
+/**
+ * Finds the tensor named `name`, checks its type and its shape, and sets `bytes` to its bytes, without a copy, as
+ * tenslice_file_expect does. Bytes in a shard are found, too.
+ *
+ * After an error, tenslice_model_expect_text writes a message that says what the model has instead.
+ *
+ * Errors: the errors of tenslice_model_find and tenslice_file_expect; IN_SHARD if the shard is missing, OUT_OF_FILE
+ * if it is too short.
+ */
+tenslice_status tenslice_model_expect(const tenslice_model *model, const char *name, size_t length, uint32_t dtype,
+    const uint64_t *shape, size_t rank, tenslice_bytes *bytes, tenslice_error *error);
+
+/**
+ * Writes the message of an error of tenslice_model_find or tenslice_model_expect to `buffer`, as
+ * tenslice_expect_text does, with the name of the file concerned. If no tensor has the name, the message suggests
+ * the nearest name of all files.
+ */
+tenslice_status tenslice_model_expect_text(const tenslice_model *model, const char *name, size_t length,
+    uint32_t dtype, const uint64_t *shape, size_t rank, const tenslice_error *error, char *buffer, size_t capacity,
+    size_t *needed);
+
+/**
+ * Sets `bound` to the component `component` of a tensor of this model, over its bytes: a component in a shard is
+ * bound to the bytes of the shard. `bound` may be the same handle as `component`. Verifies no digest.
+ *
+ * Errors: IN_SHARD if the shard is missing, OUT_OF_FILE if it is too short.
+ */
+tenslice_status tenslice_model_component(const tenslice_model *model, const tenslice_component *component,
+    tenslice_component *bound, tenslice_error *error);
+
+/** Sets `tensors` before the first tensor of the model, for tenslice_model_next_tensor. */
+tenslice_status tenslice_model_get_tensors(const tenslice_model *model, tenslice_model_tensors *tensors);
+
+/**
+ * Reads the next tensor that can be read, in the order of the files; returns TENSLICE_END after the last. Sets
+ * `file` (may be NULL) to the number of its file. With an index, one look-up for each tensor of the files.
+ */
+tenslice_status tenslice_model_next_tensor(tenslice_model_tensors *tensors, tenslice_tensor *tensor, uint64_t *file,
+    tenslice_error *error);
+
+/** Sets `count` to the number of files. */
+tenslice_status tenslice_model_file_count(const tenslice_model *model, uint64_t *count);
+
+/**
+ * Sets `name` to the name of file `number`, counted from 0 in the order of the model, and `file` to the open file.
+ * Either may be NULL.
+ *
+ * Errors: NOT_FOUND if there is no such file, or if `file` is not NULL and the file is not open.
+ */
+tenslice_status tenslice_model_get_file(const tenslice_model *model, uint64_t number, tenslice_str *name,
+    tenslice_file *file);
+
+/** Sets `problems` before the first problem of the model, for tenslice_model_next_problem. */
+tenslice_status tenslice_model_get_problems(const tenslice_model *model, tenslice_model_problems *problems);
+
+/**
+ * Finds the next problem of the model; returns TENSLICE_END after the last. All calls together are linear in the
+ * metadata of all files.
+ */
+tenslice_status tenslice_model_next_problem(tenslice_model_problems *problems, tenslice_problem *problem);
+
+/** Information about a problem. */
+typedef struct {
+    uint32_t struct_size; /**< Size of this struct in bytes, set by the caller. */
+    /** The kind of the problem, a TENSLICE_PROBLEM_ code. From 64 on: every tensor of the model can be read all the
+     *  same. */
+    uint32_t kind;
+    /** The number of the file, for tenslice_model_get_file; UINT64_MAX if the problem is about the model as a whole,
+     *  or about a file that the program did not provide. */
+    uint64_t file;
+    tenslice_str tensor; /**< The name of the tensor; its `data` is NULL if the problem is not about a tensor. */
+    tenslice_error error; /**< The error of the file or of the tensor, if that is the problem; else its `kind` is 0. */
+} tenslice_problem_info;
+
+/** Fills `info` with information about a problem. */
+tenslice_status tenslice_problem_get_info(const tenslice_problem *problem, tenslice_problem_info *info);
+
+/** Writes the sentence of a problem to `buffer`, with the name of the file. Linear in the metadata at most. */
+tenslice_status tenslice_problem_text(const tenslice_problem *problem, char *buffer, size_t capacity, size_t *needed);
 
 /* ---- A tensor ---------------------------------------------------------------------------------------------------- */
 

@@ -190,6 +190,7 @@ pub use view::expect::{Expected, Mismatch};
 pub use view::explain::Explanation;
 pub use view::file::{File, Opened, Tensors};
 pub use view::index::Index;
+pub use view::model::{Model, ModelFile, ModelMismatch, ModelTensors, Problem, ProblemKind, Problems};
 pub use view::tensor::{Components, Tensor, Verified};
 
 macro_rules! modules {

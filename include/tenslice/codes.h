@@ -233,6 +233,24 @@ enum {
     TENSLICE_WARNING_MANY_DIMENSIONS = 268435456, /**< a tensor has more than 4 dimensions, which ggml does not read */
 };
 
+/** What is wrong with a model. From 64 on: every tensor can be read all the same. */
+enum {
+    TENSLICE_PROBLEM_MISSING_FILE = 1, /**< the file is missing */
+    TENSLICE_PROBLEM_INVALID_FILE = 2, /**< the file cannot be opened */
+    TENSLICE_PROBLEM_MISSING_PART = 3, /**< a part of the model is missing */
+    TENSLICE_PROBLEM_REPEATED_PART = 4, /**< two files state the same part */
+    TENSLICE_PROBLEM_INVALID_PART = 5, /**< the file does not state that it is a part of this model */
+    TENSLICE_PROBLEM_COUNTS_DIFFER = 6, /**< the files do not have as many tensors as a part states */
+    TENSLICE_PROBLEM_MISSING_TENSOR = 7, /**< the file does not have a tensor that the index lists */
+    TENSLICE_PROBLEM_REPEATED_TENSOR = 8, /**< two tensors have the same name */
+    TENSLICE_PROBLEM_UNREADABLE_TENSOR = 9, /**< the elements of a tensor cannot be read */
+    TENSLICE_PROBLEM_MISSING_SHARD = 10, /**< a shard is missing */
+    TENSLICE_PROBLEM_WRONG_SHARD = 11, /**< a shard is not as long as its file states */
+    TENSLICE_PROBLEM_UNLISTED_TENSOR = 64, /**< a tensor in a file is not a tensor of the model */
+    TENSLICE_PROBLEM_MISNAMED_PART = 65, /**< the name of a file states another part than the file */
+    TENSLICE_PROBLEM_UNCOUNTED_TENSORS = 66, /**< the parts do not state the number of tensors */
+};
+
 /** The part of a file that an error is about. */
 enum {
     TENSLICE_PART_FILE = 0, /**< file */

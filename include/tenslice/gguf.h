@@ -27,7 +27,7 @@ typedef struct {
      *  `part_tensors` are 0 if the file is a complete model. */
     uint64_t part_index;
     uint64_t part_count; /**< The number of parts of the model. */
-    uint64_t part_tensors; /**< The number of tensors in all parts. */
+    uint64_t part_tensors; /**< The number of tensors in all parts; 0 if the file does not state it. */
 } tenslice_gguf_file_info;
 
 /** Fills `info` with information about a GGUF file. Linear in the attributes of the file. */
@@ -72,17 +72,6 @@ tenslice_status tenslice_tensor_block(const tenslice_tensor *tensor, uint32_t *b
  */
 tenslice_status tenslice_gguf_part_name(const char *name, size_t length, uint64_t index, char *buffer,
     size_t capacity, size_t *needed);
-
-/**
- * Checks that the `count` files at `files` are all parts of one model, in order. A single file that is not a part
- * also passes. Does not check that names differ between parts. `failed` (may be NULL) is set to the index of the
- * file that is wrong.
- *
- * Errors: COUNTS_DIFFER, at the key whose number disagrees, or MISSING_KEY for a file that is not a part of a model;
- * INVALID_ARGUMENT also if `count` is 0.
- */
-tenslice_status tenslice_gguf_check_parts(const tenslice_file *files, size_t count, size_t *failed,
-    tenslice_error *error);
 
 /* ---- Quantized blocks, one type at a time ---------------------------------------------------------------------------
  *

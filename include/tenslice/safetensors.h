@@ -84,6 +84,26 @@ tenslice_status tenslice_safetensors_index_metadata(const tenslice_safetensors_i
 tenslice_status tenslice_safetensors_index_check(const tenslice_safetensors_index *index, uint32_t *scratch,
     size_t count, tenslice_error *error);
 
+/* ---- A model with an index --------------------------------------------------------------------------------------- */
+
+/**
+ * Sets `words` to the number of words that tenslice_safetensors_model_open needs: six for each tensor of the index.
+ *
+ * Errors: TOO_MANY if this machine cannot address that many words.
+ */
+tenslice_status tenslice_safetensors_model_length(const tenslice_safetensors_index *index, size_t *words);
+
+/**
+ * Makes `model` a model of the `count` files at `files`, whose tensors are those that the index lists, in the files
+ * that it names. A file that the index names and that is not among `files` is missing. Sorts the files by their
+ * names. The text of the index must stay in place, and the array and the words as tenslice_model_open requires;
+ * `index` need not.
+ *
+ * Errors: the errors of tenslice_model_open; REPEATED_NAME if the index lists a tensor twice.
+ */
+tenslice_status tenslice_safetensors_model_open(tenslice_model *model, const tenslice_safetensors_index *index,
+    tenslice_model_file *files, size_t count, uint32_t *words, size_t capacity, tenslice_error *error);
+
 #ifdef __cplusplus
 }
 #endif

@@ -85,6 +85,34 @@ typedef struct {
     uint64_t opaque[32];
 } tenslice_cursor;
 
+/**
+ * A file of a model: its name, and what the program found under this name. Make it with a tenslice_model_file_
+ * function.
+ */
+typedef struct {
+    uint64_t opaque[32];
+} tenslice_model_file;
+
+/** A model: one file or several, with one table of names. */
+typedef struct {
+    uint64_t opaque[22];
+} tenslice_model;
+
+/** A position among the tensors of a model. */
+typedef struct {
+    uint64_t opaque[56];
+} tenslice_model_tensors;
+
+/** A position among the problems of a model. */
+typedef struct {
+    uint64_t opaque[56];
+} tenslice_model_problems;
+
+/** A problem of a model. */
+typedef struct {
+    uint64_t opaque[34];
+} tenslice_problem;
+
 /* ---- Decoders and scratch memory ------------------------------------------------------------------------------------
  *
  * A call that decodes takes a tenslice_read_options. A decoder is for libraries without a built-in one, and for

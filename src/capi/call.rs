@@ -37,8 +37,7 @@ impl Details<'_> {
     #[inline(never)]
     pub(super) fn report(self, error: &Error) -> ApiError {
         if let Some(place) = self.0 {
-            let (offset, entry_distance, kind, format, part) = error.parts();
-            place.set(tenslice_error { offset, entry_distance, kind, format, part });
+            place.set(tenslice_error::from(*error));
         }
         ApiError { kind: error.kind(), is_reported: true }
     }

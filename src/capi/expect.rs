@@ -12,7 +12,7 @@ use super::status::{ApiError, FfiResult, OK, tenslice_error, tenslice_status};
 use super::tensor::tenslice_tensor;
 use super::text::{of_code, write_whole};
 use crate::error::ErrorKind;
-use crate::{Expected, Order, Tensor};
+use crate::{Component, Expected, Order, Tensor};
 
 /// TENSLICE_COLUMN_MAJOR: a bit of the `dtype` argument.
 const COLUMN_MAJOR: u32 = 1 << 31;
@@ -107,7 +107,7 @@ pub extern "C" fn tenslice_expect_text(
 }
 
 /// Converts the arguments of C to what is expected.
-fn expected<'a>(name: &'a [u8], dtype: u32, shape: Option<&'a [u64]>) -> FfiResult<Expected<'a>> {
+pub(super) fn expected<'a>(name: &'a [u8], dtype: u32, shape: Option<&'a [u64]>) -> FfiResult<Expected<'a>> {
     let mut expected = Expected::with_bytes(name);
     if dtype & COLUMN_MAJOR != 0 {
         expected = expected.order(Order::ColumnMajor);
@@ -134,6 +134,11 @@ fn expect(
     let bytes = bytes.writable()?;
     let mut data = tensor.blank_component();
     details.of(expected.check_into(tensor, &mut data))?;
-    bytes.set(details.of(typed_bytes(&data, of_elements(dtype)))?.into());
+    bytes.set(bytes_of(details, &data, dtype)?);
     Ok(OK)
+}
+
+/// Returns the bytes of a component of the type `dtype`, an argument of C.
+pub(super) fn bytes_of(details: Details<'_>, data: &Component<'static>, dtype: u32) -> FfiResult<tenslice_bytes> {
+    Ok(details.of(typed_bytes(data, of_elements(dtype)))?.into())
 }

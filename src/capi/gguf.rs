@@ -11,7 +11,7 @@ use super::status::{ApiError, FfiResult, OK, tenslice_error, tenslice_status};
 use super::tensor::tenslice_tensor;
 use super::text::{tenslice_str, write_whole};
 use crate::error::ErrorKind;
-use crate::gguf::{GgufFile, Infos, PartName, Split, check_parts};
+use crate::gguf::{GgufFile, Infos, PartName, Split};
 
 /// Information about a GGUF file.
 #[repr(C)]
@@ -31,7 +31,7 @@ pub struct tenslice_gguf_file_info {
     pub part_index: u64,
     /// The number of parts of the model.
     pub part_count: u64,
-    /// The number of tensors in all parts.
+    /// The number of tensors in all parts; 0 if the file does not state it.
     pub part_tensors: u64,
 }
 
@@ -67,7 +67,7 @@ pub extern "C" fn tenslice_gguf_get_info(
 ) -> tenslice_status {
     run(|| {
         let gguf = of(file)?;
-        let split = gguf.split().unwrap_or(Split { index: 0, count: 0, tensors: 0 });
+        let split = gguf.split().unwrap_or(Split { index: 0, count: 0, tensors: None });
         info.writable()?.fill(tenslice_gguf_file_info {
             struct_size: 0,
             byte_order: u32::from(gguf.byte_order().code()),
@@ -76,7 +76,7 @@ pub extern "C" fn tenslice_gguf_get_info(
             data_offset: gguf.data_offset(),
             part_index: split.index,
             part_count: split.count,
-            part_tensors: split.tensors,
+            part_tensors: split.tensors.unwrap_or(0),
         });
         Ok(OK)
     })
@@ -112,32 +112,6 @@ pub extern "C" fn tenslice_gguf_infos_next(
             rank: next.rank,
             reserved: 0,
         });
-        Ok(OK)
-    })
-}
-
-/// Checks that the `count` files at `files` are all parts of one model, in order. A single file that is not a part
-/// also passes. Does not check that names differ between parts. `failed` (may be NULL) is set to the index of the file
-/// that is wrong.
-///
-/// Errors: COUNTS_DIFFER, at the key whose number disagrees, or MISSING_KEY for a file that is not a part of a model;
-/// INVALID_ARGUMENT also if `count` is 0.
-#[unsafe(no_mangle)]
-pub extern "C" fn tenslice_gguf_check_parts(
-    files: Array<tenslice_file>,
-    count: Length,
-    failed: OptionalOut<usize>,
-    error: OptionalOut<tenslice_error>,
-) -> tenslice_status {
-    with_details(&error, |details| {
-        let failed = failed.writable()?;
-        let handles = files.handles(count)?;
-        handles.clone().try_for_each(|file| of(file).map(drop))?;
-        let result = check_parts(handles.filter_map(|file| of(file).ok()));
-        if let (Err((index, _)), Some(failed)) = (&result, failed) {
-            failed.set(*index);
-        }
-        details.of(result.map_err(|(_, error)| error))?;
         Ok(OK)
     })
 }

@@ -9,9 +9,10 @@ use super::super::blz;
 use super::super::component::tenslice_component;
 use super::super::file::tenslice_file;
 use super::super::index::tenslice_index;
-use super::super::memory::Memory;
-#[cfg(feature = "gguf")]
-use super::super::memory::range;
+use super::super::memory::{Memory, range, range_apart};
+use super::super::model::{
+    tenslice_model, tenslice_model_file, tenslice_model_problems, tenslice_model_tensors, tenslice_problem,
+};
 #[cfg(feature = "safetensors")]
 use super::super::safetensors;
 use super::super::source::tenslice_source;
@@ -19,11 +20,12 @@ use super::super::sparse::{SparseCursor, tenslice_sparse};
 use super::super::status::FfiResult;
 use super::super::tensor::tenslice_tensor;
 use super::super::text::tenslice_str;
-#[cfg(feature = "gguf")]
-use super::INVALID_ARGUMENT;
-use super::{Array, Handle, Holds, In, InfoIn, InfoOut, Length, Writable};
+use super::{Array, Buffer, Handle, Holds, INVALID_ARGUMENT, In, InfoIn, InfoOut, Length, Slot, Writable};
 use crate::bytes::text::Text;
-use crate::{Attributes, Component, Components, File, Index, Source, Tensor, Tensors};
+use crate::{
+    Attributes, Component, Components, File, Index, Model, ModelFile, ModelTensors, Problem, Problems, Source,
+    Tensor, Tensors,
+};
 
 macro_rules! held {
     ($($handle:ty: $ty:ty = $kind:literal;)*) => { $(
@@ -43,6 +45,11 @@ held! {
     tenslice_source: Source<'static> = b"SRCE";
     tenslice_sparse: SparseCursor = b"SPRS";
     tenslice_index: Index<'static, 'static> = b"INDX";
+    tenslice_model_file: ModelFile<'static> = b"MFIL";
+    tenslice_model: Model<'static, 'static> = b"MODL";
+    tenslice_model_tensors: ModelTensors<'static, 'static> = b"MTEN";
+    tenslice_model_problems: Problems<'static, 'static> = b"MPRS";
+    tenslice_problem: Problem<'static, 'static> = b"MPRB";
 }
 
 #[cfg(feature = "safetensors")]
@@ -101,16 +108,47 @@ impl<'a> In<'a, tenslice_str> {
     }
 }
 
-#[cfg(feature = "gguf")]
-impl<'a> Array<'a, tenslice_file> {
-    /// Returns the `length` handles.
-    pub(in super::super) fn handles(
+impl<'a> Array<'a, tenslice_model_file> {
+    /// Returns what each of the `length` handles holds.
+    pub(in super::super) fn each(
         &self,
         Length(length, _): Length<'_>,
-    ) -> FfiResult<impl Iterator<Item = Handle<'a, tenslice_file>> + Clone + use<'a>> {
+    ) -> FfiResult<impl Iterator<Item = FfiResult<&'a ModelFile<'static>>> + use<'a>> {
         let first = self.0;
-        range(first.cast(), length, size_of::<tenslice_file>(), align_of::<tenslice_file>())
+        range(first.cast(), length, size_of::<tenslice_model_file>(), align_of::<tenslice_model_file>())
             .ok_or(INVALID_ARGUMENT)?;
-        Ok((0..length).map(move |index| Handle(first.wrapping_add(index), PhantomData)))
+        Ok((0..length).map(move |number| Handle(first.wrapping_add(number), PhantomData).get()))
+    }
+}
+
+impl<'a> Buffer<'a, tenslice_model_file> {
+    /// Replaces the `length` handles by what they hold, without their tags, at the front of their memory. Changes
+    /// nothing if one of them is another handle. They must not overlap `others`.
+    pub(in super::super) fn take(
+        self,
+        length: Length<'_>,
+        others: &[Memory],
+    ) -> FfiResult<&'a mut [ModelFile<'static>]> {
+        let (handles, Length(count, _)) = (Array(self.0.cast_const(), PhantomData), length);
+        let (size, alignment) = (size_of::<tenslice_model_file>(), align_of::<tenslice_model_file>());
+        let first = range_apart(self.0.cast(), count, size, alignment, others).ok_or(INVALID_ARGUMENT)?;
+        let first = first.cast::<ModelFile<'static>>();
+        for handle in handles.each(length)? {
+            handle?;
+        }
+        for (number, handle) in handles.each(length)?.enumerate() {
+            let file = *handle?;
+            const { assert!(size_of::<ModelFile<'static>>() <= size_of::<Slot<ModelFile<'static>>>()) };
+            // SAFETY: in the memory of the handles, which the header requires to be writable. What is written is no
+            // larger than a handle, so it ends where the handle that was just read ends, or before.
+            unsafe { first.add(number).write(file) };
+        }
+        // SAFETY: `count` files have been written there. The header requires that the memory stays in place for `'a`,
+        // and `self`, the only path to it, is consumed.
+        Ok(unsafe { NonNull::slice_from_raw_parts(first, count).as_mut() })
+    }
+
+    pub(in super::super) fn memory_of(&self, Length(length, _): Length<'_>) -> Memory {
+        super::memory(self.0, length)
     }
 }

@@ -19,6 +19,7 @@ mod tensor;
 mod component;
 mod options;
 mod expect;
+mod model;
 mod decode;
 mod sparse;
 mod attributes;

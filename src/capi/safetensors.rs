@@ -4,9 +4,11 @@ use core::ffi::{c_char, c_void};
 
 use super::attributes::tenslice_cursor;
 use super::call::{run, with_details};
+use super::model::{tenslice_model, tenslice_model_file};
 use super::pointer::{Array, Buffer, Capacity, Handle, HandleMut, Length, OptionalOut, Out, Scratch, ScratchLength};
 use super::status::{OK, tenslice_error, tenslice_status};
 use super::text::tenslice_str;
+use crate::Model;
 use crate::error::{Error, ErrorKind};
 use crate::safetensors::{Index, IndexEntries};
 
@@ -154,6 +156,48 @@ pub extern "C" fn tenslice_safetensors_index_file(
     run(|| {
         let (index, place) = (index.get()?, name.writable()?);
         place.set(index.file_at(file).ok_or(Error::new(ErrorKind::NotFound))?.into());
+        Ok(OK)
+    })
+}
+
+/// Sets `words` to the number of words that tenslice_safetensors_model_open needs: six for each tensor of the index.
+///
+/// Errors: TOO_MANY if this machine cannot address that many words.
+#[unsafe(no_mangle)]
+pub extern "C" fn tenslice_safetensors_model_length(
+    index: Handle<tenslice_safetensors_index>,
+    words: Out<usize>,
+) -> tenslice_status {
+    run(|| {
+        let (index, words) = (index.get()?, words.writable()?);
+        words.set(Model::length_with_index(index).ok_or(Error::new(ErrorKind::TooMany))?);
+        Ok(OK)
+    })
+}
+
+/// Makes `model` a model of the `count` files at `files`, whose tensors are those that the index lists, in the files
+/// that it names. A file that the index names and that is not among `files` is missing. Sorts the files by their names.
+/// The text of the index must stay in place, and the array and the words as tenslice_model_open requires; `index` need
+/// not.
+///
+/// Errors: the errors of tenslice_model_open; REPEATED_NAME if the index lists a tensor twice.
+#[unsafe(no_mangle)]
+pub extern "C" fn tenslice_safetensors_model_open(
+    model: Out<tenslice_model>,
+    index: Handle<tenslice_safetensors_index>,
+    files: Buffer<'static, tenslice_model_file>,
+    count: Length,
+    words: Buffer<'static, u32>,
+    capacity: Capacity,
+    error: OptionalOut<tenslice_error>,
+) -> tenslice_status {
+    with_details(&error, |details| {
+        let others = [model.memory(), error.memory(), index.memory()];
+        let words = words.with_capacity(capacity, &[others[0], others[1], others[2], files.memory_of(count)])?;
+        let place = model.writable()?;
+        let files = files.take(count, &others)?;
+        let index = *index.get::<Index<'static>>()?;
+        place.store(&details.of(Model::with_index(index, files, words))?);
         Ok(OK)
     })
 }

@@ -1,7 +1,9 @@
 //! The contract between a format and the format-independent API: three traits for the type that represents a file.
 #![forbid(unsafe_code)]
 
-use super::{ComponentRecord, Context, Cursor, Described, Name, Named, Stated, Summary, TensorRecord};
+use super::{
+    ComponentRecord, Context, Cursor, Described, ListedShard, Name, Named, Split, Stated, Summary, TensorRecord,
+};
 use crate::attributes::Attributes;
 use crate::bytes::source::{Input, ParseContext, ParseResult};
 use crate::bytes::text::Text;
@@ -41,6 +43,16 @@ pub(crate) trait FileFormat<'a>: NamedTensors<'a> + Computed<'a> + Copy {
     /// The attributes of the file.
     fn attributes(&self) -> Attributes<'a> {
         Attributes::NONE
+    }
+
+    /// The statements of a file that is a part of a model. Linear in the attributes.
+    fn split(&self) -> Option<Split> {
+        None
+    }
+
+    /// Reads the next shard that the file lists. Returns `None` after the last. The cursor advances on success.
+    fn next_shard(&self, _cursor: &mut Cursor) -> Result<Option<ListedShard<'a>>> {
+        Ok(None)
     }
 
     /// Reads the next tensor into `tensor`, a blank record. Returns `false` after the last. The cursor advances on

@@ -47,8 +47,8 @@ pub(crate) use name::{Name, Named};
 #[cfg(feature = "ztensor2")]
 #[allow(unused_imports)] // unused if zTensor 2 is the only format built in
 pub(crate) use record::Contents;
-pub use record::Described;
-pub(crate) use record::{ComponentRecord, Context, Cursor, Stated, Summary, TensorRecord};
+pub(crate) use record::{ComponentRecord, Context, Cursor, ListedShard, Stated, Summary, TensorRecord};
+pub use record::{Described, Split};
 #[cfg(not(target_os = "none"))]
 pub(crate) use record::{Phrase, phrase};
 

@@ -28,6 +28,16 @@ pub(crate) enum Name<'a> {
     Json(JsonStr<'a>),
 }
 
+impl<'a> From<Text<'a>> for Name<'a> {
+    fn from(text: Text<'a>) -> Self {
+        #[cfg(feature = "safetensors")]
+        if text.is_escaped() {
+            return Self::Json(JsonStr::of(text));
+        }
+        Self::Plain(text.raw())
+    }
+}
+
 impl Name<'_> {
     /// Compares the decoded names in the byte order of UTF-8.
     pub(crate) fn order(self, other: Self) -> Ordering {

@@ -73,6 +73,24 @@ pub(crate) struct TensorRecord<'a> {
     pub(crate) is_name_escaped: bool,
 }
 
+/// The statements of a file that is a part of a model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Split {
+    /// The index of the part, counted from 0.
+    pub index: u64,
+    /// The number of parts.
+    pub count: u64,
+    /// The number of tensors in all parts, if the file states it.
+    pub tensors: Option<u64>,
+}
+
+/// A shard, a file that holds bytes of components, as another file lists it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ListedShard<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) size: u64,
+}
+
 /// An element type as a file spells it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Stated<'a> {

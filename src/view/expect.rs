@@ -68,6 +68,10 @@ impl<'e> Expected<'e> {
         Self { order: Some(order), ..self }
     }
 
+    pub(crate) const fn name(&self) -> &'e [u8] {
+        self.name
+    }
+
     /// Returns the expected order, if any.
     fn expected_order(&self) -> Option<Order> {
         self.order.or(self.shape.map(|_| Order::RowMajor))
@@ -141,18 +145,31 @@ impl fmt::Display for Mismatch<'_, '_> {
 
 impl Mismatch<'_, '_> {
     pub(crate) fn write_to(&self, out: &mut impl Out) {
-        let Self { expected, file, error } = self;
-        let tensor = match search(file, expected.name) {
-            Ok(tensor) => tensor,
-            Err(nearest) => {
-                name(out, "no tensor \"", expected.name);
-                if let Some(nearest) = nearest {
+        self.expected.write(out, self.error, search(self.file, self.expected.name));
+    }
+}
+
+/// The outcome of looking for a tensor by its name.
+pub(crate) enum Found<'n, 'a> {
+    Tensor(Tensor<'a>),
+    Nothing(Nearest<'n, 'a>),
+}
+
+impl Expected<'_> {
+    /// Writes the message of an error.
+    #[inline]
+    pub(crate) fn write(&self, out: &mut impl Out, error: Error, found: Found<'_, '_>) {
+        let tensor = match found {
+            Found::Tensor(tensor) => tensor,
+            Found::Nothing(Nearest { found, .. }) => {
+                name(out, "no tensor \"", self.name);
+                if let Some(nearest) = found {
                     quoted(out, "; the nearest name is ", nearest);
                 }
                 return;
             }
         };
-        name(out, "tensor \"", expected.name);
+        name(out, "tensor \"", self.name);
         out.text(": ");
         let is_compared = matches!(
             error.kind(),
@@ -162,12 +179,12 @@ impl Mismatch<'_, '_> {
             return kind_text(out, error.kind());
         }
         out.text("expected ");
-        out.text(expected.dtype.map_or("a dense tensor", DType::name_for_c));
-        if let Some(lengths) = expected.shape {
+        out.text(self.dtype.map_or("a dense tensor", DType::name_for_c));
+        if let Some(lengths) = self.shape {
             shape(out, lengths.iter().copied());
         }
         if error.kind() == ErrorKind::WrongOrder {
-            in_order(out, expected.expected_order().unwrap_or(Order::RowMajor));
+            in_order(out, self.expected_order().unwrap_or(Order::RowMajor));
             out.text("; the file has it");
             in_order(out, tensor.order());
             return out.text(": expect that order");
@@ -209,21 +226,38 @@ fn name(out: &mut impl Out, before: &str, name: &[u8]) {
 /// per byte of a name.
 const LONGEST: usize = 64;
 
-/// Returns the first tensor named `name`. If there is none, returns the nearest name that is near enough.
-fn search<'a>(file: &File<'a>, name: &[u8]) -> core::result::Result<Tensor<'a>, Option<Text<'a>>> {
-    let mut limit = to_u64(name.len()).saturating_add(2) >> 2;
-    let mut nearest = None;
+/// The nearest name to a requested name that is near enough.
+pub(crate) struct Nearest<'n, 'a> {
+    name: &'n [u8],
+    limit: u64,
+    found: Option<Text<'a>>,
+}
+
+impl<'n, 'a> Nearest<'n, 'a> {
+    pub(crate) fn to(name: &'n [u8]) -> Self {
+        Self { name, limit: to_u64(name.len()).saturating_add(2) >> 2, found: None }
+    }
+
+    /// Compares one more name.
+    pub(crate) fn consider(&mut self, other: Text<'a>) {
+        if let Some(distance) = distance(self.name, other.raw()).filter(|distance| *distance <= self.limit) {
+            // Among names that are equally near, the first one counts.
+            (self.limit, self.found) = (distance.saturating_sub(1), Some(other));
+        }
+    }
+}
+
+/// Returns the first tensor named `name`. If there is none, returns the nearest name.
+fn search<'n, 'a>(file: &File<'a>, name: &'n [u8]) -> Found<'n, 'a> {
+    let mut nearest = Nearest::to(name);
     for tensor in file.tensors() {
         let other = tensor.name();
         if other.eq_bytes(name) {
-            return Ok(tensor);
+            return Found::Tensor(tensor);
         }
-        if let Some(distance) = distance(name, other.raw()).filter(|distance| *distance <= limit) {
-            // Among names that are equally near, the first one counts.
-            (limit, nearest) = (distance.saturating_sub(1), Some(other));
-        }
+        nearest.consider(other);
     }
-    Err(nearest)
+    Found::Nothing(nearest)
 }
 
 /// Returns the Levenshtein distance of two names: the number of bytes to change, insert or delete to make one of the

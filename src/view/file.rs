@@ -150,6 +150,17 @@ impl<'a> File<'a> {
         first.ok_or_else(|| tensors.error().unwrap_or(Error::new(ErrorKind::NotFound)))
     }
 
+    /// The same file over other bytes, for tests of bytes that change.
+    #[cfg(test)]
+    pub(crate) const fn of_inner(inner: AnyFile<'a>, opened: &Self) -> Self {
+        Self { inner, ..*opened }
+    }
+
+    /// The file as its format reads it.
+    pub(crate) const fn inner(&self) -> &AnyFile<'a> {
+        &self.inner
+    }
+
     /// Creates a blank tensor to read into.
     pub(crate) fn blank_tensor(&self) -> Tensor<'a> {
         Tensor::blank(self.inner)

@@ -6,6 +6,7 @@ pub(crate) mod expect;
 pub(crate) mod explain;
 pub(crate) mod file;
 pub(crate) mod index;
+pub(crate) mod model;
 #[cfg(feature = "dequantize")]
 pub(crate) mod numbers;
 pub(crate) mod requirements;

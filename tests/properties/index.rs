@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use tenslice::{ErrorKind, File, Opened, Source, Tensor, Warning};
+use tenslice::{ErrorKind, File, Model, ModelFile, Opened, Source, Tensor, Warning};
 
 fn files(folder: &Path, all: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).unwrap() {
@@ -34,6 +34,10 @@ fn is_the_same_however_reached(file: &File<'_>) -> u32 {
     let mut words = vec![0; file.index_length().unwrap()];
     let index = file.index(&mut words).ok(); // fails for repeated names
     let mut all = 0;
+    let mut files = [ModelFile::new("the only file", *file)];
+    let mut words = vec![u32::MAX; Model::length(&files).unwrap()];
+    let model = Model::new(&mut files, &mut words).unwrap();
+    let mut of_model = model.tensors();
     for (tensor, number) in file.tensors().zip(0..) {
         assert_eq!(tensor.index(), number);
         let name = tensor.name().to_string();
@@ -43,12 +47,15 @@ fn is_the_same_however_reached(file: &File<'_>) -> u32 {
         }
         if let Some(index) = index {
             same(&index.find(&name).unwrap(), &found);
+            same(&model.find(&name).unwrap().1, &found);
         }
+        same(&of_model.next().unwrap().1, &tensor);
         for warning in tensor.warnings().iter().filter(|warning| warning.bit() & !all & 0xff != 0) {
             assert_eq!(file.warnings().first_tensor(warning), Some(number), "{warning:?}");
         }
         all |= tensor.warnings().bits() & 0xff;
     }
+    assert!(of_model.next().is_none() && of_model.error().is_none());
     // A tensor cannot report that its name is repeated.
     assert_eq!(all, file.warnings().bits() & 0xff & !Warning::RepeatedName.bit());
     all

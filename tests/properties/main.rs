@@ -11,6 +11,7 @@ mod digests;
 mod index;
 mod limits;
 mod messages;
+mod model;
 mod numbers;
 mod other_files;
 mod reading;

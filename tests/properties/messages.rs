@@ -374,28 +374,6 @@ fn counts_that_differ() {
     says(&refused(&table), "the table of chunk offsets has 24 bytes, but the header says that there are 4 chunks");
 }
 
-/// A part of a model whose number or count differs from the expected one.
-#[test]
-fn counts_of_parts() {
-    let part = |index: u16, count: u16, tensors: i32| {
-        let mut file = Gguf::default();
-        file.pair("split.no", &Meta::U16(index)).pair("split.count", &Meta::U16(count));
-        file.pair("split.tensors.count", &Meta::I32(tensors)).tensor("t", &[2], 0, &[0; 8]);
-        file.bytes()
-    };
-    let message = |parts: [&[u8]; 2]| {
-        let files = parts.map(|bytes| File::open(bytes).unwrap());
-        let all = files.iter().filter_map(|file| file.as_gguf());
-        let (index, error) = tenslice::gguf::check_parts(all).unwrap_err();
-        error.explain(parts[index]).to_string()
-    };
-    let first = part(0, 2, 2);
-    says(&message([&first, &part(0, 2, 2)]), "split.no is 0, but the file is at another place among the parts");
-    says(&message([&first, &part(1, 3, 2)]), "split.count is 3, but there are more or fewer parts");
-    let tensors = "split.tensors.count is 7, but the parts have another number of tensors together, this one 1";
-    says(&message([&first, &part(1, 2, 7)]), tensors);
-}
-
 /// The advice for errors of the caller, in every format.
 #[test]
 fn advice() {

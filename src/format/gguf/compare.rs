@@ -53,10 +53,6 @@ impl<'a> GgufFile<'a> {
         }
         Ok(())
     }
-
-    pub(super) const fn keys(&self) -> Strings<'_, 'a> {
-        Strings { file: self, of_tensors: false, error: None }
-    }
 }
 
 /// The keys of the pairs, or the names of the tensors, by position in the file.

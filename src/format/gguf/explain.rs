@@ -12,8 +12,6 @@ use crate::codec::gguf::size_of_kind;
 use crate::codec::gguf::{Encoding, Reader};
 use crate::error::origin::Part;
 use crate::error::{Error, ErrorKind};
-#[cfg(not(target_os = "none"))]
-use crate::format::Phrase;
 use crate::format::{Context, FileFormat};
 
 /// Returns the length of a file before it was truncated, as far as the file states it: the end of the tensors, or the
@@ -79,32 +77,6 @@ fn key_of_value<'a>(opening: &ParseContext<'a>, error: &Error) -> Option<Text<'a
     core::str::from_utf8(key?).ok().map(Text::from)
 }
 
-/// Describes the number that a part of a model states, if a different number was expected.
-#[cfg(not(target_os = "none"))]
-fn of_parts(input: Input<'_>, error: &Error) -> Option<Phrase> {
-    if error.kind() != ErrorKind::CountsDiffer {
-        return None;
-    }
-    let file = GgufFile::of_metadata(&ParseContext::of(input))?;
-    let (split, at) = (file.split()?, error.offset()?);
-    let states = |key| file.pair_at(key) == at;
-    Some(if states(super::split::INDEX) {
-        [
-            ("split.no is ", Some(split.index)),
-            (", but the file is at another place among the parts", None),
-            ("", None),
-        ]
-    } else if states(super::split::COUNT) {
-        [("split.count is ", Some(split.count)), (", but there are more or fewer parts", None), ("", None)]
-    } else {
-        [
-            ("split.tensors.count is ", Some(split.tensors)),
-            (", but the parts have another number of tensors together, this one ", Some(file.tensors.into())),
-            ("", None),
-        ]
-    })
-}
-
 /// Reads what the message of `error` may contain.
 pub(super) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {
     let mut context = Context {
@@ -152,7 +124,6 @@ pub(super) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {
     {
         context.needed = needed(&opening, encoding, error);
         context.attribute = key_of_value(&opening, error);
-        context.phrase = of_parts(input, error);
         if error.kind() == ErrorKind::OutOfFile {
             let data = GgufFile::of_metadata(&opening).map(|file| file.data_at);
             let offset = Reader::new(&opening, encoding, at).u64().ok();

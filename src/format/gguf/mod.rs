@@ -20,7 +20,8 @@ mod unknown;
 #[cfg(not(small))]
 use self::info::Checked;
 use self::info::{Info, USUAL_RANK};
-pub use self::split::{PartName, Split, check_parts};
+pub use self::split::PartName;
+pub use super::Split;
 use super::{
     ComponentRecord, Context, Cursor, FileFormat, Name, Named, NamedTensors, StoredElements, Summary, TensorRecord,
 };
@@ -419,6 +420,10 @@ impl<'a> FileFormat<'a> for GgufFile<'a> {
 
     fn attributes(&self) -> Attributes<'a> {
         Attributes::gguf(self.input, self.encoding, self.pairs_at, self.pairs.into())
+    }
+
+    fn split(&self) -> Option<Split> {
+        GgufFile::split(self)
     }
 
     fn next_tensor(&self, cursor: &mut Cursor, tensor: &mut TensorRecord<'a>) -> Result<bool> {

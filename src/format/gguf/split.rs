@@ -1,96 +1,21 @@
-//! Models in several files: the statements that parts make about each other, and the names of parts. Each part is a
-//! complete file; the first part has the attributes of the model.
+//! Models in several files: the statements of a part about the model, and the names of parts. Each part is a complete
+//! file; the first part has the attributes of the model. [`Model`](crate::Model) compares the parts.
 #![forbid(unsafe_code)]
 
 use core::fmt;
 
-use super::GgufFile;
-use crate::bytes::num::to_u64;
-use crate::duplicates::Distinct;
-use crate::error::origin::{Format, Part};
-use crate::error::{Error, ErrorKind};
-use crate::format::FileFormat;
-
-/// The keys of the statements.
-pub(super) const INDEX: &str = "split.no";
-pub(super) const COUNT: &str = "split.count";
-const TENSORS: &str = "split.tensors.count";
-
-/// The statements of a part: its attributes `split.no`, `split.count` and `split.tensors.count`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Split {
-    /// The index of the part, counted from 0.
-    pub index: u64,
-    /// The number of parts.
-    pub count: u64,
-    /// The number of tensors in all parts.
-    pub tensors: u64,
-}
+use super::{FileFormat, GgufFile, Split};
 
 impl GgufFile<'_> {
-    /// Returns what the file states as a part of a model; `None` if it is a complete model. Linear in the attributes.
+    /// Returns what the file states as a part of a model, in its attributes `split.no`, `split.count` and
+    /// `split.tensors.count`; `None` if it is a complete model. Linear in the attributes.
     #[must_use]
     pub fn split(&self) -> Option<Split> {
         let attributes = FileFormat::attributes(self);
         let get = |key| attributes.get_u64(key);
-        let split = Split { index: get(INDEX)?, count: get(COUNT)?, tensors: get(TENSORS)? };
+        let split =
+            Split { index: get("split.no")?, count: get("split.count")?, tensors: get("split.tensors.count") };
         (split.count > 1).then_some(split)
-    }
-
-    /// Returns the position of the pair with key `key`.
-    pub(super) fn pair_at(&self, key: &str) -> u64 {
-        let (mut pairs, mut place) = (self.keys(), (self.pairs_at, self.pairs));
-        while let Some((found, at)) = pairs.next(&mut place) {
-            if found == key.as_bytes() {
-                return at.into();
-            }
-        }
-        self.pairs_at.into()
-    }
-}
-
-/// Checks that files are the parts of one model, complete and in order: their indices, their number, and the number of
-/// their tensors. A single file that is not a part is also a model. Does not check whether a name appears in two parts.
-/// Linear in the attributes of all files.
-///
-/// # Errors The index of the wrong file, and the error: `CountsDiffer`, at the pair with the wrong number, or
-/// `MissingKey` if the file is not a part of a model. `InvalidArgument` if there are no files.
-///
-/// ```
-/// # let bytes: &[u8] = include_bytes!("../../../tests/fixtures/gguf/no_tensors.gguf");
-/// let parts = [tenslice::File::open(bytes)?]; // and the others
-/// let parts = parts.iter().filter_map(|file| file.as_gguf());
-/// assert_eq!(tenslice::gguf::check_parts(parts), Ok(()));
-/// # Ok::<(), tenslice::Error>(())
-/// ```
-pub fn check_parts<'a>(files: impl Iterator<Item = GgufFile<'a>> + Clone) -> Result<(), (usize, Error)> {
-    let fail = |index, kind, at| Err((index, Error::at(kind, Format::Gguf, Part::Attributes, at)));
-    let count = files.clone().count();
-    if count == 0 {
-        return Err((0, Error::new(ErrorKind::InvalidArgument)));
-    }
-    let mut tensors = 0_u64;
-    for (index, file) in files.clone().enumerate() {
-        let Some(split) = file.split() else {
-            if count == 1 {
-                return Ok(());
-            }
-            return fail(index, ErrorKind::MissingKey, file.pairs_at.into());
-        };
-        let wrong = match split {
-            Split { index: stated, .. } if stated != to_u64(index) => Some(INDEX),
-            Split { count: stated, .. } if stated != to_u64(count) => Some(COUNT),
-            _ => None,
-        };
-        if let Some(key) = wrong {
-            return fail(index, ErrorKind::CountsDiffer, file.pair_at(key));
-        }
-        tensors = tensors.saturating_add(file.tensors.into());
-    }
-    let differs = |(_, file): &(usize, GgufFile<'a>)| file.split().is_some_and(|split| split.tensors != tensors);
-    match files.enumerate().find(differs) {
-        Some((index, file)) => fail(index, ErrorKind::CountsDiffer, file.pair_at(TENSORS)),
-        None => Ok(()),
     }
 }
 

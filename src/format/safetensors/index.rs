@@ -71,6 +71,13 @@ pub struct IndexEntry<'a> {
     pub file: Text<'a>,
 }
 
+/// An entry, and its positions in the text.
+pub(crate) struct ReadEntry<'a> {
+    pub(crate) entry: IndexEntry<'a>,
+    pub(crate) name_at: u32,
+    file_at: u32,
+}
+
 /// The tensors of an index. See [`Index::entries`].
 #[derive(Clone, Copy, Debug)]
 pub struct IndexEntries<'a> {
@@ -215,6 +222,18 @@ impl<'a> Index<'a> {
         IndexEntries { text: self.text, position: self.map.saturating_add(1), error: None }
     }
 
+    /// Returns the entry whose name is at `position`, if there is one whose file has a valid name.
+    pub(crate) fn entry_at(&self, position: u32) -> Option<IndexEntry<'a>> {
+        let mut reader = Reader::new(self.text, position);
+        let (name, file) = (reader.key()?, reader.string()?);
+        is_below(file).then_some(IndexEntry { name, file })
+    }
+
+    /// The text of the index.
+    pub(crate) const fn text(&self) -> &'a [u8] {
+        self.text
+    }
+
     /// Returns the name of the file that contains the tensor named `name`. Linear in the length of the index.
     ///
     /// # Errors
@@ -240,9 +259,9 @@ impl<'a> Index<'a> {
     /// `OutOfScratch` if `scratch` is too short. Another error if the bytes have changed since the index was opened.
     pub fn files<'s>(&self, scratch: &'s mut [u32]) -> Result<Files<'s, 'a>> {
         let (mut entries, mut count) = (self.entries(), 0_u64);
-        while let Some((_, _, position)) = entries.read()? {
+        while let Some(read) = entries.read()? {
             let place = to_usize(count).and_then(|place| scratch.get_mut(place));
-            *place.ok_or(Error::new(ErrorKind::OutOfScratch))? = position;
+            *place.ok_or(Error::new(ErrorKind::OutOfScratch))? = read.file_at;
             count = count.saturating_add(1);
         }
         let positions = to_usize(count).and_then(|count| scratch.get_mut(..count)).unwrap_or_default();
@@ -355,19 +374,20 @@ impl<'a> IndexEntries<'a> {
         self.error
     }
 
-    /// Reads the next entry. Returns the two names, and the position of the second.
-    fn read(&mut self) -> Result<Option<(Text<'a>, Text<'a>, u32)>> {
+    /// Reads the next entry.
+    pub(crate) fn read(&mut self) -> Result<Option<ReadEntry<'a>>> {
         let mut reader = Reader::new(self.text, self.position);
         let mut next = || {
             while reader.more(b'}')? {
+                let name_at = reader.token_position();
                 let name = reader.key()?;
-                let position = reader.token_position();
+                let file_at = reader.token_position();
                 if let Token::Text(file) = reader.value()? {
                     // The bytes may have changed since the index was opened, and programs open this file.
                     if !is_below(file) {
-                        return reader.stop_at(ErrorKind::InvalidName, position);
+                        return reader.stop_at(ErrorKind::InvalidName, file_at);
                     }
-                    return Some(Some((name, file, position)));
+                    return Some(Some(ReadEntry { entry: IndexEntry { name, file }, name_at, file_at }));
                 }
             }
             Some(None)
@@ -392,7 +412,7 @@ impl<'a> Iterator for IndexEntries<'a> {
             self.error = Some(error);
             None
         });
-        next.map(|(name, file, _)| IndexEntry { name, file })
+        next.map(|read| read.entry)
     }
 }
 

@@ -37,7 +37,8 @@ use self::overlap::{ManifestWalk, Seen};
 use self::shards::Table;
 pub use self::shards::{Shard, Shards};
 use super::{
-    ComponentRecord, Context, Cursor, FileFormat, Name, Named, NamedTensors, StoredElements, Summary, TensorRecord,
+    ComponentRecord, Context, Cursor, FileFormat, ListedShard, Name, Named, NamedTensors, StoredElements, Summary,
+    TensorRecord,
 };
 use crate::attributes::Attributes;
 use crate::bytes::extent::{Extent, Region};
@@ -369,6 +370,10 @@ impl<'a> FileFormat<'a> for Ztensor2File<'a> {
 
     fn attributes(&self) -> Attributes<'a> {
         self.manifest.attributes(self.attributes)
+    }
+
+    fn next_shard(&self, cursor: &mut Cursor) -> Result<Option<ListedShard<'a>>> {
+        Shards::read_next(self.table(), cursor)
     }
 
     fn next_tensor(&self, cursor: &mut Cursor, tensor: &mut TensorRecord<'a>) -> Result<bool> {

@@ -13,6 +13,7 @@ use crate::codec::cbor::strict::{self, Fields, Reader, fields, key_order};
 use crate::codec::digest::{DigestSpec, spelled_strictly};
 use crate::error::origin::{Format, Part};
 use crate::error::{Error, ErrorKind, Result};
+use crate::format::{Cursor, ListedShard};
 
 /// The record of a shard (section 7.1).
 pub(super) const SHARD: &Fields = &fields!({ "size": Length, "digest": Digest } required Length Digest);
@@ -253,6 +254,17 @@ impl<'a> Shards<'a> {
     pub(super) fn new(table: Table<'a>) -> Self {
         let Keys { at, left } = table.keys();
         Self { table, at, left, error: None }
+    }
+
+    /// Reads the next shard of a table, from the cursor on.
+    pub(super) fn read_next(table: Table<'a>, cursor: &mut Cursor) -> Result<Option<ListedShard<'a>>> {
+        let mut shards = Self::new(table);
+        if !cursor.is_first() {
+            (shards.at, shards.left) = (u32::try_from(cursor.at).unwrap_or(u32::MAX), cursor.left);
+        }
+        let next = shards.next().map(|Shard { name, size, .. }| ListedShard { name, size });
+        (cursor.at, cursor.left) = (shards.at.into(), shards.left);
+        shards.error.map_or(Ok(next), Err)
     }
 
     /// Returns the error that ended the iterator early: the bytes have changed since the file was opened.

@@ -25,10 +25,12 @@
 //! A file with at most one tensor needs no memory: the index itself contains the hash of the name.
 #![forbid(unsafe_code)]
 
+pub(crate) mod hash;
+
 use core::num::NonZeroU32;
 
+use self::hash::{hash, hash_of, long_hash, short_hash};
 use crate::bytes::num::{to_u64, to_usize};
-use crate::bytes::text::Text;
 use crate::duplicates::sort_by;
 use crate::error::warning::{Warning, Warnings};
 use crate::error::{Error, ErrorKind, Result};
@@ -36,10 +38,10 @@ use crate::format::{AnyFile, Cursor, FileFormat, Named, Summary, TensorRecord, d
 use crate::view::tensor::Tensor;
 
 /// The maximum number of slots that are tried for a name.
-const MAX_STEPS: usize = 128;
+pub(crate) const MAX_STEPS: usize = 128;
 
 /// The maximum number of slots with the same hash tag that a name may pass on the way to its own slot.
-const MAX_COLLISIONS: u32 = 4;
+pub(crate) const MAX_COLLISIONS: u32 = 4;
 
 /// A name-to-tensor index. See [`File::index`](crate::File::index).
 ///
@@ -255,19 +257,19 @@ enum Filled {
 
 /// The place of a name among the slots: the first slot that it may be in, and the tag stored there besides the number.
 #[derive(Clone, Copy)]
-struct Place {
-    slot: usize,
-    tag: u32,
+pub(crate) struct Place {
+    pub(crate) slot: usize,
+    pub(crate) tag: u32,
 }
 
 /// Returns the number of bits of a slot that hold the number of a tensor.
-fn number_bits(slots: &[u32]) -> u32 {
+pub(crate) fn number_bits(slots: &[u32]) -> u32 {
     // There are half as many tensors as slots, counted from 1.
     usize::BITS.wrapping_sub((slots.len() >> 1).leading_zeros())
 }
 
 impl Place {
-    fn of(hash: u64, slots: &[u32]) -> Self {
+    pub(crate) fn of(hash: u64, slots: &[u32]) -> Self {
         let (high, low) = (hash >> 32, u32::try_from(hash & 0xffff_ffff).unwrap_or(0));
         let slot = to_usize(high.wrapping_mul(to_u64(slots.len())) >> 32).unwrap_or(0);
         Self { slot, tag: low.wrapping_shr(number_bits(slots)) }
@@ -321,7 +323,7 @@ fn next_name<'a, F: FileFormat<'a>>(file: &F, cursor: &mut Cursor) -> Result<Nam
 }
 
 /// Returns the number in a slot, counted from 1; 0 for an empty slot.
-const fn number(slot: u32, bits: u32) -> u32 {
+pub(crate) const fn number(slot: u32, bits: u32) -> u32 {
     slot & !u32::MAX.wrapping_shl(bits)
 }
 
@@ -459,107 +461,6 @@ fn find_sorted<'a, F: FileFormat<'a>>(file: &F, words: &[u32], name: &[u8]) -> O
         return None;
     }
     Candidate::of(index.wrapping_add(1), positions)
-}
-
-const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
-const LAST_FACTOR: u64 = 0xd6e8_feb8_6659_fd93;
-
-/// Returns the hash of the decoded name, in UTF-8.
-fn hash_of(seed: u64, name: Text<'_>) -> u64 {
-    if name.is_escaped() { escaped_hash(seed, name) } else { hash(seed, name.raw()) }
-}
-
-/// Returns the hash of bytes.
-#[inline]
-fn hash(seed: u64, bytes: &[u8]) -> u64 {
-    match bytes.last_chunk() {
-        Some(last) => long_hash(seed, bytes, last),
-        None => short_hash(seed, bytes),
-    }
-}
-
-/// Returns the hash of bytes, sixteen at a time; `last` are the last sixteen bytes.
-#[inline]
-fn long_hash(seed: u64, bytes: &[u8], last: &[u8; 16]) -> u64 {
-    let (mut hash, mut rest) = (Hash::new(seed), bytes);
-    // Excludes the last sixteen bytes, so that the number of rounds depends less on the length.
-    while let Some((block, after)) = rest.split_first_chunk().filter(|(_, after)| !after.is_empty()) {
-        hash.add(u128::from_le_bytes(*block));
-        rest = after;
-    }
-    hash.add(u128::from_le_bytes(*last)); // may repeat some bytes
-    hash.finish(to_u64(bytes.len()))
-}
-
-#[inline(never)]
-fn short_hash(seed: u64, bytes: &[u8]) -> u64 {
-    let mut hash = Hash::new(seed);
-    hash.add(short(bytes));
-    hash.finish(to_u64(bytes.len()))
-}
-
-/// Returns fewer than sixteen bytes as the highest bytes of a 16-byte number.
-fn short(bytes: &[u8]) -> u128 {
-    let (Some(first), Some(last)) = (bytes.first_chunk(), bytes.last_chunk()) else {
-        return bytes.iter().fold(0, |before, byte| last_sixteen(before, *byte));
-    };
-    // For eight bytes or more: the last eight bytes, and the first bytes that are not among the last eight.
-    let others = u32::try_from(bytes.len()).map_or(0, |length| 128_u32.wrapping_sub(length << 3));
-    let low = u64::from_le_bytes(*first).checked_shl(others).unwrap_or(0);
-    u128::from(u64::from_le_bytes(*last)) << 64 | u128::from(low)
-}
-
-/// Drops the lowest byte of a 16-byte number and appends `byte` as the highest byte.
-#[inline]
-fn last_sixteen(before: u128, byte: u8) -> u128 {
-    before >> 8 | u128::from(byte) << 120
-}
-
-/// Returns the hash of a name that has escapes, character by character.
-#[inline(never)]
-fn escaped_hash(seed: u64, name: Text<'_>) -> u64 {
-    let (mut hash, mut last, mut length) = (Hash::new(seed), 0_u128, 0_u64);
-    for character in name.chars() {
-        for byte in character.encode_utf8(&mut [0; 4]).bytes() {
-            if length & 15 == 0 && length > 0 {
-                hash.add(last);
-            }
-            last = last_sixteen(last, byte);
-            length = length.wrapping_add(1);
-        }
-    }
-    hash.add(last);
-    hash.finish(length)
-}
-
-/// Two hashes, one of the even words and one of the odd words: a processor computes both in parallel. Both start from
-/// the seed.
-struct Hash(u64, u64);
-
-impl Hash {
-    #[inline]
-    const fn new(seed: u64) -> Self {
-        Self(seed, seed ^ FACTOR)
-    }
-
-    #[inline]
-    fn add(&mut self, block: u128) {
-        let [low, high] = [block, block >> 64].map(|word| word & u128::from(u64::MAX));
-        let word = |word| u64::try_from(word).unwrap_or(0);
-        *self = Self(mixed(self.0, word(low)), mixed(self.1, word(high)));
-    }
-
-    #[inline]
-    const fn finish(&self, length: u64) -> u64 {
-        // Mixes the first hash once more: otherwise a byte that differs in both hashes may cancel out.
-        let hash = (mixed(mixed(self.0, 0), self.1) ^ length).wrapping_mul(LAST_FACTOR);
-        hash ^ hash >> 32
-    }
-}
-
-#[inline]
-const fn mixed(state: u64, word: u64) -> u64 {
-    (state ^ word).wrapping_mul(FACTOR).rotate_left(32)
 }
 
 #[cfg(test)]

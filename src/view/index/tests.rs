@@ -5,8 +5,10 @@ use std::cell::Cell;
 use std::format;
 use std::prelude::v1::*;
 
+use super::hash::crafted::{Random, colliding, name_of_hash};
 use super::*;
 use crate::bytes::source::{Input, ParseContext, ParseResult};
+use crate::bytes::text::Text;
 use crate::error::Result;
 use crate::error::origin::Format;
 use crate::format::{ComponentRecord, Context, Name, NamedTensors, StoredElements};
@@ -132,15 +134,6 @@ fn work(names: &[String], are_apart: bool, may_repeat: bool) -> Result<(u64, Ord
     Ok((made, order))
 }
 
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        self.0 ^ self.0 >> 29
-    }
-}
-
 fn ordinary(count: usize) -> Vec<String> {
     (0..count)
         .map(|i| format!("model.layers.{}.{}.weight", i / 9, ["q", "k", "v", "o", "up", "down"][i % 6]))
@@ -149,34 +142,6 @@ fn ordinary(count: usize) -> Vec<String> {
         .enumerate()
         .map(|(i, name)| format!("{name}{}", i % 9))
         .collect()
-}
-
-/// Returns the multiplicative inverse of `factor`.
-fn inverse(factor: u64) -> u64 {
-    // Newton's method: each step doubles the number of correct bits.
-    (0..6).fold(factor, |inverse, _| inverse.wrapping_mul(2_u64.wrapping_sub(factor.wrapping_mul(inverse))))
-}
-
-/// Returns a name of 16 bytes with the hash `hash` for the seed `seed`: the second half cancels the first half.
-fn name_of_hash(seed: u64, hash: u64, random: &mut Random) -> String {
-    let mixed_last = (hash ^ hash >> 32).wrapping_mul(inverse(LAST_FACTOR)) ^ 16;
-    let states = mixed_last.rotate_right(32).wrapping_mul(inverse(FACTOR));
-    loop {
-        let first = random.next() & 0x7f7f_7f7f_7f7f_7f7f;
-        let other = mixed(mixed(seed, first), 0) ^ states;
-        let second = other.rotate_right(32).wrapping_mul(inverse(FACTOR)) ^ seed ^ FACTOR;
-        let bytes = [first.to_le_bytes(), second.to_le_bytes()].concat();
-        if let Some(name) = String::from_utf8(bytes).ok().filter(|name| name.is_ascii()) {
-            assert_eq!(super::hash(seed, name.as_bytes()), hash);
-            return name;
-        }
-    }
-}
-
-/// Returns names that all have the same hash for the seed `seed`.
-fn colliding(seed: u64, count: usize) -> Vec<String> {
-    let mut random = Random(1);
-    (0..count).map(|_| name_of_hash(seed, 0x2545_f491_4f6c_dd1d, &mut random)).collect()
 }
 
 /// A slot has the bits that the largest tensor number needs; all other bits hold the hash.
