@@ -1,0 +1,608 @@
+/*
+ * Opens a model on a machine with a file system: finds its files, maps them, and makes a tenslice_model of them. See
+ * tenslice_host.h. Everything that is read from a file is read by the library.
+ */
+#if !defined(_WIN32) && !defined(_POSIX_C_SOURCE)
+#define _POSIX_C_SOURCE 200809L
+#endif
+
+#include "tenslice_host.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#ifdef _WIN32
+#include <windows.h>
+#else
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#endif
+
+/* The bytes of a file. `is_open` is 0 if the file does not exist or cannot be read. */
+typedef struct {
+    const void *data;
+    size_t size;
+    int is_open;
+} mapping;
+
+/* The names in a folder, sorted. */
+typedef struct {
+    char **names;
+    size_t count;
+} listing;
+
+struct tenslice_host {
+    tenslice_model model;
+    tenslice_safetensors_index index;
+    char *folder; /* ends with a separator, or is empty */
+    mapping *mappings;
+    char **names; /* of the files; the model refers to them */
+    tenslice_model_file *files;
+    size_t count, capacity; /* of the mappings, names and files */
+    mapping text;           /* of the index */
+    uint32_t *words;
+    char *why;
+    size_t room;
+};
+
+/* ---- Memory ---- */
+
+static void *allocate(size_t count, size_t size)
+{
+    return size != 0 && count > SIZE_MAX / size ? NULL : malloc(count * size + 1);
+}
+
+static char *copy_text(const char *text, size_t length)
+{
+    char *copy = (char *)allocate(length + 1, 1);
+    if (copy != NULL) {
+        memcpy(copy, text, length);
+        copy[length] = 0;
+    }
+    return copy;
+}
+
+static char *joined(const char *first, const char *second)
+{
+    const size_t length = strlen(first);
+    char *both = (char *)allocate(length + strlen(second) + 1, 1);
+    if (both != NULL) {
+        memcpy(both, first, length);
+        memcpy(both + length, second, strlen(second) + 1);
+    }
+    return both;
+}
+
+/* ---- The file system ---- */
+
+#ifdef _WIN32
+static int is_separator(char c)
+{
+    return c == '/' || c == '\\' || c == ':';
+}
+
+static wchar_t *wide(const char *text)
+{
+    const int length = MultiByteToWideChar(CP_UTF8, 0, text, -1, NULL, 0);
+    wchar_t *copy = length <= 0 ? NULL : (wchar_t *)allocate((size_t)length, sizeof(wchar_t));
+    if (copy != NULL) MultiByteToWideChar(CP_UTF8, 0, text, -1, copy, length);
+    return copy;
+}
+
+static int is_folder(const char *path)
+{
+    wchar_t *name = wide(path);
+    const DWORD attributes = name == NULL ? INVALID_FILE_ATTRIBUTES : GetFileAttributesW(name);
+    free(name);
+    return attributes != INVALID_FILE_ATTRIBUTES && (attributes & FILE_ATTRIBUTE_DIRECTORY) != 0;
+}
+
+static mapping map(const char *path)
+{
+    mapping all = {NULL, 0, 0};
+    LARGE_INTEGER length;
+    HANDLE view;
+    wchar_t *name = wide(path);
+    HANDLE file = name == NULL ? INVALID_HANDLE_VALUE
+                               : CreateFileW(name, GENERIC_READ, FILE_SHARE_READ | FILE_SHARE_DELETE, NULL,
+                                             OPEN_EXISTING, FILE_ATTRIBUTE_NORMAL, NULL);
+    free(name);
+    if (file == INVALID_HANDLE_VALUE) return all;
+    if (GetFileSizeEx(file, &length) && (ULONGLONG)length.QuadPart <= SIZE_MAX) {
+        all.size = (size_t)length.QuadPart;
+        all.is_open = all.size == 0; /* an empty file cannot be mapped */
+        view = all.is_open ? NULL : CreateFileMappingW(file, NULL, PAGE_READONLY, 0, 0, NULL);
+        if (view != NULL) {
+            all.data = MapViewOfFile(view, FILE_MAP_READ, 0, 0, 0);
+            all.is_open = all.data != NULL;
+            CloseHandle(view);
+        }
+    }
+    CloseHandle(file);
+    return all;
+}
+
+static void unmap(mapping all)
+{
+    if (all.data != NULL) UnmapViewOfFile(all.data);
+}
+#else
+static int is_separator(char c)
+{
+    return c == '/';
+}
+
+static int is_folder(const char *path)
+{
+    struct stat status;
+    return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+static mapping map(const char *path)
+{
+    mapping all = {NULL, 0, 0};
+    struct stat status;
+    const int handle = open(path, O_RDONLY);
+    void *data;
+
+    if (handle < 0) return all;
+    if (fstat(handle, &status) != 0) {
+        /* `errno` says why. */
+    } else if (!S_ISREG(status.st_mode)) {
+        errno = EINVAL; /* a pipe cannot be mapped */
+    } else if ((uintmax_t)status.st_size > SIZE_MAX) {
+        errno = EFBIG;
+    } else if (status.st_size == 0) {
+        all.is_open = 1; /* an empty file cannot be mapped */
+    } else {
+        data = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, handle, 0);
+        all.is_open = data != MAP_FAILED;
+        if (all.is_open) all.data = data, all.size = (size_t)status.st_size;
+    }
+    close(handle);
+    return all;
+}
+
+static void unmap(mapping all)
+{
+    if (all.data != NULL) munmap((void *)(uintptr_t)all.data, all.size);
+}
+#endif
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static void free_listing(listing all)
+{
+    while (all.count > 0)
+        free(all.names[--all.count]);
+    free(all.names);
+}
+
+/* Adds a name. Returns 0 if there is no memory. */
+static int add_name(listing *all, const char *name)
+{
+    char **more;
+
+    if ((all->count & (all->count + 1)) == 0) { /* doubles the room before it is used up */
+        more = (char **)realloc(all->names, (2 * all->count + 2) * sizeof *more);
+        if (more == NULL) return 0;
+        all->names = more;
+    }
+    all->names[all->count] = copy_text(name, strlen(name));
+    return all->names[all->count] != NULL && ++all->count;
+}
+
+/* Lists the names in a folder, except hidden ones. Returns 0 if that fails. */
+static int list(const char *folder, listing *all)
+{
+    int is_complete = 1;
+#ifdef _WIN32
+    WIN32_FIND_DATAW entry;
+    char name[3 * MAX_PATH + 1];
+    char *pattern = joined(folder, "*");
+    wchar_t *wide_pattern = pattern == NULL ? NULL : wide(pattern);
+    HANDLE search = wide_pattern == NULL ? INVALID_HANDLE_VALUE : FindFirstFileW(wide_pattern, &entry);
+
+    free(pattern), free(wide_pattern);
+    if (search == INVALID_HANDLE_VALUE) return 0;
+    do {
+        if (WideCharToMultiByte(CP_UTF8, 0, entry.cFileName, -1, name, sizeof name, NULL, NULL) > 0 && name[0] != '.')
+            is_complete = is_complete && add_name(all, name);
+    } while (FindNextFileW(search, &entry));
+    FindClose(search);
+#else
+    DIR *open_folder = opendir(*folder == 0 ? "." : folder);
+    struct dirent *entry;
+
+    if (open_folder == NULL) return 0;
+    while ((entry = readdir(open_folder)) != NULL)
+        if (entry->d_name[0] != '.') is_complete = is_complete && add_name(all, entry->d_name);
+    closedir(open_folder);
+#endif
+    if (is_complete && all->count > 1) qsort(all->names, all->count, sizeof *all->names, by_name);
+    return is_complete;
+}
+
+/* ---- Names of files ---- */
+
+/* The length of the folder at the start of a path, with its last separator. */
+static size_t folder_length(const char *path)
+{
+    size_t length = strlen(path);
+    while (length > 0 && !is_separator(path[length - 1]))
+        length--;
+    return length;
+}
+
+static int ends_with(const char *name, const char *ending)
+{
+    const size_t length = strlen(name), end = strlen(ending);
+    return length >= end && strcmp(name + length - end, ending) == 0;
+}
+
+static int is_index(const char *name)
+{
+    return strstr(name, ".safetensors.index.") != NULL && ends_with(name, ".json");
+}
+
+static int is_tensor_file(const char *name)
+{
+    static const char *const endings[] = {".zt",  ".safetensors", ".sft", ".gguf", ".npy",
+                                          ".npz", ".tens",        ".blz", ".b2nd", ".b2frame"};
+    size_t i;
+    for (i = 0; i < sizeof endings / sizeof *endings; i++)
+        if (ends_with(name, endings[i])) return 1;
+    return 0;
+}
+
+/* Returns 1 if the names do not say that two files are parts of different models. A file of any name may be a part. */
+static int may_be_together(const char *a, const char *b)
+{
+    char first[2][1024];
+    if (tenslice_gguf_part_name(a, TENSLICE_NUL, 0, first[0], sizeof first[0], NULL) != TENSLICE_OK
+        || tenslice_gguf_part_name(b, TENSLICE_NUL, 0, first[1], sizeof first[1], NULL) != TENSLICE_OK)
+        return 1;
+    return strcmp(first[0], first[1]) == 0;
+}
+
+/* ---- Opening ---- */
+
+/* Writes the reason why nothing can be read. */
+static int fail(tenslice_host *host, const char *name, const char *reason)
+{
+    if (host->room > 0)
+        snprintf(host->why, host->room, "%s%s%s", name, *name != 0 && *reason != 0 ? ": " : "", reason);
+    return 0;
+}
+
+static int no_memory(tenslice_host *host)
+{
+    return fail(host, "", "out of memory");
+}
+
+/* The message of an error in the bytes of a file. */
+static int fail_with(tenslice_host *host, const char *name, const tenslice_error *error, mapping bytes)
+{
+    char text[512];
+    const char *reason = tenslice_status_text((tenslice_status)error->kind);
+    if (tenslice_error_text(error, bytes.data, bytes.size, text, sizeof text, NULL) == TENSLICE_OK) reason = text;
+    return fail(host, name, reason);
+}
+
+/* Makes room for a file, and keeps its name. Returns the path of the file, to be freed, or NULL. */
+static char *new_file(tenslice_host *host, const char *name, size_t length)
+{
+    const size_t count = host->count, room = 2 * count + 8;
+    char *path;
+    mapping *mappings;
+    char **names;
+    tenslice_model_file *files;
+
+    if (count == host->capacity) {
+        mappings = (mapping *)realloc(host->mappings, room * sizeof *mappings);
+        if (mappings != NULL) host->mappings = mappings;
+        names = (char **)realloc(host->names, room * sizeof *names);
+        if (names != NULL) host->names = names;
+        files = (tenslice_model_file *)realloc(host->files, room * sizeof *files);
+        if (files != NULL) host->files = files;
+        if (mappings == NULL || names == NULL || files == NULL) return NULL;
+        host->capacity = room;
+    }
+    memset(&host->mappings[count], 0, sizeof host->mappings[count]);
+    host->names[count] = copy_text(name, length);
+    path = host->names[count] == NULL ? NULL : joined(host->folder, host->names[count]);
+    if (path == NULL) free(host->names[count]);
+    return path;
+}
+
+/* Compares what opening could not compare without memory. */
+static tenslice_status check(const tenslice_file *file, tenslice_error *error)
+{
+    size_t count = 0;
+    uint32_t *scratch, warnings;
+    tenslice_status status;
+
+    if (tenslice_file_check_length(file, &count) != TENSLICE_OK || count == 0) return TENSLICE_OK;
+    scratch = (uint32_t *)allocate(count, sizeof *scratch);
+    if (scratch == NULL) return TENSLICE_OK; /* what was compared on opening is valid */
+    status = tenslice_file_check(file, scratch, count, &warnings, error);
+    free(scratch);
+    return status;
+}
+
+/* Adds a file that may be missing or invalid. Returns 0 if there is no memory. */
+static int add(tenslice_host *host, const char *name, size_t length)
+{
+    const size_t number = host->count;
+    char *path = new_file(host, name, length);
+    tenslice_file file;
+    tenslice_error error;
+    mapping bytes;
+
+    if (path == NULL) return no_memory(host);
+    bytes = host->mappings[number] = map(path);
+    free(path);
+    host->count++;
+    if (!bytes.is_open)
+        tenslice_model_file_missing(&host->files[number], host->names[number], length);
+    else if (tenslice_file_open(&file, bytes.data, bytes.size, &error) == TENSLICE_OK
+             && check(&file, &error) == TENSLICE_OK)
+        tenslice_model_file_opened(&host->files[number], host->names[number], length, &file);
+    else
+        tenslice_model_file_invalid(&host->files[number], host->names[number], length, &error, bytes.data, bytes.size);
+    return 1;
+}
+
+/* Makes the model of the files that have been added. */
+static int make_model(tenslice_host *host, int has_index)
+{
+    size_t count;
+    tenslice_error error;
+    tenslice_status status = has_index ? tenslice_safetensors_model_length(&host->index, &count)
+                                       : tenslice_model_length(host->files, host->count, &count);
+
+    host->words = status == TENSLICE_OK ? (uint32_t *)allocate(count, sizeof *host->words) : NULL;
+    if (host->words == NULL) return no_memory(host);
+    status = has_index ? tenslice_safetensors_model_open(&host->model, &host->index, host->files, host->count,
+                                                         host->words, count, &error)
+                       : tenslice_model_open(&host->model, host->files, host->count, host->words, count, &error);
+    return status == TENSLICE_OK || fail_with(host, "", &error, host->text);
+}
+
+/* Adds the files that an index names. */
+static int open_index(tenslice_host *host, const char *name)
+{
+    uint64_t tensors;
+    uint32_t *files;
+    size_t count, i;
+    tenslice_error error;
+    int is_complete = 1;
+
+    if (tenslice_safetensors_index_open(&host->index, host->text.data, host->text.size, &error) != TENSLICE_OK)
+        return fail_with(host, name, &error, host->text);
+    tenslice_safetensors_index_count(&host->index, &tensors);
+    files = tensors > SIZE_MAX ? NULL : (uint32_t *)allocate((size_t)tensors, sizeof *files);
+    if (files == NULL) return no_memory(host);
+    if (tenslice_safetensors_index_files(&host->index, files, (size_t)tensors, &count, &error) != TENSLICE_OK)
+        is_complete = fail_with(host, name, &error, host->text);
+    for (i = 0; is_complete && i < count; i++) {
+        size_t length = 0;
+        char *file_name;
+        tenslice_str file;
+        tenslice_safetensors_index_file(&host->index, files[i], &file);
+        tenslice_str_copy(&file, NULL, 0, &length);
+        file_name = (char *)allocate(length, 1);
+        is_complete = file_name != NULL && tenslice_str_copy(&file, file_name, length, NULL) == TENSLICE_OK
+                          ? add(host, file_name, length - 1)
+                          : no_memory(host);
+        free(file_name);
+    }
+    free(files);
+    return is_complete && make_model(host, 1);
+}
+
+/* Adds the other parts of a GGUF model: files of the folder that state the same number of parts. */
+static int add_parts(tenslice_host *host, const char *name, uint64_t part_count)
+{
+    listing all = {NULL, 0};
+    int is_complete = list(host->folder, &all);
+    size_t i;
+
+    for (i = 0; is_complete && i < all.count; i++) {
+        tenslice_gguf_file_info info;
+        tenslice_file file;
+        tenslice_error error;
+        mapping bytes;
+        char *path;
+        int is_part;
+
+        if (strcmp(all.names[i], name) == 0 || !ends_with(all.names[i], ".gguf")
+            || !may_be_together(all.names[i], name))
+            continue;
+        path = joined(host->folder, all.names[i]);
+        if (path == NULL) {
+            is_complete = no_memory(host);
+            continue;
+        }
+        bytes = map(path);
+        free(path);
+        TENSLICE_INIT(info);
+        info.part_count = 0;
+        /* A file that cannot be opened is a part if its name says so. */
+        is_part = bytes.is_open && tenslice_file_open(&file, bytes.data, bytes.size, &error) == TENSLICE_OK
+                      ? tenslice_gguf_get_info(&file, &info) == TENSLICE_OK && info.part_count == part_count
+                      : tenslice_gguf_part_name(all.names[i], TENSLICE_NUL, 0, NULL, 0, NULL) == TENSLICE_TOO_SMALL;
+        unmap(bytes);
+        if (is_part) is_complete = add(host, all.names[i], strlen(all.names[i]));
+    }
+    free_listing(all);
+    return is_complete;
+}
+
+/* Adds the shards of a zTensor 2 file: `model-NAME.zt` for shard NAME of `model.zt`. */
+static int add_shards(tenslice_host *host, const tenslice_file *file, const char *name)
+{
+    const size_t stem = ends_with(name, ".zt") ? strlen(name) - 3 : strlen(name);
+    tenslice_ztensor2_shard shard;
+    tenslice_cursor shards;
+
+    TENSLICE_INIT(shard);
+    if (tenslice_ztensor2_shards(file, &shards) != TENSLICE_OK) return 1; /* another format */
+    while (tenslice_ztensor2_shards_next(&shards, &shard, NULL) == TENSLICE_OK) {
+        const size_t number = host->count;
+        char *path = (char *)allocate(strlen(host->folder) + stem + shard.name.length + 5, 1), *kept;
+        mapping bytes;
+
+        if (path == NULL) return no_memory(host);
+        sprintf(path, "%s%.*s-%.*s.zt", host->folder, (int)stem, name, (int)shard.name.length, shard.name.data);
+        bytes = map(path);
+        free(path);
+        if (!bytes.is_open) continue; /* the model reports it */
+        kept = new_file(host, shard.name.data, shard.name.length);
+        if (kept == NULL) return unmap(bytes), no_memory(host);
+        free(kept);
+        host->mappings[number] = bytes;
+        host->count++;
+        tenslice_model_file_shard(&host->files[number], host->names[number], shard.name.length, bytes.data, bytes.size);
+    }
+    return 1;
+}
+
+static int is_json(mapping bytes)
+{
+    const char *text = (const char *)bytes.data;
+    size_t i = 0;
+    while (i < bytes.size && (text[i] == ' ' || text[i] == '\t' || text[i] == '\r' || text[i] == '\n'))
+        i++;
+    return i < bytes.size && text[i] == '{';
+}
+
+/* Opens the file of this name in the folder, and the files that belong to it. */
+static int open_file(tenslice_host *host, const char *name)
+{
+    char *path = joined(host->folder, name);
+    tenslice_gguf_file_info info;
+    tenslice_file file;
+    tenslice_error error;
+    tenslice_status status;
+    mapping bytes;
+
+    if (path == NULL) return no_memory(host);
+    errno = 0;
+    bytes = map(path);
+    if (!bytes.is_open) fail(host, path, errno != 0 ? strerror(errno) : "the file cannot be opened");
+    free(path);
+    if (!bytes.is_open) return 0;
+    status = tenslice_file_open(&file, bytes.data, bytes.size, &error);
+    if (status == TENSLICE_UNKNOWN_FORMAT && is_json(bytes)) {
+        host->text = bytes;
+        return open_index(host, name);
+    }
+    if (status == TENSLICE_OK) status = check(&file, &error);
+    if (status != TENSLICE_OK) fail_with(host, name, &error, bytes);
+    unmap(bytes); /* `add` maps it again and keeps it */
+    if (status != TENSLICE_OK || !add(host, name, strlen(name))) return 0;
+    if (!host->mappings[0].is_open
+        || tenslice_file_open(&file, host->mappings[0].data, host->mappings[0].size, &error) != TENSLICE_OK)
+        return fail(host, name, "the file has changed");
+    TENSLICE_INIT(info);
+    info.part_count = 0;
+    tenslice_gguf_get_info(&file, &info);
+    if (info.part_count > 0 && !add_parts(host, name, info.part_count)) return 0;
+    return add_shards(host, &file, name) && make_model(host, 0);
+}
+
+/* Returns 1 if the name is that of a shard of a file in the same folder: `model-NAME.zt` next to `model.zt`. */
+static int is_shard_name(const listing *all, const char *name)
+{
+    size_t i;
+    for (i = 0; ends_with(name, ".zt") && i < all->count; i++) {
+        const char *other = all->names[i];
+        const size_t stem = strlen(other) - 3;
+        if (ends_with(other, ".zt") && strncmp(name, other, stem) == 0 && name[stem] == '-') return 1;
+    }
+    return 0;
+}
+
+/* Opens the only model in the folder. */
+static int open_folder(tenslice_host *host)
+{
+    listing all = {NULL, 0};
+    const char *found = NULL, *other = NULL;
+    size_t i;
+    int is_open = list(host->folder, &all);
+
+    if (!is_open) fail(host, host->folder, "the folder cannot be listed");
+    for (i = 0; is_open && i < all.count; i++)
+        if (is_index(all.names[i])) other = found, found = all.names[i];
+    for (i = 0; is_open && found == NULL && i < all.count; i++) {
+        if (!is_tensor_file(all.names[i]) || is_shard_name(&all, all.names[i])) continue;
+        for (found = all.names[i]; ++i < all.count && other == NULL;)
+            if (is_tensor_file(all.names[i]) && !is_shard_name(&all, all.names[i])
+                && !(ends_with(found, ".gguf") && ends_with(all.names[i], ".gguf")
+                     && tenslice_gguf_part_name(found, TENSLICE_NUL, 0, NULL, 0, NULL) == TENSLICE_TOO_SMALL
+                     && may_be_together(found, all.names[i])))
+                other = all.names[i];
+    }
+    if (is_open && other != NULL) {
+        is_open = 0;
+        if (host->room > 0)
+            snprintf(host->why, host->room, "the folder has several models: pass the path of one, such as %s or %s",
+                     found, other);
+    } else if (is_open && found == NULL) {
+        is_open = fail(host, "", "the folder has no tensor file");
+    } else if (is_open) {
+        is_open = open_file(host, found);
+    }
+    free_listing(all);
+    return is_open;
+}
+
+tenslice_host *tenslice_host_open(const char *path, char *why, size_t capacity)
+{
+    tenslice_host *host = path == NULL ? NULL : (tenslice_host *)calloc(1, sizeof *host);
+    const size_t length = path == NULL ? 0 : strlen(path);
+    int is_open = 0;
+
+    if (why != NULL && capacity > 0) snprintf(why, capacity, "%s", path == NULL ? "path is NULL" : "out of memory");
+    if (host == NULL) return NULL;
+    host->why = why;
+    host->room = why == NULL ? 0 : capacity;
+    if (is_folder(path)) {
+        host->folder = length > 0 && is_separator(path[length - 1]) ? copy_text(path, length) : joined(path, "/");
+        is_open = host->folder != NULL && open_folder(host);
+    } else {
+        host->folder = copy_text(path, folder_length(path));
+        is_open = host->folder != NULL && open_file(host, path + folder_length(path));
+    }
+    if (is_open) return host;
+    tenslice_host_close(host);
+    return NULL;
+}
+
+const tenslice_model *tenslice_host_model(const tenslice_host *host)
+{
+    return host == NULL ? NULL : &host->model;
+}
+
+void tenslice_host_close(tenslice_host *host)
+{
+    size_t i;
+
+    if (host == NULL) return;
+    for (i = 0; i < host->count; i++) {
+        unmap(host->mappings[i]);
+        free(host->names[i]);
+    }
+    unmap(host->text);
+    free(host->mappings), free(host->names), free(host->files), free(host->words), free(host->folder);
+    free(host);
+}

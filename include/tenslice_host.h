@@ -1,0 +1,50 @@
+/*
+ * tenslice_host.h: opens a model on a machine with a file system, built on tenslice.h. The library itself reads no
+ * files and allocates no memory. This helper does both, in one source file, tenslice_host.c, without other
+ * dependencies: compile it into the program, or link libtenslice_host.a. POSIX and Windows.
+ *
+ *     char why[512];
+ *     tenslice_host *host = tenslice_host_open("llama", why, sizeof why);
+ *     if (host == NULL) return puts(why), 1;
+ *     const tenslice_model *model = tenslice_host_model(host);
+ *     ...
+ *     tenslice_host_close(host);
+ */
+#ifndef TENSLICE_HOST_H
+#define TENSLICE_HOST_H
+
+#include "tenslice.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** An open model: the mapped files, the index if there is one, the table of names. */
+typedef struct tenslice_host tenslice_host;
+
+/**
+ * Opens a model. `path`, in UTF-8, is
+ *
+ * - a file of any format that the library reads;
+ * - the index of a safetensors model, model.safetensors.index.json: its files are in the folder of the index or below;
+ * - a part of a GGUF model: the other parts are in the same folder;
+ * - a zTensor 2 file: its shards are next to it, `model-NAME.zt` for shard NAME of `model.zt`;
+ * - a folder with one of these.
+ *
+ * Maps the files, so nothing is read before it is used. Links are followed, and the paths of an index stay in its
+ * folder. What is wrong with one file leaves the others readable: tenslice_model_next_problem lists what is wrong.
+ *
+ * Returns NULL if nothing can be read, and writes the reason to the `capacity` bytes at `why`, cut off if it is longer.
+ */
+tenslice_host *tenslice_host_open(const char *path, char *why, size_t capacity);
+
+/** Returns the model. It and all that is made from it can be used until the model is closed, in any number of threads. */
+const tenslice_model *tenslice_host_model(const tenslice_host *host);
+
+/** Unmaps the files and frees the memory. NULL is allowed. */
+void tenslice_host_close(tenslice_host *host);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
