@@ -235,7 +235,7 @@ tenslice_status tenslice_index_find(const tenslice_index *index, const char *nam
  *     tenslice_model_file_missing(&files[1], "m-00002-of-00002.gguf", TENSLICE_NUL);
  *     if (tenslice_model_open(&model, files, 2, words, word_count, &error) != TENSLICE_OK) return fail();
  *
- * What is wrong with one file leaves the others readable. tenslice_model_next_problem lists what is wrong:
+ * A fault of one file leaves the others readable. tenslice_model_next_problem lists all faults:
  *
  *     tenslice_model_get_problems(&model, &problems);
  *     while (tenslice_model_next_problem(&problems, &problem) == TENSLICE_OK) {

@@ -32,7 +32,7 @@ typedef struct tenslice_host tenslice_host;
  * - a folder with one of these.
  *
  * Maps the files, so nothing is read before it is used. Links are followed, and the paths of an index stay in its
- * folder. What is wrong with one file leaves the others readable: tenslice_model_next_problem lists what is wrong.
+ * folder. A fault of one file leaves the others readable: tenslice_model_next_problem lists all faults.
  *
  * Returns NULL if nothing can be read, and writes the reason to the `capacity` bytes at `why`, cut off if it is longer.
  */

@@ -179,7 +179,7 @@ pub use codec::sparse;
 pub use error::origin::{Format, Part};
 pub use error::warning::{Warning, Warnings};
 pub use error::{Error, ErrorKind, Result};
-pub use format::Described;
+pub use format::{Described, Split};
 pub use types::element::{Element, Elements};
 #[cfg(feature = "dequantize")]
 pub use types::float;

@@ -233,7 +233,7 @@ enum {
     TENSLICE_WARNING_MANY_DIMENSIONS = 268435456, /**< a tensor has more than 4 dimensions, which ggml does not read */
 };
 
-/** What is wrong with a model. From 64 on: every tensor can be read all the same. */
+/** The kind of a fault of a model. From 64 on: every tensor can be read all the same. */
 enum {
     TENSLICE_PROBLEM_MISSING_FILE = 1, /**< the file is missing */
     TENSLICE_PROBLEM_INVALID_FILE = 2, /**< the file cannot be opened */

@@ -33,13 +33,20 @@ impl Details<'_> {
     }
 
     /// Stores the details of an error.
+    #[inline(always)]
+    pub(super) fn report(self, error: &Error) -> ApiError {
+        ApiError { kind: self.stored(error), is_reported: true }
+    }
+
+    /// Stores the details of an error, and returns its kind, which fits in a register.
     #[cold]
     #[inline(never)]
-    pub(super) fn report(self, error: &Error) -> ApiError {
+    fn stored(self, error: &Error) -> ErrorKind {
         if let Some(place) = self.0 {
-            place.set(tenslice_error::from(*error));
+            let (offset, entry_distance, kind, format, part) = error.parts();
+            place.set(tenslice_error { offset, entry_distance, kind, format, part });
         }
-        ApiError { kind: error.kind(), is_reported: true }
+        error.kind()
     }
 }
 

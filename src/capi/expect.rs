@@ -12,7 +12,7 @@ use super::status::{ApiError, FfiResult, OK, tenslice_error, tenslice_status};
 use super::tensor::tenslice_tensor;
 use super::text::{of_code, write_whole};
 use crate::error::ErrorKind;
-use crate::{Component, Expected, Order, Tensor};
+use crate::{Expected, Order, Tensor};
 
 /// TENSLICE_COLUMN_MAJOR: a bit of the `dtype` argument.
 const COLUMN_MAJOR: u32 = 1 << 31;
@@ -120,7 +120,7 @@ pub(super) fn expected<'a>(name: &'a [u8], dtype: u32, shape: Option<&'a [u64]>)
 }
 
 /// Returns the `dtype` argument without the bit for the order.
-const fn of_elements(dtype: u32) -> u32 {
+pub(super) const fn of_elements(dtype: u32) -> u32 {
     dtype & !COLUMN_MAJOR
 }
 
@@ -134,11 +134,6 @@ fn expect(
     let bytes = bytes.writable()?;
     let mut data = tensor.blank_component();
     details.of(expected.check_into(tensor, &mut data))?;
-    bytes.set(bytes_of(details, &data, dtype)?);
+    bytes.set(details.of(typed_bytes(&data, of_elements(dtype)))?.into());
     Ok(OK)
-}
-
-/// Returns the bytes of a component of the type `dtype`, an argument of C.
-pub(super) fn bytes_of(details: Details<'_>, data: &Component<'static>, dtype: u32) -> FfiResult<tenslice_bytes> {
-    Ok(details.of(typed_bytes(data, of_elements(dtype)))?.into())
 }

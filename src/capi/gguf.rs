@@ -10,8 +10,9 @@ use super::pointer::{Array, Buffer, Capacity, Handle, HandleMut, InfoOut, Length
 use super::status::{ApiError, FfiResult, OK, tenslice_error, tenslice_status};
 use super::tensor::tenslice_tensor;
 use super::text::{tenslice_str, write_whole};
+use crate::Split;
 use crate::error::ErrorKind;
-use crate::gguf::{GgufFile, Infos, PartName, Split};
+use crate::gguf::{GgufFile, Infos, PartName};
 
 /// Information about a GGUF file.
 #[repr(C)]

@@ -3,8 +3,8 @@
 use core::ffi::{c_char, c_void};
 
 use super::call::{run, with_details};
-use super::component::{tenslice_bytes, tenslice_component};
-use super::expect::{bytes_of, expected};
+use super::component::{tenslice_bytes, tenslice_component, typed_bytes};
+use super::expect::{expected, of_elements};
 use super::file::tenslice_file;
 use super::memory::memory;
 use super::pointer::{Array, Buffer, Capacity, Handle, HandleMut, In, InfoOut, Length, OptionalOut, Out, Writable};
@@ -230,7 +230,7 @@ pub extern "C" fn tenslice_model_expect(
         let expected = expected(name.text(length)?, dtype, shape.unless_any(rank)?)?;
         let (model, bytes) = (model.get::<Model<'static, 'static>>()?, bytes.writable()?);
         let data = details.of(model.expect(&expected))?;
-        bytes.set(bytes_of(details, &data, dtype)?);
+        bytes.set(details.of(typed_bytes(&data, of_elements(dtype)))?.into());
         Ok(OK)
     })
 }
@@ -395,7 +395,10 @@ pub extern "C" fn tenslice_problem_get_info(
             kind: problem.kind().code().into(),
             file: problem.file().map_or(u64::MAX, to_u64),
             tensor: problem.tensor().map_or(tenslice_str::NONE, tenslice_str::from),
-            error: problem.error().map_or(tenslice_error::NONE, tenslice_error::from),
+            error: problem.error().map_or(tenslice_error::NONE, |error| {
+                let (offset, entry_distance, kind, format, part) = error.parts();
+                tenslice_error { offset, entry_distance, kind, format, part }
+            }),
         });
         Ok(OK)
     })

@@ -33,13 +33,6 @@ pub struct tenslice_error {
     pub part: u8,
 }
 
-impl From<Error> for tenslice_error {
-    fn from(error: Error) -> Self {
-        let (offset, entry_distance, kind, format, part) = error.parts();
-        Self { offset, entry_distance, kind, format, part }
-    }
-}
-
 impl tenslice_error {
     /// No error.
     pub(super) const NONE: Self = Self { offset: u64::MAX, entry_distance: u32::MAX, kind: 0, format: 0, part: 0 };

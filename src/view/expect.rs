@@ -78,7 +78,8 @@ impl<'e> Expected<'e> {
     }
 
     /// Compares a tensor, except its name, with what is expected. Reads the component that holds its elements into
-    /// `component`, a blank component of the tensor.
+    /// `component`, a blank component of the tensor. Inlined: a program for a chip has one caller.
+    #[inline(always)]
     pub(crate) fn check_into<'a>(&self, tensor: &Tensor<'a>, component: &mut Component<'a>) -> Result<()> {
         tensor.data_into(component)?;
         if self.dtype.is_some_and(|dtype| tensor.dtype() != Some(dtype)) {
@@ -145,30 +146,26 @@ impl fmt::Display for Mismatch<'_, '_> {
 
 impl Mismatch<'_, '_> {
     pub(crate) fn write_to(&self, out: &mut impl Out) {
-        self.expected.write(out, self.error, search(self.file, self.expected.name));
+        match search(self.file, self.expected.name) {
+            Ok(tensor) => self.expected.write_difference(out, self.error, &tensor),
+            Err(nearest) => self.expected.write_absence(out, nearest),
+        }
     }
 }
 
-/// The outcome of looking for a tensor by its name.
-pub(crate) enum Found<'n, 'a> {
-    Tensor(Tensor<'a>),
-    Nothing(Nearest<'n, 'a>),
-}
-
 impl Expected<'_> {
-    /// Writes the message of an error.
-    #[inline]
-    pub(crate) fn write(&self, out: &mut impl Out, error: Error, found: Found<'_, '_>) {
-        let tensor = match found {
-            Found::Tensor(tensor) => tensor,
-            Found::Nothing(Nearest { found, .. }) => {
-                name(out, "no tensor \"", self.name);
-                if let Some(nearest) = found {
-                    quoted(out, "; the nearest name is ", nearest);
-                }
-                return;
-            }
-        };
+    /// Writes that no tensor has the name, and the nearest name.
+    #[inline(always)]
+    pub(crate) fn write_absence(&self, out: &mut impl Out, nearest: Option<Text<'_>>) {
+        name(out, "no tensor \"", self.name);
+        if let Some(nearest) = nearest {
+            quoted(out, "; the nearest name is ", nearest);
+        }
+    }
+
+    /// Writes in what the tensor found differs from what is expected.
+    #[inline(always)] // a program for a chip has one caller
+    pub(crate) fn write_difference(&self, out: &mut impl Out, error: Error, tensor: &Tensor<'_>) {
         name(out, "tensor \"", self.name);
         out.text(": ");
         let is_compared = matches!(
@@ -226,42 +223,37 @@ fn name(out: &mut impl Out, before: &str, name: &[u8]) {
 /// per byte of a name.
 const LONGEST: usize = 64;
 
-/// The nearest name to a requested name that is near enough.
-pub(crate) struct Nearest<'n, 'a> {
-    name: &'n [u8],
-    limit: u64,
-    found: Option<Text<'a>>,
-}
-
-impl<'n, 'a> Nearest<'n, 'a> {
-    pub(crate) fn to(name: &'n [u8]) -> Self {
-        Self { name, limit: to_u64(name.len()).saturating_add(2) >> 2, found: None }
-    }
-
-    /// Compares one more name.
-    pub(crate) fn consider(&mut self, other: Text<'a>) {
-        if let Some(distance) = distance(self.name, other.raw()).filter(|distance| *distance <= self.limit) {
-            // Among names that are equally near, the first one counts.
-            (self.limit, self.found) = (distance.saturating_sub(1), Some(other));
-        }
-    }
-}
-
-/// Returns the first tensor named `name`. If there is none, returns the nearest name.
-fn search<'n, 'a>(file: &File<'a>, name: &'n [u8]) -> Found<'n, 'a> {
-    let mut nearest = Nearest::to(name);
+/// Returns the first tensor named `name`. If there is none, returns the nearest name that is near enough.
+fn search<'a>(file: &File<'a>, name: &[u8]) -> core::result::Result<Tensor<'a>, Option<Text<'a>>> {
+    let (mut limit, mut nearest) = (nearest_limit(name), None);
     for tensor in file.tensors() {
         let other = tensor.name();
         if other.eq_bytes(name) {
-            return Found::Tensor(tensor);
+            return Ok(tensor);
         }
-        nearest.consider(other);
+        consider(name, other, &mut limit, &mut nearest);
     }
-    Found::Nothing(nearest)
+    Err(nearest)
+}
+
+/// Returns the largest distance at which a name is near enough to `name`.
+#[inline(always)]
+pub(crate) fn nearest_limit(name: &[u8]) -> u64 {
+    to_u64(name.len()).saturating_add(2) >> 2
+}
+
+/// Makes `other` the nearest name if it is not farther than `limit`, and lowers the limit. Among names that are equally
+/// near, the first one counts.
+#[inline(always)]
+pub(crate) fn consider<'a>(name: &[u8], other: Text<'a>, limit: &mut u64, nearest: &mut Option<Text<'a>>) {
+    if let Some(distance) = distance(name, other.raw()).filter(|distance| *distance <= *limit) {
+        (*limit, *nearest) = (distance.saturating_sub(1), Some(other));
+    }
 }
 
 /// Returns the Levenshtein distance of two names: the number of bytes to change, insert or delete to make one of the
 /// other. `None` if the parts between the first and the last difference are longer than [`LONGEST`].
+#[inline(always)] // a program for a chip has one caller
 fn distance(name: &[u8], other: &[u8]) -> Option<u64> {
     let common = name.iter().zip(other).take_while(|(a, b)| a == b).count();
     let (name, other) = (name.get(common..)?, other.get(common..)?);

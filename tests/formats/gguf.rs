@@ -3,7 +3,8 @@
 
 use crate::support::gguf::{ARRAY, Gguf, Meta, TEXT};
 use crate::support::{Random, check_with_any_memory, describe, open_in_parts, unreadable};
-use tenslice::gguf::{PartName, Split};
+use tenslice::Split;
+use tenslice::gguf::PartName;
 use tenslice::{
     Attributes, ByteOrder, DType, Error, ErrorKind, File, Layout, Need, Opened, Part, ReadOptions, Source, Value,
     Warning,

@@ -259,7 +259,7 @@ mod parts {
 
     /// The files of the model in its order, the kinds and sentences of its problems.
     fn judged(parts: &[(&str, &[u8])]) -> (Vec<String>, Vec<(ProblemKind, String)>) {
-        let open = |(name, bytes): &(&'static str, &'static [u8])| match File::open(*bytes) {
+        let open = |(name, bytes): &(&'static str, &'static [u8])| match File::open(bytes) {
             Ok(file) => ModelFile::new(*name, file),
             Err(_) if bytes.is_empty() => ModelFile::missing(*name),
             Err(error) => ModelFile::invalid(*name, error, *bytes),
@@ -314,7 +314,7 @@ mod parts {
                 (ProblemKind::MissingPart, "part 3 of 3 is missing"),
             ],
         );
-        is(judged(&[(NAMES[0], &a)]), &NAMES[..1], &[(ProblemKind::MissingPart, "parts 2 to 3 of 3 are missing")]);
+        is(judged(&[(NAMES[0], &a)]), &NAMES[..1], &[(ProblemKind::MissingPart, "parts 2-3 of 3 are missing")]);
         // A part that cannot be opened, or that the program knows to be missing, is one problem.
         let error = File::open(&b[..30]).unwrap_err().explain(&b[..30]).to_string();
         is(

@@ -111,7 +111,7 @@ pub fn all(root: &Path) -> Result<Vec<Item>, Box<dyn Error>> {
         "ENCODING_", Encoding, "How the bytes of a component are stored.";
         "PURPOSE_", Purpose, "The purpose of memory, the call that needs it: see tenslice_tensor_requirements.";
         "VALUE_", ValueKind, "The kind of a value of an attribute.";
-        "PROBLEM_", ProblemKind, "What is wrong with a model. From 64 on: every tensor can be read all the same.";
+        "PROBLEM_", ProblemKind, "The kind of a fault of a model. From 64 on: every tensor can be read all the same.";
     }
     items.push(list(
         "CAP_",

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use tenslice::{Attributes, File, Layout, ReadOptions, Value, b2nd, gguf, tens};
+use tenslice::{Attributes, File, Layout, ReadOptions, Split, Value, b2nd, tens};
 
 use super::model::Opened;
 use super::table::Look;
@@ -76,8 +76,9 @@ pub fn print_format(out: &mut impl Write, look: Look, opened: &Opened<'_>) -> io
     if let Some(gguf) = file.as_gguf() {
         writeln!(out, "  alignment    {}, {}", gguf.alignment(), gguf.byte_order())?;
         if let Some(split) = gguf.split() {
-            let gguf::Split { index, count, tensors } = split;
-            writeln!(out, "  part         {} of {count}, with {tensors} tensors in all", index.saturating_add(1))?;
+            let Split { index, count, tensors } = split;
+            let total = tensors.map_or(String::new(), |tensors| format!(", with {tensors} tensors in all"));
+            writeln!(out, "  part         {} of {count}{total}", index.saturating_add(1))?;
         }
     }
     if let Some(ztensor2) = file.as_ztensor2() {

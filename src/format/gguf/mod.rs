@@ -21,9 +21,9 @@ mod unknown;
 use self::info::Checked;
 use self::info::{Info, USUAL_RANK};
 pub use self::split::PartName;
-pub use super::Split;
 use super::{
-    ComponentRecord, Context, Cursor, FileFormat, Name, Named, NamedTensors, StoredElements, Summary, TensorRecord,
+    ComponentRecord, Context, Cursor, FileFormat, Name, Named, NamedTensors, Split, StoredElements, Summary,
+    TensorRecord,
 };
 use crate::attributes::Attributes;
 use crate::bytes::extent::Extent;

@@ -244,6 +244,7 @@ fn colon(out: &mut impl Out) {
 }
 
 /// Writes ` [2, 3]`.
+#[inline(always)] // a program for a chip has one caller for each type of iterator
 pub(crate) fn shape(out: &mut impl Out, lengths: impl Iterator<Item = u64>) {
     let mut before = " [";
     for length in lengths {

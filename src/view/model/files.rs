@@ -81,7 +81,7 @@ impl<'a> ModelFile<'a> {
         &self.contents
     }
 
-    /// What the file states as a part of a model.
+    /// The statements of the file as a part of a model.
     pub(super) const fn split(&self) -> Option<&Split> {
         self.split.as_ref()
     }

@@ -17,6 +17,7 @@ use core::iter::FusedIterator;
 
 pub use self::files::ModelFile;
 use self::files::{is_ambiguous, is_spare, shard_bytes};
+#[cfg(feature = "safetensors")]
 use self::listing::Listing;
 pub use self::problem::{Problem, ProblemKind, Problems};
 use self::table::{Entry, Names, Table};
@@ -25,7 +26,7 @@ use crate::error::{Error, ErrorKind, Result};
 #[cfg(feature = "safetensors")]
 use crate::format::safetensors::Index;
 use crate::view::component::Component;
-use crate::view::expect::{Expected, Found, Nearest};
+use crate::view::expect::{Expected, consider, nearest_limit};
 use crate::view::explain::{Formatted, Out, quoted};
 use crate::view::file::Tensors;
 use crate::view::tensor::Tensor;
@@ -285,21 +286,23 @@ impl ModelMismatch<'_, '_, '_> {
     pub(crate) fn write_to(&self, out: &mut impl Out) {
         let Self { model, expected, error } = self;
         let Some(entry) = model.table.find(&model.names, Text::new(expected.name(), false)) else {
-            let mut nearest = Nearest::to(expected.name());
-            model.tensors().for_each(|(_, tensor)| nearest.consider(tensor.name()));
-            return expected.write(out, *error, Found::Nothing(nearest));
+            let (mut limit, mut nearest) = (nearest_limit(expected.name()), None);
+            for (_, tensor) in model {
+                consider(expected.name(), tensor.name(), &mut limit, &mut nearest);
+            }
+            return expected.write_absence(out, nearest);
         };
         match model.problem_of(entry) {
             Some(problem) => problem.write_to(out),
             None => match entry.tensor(model.files()) {
                 Some(Ok(tensor)) => {
-                    expected.write(out, *error, Found::Tensor(tensor));
+                    expected.write_difference(out, *error, &tensor);
                     if let Some(file) = entry.file().and_then(|file| model.files().get(file)) {
                         quoted(out, " [in ", file.name());
                         out.text("]");
                     }
                 }
-                _ => expected.write(out, *error, Found::Nothing(Nearest::to(expected.name()))),
+                _ => expected.write_absence(out, None),
             },
         }
     }

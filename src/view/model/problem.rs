@@ -57,7 +57,7 @@ pub struct Problem<'m, 'a> {
     details: Details<'a>,
 }
 
-/// What the sentence of a problem needs besides the file and the tensor.
+/// The details that the sentence of a problem needs besides the file and the tensor.
 #[derive(Clone, Copy, Debug)]
 enum Details<'a> {
     None,
@@ -242,7 +242,7 @@ impl<'a> Problem<'_, 'a> {
         let Details::Numbers(first, last) = self.details else { return };
         number(out, if first == last { "part " } else { "parts " }, first.saturating_add(1));
         if first != last {
-            number(out, " to ", last.saturating_add(1));
+            number(out, "-", last.saturating_add(1));
         }
         self.write_count(out, " of ", "");
         out.text(if first == last { " is missing" } else { " are missing" });
@@ -305,7 +305,7 @@ pub struct Problems<'m, 'a> {
     shards: Cursor,
 }
 
-/// What is looked at, in this order.
+/// The things to look at, in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
     Files,
