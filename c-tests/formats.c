@@ -1407,6 +1407,8 @@ static void parts(const char *folder)
     CHECK(name[0] == '#');
     EXPECT(TENSLICE_OK, tenslice_gguf_part_name(first, sizeof first - 1, 1, name, needed, &needed));
     CHECK(strcmp(name, "model-00002-of-00002.gguf") == 0 && needed == sizeof first);
+    EXPECT(TENSLICE_OK, tenslice_gguf_part_name(first, TENSLICE_NUL, 0, name, sizeof name, &needed));
+    CHECK(strcmp(name, first) == 0 && needed == sizeof first);
     EXPECT(TENSLICE_NOT_FOUND, tenslice_gguf_part_name(first, sizeof first - 1, 2, name, sizeof name, NULL));
     EXPECT(TENSLICE_NOT_FOUND, tenslice_gguf_part_name("model.gguf", 10, 0, name, sizeof name, NULL));
     EXPECT(TENSLICE_NOT_FOUND, tenslice_gguf_part_name("\xff-00001-of-00002.gguf", 21, 0, name, sizeof name, NULL));

@@ -100,6 +100,19 @@ elif has x86_64-w64-mingw32-gcc; then
         prints_table "$wine" $out/load.exe
         prints_table "$wine" $out/windows/bin/load.exe # the DLL is in the same folder
         tests_on "$wine" x86_64-w64-mingw32-gcc
+        # A model in several files: by its index, by a folder, with a missing file.
+        x86_64-w64-mingw32-gcc -std=c99 -O2 -Wall -Wextra -Werror -Iinclude host/tenslice_host.c c-tests/host.c $lib \
+            -o $out/host.exe
+        rm -rf $out/model && mkdir -p $out/model
+        cp tests/fixtures/safetensors/rs_sharded* $out/model
+        for path in $out/model/ $out/model/rs_sharded.safetensors.index.json; do
+            "$wine" $out/host.exe $path dec.w | tr -d '\r' > $out/printed
+            grep -q '^tensor dec.w in rs_sharded-00002-of-00002.safetensors$' $out/printed
+            grep -q '^dec.w: [0-9]* bytes, sum [0-9]*$' $out/printed
+        done
+        rm $out/model/rs_sharded-00002-of-00002.safetensors
+        "$wine" $out/host.exe $out/model dec.w | tr -d '\r' > $out/printed
+        grep -q '^dec.w: rs_sharded-00002-of-00002.safetensors: the file is missing' $out/printed
     else
         skip "running programs for Windows (wine64 is not installed)"
     fi

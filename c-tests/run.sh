@@ -218,6 +218,9 @@ if nm -u "$out/span.o" | grep -E 'safetensors|f32|tensor_block'; then
 fi
 nm -u "$out/span.o" | grep 'tenslice_file_open' > /dev/null # the functions that it calls are found
 
+# Models in folders, opened by tenslice_host.c.
+c-tests/models.sh "$lib"
+
 # No allocation, and no text formatting in a program that requests no text.
 $c -fno-builtin -ffunction-sections -Wl,--gc-sections c-tests/no_malloc.c "$lib/libtenslice.a" -o "$out/no_malloc"
 "$out/no_malloc" "$fixtures"

@@ -14,7 +14,7 @@ tree=$out/source/$name
 rm -rf "$tree"
 mkdir -p "$tree/.cargo" "$tree/examples" "$tree/packaging"
 
-cp -r src include docs "$tree/"
+cp -r src include docs host "$tree/"
 cp CMakeLists.txt Makefile build.rs README.md CHANGELOG.md LICENSE-MIT LICENSE-APACHE "$tree/"
 cp -r examples/*.c examples/*.cpp examples/cmake "$tree/examples/"
 cp -r packaging/*.sh packaging/*.in packaging/conan packaging/vcpkg "$tree/packaging/"

@@ -19,6 +19,7 @@ umask 022
 root=${DESTDIR:-}$PREFIX
 lib=$root/$LIBDIR
 doc=$root/share/doc/tenslice
+source=$root/share/tenslice
 
 # One ../ for each folder up to the prefix, so that the tree may be moved as a whole.
 up() {
@@ -43,7 +44,7 @@ if [ "${1:-}" = --uninstall ]; then
         rm -f "$lib/$file" "$root/$place/$file"
     done
     rm -f "$lib/pkgconfig/tenslice.pc"
-    rm -rf "$lib/cmake/tenslice" "$doc"
+    rm -rf "$lib/cmake/tenslice" "$doc" "$source"
     exit 0
 fi
 
@@ -56,7 +57,7 @@ configure() { # FILE FOLDER
     chmod 644 "$2/$1"
 }
 
-mkdir -p "$root/include" "$root/$place" "$lib/pkgconfig" "$lib/cmake/tenslice" "$doc"
+mkdir -p "$root/include" "$root/$place" "$lib/pkgconfig" "$lib/cmake/tenslice" "$doc" "$source"
 for header in $headers; do
     mkdir -p "$root/include/$(dirname "$header")"
     install -m 644 "include/$header" "$root/include/$header"
@@ -73,6 +74,7 @@ configure tensliceConfig.cmake "$lib/cmake/tenslice"
 configure tensliceConfigVersion.cmake "$lib/cmake/tenslice"
 install -m 644 README.md CHANGELOG.md LICENSE-MIT LICENSE-APACHE examples/*.c examples/*.cpp "$doc"
 install -m 644 include/README.md "$doc/ABI.md"
+install -m 644 host/tenslice_host.c "$source" # programs compile it: it needs their C library
 mkdir -p "$doc/docs"
 install -m 644 docs/*.md "$doc/docs"
 # The licences of the linked crates.

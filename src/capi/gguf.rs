@@ -6,6 +6,7 @@ use core::fmt::Write;
 use super::attributes::tenslice_cursor;
 use super::call::{run, with_details};
 use super::file::tenslice_file;
+use super::memory::memory;
 use super::pointer::{Array, Buffer, Capacity, Handle, HandleMut, InfoOut, Length, OptionalOut, Out};
 use super::status::{ApiError, FfiResult, OK, tenslice_error, tenslice_status};
 use super::tensor::tenslice_tensor;
@@ -131,9 +132,9 @@ pub extern "C" fn tenslice_gguf_part_name(
     needed: OptionalOut<usize>,
 ) -> tenslice_status {
     run(|| {
-        let others = &[name.memory(length), needed.memory()];
-        let buffer = buffer.with_capacity(capacity, others)?;
-        let name = core::str::from_utf8(name.text(length)?).ok().and_then(PartName::parse);
+        let name = name.text(length)?;
+        let buffer = buffer.with_capacity(capacity, &[memory(name.as_ptr(), name.len()), needed.memory()])?;
+        let name = core::str::from_utf8(name).ok().and_then(PartName::parse);
         let name = name.filter(|name| index < name.count).ok_or(ApiError::new(ErrorKind::NotFound))?;
         let name = PartName { index, ..name };
         write_whole(buffer, needed.writable()?, |out| {

@@ -1,0 +1,142 @@
+#!/usr/bin/env bash
+# Opens models in folders with tenslice_host.c: models.sh FOLDER_OF_THE_LIBRARY. Compares what c-tests/host.c prints with
+# the expected text: complete models, missing, damaged and repeated files, other spellings of paths, links.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+lib=$(cd "$1" && pwd)
+out=$PWD/target/models
+fixtures=$PWD/tests/fixtures
+rm -rf "$out"
+mkdir -p "$out"
+build() { # PROGRAM COMPILE...
+    "${@:2}" -Wall -Wextra -Wpedantic -Wshadow -Werror -O1 -g -Iinclude host/tenslice_host.c c-tests/host.c -x none \
+        "$lib/libtenslice.a" -lm -o "$out/$1"
+}
+build host "${CC:-cc}" -std=c99 -Wconversion
+build host-cpp "${CXX:-c++}" -std=c++17 -x c++
+
+count=0
+prints() { # EXPECTED PATH NAME...: both programs must print the expected text
+    local program
+    for program in host host-cpp; do
+        (cd "$out" && ./$program "${@:2}") > "$out/printed" || true
+        diff <(echo "$1") "$out/printed" || { echo "models.sh: $2" >&2; exit 1; }
+    done
+    count=$((count + 1))
+}
+
+# The index of a safetensors model.
+mkdir "$out/indexed" "$out/lacking"
+cp "$fixtures"/safetensors/rs_sharded* "$out/indexed"
+all='file rs_sharded-00001-of-00002.safetensors
+file rs_sharded-00002-of-00002.safetensors
+tensor enc.b in rs_sharded-00001-of-00002.safetensors
+tensor enc.w in rs_sharded-00001-of-00002.safetensors
+tensor dec.w in rs_sharded-00002-of-00002.safetensors'
+prints "$all
+dec.v: no tensor \"dec.v\"; the nearest name is \"dec.w\"" indexed dec.v
+prints "$all" indexed/
+prints "$all" ./indexed/rs_sharded.safetensors.index.json
+prints "$all" "$out/indexed/rs_sharded.safetensors.index.json"
+cp "$out/indexed/rs_sharded.safetensors.index.json" "$out/indexed/rs_sharded-00001-of-00002.safetensors" "$out/lacking"
+prints 'file rs_sharded-00001-of-00002.safetensors
+file rs_sharded-00002-of-00002.safetensors
+tensor enc.b in rs_sharded-00001-of-00002.safetensors
+tensor enc.w in rs_sharded-00001-of-00002.safetensors
+problem rs_sharded-00002-of-00002.safetensors: the file is missing, and with it 1 tensor of the index
+dec.w: rs_sharded-00002-of-00002.safetensors: the file is missing, and with it 1 tensor of the index' lacking dec.w
+# Folders below the index, another spelling, and links to files elsewhere, as in a cache of models.
+mkdir -p "$out/links/below" "$out/blobs"
+mv "$out/lacking/rs_sharded-00001-of-00002.safetensors" "$out/blobs/1"
+ln -s ../../blobs/1 "$out/links/below/1.st"
+cp "$fixtures/safetensors/rs_sharded-00002-of-00002.safetensors" "$out/links/2.st"
+echo '{"weight_map": {"enc.w": "./below//1.st", "dec.w": "2.st"}}' > "$out/links/x.safetensors.index.json"
+prints 'file 2.st
+file ./below//1.st
+tensor dec.w in 2.st
+tensor enc.w in ./below//1.st
+problem ./below//1.st: tensor "enc.b" is not a tensor of the model: the index does not list it' links
+# The paths of an index stay in its folder.
+echo '{"weight_map": {"enc.w": "../blobs/1"}}' > "$out/blobs/x.safetensors.index.json"
+(cd "$out" && ./host blobs || true) | grep -q '^error: x.safetensors.index.json: safetensors index: .*/blobs/1'
+# The files of an index may be damaged.
+head -c 30 "$out/blobs/1" > "$out/indexed/rs_sharded-00001-of-00002.safetensors"
+(cd "$out" && ./host indexed) > "$out/printed"
+grep -q '^problem rs_sharded-00001-of-00002.safetensors: safetensors: .*missing' "$out/printed"
+grep -q '^tensor dec.w in ' "$out/printed"
+
+# The parts of a GGUF model: the second part is the first with another number and another name of its tensor.
+mkdir "$out/parts" "$out/twice" "$out/alone"
+part() { # NUMBER: the part, to the standard output
+    python3 - "$fixtures/gguf/split_00001.gguf" "$1" << 'PYTHON'
+import sys
+part, number = bytearray(open(sys.argv[1], "rb").read()), int(sys.argv[2])
+part[part.index(b"split.no") + 12] = number  # after the key and the type
+name = part.index(b"\1\0\0\0\0\0\0\0a") + 8
+part[name] = ord("a") + number
+sys.stdout.buffer.write(part)
+PYTHON
+}
+part 0 > "$out/parts/m-00001-of-00002.gguf"
+part 1 > "$out/parts/m-00002-of-00002.gguf"
+all='file m-00001-of-00002.gguf
+file m-00002-of-00002.gguf
+tensor a in m-00001-of-00002.gguf
+tensor b in m-00002-of-00002.gguf'
+prints "$all" parts
+prints "$all" parts/m-00001-of-00002.gguf
+prints "$all" parts/m-00002-of-00002.gguf
+part 1 > "$out/parts/other-00002-of-00002.gguf" # of another model
+prints "$all" parts/m-00001-of-00002.gguf
+(cd "$out" && ./host parts || true) | grep -q '^error: the folder has several models: .*m-00001-of-00002.gguf or other-00002-of-00002.gguf$'
+cp "$out/parts/m-00002-of-00002.gguf" "$out/twice/m-00001-of-00002.gguf"
+cp "$out/parts/m-00002-of-00002.gguf" "$out/twice"
+prints 'file m-00002-of-00002.gguf
+file m-00001-of-00002.gguf
+tensor b in m-00002-of-00002.gguf
+problem m-00001-of-00002.gguf: this is part 2 of 2 (split.no 1), and so is "m-00002-of-00002.gguf"
+problem part 1 of 2 is missing
+problem m-00001-of-00002.gguf: this is part 2 of 2 (split.no 1), and its name states another
+b: m-00001-of-00002.gguf: this is part 2 of 2 (split.no 1), and so is "m-00002-of-00002.gguf"' twice b
+cp "$out/parts/m-00001-of-00002.gguf" "$out/alone"
+head -c 40 "$out/parts/m-00002-of-00002.gguf" > "$out/alone/m-00002-of-00002.gguf"
+(cd "$out" && ./host alone) > "$out/printed"
+grep -q '^problem m-00002-of-00002.gguf: gguf 3: ' "$out/printed"
+[ "$(grep -c '^problem' "$out/printed")" = 1 ] && grep -qx 'tensor a in m-00001-of-00002.gguf' "$out/printed"
+mv "$out/alone/m-00002-of-00002.gguf" "$out/alone/readme.txt"
+prints 'file m-00001-of-00002.gguf
+tensor a in m-00001-of-00002.gguf
+problem part 2 of 2 is missing' alone
+
+# The shards of a zTensor 2 file.
+mkdir "$out/shards"
+cp "$fixtures/v2/shards.zt" "$fixtures/v2/shards-base.zt" "$out/shards"
+for path in shards shards/shards.zt; do
+    (cd "$out" && ./host $path local base.b base.w) > "$out/printed"
+    [ "$(grep -c ' bytes, sum ' "$out/printed")" = 3 ] && ! grep -q '^problem' "$out/printed"
+done
+rm "$out/shards/shards-base.zt"
+(cd "$out" && ./host shards local base.w) > "$out/printed"
+grep -q '^problem shards.zt: shard "base" of [0-9]* bytes is missing$' "$out/printed"
+grep -q '^local: .* bytes, sum' "$out/printed" && grep -q '^base.w: tensor "base.w": the bytes are in another file' "$out/printed"
+
+# Other paths.
+prints 'error: none: No such file or directory' none
+mkdir "$out/empty"
+prints 'error: the folder has no tensor file' empty
+printf '' > "$out/empty/x.npy"
+prints 'error: x.npy: the file is empty: nothing was downloaded or written [at byte 0]' empty
+prints 'file struct_nested_4.npy
+tensor  in struct_nested_4.npy' "$fixtures/npy/struct_nested_4.npy"
+! "$out/host" "$fixtures/bad/v1.2/end_past_eof.zt" > "$out/printed"
+grep -q '^error: end_past_eof.zt: ztensor 1.2.0: .*past the end of the file' "$out/printed"
+# Leaks, and reads out of bounds.
+if echo 'int main(void){return 0;}' | ${CC:-cc} -fsanitize=address,undefined -x c - -o "$out/probe" 2> /dev/null && "$out/probe"; then
+    build host-sanitized "${CC:-cc}" -std=c99 -fsanitize=address,undefined -fno-sanitize-recover=all
+    for path in indexed lacking links blobs parts twice alone shards none empty parts/m-00002-of-00002.gguf; do
+        (cd "$out" && ./host-sanitized $path a dec.w base.w nothing > "$out/printed" 2>&1) || true
+        ! grep -i 'sanitizer\|runtime error' "$out/printed"
+    done
+fi
+echo "models: ok ($count compared)"
