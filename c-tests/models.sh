@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Opens models in folders with tenslice_host.c: models.sh FOLDER_OF_THE_LIBRARY. Compares what c-tests/host.c prints with
-# the expected text: complete models, missing, damaged and repeated files, other spellings of paths, links.
+# Opens models in folders with tenslice_host.c: models.sh FOLDER_OF_THE_LIBRARY. Compares what c-tests/host.c and host.cpp
+# print with the expected text: complete models, missing, damaged and repeated files, other spellings of paths, links.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -14,12 +14,14 @@ build() { # PROGRAM COMPILE...
         "$lib/libtenslice.a" -lm -o "$out/$1"
 }
 build host "${CC:-cc}" -std=c99 -Wconversion
-build host-cpp "${CXX:-c++}" -std=c++17 -x c++
+build host-as-cpp "${CXX:-c++}" -std=c++17 -x c++
+"${CXX:-c++}" -std=c++17 -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror -O1 -g -Iinclude c-tests/host.cpp -x c++ \
+    host/tenslice_host.c -x none "$lib/libtenslice.a" -o "$out/host-cpp"
 
 count=0
 prints() { # EXPECTED PATH NAME...: both programs must print the expected text
     local program
-    for program in host host-cpp; do
+    for program in host host-as-cpp host-cpp; do
         (cd "$out" && ./$program "${@:2}") > "$out/printed" || true
         diff <(echo "$1") "$out/printed" || { echo "models.sh: $2" >&2; exit 1; }
     done

@@ -55,7 +55,7 @@
 #include <stdfloat>
 #endif
 
-#include "tenslice.h"
+#include "tenslice_host.h"
 
 #if defined(__cpp_exceptions) || defined(_CPPUNWIND)
 #define TENSLICE_DETAIL_EXCEPTIONS x
@@ -2082,6 +2082,185 @@ public:
 
 private:
     tenslice_safetensors_index handle_;
+};
+
+namespace detail {
+inline tenslice_status next_in_model(tenslice_model_tensors *tensors, tenslice_tensor *tensor, tenslice_error *why)
+{
+    return tenslice_model_next_tensor(tensors, tensor, nullptr, why);
+}
+inline tenslice_status next_problem(tenslice_model_problems *problems, tenslice_problem *problem, tenslice_error *)
+{
+    return tenslice_model_next_problem(problems, problem);
+}
+} // namespace detail
+
+/** A problem of a model: tenslice_problem. */
+class problem {
+public:
+    explicit problem(const tenslice_problem &handle) noexcept : handle_(handle) {}
+
+    tenslice_problem_info info() const noexcept
+    {
+        tenslice_problem_info info{};
+        info.struct_size = sizeof info;
+        (void)tenslice_problem_get_info(&handle_, &info);
+        return info;
+    }
+    /** A TENSLICE_PROBLEM_ code. */
+    std::uint32_t kind() const noexcept { return info().kind; }
+    /** True if every tensor of the model can be read all the same. */
+    bool is_warning() const noexcept { return kind() >= TENSLICE_PROBLEM_UNLISTED_TENSOR; }
+    /** The sentence, with the name of the file. Allocates. */
+    std::string to_string() const
+    {
+        std::size_t needed = 0;
+        (void)tenslice_problem_text(&handle_, nullptr, 0, &needed);
+        std::string text(needed, '\0');
+        (void)tenslice_problem_text(&handle_, &text[0], text.size(), nullptr);
+        text.resize(needed == 0 ? 0 : needed - 1);
+        return text;
+    }
+    const tenslice_problem &handle() const noexcept { return handle_; }
+
+private:
+    tenslice_problem handle_;
+};
+
+/** The tensors of a model that can be read, in the order of its files. A single-pass range. */
+using model_tensor_range =
+    detail::range<tenslice_model_tensors, tenslice_tensor, tensor, detail::next_in_model>;
+using problem_range = detail::range<tenslice_model_problems, tenslice_problem, problem, detail::next_problem>;
+
+/**
+ * A model that this class opens and closes: tenslice_host.h. It owns the mapped files, so tensors and spans are valid
+ * for as long as the model. A program that uses it is linked with tenslice_host.c.
+ *
+ *     const auto model = tenslice::model::open("llama");
+ *     if (!model) return fail(model.why());
+ *     auto weight = model.expect<float>("layer1.weight", {64, 32});
+ *     if (!weight) return fail(model.explain(weight.error(), "layer1.weight", TENSLICE_F32, {64, 32}));
+ */
+class model {
+public:
+    /**
+     * Opens the model at `path`: a file, an index, any part of a model, or a folder with one of these. If that fails,
+     * the model is false, and why() is the reason; with TENSLICE_THROW, throws an exception with that reason.
+     */
+    static model open(const std::string &path)
+    {
+        model opened;
+        opened.why_.resize(512);
+        opened.host_ = tenslice_host_open(path.c_str(), &opened.why_[0], opened.why_.size());
+        opened.why_.resize(opened.host_ != nullptr ? 0 : std::strlen(opened.why_.c_str()));
+#if defined(TENSLICE_THROW)
+        if (!opened) {
+            detail::fail(error(TENSLICE_NOT_FOUND, detail::no_details), [&](span<char> dst) {
+                opened.why_.copy(dst.data(), dst.size() - 1);
+                return std::string_view(dst.data(), opened.why_.size());
+            });
+        }
+#endif
+        return opened;
+    }
+
+    model(const model &) = delete;
+    model &operator=(const model &) = delete;
+    model(model &&other) noexcept : host_(std::exchange(other.host_, nullptr)), why_(std::move(other.why_)) {}
+    model &operator=(model &&other) noexcept
+    {
+        std::swap(host_, other.host_);
+        why_.swap(other.why_);
+        return *this;
+    }
+    ~model() { tenslice_host_close(host_); }
+
+    explicit operator bool() const noexcept { return host_ != nullptr; }
+    /** The reason why the model could not be opened. */
+    const std::string &why() const noexcept { return why_; }
+
+    /** The tensor named `name`, in whatever file it is. Constant time on average. */
+    result<tensor> find(std::string_view name) const
+    {
+        tenslice_tensor found{};
+        tenslice_error why = detail::no_details;
+        const auto status = tenslice_model_find(handle(), name.data(), name.size(), &found, nullptr, &why);
+        return detail::finish(status, why, tensor(found), [&](span<char> dst) {
+            return write(error(status, why), dst, name, TENSLICE_ANY, any_shape);
+        });
+    }
+    /** The elements of a tensor, as file::expect: a span into its mapped file. */
+    template <class T> result<span<const T>> expect(std::string_view name, const numbers &shape = any_shape) const
+    {
+        tenslice_tensor found{};
+        tenslice_error why = detail::no_details;
+        const auto status = tenslice_model_find(handle(), name.data(), name.size(), &found, nullptr, &why);
+        const auto dtype =
+            status == TENSLICE_OK ? detail::dtype_for<T>(tenslice_tensor_dtype(&found)) : detail::dtype_of<T>();
+        return get<T>(name, dtype, shape);
+    }
+    /** The bytes of the tensor named `name`, if its dtype is `dtype`. */
+    result<span<const std::byte>> expect(std::string_view name, std::uint32_t dtype,
+                                         const numbers &shape = any_shape) const
+    {
+        return get<std::byte>(name, dtype, shape);
+    }
+    /**
+     * The message of an error of find or expect: what the model has instead, in which file, or the nearest name.
+     * Allocates.
+     */
+    std::string explain(const error &why, std::string_view name, std::uint32_t dtype = TENSLICE_ANY,
+                        const numbers &shape = any_shape) const
+    {
+        std::string text(1024, '\0');
+        text.resize(write(why, span<char>(&text[0], text.size()), name, dtype, shape).size());
+        return text;
+    }
+
+    model_tensor_range tensors() const noexcept
+    {
+        tenslice_model_tensors tensors{};
+        (void)tenslice_model_get_tensors(handle(), &tensors);
+        return model_tensor_range(tensors);
+    }
+    /** The faults of the model, each found while the range runs. A single-pass range. */
+    problem_range problems() const noexcept
+    {
+        tenslice_model_problems problems{};
+        (void)tenslice_model_get_problems(handle(), &problems);
+        return problem_range(problems);
+    }
+    const tenslice_model *handle() const noexcept { return tenslice_host_model(host_); }
+
+private:
+    model() = default;
+
+    template <class T>
+    result<span<const T>> get(std::string_view name, std::uint32_t dtype, const numbers &shape) const
+    {
+        tenslice_bytes bytes{};
+        tenslice_error why = detail::no_details;
+        const auto status = tenslice_model_expect(handle(), name.data(), name.size(), dtype | shape.order(),
+                                                  shape.data(), shape.size(), &bytes, &why);
+        return detail::finish(status, why, detail::elements<T>(bytes), [&](span<char> dst) {
+            return write(error(status, why), dst, name, dtype, shape);
+        });
+    }
+    std::string_view write(const error &why, span<char> dst, std::string_view name, std::uint32_t dtype,
+                           const numbers &shape) const noexcept
+    {
+        std::size_t needed = 0;
+        const auto status =
+            tenslice_model_expect_text(handle(), name.data(), name.size(), dtype | shape.order(), shape.data(),
+                                       shape.size(), &why.details(), dst.data(), dst.size(), &needed);
+        if (status == TENSLICE_OK) return std::string_view(dst.data(), needed - 1);
+        const std::string_view rule(why.what());
+        rule.copy(dst.data(), dst.size());
+        return std::string_view(dst.data(), rule.size() < dst.size() ? rule.size() : dst.size());
+    }
+
+    tenslice_host *host_ = nullptr;
+    std::string why_;
 };
 
 } // inline namespace

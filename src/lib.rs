@@ -39,6 +39,7 @@
 //! | open a file that is only partly in memory | [`Source`], [`File::open_source`] |
 //! | list tensors, or find one | [`File::tensors`], [`File::find`] |
 //! | find many tensors by name | [`File::index`], [`Index`] |
+//! | open a model in several files | [`Model`], [`ModelFile`] |
 //! | check dtype and shape, and get the bytes | [`File::expect`], [`Expected`] |
 //! | read a dense tensor in place | [`Tensor::data`], [`Component::as_slice`], [`Component::elements`] |
 //! | write a tensor of any layout to a buffer | [`Tensor::read_into`], [`Tensor::read_elements`], `Tensor::to_vec` |
@@ -225,6 +226,7 @@ mod pages {
         chip "../docs/chip.md"
         features_and_figures "../docs/features-and-figures.md"
         gguf "../docs/gguf.md"
+        models "../docs/models.md"
         npy "../docs/npy.md"
         parts "../docs/parts.md"
         promises "../docs/promises.md"
