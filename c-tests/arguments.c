@@ -402,7 +402,7 @@ static void gguf(const char *folder, const tenslice_file *other, tenslice_cursor
 
     MARK(needed), MARK(name), MARK(words);
     EXPECT(BAD, tenslice_gguf_part_name(NULL, 25, 1, name, sizeof name, &needed));
-    EXPECT(BAD, tenslice_gguf_part_name(first, SIZE_MAX, 1, name, sizeof name, &needed));
+    EXPECT(BAD, tenslice_gguf_part_name(first, SIZE_MAX - 1, 1, name, sizeof name, &needed));
     EXPECT(BAD, tenslice_gguf_part_name(first, 25, 1, NULL, sizeof name, &needed));
     EXPECT(BAD, tenslice_gguf_part_name(first, 25, 1, name, SIZE_MAX, &needed));
     EXPECT(BAD, tenslice_gguf_part_name(first, 25, 1, name, sizeof name, ODD(size_t, words)));

@@ -416,7 +416,7 @@ mod parts {
         let model = Model::new(&mut files, &mut words).unwrap();
         let (_, strange) = model.find("strange").unwrap();
         let error = strange.problem().unwrap();
-        let text = format!("m.gguf: tensor \"strange\": {}", error.explain(&bytes[..]));
+        let text = format!("m.gguf: {}", error.explain(&bytes[..]));
         assert_eq!(problems(&model), [(ProblemKind::UnreadableTensor, text)]);
         let (_, good) = model.find("good").unwrap();
         assert_eq!(good.data().unwrap().bytes().unwrap(), [7]);

@@ -1,4 +1,5 @@
 //! Names that collide, and bytes that change after the files were opened.
+#![forbid(unsafe_code)]
 
 use std::format;
 use std::prelude::v1::*;
