@@ -1,5 +1,6 @@
 //! Compares `read_into` with the same work in hand-written code: see benches/README.md.
 
+mod numbers;
 mod random;
 mod sparse;
 mod train;
@@ -35,6 +36,7 @@ fn main() -> ExitCode {
     println!("{:24}{:>10}{:>10}{:>12}", "", "by hand", "ours", "ours/hand");
     sparse::compare_all(filter);
     train::compare_all(filter);
+    numbers::compare_all(filter);
     ExitCode::SUCCESS
 }
 
