@@ -98,7 +98,7 @@
 //! - **Bounded time.** Opening, listing, finding and checking take time linear in the metadata, or n log n if items
 //!   must be sorted. The documentation of each method that reads data states its cost.
 //! - **Bounded decoding.** A decoded stream is never larger than its destination, whatever the stream states.
-//! - **No unsafe code**, except in the C ABI and in three calls that use CRC instructions or detect them.
+//! - **No unsafe code**, except in the C ABI and in six places that detect and use instructions for CRC-32C and `f16`.
 //!
 //! Digests are verified only on request. They detect corruption, not tampering.
 //!

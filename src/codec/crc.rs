@@ -1,9 +1,7 @@
 //! CRC-32C and CRC-32. CRC-32C uses the CRC instructions of x86-64 and ARMv8 if the machine has them, otherwise tables.
 //!
-//! The instructions need the only unsafe code outside the C ABI: they are detected at run time, which no suitable crate
-//! does without std. The functions that use the instructions are safe on machines that have them. Only their calls, in
-//! one function, and the query to Linux on ARM are unsafe. The tests compare all implementations. Miri, which does not
-//! support the instructions, runs the tables only.
+//! The functions that use the instructions are safe on machines that have them. Only their calls, in one function, are
+//! unsafe. The tests compare all implementations. Miri, which does not support the instructions, runs the tables only.
 
 /// Hosts use large tables; chips need the flash more.
 #[cfg(not(small))]
@@ -79,51 +77,19 @@ mod instructions {
     use zerocopy::FromBytes;
     use zerocopy::little_endian::U64;
 
+    use crate::codec::cpu::{has_carryless_product, has_crc32c};
+
     /// Returns the sum, or `None` if the machine does not have the instructions.
     pub(super) fn crc32c(data: &[u8]) -> Option<u32> {
-        let [has_sum, has_product] = found();
+        let (has_sum, has_product) = (has_crc32c(), has_carryless_product());
         if has_sum && has_product {
-            // SAFETY: the machine has both instructions, as `found` says, and the function needs nothing else.
+            // SAFETY: the machine has both instructions, and the function needs nothing else.
             Some(unsafe { by_three(data) })
         } else if has_sum {
-            // SAFETY: the machine has the instruction, as `found` says, and the function needs nothing else.
+            // SAFETY: the machine has the instruction, and the function needs nothing else.
             Some(unsafe { one_by_one(u32::MAX, data) ^ u32::MAX })
         } else {
             None
-        }
-    }
-
-    /// Returns whether the machine has the CRC-32C instruction, and whether it has carry-less multiplication.
-    #[cfg(target_arch = "x86_64")]
-    fn found() -> [bool; 2] {
-        cpufeatures::new!(sum, "sse4.2");
-        cpufeatures::new!(product, "pclmulqdq");
-        [sum::get(), product::get()]
-    }
-
-    #[cfg(target_arch = "aarch64")]
-    fn found() -> [bool; 2] {
-        cpufeatures::new!(product, "aes");
-        [has_sum(), product::get()]
-    }
-
-    /// All Apple machines have the instruction, and their targets enable the feature; cpufeatures cannot detect it.
-    #[cfg(target_arch = "aarch64")]
-    fn has_sum() -> bool {
-        #[cfg(all(any(target_os = "linux", target_os = "android"), not(target_feature = "crc")))]
-        {
-            use core::ffi::c_ulong;
-            unsafe extern "C" {
-                fn getauxval(which: c_ulong) -> c_ulong;
-            }
-            const AT_HWCAP: c_ulong = 16;
-            const HWCAP_CRC32: c_ulong = 1 << 7;
-            // SAFETY: a function of the C library, which accepts any number and has no side effects.
-            unsafe { getauxval(AT_HWCAP) & HWCAP_CRC32 != 0 }
-        }
-        #[cfg(not(all(any(target_os = "linux", target_os = "android"), not(target_feature = "crc"))))]
-        {
-            cfg!(target_feature = "crc")
         }
     }
 
@@ -226,7 +192,7 @@ mod instructions {
     /// Returns the sums of all implementations that this machine supports.
     #[cfg(test)]
     pub(super) fn all(data: &[u8]) -> std::vec::Vec<u32> {
-        let [has_sum, has_product] = found();
+        let (has_sum, has_product) = (has_crc32c(), has_carryless_product());
         let mut sums = std::vec::Vec::new();
         if has_sum {
             // SAFETY: the machine has the instruction.

@@ -1,7 +1,7 @@
 //! Codecs: encodings of numbers, strings and nested values, and compression of bytes.
 //!
 //! A codec does not depend on the formats that use it.
-#![deny(unsafe_code)] // `crc` needs it; every other file forbids it
+#![deny(unsafe_code)] // `cpu`, `crc` and `f16` need it; every other file forbids it
 
 #[cfg(feature = "b2nd")]
 pub(crate) mod blosclz;
@@ -11,11 +11,20 @@ mod copies;
 pub mod blocks;
 #[cfg(any(feature = "ztensor", feature = "ztensor2"))]
 pub(crate) mod cbor;
+#[cfg(all(
+    any(all(target_arch = "x86_64", target_feature = "sse2"), all(target_arch = "aarch64", target_feature = "neon")),
+    not(miri)
+))]
+#[allow(unsafe_code)]
+mod cpu;
 #[cfg(any(feature = "crc32", feature = "crc32c"))]
 #[allow(unsafe_code)]
 pub(crate) mod crc;
 pub(crate) mod decoder;
 pub(crate) mod digest;
+#[cfg(all(feature = "dequantize", not(small)))]
+#[allow(unsafe_code)]
+pub(crate) mod f16;
 #[cfg(feature = "gguf")]
 pub(crate) mod gguf;
 #[cfg(feature = "safetensors")]

@@ -1,5 +1,12 @@
 //! Elements as `f32`, in every format, compared with the elements themselves.
-#![cfg(all(feature = "dequantize", feature = "ztensor", feature = "npy", feature = "b2nd", feature = "gguf"))]
+#![cfg(all(
+    feature = "dequantize",
+    feature = "ztensor",
+    feature = "safetensors",
+    feature = "npy",
+    feature = "b2nd",
+    feature = "gguf"
+))]
 
 use std::collections::BTreeMap;
 
@@ -233,12 +240,17 @@ fn numbers_are_rounded_to_the_nearest() {
     assert!(numbers[5].is_nan());
 }
 
+/// An NPY file. Its data begin at an even place.
+fn npy(descr: &str, count: usize, data: &[u8]) -> Vec<u8> {
+    let header = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': ({count},), }}");
+    [b"\x93NUMPY\x01\0\x76\0", format!("{header:117}\n").as_bytes(), data].concat()
+}
+
 /// Rounded once, not to an `f64` first: that would be the middle of two floats, which is rounded to the even one.
 #[test]
 fn unsigned_numbers_are_rounded_once() {
     let integers = [(1 << 62) + (1 << 38) + 1, (1 << 63) + (1 << 39) + 1, (1 << 62) + 3 * (1 << 38) - 1, u64::MAX];
-    let header = format!("{:117}\n", "{'descr': '<u8', 'fortran_order': False, 'shape': (4,), }");
-    let bytes = [b"\x93NUMPY\x01\0\x76\0", header.as_bytes(), &integers.map(u64::to_le_bytes).concat()].concat();
+    let bytes = npy("<u8", 4, &integers.map(u64::to_le_bytes).concat());
     let mut dst = [0.0; 4];
     let two = |power| f32::powi(2.0, power);
     let expected = [two(62) + two(39), two(63) + two(40), two(62) + two(39), two(64)];
@@ -247,6 +259,40 @@ fn unsigned_numbers_are_rounded_once() {
     let mut dst = [0.0; 4];
     tensor.read_f32_range(0, &mut dst).unwrap();
     assert_eq!(dst, expected);
+}
+
+/// Hosts convert several `f16` at once, with instructions for it if the machine has them.
+#[test]
+fn half_precision_numbers_have_the_same_bits() {
+    let bits = |numbers: &[f32]| numbers.iter().map(|number| number.to_bits()).collect::<Vec<_>>();
+    let expected: Vec<f32> = (0..=u16::MAX).map(float::f16_to_f32).collect();
+    let expected = bits(&expected);
+    for (descr, order) in [("<f2", u16::to_le_bytes as fn(u16) -> [u8; 2]), (">f2", u16::to_be_bytes)] {
+        let data: Vec<u8> = (0..=u16::MAX).flat_map(order).collect();
+        let file = npy(descr, 1 << 16, &data);
+        for before in 0..2 {
+            let bytes = [vec![0; before], file.clone()].concat();
+            let tensor = File::open(&bytes[before..]).unwrap().tensors().next().unwrap();
+            let mut dst = vec![UNTOUCHED; 1 << 16];
+            assert!(bits(tensor.read_f32_into(&mut dst, ReadOptions::new()).unwrap()) == expected, "{descr}");
+            // Zeros and subnormal numbers, infinities and NaN are in these ranges.
+            for (first, length) in
+                [0_usize, 0x3fa, 0x7bd3, 0x8000, 0xfbf7].iter().flat_map(|n| (0..100).map(|l| (*n, l)))
+            {
+                dst.fill(UNTOUCHED);
+                tensor.read_f32_range(first as u64, &mut dst[..length]).unwrap();
+                assert_eq!(bits(&dst[..length]), expected[first..][..length], "{descr}: {length} from {first}");
+                assert_eq!(dst[length], UNTOUCHED, "{descr}: {length} from {first}");
+            }
+        }
+        for length in 0..100 {
+            let bytes = npy(descr, length, &data[..2 * length]);
+            let tensor = File::open(&bytes).unwrap().tensors().next().unwrap();
+            let mut dst = [UNTOUCHED; 101];
+            assert_eq!(bits(tensor.read_f32_into(&mut dst, ReadOptions::new()).unwrap()), expected[..length]);
+            assert_eq!(dst[length], UNTOUCHED, "{descr}: {length}");
+        }
+    }
 }
 
 #[test]

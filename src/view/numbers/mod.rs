@@ -13,6 +13,8 @@ use crate::codec::BuiltIn;
 #[cfg(feature = "gguf")]
 use crate::codec::blocks::{self, BlockType};
 use crate::codec::decoder::Decoder;
+#[cfg(not(small))]
+use crate::codec::f16;
 use crate::codec::options::{ReadOptions, Requirements};
 #[cfg(all(feature = "gguf", feature = "ztensor2"))]
 use crate::error::origin::Format;
@@ -250,6 +252,9 @@ fn whole_to_f32(bytes: &[u8], dtype: DType, order: ByteOrder, dst: &mut [f32]) -
         DType::I64 => each(bytes, order, dst, |number: i64| number as f32),
         DType::F64 => each(bytes, order, dst, |number: f64| number as f32),
         DType::F32 => each(bytes, order, dst, |number: f32| number),
+        #[cfg(not(small))]
+        DType::F16 => f16::to_f32(bytes, order, dst),
+        #[cfg(small)]
         DType::F16 => each(bytes, order, dst, float::f16_to_f32),
         DType::BF16 => each(bytes, order, dst, float::bf16_to_f32),
         DType::F8_E4M3FN => each(bytes, order, dst, float::f8_e4m3fn_to_f32),
