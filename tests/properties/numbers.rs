@@ -295,6 +295,37 @@ fn half_precision_numbers_have_the_same_bits() {
     }
 }
 
+/// Hosts use tables if there are many elements of 8 bits or less. Elements of less than a byte may begin within a byte.
+#[test]
+fn many_small_elements() {
+    for (dtype, width) in [
+        ("F8_E4M3", 8),
+        ("F8_E5M2", 8),
+        ("F8_E8M0", 8),
+        ("F8_E4M3FNUZ", 8),
+        ("F8_E5M2FNUZ", 8),
+        ("F6_E2M3", 6),
+        ("F6_E3M2", 6),
+        ("F4", 4),
+    ] {
+        let count = 4096;
+        let data: Vec<u8> = (0..count * width / 8).map(|n| (n * 167 + n / 256) as u8).collect();
+        let header = format!(r#"{{"t":{{"dtype":"{dtype}","shape":[{count}],"data_offsets":[0,{}]}}}}"#, data.len());
+        let file = [&(header.len() as u64).to_le_bytes(), header.as_bytes(), &data].concat();
+        let tensor = File::open(&file).unwrap().find("t").unwrap();
+        let expected = bits(&expected(&tensor, count, &mut []).unwrap().unwrap());
+        let mut dst = vec![UNTOUCHED; count];
+        assert_eq!(bits(tensor.read_f32_into(&mut dst, ReadOptions::new()).unwrap()), expected, "{dtype}");
+        let ranges = [255, 256, 257, 263, 264, 1023, 1024, 1025].into_iter();
+        for (first, length) in ranges.flat_map(|length| (0..9).chain([count - length]).map(move |n| (n, length))) {
+            dst.fill(UNTOUCHED);
+            tensor.read_f32_range(first as u64, &mut dst[..length]).unwrap();
+            assert_eq!(bits(&dst[..length]), expected[first..][..length], "{dtype}: {length} from {first}");
+            assert_eq!(dst[length], UNTOUCHED, "{dtype}: {length} from {first}");
+        }
+    }
+}
+
 #[test]
 fn bytes_outside_of_memory() {
     let bytes = fixture("v1.2/dense_all_dtypes.zt");

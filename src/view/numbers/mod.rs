@@ -224,14 +224,53 @@ fn to_f32(bytes: &[u8], first: u64, dtype: DType, order: ByteOrder, dst: &mut [f
         DType::F6_E2M3 => float::f6_e2m3_to_f32,
         _ => float::f6_e3m2_to_f32,
     };
+    #[cfg(not(small))]
+    if dst.len() >= 256 {
+        return match dtype {
+            DType::F4_E2M1 => packed_to_f32::<4>(bytes, first, dst, convert),
+            _ => packed_to_f32::<6>(bytes, first, dst, convert),
+        };
+    }
+    one_by_one(bytes, first, dtype.bits(), dst, convert)
+}
+
+/// Converts many elements of less than a byte, eight at a time, with a table of all values, which takes as long to fill
+/// as 64 conversions.
+#[cfg(not(small))]
+fn packed_to_f32<const BITS: usize>(bytes: &[u8], first: u64, dst: &mut [f32], convert: fn(u8) -> f32) -> Option<()> {
+    let mut table = [0.0; 64];
+    table.iter_mut().zip(0..).for_each(|(value, bits)| *value = convert(bits));
+    // Eight elements fill whole bytes, so every eighth element begins with a byte.
+    let bits = to_u64(BITS);
+    let (before, dst) = dst.split_at_mut_checked(to_usize(first.wrapping_neg() & 7)?)?;
+    let (eights, after) = dst.split_at_mut_checked(dst.len() & !7)?;
+    let start = first.checked_add(to_u64(before.len()))?;
+    let end = start.checked_add(to_u64(eights.len()))?;
+    one_by_one(bytes, first, bits, before, convert)?;
+    one_by_one(bytes, end, bits, after, convert)?;
+    let byte = |element: u64| to_usize(product(Some(element >> 3), bits)?);
+    let bytes = bytes.get(byte(start)?..byte(end)?)?;
+    for (numbers, bytes) in eights.chunks_exact_mut(8).zip(bytes.chunks_exact(BITS)) {
+        let mut word = bytes.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte));
+        for number in numbers {
+            let [low, ..] = word.to_le_bytes();
+            *number = table.get(usize::from(low & 63)).copied().unwrap_or_default();
+            word >>= BITS;
+        }
+    }
+    Some(())
+}
+
+/// Converts elements of less than a byte.
+fn one_by_one(bytes: &[u8], first: u64, bits: u64, dst: &mut [f32], convert: fn(u8) -> f32) -> Option<()> {
     // The first element is in the lowest bits of the first byte.
-    let mut at = product(Some(first), dtype.bits())?;
+    let mut at = product(Some(first), bits)?;
     for number in dst {
         let byte = to_usize(at >> 3)?;
         let (low, high) = (bytes.get(byte)?, bytes.get(byte.checked_add(1)?).unwrap_or(&0));
-        let [bits, _] = u16::from_le_bytes([*low, *high]).wrapping_shr(u32::try_from(at & 7).ok()?).to_le_bytes();
-        *number = convert(bits);
-        at = at.checked_add(dtype.bits())?;
+        let [element, _] = u16::from_le_bytes([*low, *high]).wrapping_shr(u32::try_from(at & 7).ok()?).to_le_bytes();
+        *number = convert(element);
+        at = at.checked_add(bits)?;
     }
     Some(())
 }
@@ -257,13 +296,30 @@ fn whole_to_f32(bytes: &[u8], dtype: DType, order: ByteOrder, dst: &mut [f32]) -
         #[cfg(small)]
         DType::F16 => each(bytes, order, dst, float::f16_to_f32),
         DType::BF16 => each(bytes, order, dst, float::bf16_to_f32),
-        DType::F8_E4M3FN => each(bytes, order, dst, float::f8_e4m3fn_to_f32),
-        DType::F8_E5M2 => each(bytes, order, dst, float::f8_e5m2_to_f32),
-        DType::F8_E4M3FNUZ => each(bytes, order, dst, float::f8_e4m3fnuz_to_f32),
-        DType::F8_E5M2FNUZ => each(bytes, order, dst, float::f8_e5m2fnuz_to_f32),
+        DType::F8_E4M3FN => each_f8(bytes, order, dst, float::f8_e4m3fn_to_f32),
+        DType::F8_E5M2 => each_f8(bytes, order, dst, float::f8_e5m2_to_f32),
+        DType::F8_E4M3FNUZ => each_f8(bytes, order, dst, float::f8_e4m3fnuz_to_f32),
+        DType::F8_E5M2FNUZ => each_f8(bytes, order, dst, float::f8_e5m2fnuz_to_f32),
         DType::F8_E8M0 => each(bytes, order, dst, float::f8_e8m0_to_f32),
         _ => None,
     }
+}
+
+/// Converts 8-bit floats. Hosts look up many floats in a table, which takes as long to fill as 256 conversions.
+fn each_f8(bytes: &[u8], order: ByteOrder, dst: &mut [f32], convert: impl Fn(u8) -> f32) -> Option<()> {
+    if cfg!(small) || dst.len() < 1024 {
+        return each(bytes, order, dst, convert);
+    }
+    let mut table = [0.0; 256];
+    table.iter_mut().zip(0..=u8::MAX).for_each(|(value, bits)| *value = convert(bits));
+    look_up(bytes.get(..dst.len())?, dst, &table);
+    Some(())
+}
+
+#[inline(never)] // one copy of the loop for all types
+fn look_up(bytes: &[u8], dst: &mut [f32], table: &[f32; 256]) {
+    let value = |bits: &u8| table.get(usize::from(*bits)).copied().unwrap_or_default();
+    dst.iter_mut().zip(bytes).for_each(|(number, bits)| *number = value(bits));
 }
 
 /// Converts elements of one type.
