@@ -62,6 +62,8 @@ mod instructions {
     #[cfg(target_arch = "x86_64")]
     use core::arch::x86_64::_mm256_cvtph_ps;
 
+    use zerocopy::{FromBytes, IntoBytes};
+
     use super::one_by_one;
     #[cfg(target_arch = "x86_64")]
     use crate::codec::cpu::has_f16c;
@@ -87,6 +89,8 @@ mod instructions {
         let in_blocks = dst.len() & !(BLOCK - 1);
         let (bytes, last_bytes) = bytes.split_at_checked(in_blocks.wrapping_mul(2))?;
         let (dst, last) = dst.split_at_mut_checked(in_blocks)?;
+        let bytes = FromBytes::ref_from_bytes(bytes).ok()?;
+        let dst = FromBytes::mut_from_bytes(dst.as_mut_bytes()).ok()?;
         match order {
             ByteOrder::Little => blocks::<false>(bytes, dst),
             ByteOrder::Big => blocks::<true>(bytes, dst),
@@ -97,13 +101,11 @@ mod instructions {
 
     #[inline]
     #[cfg_attr(target_arch = "x86_64", target_feature(enable = "f16c"))]
-    fn blocks<const ARE_SWAPPED: bool>(bytes: &[u8], dst: &mut [f32]) {
-        for (numbers, bytes) in dst.chunks_exact_mut(BLOCK).zip(bytes.chunks_exact(2 * BLOCK)) {
-            if let (Ok(numbers), Ok(bytes)) = (<&mut [f32; BLOCK]>::try_from(numbers), <[u8; 32]>::try_from(bytes)) {
-                let eights: [[u16; 8]; 2] = zerocopy::transmute!(bytes);
-                let convert = |bits: [u16; 8]| eight(if ARE_SWAPPED { bits.map(u16::swap_bytes) } else { bits });
-                *numbers = zerocopy::transmute!(eights.map(convert));
-            }
+    fn blocks<const ARE_SWAPPED: bool>(bytes: &[[u8; 2 * BLOCK]], dst: &mut [[f32; BLOCK]]) {
+        for (numbers, bytes) in dst.iter_mut().zip(bytes) {
+            let eights: [[u16; 8]; BLOCK / 8] = zerocopy::transmute!(*bytes);
+            let convert = |bits: [u16; 8]| eight(if ARE_SWAPPED { bits.map(u16::swap_bytes) } else { bits });
+            *numbers = zerocopy::transmute!(eights.map(convert));
         }
     }
 
