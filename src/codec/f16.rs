@@ -103,7 +103,7 @@ mod instructions {
     #[cfg_attr(target_arch = "x86_64", target_feature(enable = "f16c"))]
     fn blocks<const ARE_SWAPPED: bool>(bytes: &[[u8; 2 * BLOCK]], dst: &mut [[f32; BLOCK]]) {
         for (numbers, bytes) in dst.iter_mut().zip(bytes) {
-            let eights: [[u16; 8]; BLOCK / 8] = zerocopy::transmute!(*bytes);
+            let eights: [[u16; 8]; BLOCK >> 3] = zerocopy::transmute!(*bytes);
             let convert = |bits: [u16; 8]| eight(if ARE_SWAPPED { bits.map(u16::swap_bytes) } else { bits });
             *numbers = zerocopy::transmute!(eights.map(convert));
         }
