@@ -116,7 +116,8 @@ fn named_part(_: Text<'_>) -> Option<Split> {
 /// The part of a path after the last folder.
 #[cfg(feature = "gguf")]
 fn file_name(path: &str) -> &str {
-    path.rsplit_once('/').map_or(path, |(_, name)| name)
+    let after = path.bytes().rposition(|byte| byte == b'/').and_then(|at| at.checked_add(1));
+    after.and_then(|after| path.get(after..)).unwrap_or(path)
 }
 
 /// Sorts the files of an index by their paths, and shards after them.
