@@ -6,6 +6,9 @@ mod microscaling;
 
 #[cfg(feature = "ztensor2")]
 use self::microscaling::Scaled;
+#[cfg(not(small))]
+use zerocopy::{FromBytes, IntoBytes};
+
 use crate::bytes::num::{product, to_u64, to_usize};
 #[cfg(all(feature = "gguf", feature = "ztensor2"))]
 use crate::bytes::num::{quotient, remainder};
@@ -249,8 +252,9 @@ fn packed_to_f32<const BITS: usize>(bytes: &[u8], first: u64, dst: &mut [f32], c
     one_by_one(bytes, first, bits, before, convert)?;
     one_by_one(bytes, end, bits, after, convert)?;
     let byte = |element: u64| to_usize(product(Some(element >> 3), bits)?);
-    let bytes = bytes.get(byte(start)?..byte(end)?)?;
-    for (numbers, bytes) in eights.chunks_exact_mut(8).zip(bytes.chunks_exact(BITS)) {
+    let bytes = <[[u8; BITS]]>::ref_from_bytes(bytes.get(byte(start)?..byte(end)?)?).ok()?;
+    let eights = <[[f32; 8]]>::mut_from_bytes(eights.as_mut_bytes()).ok()?;
+    for (numbers, bytes) in eights.iter_mut().zip(bytes) {
         let mut word = bytes.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte));
         for number in numbers {
             let [low, ..] = word.to_le_bytes();
