@@ -4,11 +4,11 @@
 #[cfg(feature = "ztensor2")]
 mod microscaling;
 
-#[cfg(feature = "ztensor2")]
-use self::microscaling::Scaled;
 #[cfg(not(small))]
 use zerocopy::{FromBytes, IntoBytes};
 
+#[cfg(feature = "ztensor2")]
+use self::microscaling::Scaled;
 use crate::bytes::num::{product, to_u64, to_usize};
 #[cfg(all(feature = "gguf", feature = "ztensor2"))]
 use crate::bytes::num::{quotient, remainder};
