@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
 # Opens models in folders with tenslice_host.c: models.sh FOLDER_OF_THE_LIBRARY. Compares what c-tests/host.c and host.cpp
 # print with the expected text: complete models, missing, damaged and repeated files, other spellings of paths, links.
+# Every program must also return 1 if it prints an error, otherwise 0, and print nothing else. One of them runs under
+# AddressSanitizer and UndefinedBehaviorSanitizer, which also detect leaks.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -9,6 +11,13 @@ out=$PWD/target/models
 fixtures=$PWD/tests/fixtures
 rm -rf "$out"
 mkdir -p "$out"
+skip() {
+    echo "skipped: $1"
+    if [ "${TENSLICE_NO_SKIP:-0}" = 1 ]; then
+        echo "nothing may be skipped here" >&2
+        exit 1
+    fi
+}
 build() { # PROGRAM COMPILE...
     "${@:2}" -Wall -Wextra -Wpedantic -Wshadow -Werror -O1 -g -Iinclude host/tenslice_host.c c-tests/host.c -x none \
         "$lib/libtenslice.a" -lm -o "$out/$1"
@@ -17,13 +26,45 @@ build host "${CC:-cc}" -std=c99 -Wconversion
 build host-as-cpp "${CXX:-c++}" -std=c++17 -x c++
 "${CXX:-c++}" -std=c++17 -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror -O1 -g -Iinclude c-tests/host.cpp -x c++ \
     host/tenslice_host.c -x none "$lib/libtenslice.a" -o "$out/host-cpp"
+programs="host host-as-cpp host-cpp"
+sanitized="-fsanitize=address,undefined -fno-sanitize-recover=all"
+# shellcheck disable=SC2086 # words
+if echo 'int main(void){return 0;}' | ${CC:-cc} $sanitized -x c - -o "$out/probe" 2> /dev/null && "$out/probe"; then
+    build host-sanitized "${CC:-cc}" -std=c99 $sanitized
+    programs+=" host-sanitized"
+else
+    skip "models under sanitizers (this compiler has none)"
+fi
 
 count=0
-prints() { # EXPECTED PATH NAME...: both programs must print the expected text
+run() { # PROGRAM PATH NAME...: writes what the program prints to $out/printed, and checks its exit code
+    local code=0 expected=0
+    (cd "$out" && "./$1" "${@:2}") > "$out/printed" 2> "$out/errors" || code=$?
+    ! grep -q '^error: ' "$out/printed" || expected=1
+    if [ $code != $expected ] || [ -s "$out/errors" ]; then
+        cat "$out/printed" "$out/errors"
+        echo "models.sh: $1 $2: exit code $code, expected $expected, and no other output" >&2
+        exit 1
+    fi
+}
+prints() { # EXPECTED PATH NAME...: every program must print the expected text
     local program
-    for program in host host-as-cpp host-cpp; do
-        (cd "$out" && ./$program "${@:2}") > "$out/printed" || true
-        diff <(echo "$1") "$out/printed" || { echo "models.sh: $2" >&2; exit 1; }
+    for program in $programs; do
+        run "$program" "${@:2}"
+        diff <(echo "$1") "$out/printed" || { echo "models.sh: $program $2" >&2; exit 1; }
+    done
+    count=$((count + 1))
+}
+matches() { # LINES PATTERN PATH NAME...: this many lines of every program must match the pattern
+    local program found
+    for program in $programs; do
+        run "$program" "${@:3}"
+        found=$(grep -c "$2" "$out/printed" || true)
+        if [ "$found" != "$1" ]; then
+            cat "$out/printed"
+            echo "models.sh: $program $3: $found lines match $2, expected $1" >&2
+            exit 1
+        fi
     done
     count=$((count + 1))
 }
@@ -61,12 +102,11 @@ tensor enc.w in ./below//1.st
 problem ./below//1.st: tensor "enc.b" is not a tensor of the model: the index does not list it' links
 # The paths of an index stay in its folder.
 echo '{"weight_map": {"enc.w": "../blobs/1"}}' > "$out/blobs/x.safetensors.index.json"
-(cd "$out" && ./host blobs || true) | grep -q '^error: x.safetensors.index.json: safetensors index: .*/blobs/1'
+matches 1 '^error: x.safetensors.index.json: safetensors index: .*/blobs/1' blobs
 # The files of an index may be damaged.
 head -c 30 "$out/blobs/1" > "$out/indexed/rs_sharded-00001-of-00002.safetensors"
-(cd "$out" && ./host indexed) > "$out/printed"
-grep -q '^problem rs_sharded-00001-of-00002.safetensors: safetensors: .*missing' "$out/printed"
-grep -q '^tensor dec.w in ' "$out/printed"
+matches 1 '^problem rs_sharded-00001-of-00002.safetensors: safetensors: .*missing' indexed
+matches 1 '^tensor dec.w in ' indexed
 
 # The parts of a GGUF model: the second part is the first with another number and another name of its tensor.
 mkdir "$out/parts" "$out/twice" "$out/alone"
@@ -91,7 +131,7 @@ prints "$all" parts/m-00001-of-00002.gguf
 prints "$all" parts/m-00002-of-00002.gguf
 part 1 > "$out/parts/other-00002-of-00002.gguf" # of another model
 prints "$all" parts/m-00001-of-00002.gguf
-(cd "$out" && ./host parts || true) | grep -q '^error: the folder has several models: .*m-00001-of-00002.gguf or other-00002-of-00002.gguf$'
+matches 1 '^error: the folder has several models: .*m-00001-of-00002.gguf or other-00002-of-00002.gguf$' parts
 cp "$out/parts/m-00002-of-00002.gguf" "$out/twice/m-00001-of-00002.gguf"
 cp "$out/parts/m-00002-of-00002.gguf" "$out/twice"
 prints 'file m-00002-of-00002.gguf
@@ -103,9 +143,9 @@ problem m-00001-of-00002.gguf: this is part 2 of 2 (split.no 1), and its name st
 b: m-00001-of-00002.gguf: this is part 2 of 2 (split.no 1), and so is "m-00002-of-00002.gguf"' twice b
 cp "$out/parts/m-00001-of-00002.gguf" "$out/alone"
 head -c 40 "$out/parts/m-00002-of-00002.gguf" > "$out/alone/m-00002-of-00002.gguf"
-(cd "$out" && ./host alone) > "$out/printed"
-grep -q '^problem m-00002-of-00002.gguf: gguf 3: ' "$out/printed"
-[ "$(grep -c '^problem' "$out/printed")" = 1 ] && grep -qx 'tensor a in m-00001-of-00002.gguf' "$out/printed"
+matches 1 '^problem m-00002-of-00002.gguf: gguf 3: ' alone
+matches 1 '^problem' alone
+matches 1 '^tensor a in m-00001-of-00002.gguf$' alone
 mv "$out/alone/m-00002-of-00002.gguf" "$out/alone/readme.txt"
 prints 'file m-00001-of-00002.gguf
 tensor a in m-00001-of-00002.gguf
@@ -115,13 +155,13 @@ problem part 2 of 2 is missing' alone
 mkdir "$out/shards"
 cp "$fixtures/v2/shards.zt" "$fixtures/v2/shards-base.zt" "$out/shards"
 for path in shards shards/shards.zt; do
-    (cd "$out" && ./host $path local base.b base.w) > "$out/printed"
-    [ "$(grep -c ' bytes, sum ' "$out/printed")" = 3 ] && ! grep -q '^problem' "$out/printed"
+    matches 3 ' bytes, sum ' $path local base.b base.w
+    matches 0 '^problem' $path
 done
 rm "$out/shards/shards-base.zt"
-(cd "$out" && ./host shards local base.w) > "$out/printed"
-grep -q '^problem shards.zt: shard "base" of [0-9]* bytes is missing$' "$out/printed"
-grep -q '^local: .* bytes, sum' "$out/printed" && grep -q '^base.w: tensor "base.w": the bytes are in another file' "$out/printed"
+matches 1 '^problem shards.zt: shard "base" of [0-9]* bytes is missing$' shards
+matches 1 '^local: .* bytes, sum' shards local
+matches 1 '^base.w: tensor "base.w": the bytes are in another file' shards base.w
 
 # Other paths.
 prints 'error: none: No such file or directory' none
@@ -131,14 +171,5 @@ printf '' > "$out/empty/x.npy"
 prints 'error: x.npy: the file is empty: nothing was downloaded or written [at byte 0]' empty
 prints 'file struct_nested_4.npy
 tensor  in struct_nested_4.npy' "$fixtures/npy/struct_nested_4.npy"
-! "$out/host" "$fixtures/bad/v1.2/end_past_eof.zt" > "$out/printed"
-grep -q '^error: end_past_eof.zt: ztensor 1.2.0: .*past the end of the file' "$out/printed"
-# Leaks, and reads out of bounds.
-if echo 'int main(void){return 0;}' | ${CC:-cc} -fsanitize=address,undefined -x c - -o "$out/probe" 2> /dev/null && "$out/probe"; then
-    build host-sanitized "${CC:-cc}" -std=c99 -fsanitize=address,undefined -fno-sanitize-recover=all
-    for path in indexed lacking links blobs parts twice alone shards none empty parts/m-00002-of-00002.gguf; do
-        (cd "$out" && ./host-sanitized $path a dec.w base.w nothing > "$out/printed" 2>&1) || true
-        ! grep -i 'sanitizer\|runtime error' "$out/printed"
-    done
-fi
+matches 1 '^error: end_past_eof.zt: ztensor 1.2.0: .*past the end of the file' "$fixtures/bad/v1.2/end_past_eof.zt"
 echo "models: ok ($count compared)"

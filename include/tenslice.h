@@ -308,7 +308,7 @@ tenslice_status tenslice_model_find(const tenslice_model *model, const char *nam
 
 /**
  * Finds the tensor named `name`, checks its type and its shape, and sets `bytes` to its bytes, without a copy, as
- * tenslice_file_expect does. Bytes in a shard are found, too.
+ * tenslice_file_expect does. If the bytes are in a shard, sets `bytes` to those of the shard.
  *
  * After an error, tenslice_model_expect_text writes a message that says what the model has instead.
  *

@@ -178,7 +178,7 @@ pub(super) fn is_spare(files: &[ModelFile<'_>], number: usize) -> bool {
     twin(files, number).is_some()
 }
 
-/// Returns true if another file states the same part, so that nobody knows which of the two is meant.
+/// Returns true if another file states the same part. The model then returns the tensors of neither.
 pub(super) fn is_ambiguous(files: &[ModelFile<'_>], number: usize) -> bool {
     is_spare(files, number) || number.checked_add(1).is_some_and(|next| is_spare(files, next))
 }

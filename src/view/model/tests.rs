@@ -63,7 +63,7 @@ fn names_that_collide_are_hashed_again_or_sorted() {
         assert_eq!(model.find(name).unwrap().1.name(), name.as_str());
         assert_eq!(model.find(&format!("{name}.")).unwrap_err().kind(), ErrorKind::NotFound);
     }
-    // The same names, and two in a second file: one that the first file has, too, and one that makes all collide again.
+    // A second file with a name of the first file, and with a name that makes all names collide under the new seed.
     let mut words = vec![0; 6 * 108];
     let salt = words.as_ptr().addr() as u64;
     names.pop();
