@@ -383,6 +383,40 @@ mod parts {
         assert_eq!(model.tensors().count(), 2);
     }
 
+    /// The copy with the right name counts, wherever it is; the words are enough for it.
+    #[test]
+    fn words_are_enough_for_the_larger_copy_of_a_part() {
+        let (small, large) = (part(0, 2, None, &["a"]), part(0, 2, None, &["a", "b", "c", "d", "e"]));
+        let mut files = [
+            ModelFile::new("copy.gguf", File::open(&small).unwrap()),
+            ModelFile::new("m-00001-of-00002.gguf", File::open(&large).unwrap()),
+        ];
+        let mut words = vec![0; Model::length(&files).unwrap()];
+        assert_eq!(Model::new(&mut files, &mut words).unwrap().tensors().count(), 5);
+    }
+
+    /// A part of another model is neither a copy of a part nor in its place.
+    #[test]
+    fn a_part_of_another_model_hides_nothing() {
+        let [a, c] = [0, 2].map(|i| part(i, 3, Some(3), &[["a", "b", "c"][i as usize]]));
+        let other = part(1, 4, Some(3), &["x"]);
+        let names = ["m-00001-of-00003.gguf", "m-00002-of-00003.gguf", "m-00003-of-00003.gguf"];
+        let invalid = "split.no is 1 and split.count is 4; the model has 3 parts";
+        let misnamed = "this is part 2 of 4 (split.no 1), and its name states another";
+        is(
+            judged(&[(names[0], &a), (names[1], &other), (names[2], &c)]),
+            &names,
+            &[
+                (ProblemKind::InvalidPart, &format!("{}: {invalid}", names[1])),
+                (ProblemKind::MissingPart, "part 2 of 3 is missing"),
+                (ProblemKind::MisnamedPart, &format!("{}: {misnamed}", names[1])),
+            ],
+        );
+        let same = part(0, 4, Some(3), &["x"]);
+        let found = judged(&[(names[0], &a), ("x-00001-of-00004.gguf", &same)]);
+        assert!(found.1.iter().all(|(kind, _)| *kind != ProblemKind::RepeatedPart), "{found:?}");
+    }
+
     #[test]
     fn the_number_of_tensors() {
         let part = |index, total, tensors: &[&str]| part(index, 2, total, tensors);
@@ -447,6 +481,7 @@ mod parts {
                     _ => ModelFile::new(&**path, File::open(bytes).unwrap()),
                 })
                 .collect();
+            files.rotate_left(random.below(count.max(1)));
             let mut words = vec![random.next() as u32; Model::length(&files).unwrap()];
             let model = Model::new(&mut files, &mut words).unwrap();
             let all: Vec<_> = model.tensors().collect();

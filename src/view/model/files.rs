@@ -134,7 +134,7 @@ pub(super) fn sort_by_path(files: &mut [ModelFile<'_>]) -> Result<()> {
 /// # Errors
 /// `InvalidArgument` if two files have the same path.
 pub(super) fn sort_by_part(files: &mut [ModelFile<'_>]) -> Result<()> {
-    let part = |file: &ModelFile<'_>| file.split.map_or(u64::MAX, |split| split.index);
+    let part = |file: &ModelFile<'_>| file.split.map_or((u64::MAX, 0), |split| (split.index, split.count));
     let is_late = |file: &ModelFile<'_>| file.file().is_none() || file.is_misnamed();
     sort(files, |a, b| {
         let others = || is_late(a).cmp(&is_late(b)).then_with(|| path::compare(a.name, b.name));
@@ -151,25 +151,36 @@ fn sort(files: &mut [ModelFile<'_>], order: impl Fn(&ModelFile<'_>, &ModelFile<'
 
 /// Returns the number of the file at `path`, among files that [`sort_by_path`] has sorted.
 pub(super) fn file_named(files: &[ModelFile<'_>], path: Text<'_>) -> Option<usize> {
-    let files = files.get(..files.partition_point(|file| !file.is_shard()))?;
+    among(files.get(..first_shard(files))?, path)
+}
+
+/// Returns the number of the file at `path`, among files that are sorted by their paths.
+fn among(files: &[ModelFile<'_>], path: Text<'_>) -> Option<usize> {
     let before = files.partition_point(|file| path::compare(file.name, path).is_lt());
     files.get(before).filter(|file| path::compare(file.name, path).is_eq()).map(|_| before)
 }
 
+/// Returns the number of the first shard: the shards are after all other files, sorted by their names.
+fn first_shard(files: &[ModelFile<'_>]) -> usize {
+    files.partition_point(|file| !file.is_shard())
+}
+
 /// Returns the bytes of the shard named `name`.
 pub(super) fn shard_bytes<'a>(files: &[ModelFile<'a>], name: Text<'_>) -> Option<&'a [u8]> {
-    files.iter().find_map(|file| match file.contents {
-        Contents::Shard(bytes) if file.name == name => Some(bytes),
+    let shards = files.get(first_shard(files)..)?;
+    match shards.get(among(shards, name)?)?.contents {
+        Contents::Shard(bytes) => Some(bytes),
         _ => None,
-    })
+    }
 }
 
 /// Returns the file before the file numbered `number` that states the same part.
 pub(super) fn twin<'p, 'a>(files: &'p [ModelFile<'a>], number: usize) -> Option<&'p ModelFile<'a>> {
     let file = files.get(number).filter(|file| file.file().is_some())?;
     let before = files.get(number.checked_sub(1)?)?;
-    let is_same = before.file().is_some() && file.split?.index == before.split?.index;
-    is_same.then_some(before)
+    let (part, part_before) = (file.split?, before.split?);
+    let is_same = (part.index, part.count) == (part_before.index, part_before.count);
+    (before.file().is_some() && is_same).then_some(before)
 }
 
 /// Returns true if the file numbered `number` states the same part as the file before it: its tensors are not tensors
@@ -178,7 +189,7 @@ pub(super) fn is_spare(files: &[ModelFile<'_>], number: usize) -> bool {
     twin(files, number).is_some()
 }
 
-/// Returns true if another file states the same part. The model then returns the tensors of neither.
+/// Returns true if another file states the same part. `find` then returns the tensors of neither.
 pub(super) fn is_ambiguous(files: &[ModelFile<'_>], number: usize) -> bool {
     is_spare(files, number) || number.checked_add(1).is_some_and(|next| is_spare(files, next))
 }

@@ -76,7 +76,9 @@ impl<'m, 'a> Model<'m, 'a> {
     /// machine cannot address that many words.
     #[must_use]
     pub fn length(files: &[ModelFile<'a>]) -> Option<usize> {
-        table::length(Names { files, listing: None }.count())
+        // Also for files that will turn out to be the second copy of a part.
+        let counts = files.iter().filter_map(|file| Some(file.file()?.tensor_count()));
+        table::length(counts.fold(0, u64::saturating_add))
     }
 
     /// Makes a model of files without an index. Sorts the files: by the numbers that they state as parts of a model, or

@@ -163,8 +163,8 @@ impl<'a> Problem<'_, 'a> {
             }
             ProblemKind::MissingTensor => out.text(" is missing; the index lists it in this file"),
             ProblemKind::RepeatedTensor => match self.other_file() {
-                Some(name) => quoted(out, " is also in ", name),
-                None => out.text(" is in the file twice"),
+                Some(name) if file.is_none_or(|file| file.name() != name) => quoted(out, " is also in ", name),
+                _ => out.text(" is in the file twice"),
             },
             ProblemKind::UnreadableTensor => self.write_error(out, "a tensor cannot be read"),
             ProblemKind::MissingShard => {
@@ -195,9 +195,14 @@ impl<'a> Problem<'_, 'a> {
         }
     }
 
-    /// Writes that a file is missing, and how many tensors of the index with it.
+    /// Writes that a file is missing, and how many tensors of the index with it, unless an index names so many files
+    /// that counting for each of them would take long.
     fn write_missing(&self, out: &mut impl Out) {
+        const MOST_FILES: usize = 1024;
         out.text("the file is missing");
+        if self.model.files().len() > MOST_FILES {
+            return;
+        }
         let is_in_it = |entry: &&Entry| entry.file() == self.file;
         let count = to_u64(self.model.table.entries.iter().filter(is_in_it).count());
         if count > 0 {
@@ -219,8 +224,11 @@ impl<'a> Problem<'_, 'a> {
         }
     }
 
-    /// The first other file that has the tensor. Linear in the names.
+    /// The other file that has the tensor. Linear in the names if the problem does not say it.
     fn other_file(&self) -> Option<Text<'a>> {
+        if let Details::Name(name, _) = self.details {
+            return Some(name);
+        }
         let is_other = |(file, tensor): &(usize, Tensor<'a>)| {
             Some(*file) != self.file && self.tensor.is_some_and(|name| name == tensor.name())
         };
@@ -266,6 +274,12 @@ impl<'m, 'a> Model<'m, 'a> {
             return None;
         }
         self.files().iter().find_map(|file| file.file().and_then(|_| file.split())).map(|split| split.count)
+    }
+
+    /// The index of the part that a file is, if it states as many parts as the model has, or its name does.
+    fn part(&self, number: usize) -> Option<u64> {
+        let (split, count) = (self.files().get(number)?.split()?, self.part_count()?);
+        (split.count == count && split.index < count).then_some(split.index)
     }
 
     /// The reason why the tensor of an entry cannot be found, if there is one.
@@ -359,26 +373,19 @@ impl<'m, 'a> Problems<'m, 'a> {
 
     /// A file whose statements as a part contradict those of the other files.
     fn of_part(&self, number: usize, file: &ModelFile<'a>) -> Option<Problem<'m, 'a>> {
-        let (count, _) = (self.model.part_count()?, file.file()?);
+        file.file().and_then(|_| self.model.part_count())?;
         if twin(self.model.files(), number).is_some() {
             return Some(self.problem(ProblemKind::RepeatedPart, number));
         }
-        let is_valid = file.split().is_some_and(|split| split.count == count && split.index < count);
-        (!is_valid).then(|| self.problem(ProblemKind::InvalidPart, number))
+        self.model.part(number).is_none().then(|| self.problem(ProblemKind::InvalidPart, number))
     }
 
-    /// The parts that are missing before a file, or after the last one.
+    /// The parts that are missing before a file that is a part, or after the last part.
     fn of_gap(&self, number: usize) -> Option<Problem<'m, 'a>> {
-        let count = self.model.part_count()?;
-        let index = |number: usize| {
-            let split = self.model.files().get(number)?.split();
-            split.map(|split| split.index).filter(|index| *index < count)
-        };
-        let first = match number.checked_sub(1) {
-            Some(before) => index(before)?.saturating_add(1),
-            None => 0,
-        };
-        let end = index(number).unwrap_or(count);
+        let end = if number == self.model.files().len() { self.model.part_count() } else { self.model.part(number) }?;
+        // Passes over files that are no parts of this model, so all calls together are linear.
+        let before = (0..number).rev().find_map(|before| self.model.part(before));
+        let first = before.map_or(0, |index| index.saturating_add(1));
         let details = Details::Numbers(first, end.saturating_sub(1));
         (first < end).then(|| Problem::new(self.model, ProblemKind::MissingPart, None).with(details))
     }
@@ -392,9 +399,12 @@ impl<'m, 'a> Problems<'m, 'a> {
     fn of_total(&self) -> Option<Problem<'m, 'a>> {
         let count = self.model.part_count()?;
         let files = self.model.files();
-        let stated = |(number, file): (usize, &ModelFile<'a>)| Some((number, file.file().and(file.split())?.tensors));
+        let stated = |(number, file): (usize, &ModelFile<'a>)| {
+            self.model.part(number).and_then(|_| Some((number, file.file().and(file.split())?.tensors)))
+        };
         let mut all = files.iter().enumerate().filter_map(stated);
-        let Some((number, Some(first))) = all.next() else {
+        let (number, first) = all.next()?;
+        let Some(first) = first else {
             return Some(Problem::new(self.model, ProblemKind::UncountedTensors, None));
         };
         let found = to_u64(self.model.table.entries.len());
@@ -437,8 +447,9 @@ impl<'m, 'a> Problems<'m, 'a> {
             let details = other.map_or(Details::None, |name| Details::Name(name, 0));
             return Some(problem(ProblemKind::UnlistedTensor).with(details));
         }
-        if entry.is_some_and(|entry| entry.is_repeated() && !entry.is_at(number, tensor.index())) {
-            return Some(problem(ProblemKind::RepeatedTensor));
+        if let Some(first) = entry.filter(|entry| entry.is_repeated() && !entry.is_at(number, tensor.index())) {
+            let name = first.file().and_then(name_of)?;
+            return Some(problem(ProblemKind::RepeatedTensor).with(Details::Name(name, 0)));
         }
         if file.warnings().contains(Warning::UnreadableTensor) {
             return Some(problem(ProblemKind::UnreadableTensor).with(Details::Error(tensor.problem()?)));
