@@ -447,7 +447,8 @@ impl<'m, 'a> Problems<'m, 'a> {
             let details = other.map_or(Details::None, |name| Details::Name(name, 0));
             return Some(problem(ProblemKind::UnlistedTensor).with(details));
         }
-        if let Some(first) = entry.filter(|entry| entry.is_repeated() && !entry.is_at(number, tensor.index())) {
+        let first = entry.filter(|entry| entry.is_repeated() && !entry.is_at(number, tensor.index()));
+        if let Some(first) = first {
             let name = first.file().and_then(name_of)?;
             return Some(problem(ProblemKind::RepeatedTensor).with(Details::Name(name, 0)));
         }
