@@ -439,11 +439,12 @@ static void models(const char *folder, const tenslice_file *file)
     tenslice_tensor tensor;
     tenslice_component component, no_component;
     tenslice_bytes bytes;
+    tenslice_floats floats;
     tenslice_error error;
     tenslice_str name;
     tenslice_file opened, no_file;
     uint64_t number, odd[64];
-    uint32_t words[200];
+    uint32_t words[200], spare[1];
     size_t count;
     char text[200];
 
@@ -521,16 +522,25 @@ static void models(const char *folder, const tenslice_file *file)
     EXPECT(BAD, tenslice_model_find(&model, NULL, 9, &tensor, &number, NULL));
     EXPECT(BAD, tenslice_model_find(&model, "t.float64", 9, NULL, &number, NULL));
     EXPECT(BAD, tenslice_model_find(&model, "t.float64", 9, &tensor, ODD(uint64_t, odd), NULL));
-    EXPECT(HANDLE, tenslice_model_expect(NULL, "t.float64", 9, 0, NULL, TENSLICE_ANY_SHAPE, &bytes, NULL));
-    EXPECT(BAD, tenslice_model_expect(&model, NULL, 9, 0, NULL, TENSLICE_ANY_SHAPE, &bytes, NULL));
-    EXPECT(BAD, tenslice_model_expect(&model, "t.float64", 9, 77777, NULL, TENSLICE_ANY_SHAPE, &bytes, NULL));
-    EXPECT(BAD, tenslice_model_expect(&model, "t.float64", 9, 0, NULL, 2, &bytes, NULL));
-    EXPECT(BAD, tenslice_model_expect(&model, "t.float64", 9, 0, NULL, TENSLICE_ANY_SHAPE, NULL, NULL));
-    EXPECT(HANDLE, tenslice_model_expect_text(NULL, "t", 1, 0, NULL, TENSLICE_ANY_SHAPE, &error, text, 200, NULL));
-    EXPECT(BAD, tenslice_model_expect_text(&model, NULL, 1, 0, NULL, TENSLICE_ANY_SHAPE, &error, text, 200, NULL));
-    EXPECT(BAD, tenslice_model_expect_text(&model, "t", 1, 0, NULL, 2, &error, text, 200, NULL));
-    EXPECT(BAD, tenslice_model_expect_text(&model, "t", 1, 0, NULL, TENSLICE_ANY_SHAPE, NULL, text, 200, NULL));
-    EXPECT(BAD, tenslice_model_expect_text(&model, "t", 1, 0, NULL, TENSLICE_ANY_SHAPE, &error, NULL, 200, NULL));
+    EXPECT(HANDLE, tenslice_model_get(NULL, "t.float64", 9, NULL, &bytes, NULL));
+    EXPECT(BAD, tenslice_model_get(&model, NULL, 9, NULL, &bytes, NULL));
+    EXPECT(BAD, tenslice_model_get(&model, "t.float64", 9, WANT(77777, NULL, TENSLICE_ANY_SHAPE), &bytes, NULL));
+    EXPECT(BAD, tenslice_model_get(&model, "t.float64", 9, WANT(0, NULL, 2), &bytes, NULL));
+    EXPECT(BAD, tenslice_model_get(&model, "t.float64", 9, NULL, NULL, NULL));
+    EXPECT(HANDLE, tenslice_model_get_f32(NULL, "t.float64", 9, NULL, NULL, 0, NULL, &floats, NULL, NULL));
+    EXPECT(BAD, tenslice_model_get_f32(&model, NULL, 9, NULL, NULL, 0, NULL, &floats, NULL, NULL));
+    EXPECT(BAD, tenslice_model_get_f32(&model, "t.float64", 9, NULL, NULL, 0, NULL, NULL, NULL, NULL));
+    EXPECT(HANDLE, tenslice_model_get_text(NULL, "t", 1, NULL, &error, text, 200, NULL));
+    EXPECT(BAD, tenslice_model_get_text(&model, NULL, 1, NULL, &error, text, 200, NULL));
+    EXPECT(BAD, tenslice_model_get_text(&model, "t", 1, WANT(0, NULL, 2), &error, text, 200, NULL));
+    EXPECT(BAD, tenslice_model_get_text(&model, "t", 1, NULL, NULL, text, 200, NULL));
+    EXPECT(BAD, tenslice_model_get_text(&model, "t", 1, NULL, &error, NULL, 200, NULL));
+    EXPECT(HANDLE, tenslice_model_check_length(NULL, &count));
+    EXPECT(BAD, tenslice_model_check_length(&model, NULL));
+    EXPECT(HANDLE, tenslice_model_check(NULL, spare, 1, &number, NULL));
+    EXPECT(BAD, tenslice_model_check(&model, NULL, 1, &number, NULL));
+    EXPECT(BAD, tenslice_model_check(&model, spare, SIZE_MAX, &number, NULL));
+    EXPECT(BAD, tenslice_model_check(&model, spare, 1, ODD(uint64_t, odd), NULL));
     EXPECT(HANDLE, tenslice_model_component(NULL, &no_component, &component, NULL));
     EXPECT(HANDLE, tenslice_model_component(&model, NULL, &component, NULL));
     EXPECT(HANDLE, tenslice_model_component(&model, &no_component, &component, NULL));
@@ -629,10 +639,12 @@ static void blocks(void)
 }
 
 /* Reads the numbers of a tensor of six doubles. */
-static void numbers(const tenslice_tensor *tensor)
+static void as_floats(const tenslice_tensor *tensor)
 {
     tenslice_tensor unset;
     tenslice_decoder decoder = {NULL, NULL, NULL};
+    tenslice_floats numbers;
+    tenslice_requirements needed;
     float out[8];
     uint64_t count, words[2];
     char scratch[8];
@@ -662,6 +674,21 @@ static void numbers(const tenslice_tensor *tensor)
     EXPECT(BAD, tenslice_tensor_read_f32_into(tensor, out, 8, OPTIONS(NULL, NULL, 8), &count, NULL));
     EXPECT(BAD, tenslice_tensor_read_f32_into(tensor, out, 8, OPTIONS(NULL, scratch, SIZE_MAX), &count, NULL));
     EXPECT(BAD, tenslice_tensor_read_f32_into(tensor, out, 8, NULL, ODD(uint64_t, words), NULL));
+    MARK(numbers), MARK(needed), needed.struct_size = sizeof needed;
+    EXPECT(HANDLE, tenslice_tensor_get_f32(NULL, NULL, out, 8, NULL, &numbers, &needed, NULL));
+    EXPECT(HANDLE, tenslice_tensor_get_f32(&unset, NULL, out, 8, NULL, &numbers, &needed, NULL));
+    EXPECT(BAD, tenslice_tensor_get_f32(tensor, WANT(0xffff, NULL, 0), out, 8, NULL, &numbers, &needed, NULL));
+    EXPECT(BAD, tenslice_tensor_get_f32(tensor, NULL, NULL, 8, NULL, &numbers, &needed, NULL));
+    EXPECT(BAD, tenslice_tensor_get_f32(tensor, NULL, ODD(float, out), 7, NULL, &numbers, &needed, NULL));
+    EXPECT(BAD, tenslice_tensor_get_f32(tensor, NULL, out, SIZE_MAX / 2, NULL, &numbers, &needed, NULL));
+    EXPECT(BAD, tenslice_tensor_get_f32(tensor, NULL, out, 8, OPTIONS(&decoder, NULL, 0), &numbers, &needed, NULL));
+    EXPECT(BAD, tenslice_tensor_get_f32(tensor, NULL, out, 8, NULL, NULL, &needed, NULL));
+    EXPECT(BAD, tenslice_tensor_get_f32(tensor, NULL, out, 8, NULL, ODD(tenslice_floats, words), &needed, NULL));
+    CHECK(IS_MARKED(numbers));
+    EXPECT(TENSLICE_TOO_SMALL, tenslice_tensor_get_f32(tensor, NULL, out, 5, NULL, &numbers, &needed, NULL));
+    CHECK(IS_MARKED(numbers) && needed.output == 6 && needed.scratch == 0);
+    needed.struct_size = sizeof needed - 1;
+    EXPECT(BAD, tenslice_tensor_get_f32(tensor, NULL, out, 8, NULL, &numbers, &needed, NULL));
     CHECK(IS_MARKED(count));
     EXPECT(TENSLICE_TOO_SMALL, tenslice_tensor_read_f32_into(tensor, out, 5, NULL, &count, NULL));
     CHECK(IS_MARKED(out) && IS_MARKED(words) && count == 6);
@@ -795,40 +822,50 @@ static void expected(const tenslice_file *file)
         char text[200];
         uint64_t shape[25];
     } out;
+    tenslice_expected cut;
+    tenslice_floats floats;
     size_t needed;
 
     memset(&unset, 0, sizeof unset);
     EXPECT(TENSLICE_OK, tenslice_file_find(file, "t.float64", TENSLICE_NUL, &tensor, NULL));
-    EXPECT(TENSLICE_OK, tenslice_file_expect(file, TENSLICE_STR("t.float64"), TENSLICE_ANY, shape, 2, &bytes, NULL));
-    CHECK(bytes.length == 48);
-    EXPECT(HANDLE, tenslice_file_expect(NULL, "t", 1, TENSLICE_F64, shape, 2, &bytes, NULL));
-    EXPECT(BAD, tenslice_file_expect(file, NULL, 1, TENSLICE_F64, shape, 2, &bytes, NULL));
-    EXPECT(BAD, tenslice_file_expect(file, NULL, TENSLICE_NUL, TENSLICE_F64, shape, 2, &bytes, NULL));
-    EXPECT(BAD, tenslice_file_expect(file, "t", SIZE_MAX - 1, TENSLICE_F64, shape, 2, &bytes, NULL));
-    EXPECT(BAD, tenslice_file_expect(file, "t", 1, 0xffff, shape, 2, &bytes, NULL));
-    EXPECT(BAD, tenslice_file_expect(file, "t", 1, TENSLICE_F64, NULL, 2, &bytes, NULL));
-    EXPECT(BAD, tenslice_file_expect(file, "t", 1, TENSLICE_F64, ODD(const uint64_t, shape), 1, &bytes, NULL));
-    EXPECT(BAD, tenslice_file_expect(file, "t", 1, TENSLICE_F64, shape, SIZE_MAX - 1, &bytes, NULL));
-    EXPECT(BAD, tenslice_file_expect(file, "t.float64", 9, TENSLICE_F64, shape, 2, NULL, NULL));
-    EXPECT(HANDLE, tenslice_tensor_expect(NULL, TENSLICE_F64, shape, 2, &bytes, NULL));
-    EXPECT(HANDLE, tenslice_tensor_expect(&unset, TENSLICE_F64, shape, 2, &bytes, NULL));
-    EXPECT(BAD, tenslice_tensor_expect(&tensor, 0xffff, shape, 2, &bytes, NULL));
-    EXPECT(BAD, tenslice_tensor_expect(&tensor, TENSLICE_F64, shape, SIZE_MAX / 4, &bytes, NULL));
-    EXPECT(BAD, tenslice_tensor_expect(&tensor, TENSLICE_F64, shape, 2, NULL, NULL));
-    EXPECT(TENSLICE_WRONG_SHAPE, tenslice_tensor_expect(&tensor, TENSLICE_F64, shape, 1, &bytes, &error));
-
-    EXPECT(HANDLE, tenslice_expect_text(NULL, "t", 1, 0, NULL, 0, &error, out.text, sizeof out, NULL));
-    EXPECT(BAD, tenslice_expect_text(file, NULL, 1, 0, NULL, 0, &error, out.text, sizeof out, NULL));
-    EXPECT(BAD, tenslice_expect_text(file, "t", 1, 0xffff, NULL, 0, &error, out.text, sizeof out, NULL));
-    EXPECT(BAD, tenslice_expect_text(file, "t", 1, 0, NULL, 2, &error, out.text, sizeof out, NULL));
-    EXPECT(BAD, tenslice_expect_text(file, "t", 1, 0, NULL, 0, NULL, out.text, sizeof out, NULL));
-    EXPECT(BAD, tenslice_expect_text(file, "t", 1, 0, NULL, 0, &error, NULL, 1, NULL));
-    EXPECT(BAD, tenslice_expect_text(file, out.text, 1, 0, NULL, 0, &error, out.text, sizeof out, NULL));
-    EXPECT(BAD, tenslice_expect_text(file, "t", 1, 0, out.shape, 2, &error, out.text, sizeof out, NULL));
-    EXPECT(TENSLICE_TOO_SMALL, tenslice_expect_text(file, "t", 1, 0, shape, 2, &error, NULL, 0, &needed));
-    CHECK(needed == sizeof "no tensor \"t\"");
     EXPECT(TENSLICE_OK,
-           tenslice_expect_text(file, "t", 1, 0, NULL, TENSLICE_ANY_SHAPE, &error, out.text, needed, &needed));
+           tenslice_file_get(file, TENSLICE_STR("t.float64"), WANT(TENSLICE_ANY, shape, 2), &bytes, NULL));
+    CHECK(bytes.length == 48);
+    EXPECT(HANDLE, tenslice_file_get(NULL, "t", 1, WANT(TENSLICE_F64, shape, 2), &bytes, NULL));
+    EXPECT(BAD, tenslice_file_get(file, NULL, 1, WANT(TENSLICE_F64, shape, 2), &bytes, NULL));
+    EXPECT(BAD, tenslice_file_get(file, NULL, TENSLICE_NUL, WANT(TENSLICE_F64, shape, 2), &bytes, NULL));
+    EXPECT(BAD, tenslice_file_get(file, "t", SIZE_MAX - 1, WANT(TENSLICE_F64, shape, 2), &bytes, NULL));
+    EXPECT(BAD, tenslice_file_get(file, "t", 1, WANT(0xffff, shape, 2), &bytes, NULL));
+    EXPECT(BAD, tenslice_file_get(file, "t", 1, WANT(TENSLICE_F64, NULL, 2), &bytes, NULL));
+    EXPECT(BAD, tenslice_file_get(file, "t", 1, WANT(TENSLICE_F64, ODD(const uint64_t, shape), 1), &bytes, NULL));
+    EXPECT(BAD, tenslice_file_get(file, "t", 1, WANT(TENSLICE_F64, shape, SIZE_MAX - 1), &bytes, NULL));
+    EXPECT(BAD, tenslice_file_get(file, "t.float64", 9, WANT(TENSLICE_F64, shape, 2), NULL, NULL));
+    EXPECT(BAD, tenslice_file_get(file, "t.float64", 9, WANT(65536, shape, 2), &bytes, NULL)); /* not a block type */
+    EXPECT(BAD, tenslice_file_get(file, "t.float64", 9, ODD(tenslice_expected, out.shape), &bytes, NULL));
+    MARK(cut), cut.struct_size = sizeof cut - 1;
+    EXPECT(BAD, tenslice_file_get(file, "t.float64", 9, &cut, &bytes, NULL));
+    EXPECT(HANDLE, tenslice_file_get_f32(NULL, "t.float64", 9, NULL, NULL, 0, NULL, &floats, NULL, NULL));
+    EXPECT(BAD, tenslice_file_get_f32(file, NULL, 9, NULL, NULL, 0, NULL, &floats, NULL, NULL));
+    EXPECT(BAD, tenslice_file_get_f32(file, "t.float64", 9, &cut, NULL, 0, NULL, &floats, NULL, NULL));
+    EXPECT(TENSLICE_NOT_FOUND, tenslice_file_get_f32(file, "t", 1, NULL, NULL, 0, NULL, &floats, NULL, NULL));
+    EXPECT(HANDLE, tenslice_tensor_get(NULL, WANT(TENSLICE_F64, shape, 2), &bytes, NULL));
+    EXPECT(HANDLE, tenslice_tensor_get(&unset, WANT(TENSLICE_F64, shape, 2), &bytes, NULL));
+    EXPECT(BAD, tenslice_tensor_get(&tensor, WANT(0xffff, shape, 2), &bytes, NULL));
+    EXPECT(BAD, tenslice_tensor_get(&tensor, WANT(TENSLICE_F64, shape, SIZE_MAX / 4), &bytes, NULL));
+    EXPECT(BAD, tenslice_tensor_get(&tensor, WANT(TENSLICE_F64, shape, 2), NULL, NULL));
+    EXPECT(TENSLICE_WRONG_SHAPE, tenslice_tensor_get(&tensor, WANT(TENSLICE_F64, shape, 1), &bytes, &error));
+
+    EXPECT(HANDLE, tenslice_file_get_text(NULL, "t", 1, WANT(0, NULL, 0), &error, out.text, sizeof out, NULL));
+    EXPECT(BAD, tenslice_file_get_text(file, NULL, 1, WANT(0, NULL, 0), &error, out.text, sizeof out, NULL));
+    EXPECT(BAD, tenslice_file_get_text(file, "t", 1, WANT(0xffff, NULL, 0), &error, out.text, sizeof out, NULL));
+    EXPECT(BAD, tenslice_file_get_text(file, "t", 1, WANT(0, NULL, 2), &error, out.text, sizeof out, NULL));
+    EXPECT(BAD, tenslice_file_get_text(file, "t", 1, WANT(0, NULL, 0), NULL, out.text, sizeof out, NULL));
+    EXPECT(BAD, tenslice_file_get_text(file, "t", 1, WANT(0, NULL, 0), &error, NULL, 1, NULL));
+    EXPECT(BAD, tenslice_file_get_text(file, out.text, 1, WANT(0, NULL, 0), &error, out.text, sizeof out, NULL));
+    EXPECT(BAD, tenslice_file_get_text(file, "t", 1, WANT(0, out.shape, 2), &error, out.text, sizeof out, NULL));
+    EXPECT(TENSLICE_TOO_SMALL, tenslice_file_get_text(file, "t", 1, WANT(0, shape, 2), &error, NULL, 0, &needed));
+    CHECK(needed == sizeof "no tensor \"t\"");
+    EXPECT(TENSLICE_OK, tenslice_file_get_text(file, "t", 1, NULL, &error, out.text, needed, &needed));
     CHECK(strcmp(out.text, "no tensor \"t\"") == 0);
 
     CHECK(tenslice_tensor_name(NULL).data == NULL && tenslice_tensor_name(&unset).length == 0);
@@ -868,7 +905,7 @@ static void formats(const char *folder, const tenslice_file *other)
     gguf(folder, other, &cursor);
     models(folder, other);
     EXPECT(TENSLICE_OK, tenslice_file_find(other, "t.float64", 9, &tensor, NULL));
-    numbers(&tensor);
+    as_floats(&tensor);
     expected(other);
     blocks();
     strings();
@@ -901,6 +938,7 @@ int main(int argc, char **argv)
     uint64_t words[64], dims[4];
     uint32_t scratch[4], slots[39];
     tenslice_index index;
+    tenslice_floats floats;
     char text[8];
     size_t needed;
 
@@ -978,6 +1016,15 @@ int main(int argc, char **argv)
     EXPECT(TENSLICE_NOT_FOUND, tenslice_index_find(&index, NULL, 0, &tensor, NULL));
     EXPECT(TENSLICE_NOT_FOUND, tenslice_index_find(&index, "t.float3\xff", 9, &tensor, NULL));
     EXPECT(TENSLICE_OK, tenslice_index_find(&index, "t.float32", 9, &tensor, NULL));
+    EXPECT(HANDLE, tenslice_index_get(NULL, "t.float32", 9, NULL, &bytes, NULL));
+    EXPECT(BAD, tenslice_index_get(&index, NULL, 9, NULL, &bytes, NULL));
+    EXPECT(BAD, tenslice_index_get(&index, "t.float32", 9, WANT(0xffff, NULL, TENSLICE_ANY_SHAPE), &bytes, NULL));
+    EXPECT(BAD, tenslice_index_get(&index, "t.float32", 9, NULL, NULL, NULL));
+    EXPECT(TENSLICE_NOT_FOUND, tenslice_index_get(&index, "t.float", 7, NULL, &bytes, NULL));
+    EXPECT(HANDLE, tenslice_index_get_f32(NULL, "t.float32", 9, NULL, NULL, 0, NULL, &floats, NULL, NULL));
+    EXPECT(BAD, tenslice_index_get_f32(&index, NULL, 9, NULL, NULL, 0, NULL, &floats, NULL, NULL));
+    EXPECT(TENSLICE_NOT_FOUND,
+           tenslice_index_get_f32(&index, "t.float", 7, NULL, NULL, 0, NULL, &floats, NULL, NULL));
     EXPECT(HANDLE, tenslice_file_tensors(NULL, &cursor));
     EXPECT(BAD, tenslice_file_tensors(&file, NULL));
     EXPECT(HANDLE, tenslice_file_attributes(NULL, &cursor));

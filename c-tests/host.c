@@ -24,8 +24,7 @@ int main(int argc, char **argv)
     tenslice_model_problems problems;
     tenslice_problem problem;
     tenslice_tensor tensor;
-    tenslice_bytes bytes;
-    tenslice_error error;
+    tenslice_floats numbers;
     tenslice_str name;
     uint64_t count, file;
     int i;
@@ -50,16 +49,23 @@ int main(int argc, char **argv)
         printf("problem %s\n", text);
     }
     for (i = 2; i < argc; i++) {
-        if (tenslice_model_expect(model, argv[i], TENSLICE_NUL, TENSLICE_ANY, NULL, TENSLICE_ANY_SHAPE, &bytes, &error)
-            == TENSLICE_OK) {
+        const tenslice_bytes bytes = tenslice_host_get(host, argv[i], NULL, text, sizeof text);
+        if (bytes.data != NULL) {
             const unsigned char *data = (const unsigned char *)bytes.data;
             uint64_t sum = 0;
             size_t k;
             for (k = 0; k < bytes.length; k++) sum += data[k];
             printf("%s: %lu bytes, sum %lu\n", argv[i], (unsigned long)bytes.length, (unsigned long)sum);
         } else {
-            tenslice_model_expect_text(model, argv[i], TENSLICE_NUL, TENSLICE_ANY, NULL, TENSLICE_ANY_SHAPE, &error,
-                                       text, sizeof text, NULL);
+            printf("%s: %s\n", argv[i], text);
+        }
+        numbers = tenslice_host_get_f32(host, argv[i], NULL, text, sizeof text);
+        if (numbers.data != NULL) {
+            double sum = 0;
+            size_t k;
+            for (k = 0; k < numbers.length; k++) sum += numbers.data[k];
+            printf("%s: %lu numbers, sum %g\n", argv[i], (unsigned long)numbers.length, sum);
+        } else {
             printf("%s: %s\n", argv[i], text);
         }
     }

@@ -31,13 +31,18 @@ int main(int argc, char **argv)
     auto moved = std::move(model);
     for (int i = 2; i < argc; i++) {
         std::cout << argv[i] << ": ";
-        if (const auto bytes = moved.expect(argv[i], TENSLICE_ANY))
+        if (const auto bytes = moved.get(argv[i], TENSLICE_ANY))
             std::cout << bytes->size() << " bytes, sum "
                       << std::accumulate(bytes->begin(), bytes->end(), std::uint64_t{0},
                                          [](std::uint64_t sum, std::byte byte) { return sum + std::to_integer<unsigned>(byte); })
                       << '\n';
         else
             std::cout << moved.explain(bytes.error(), argv[i]) << '\n';
+        std::cout << argv[i] << ": ";
+        if (const auto all = moved.get_f32(argv[i]))
+            std::cout << all->size() << " numbers, sum " << std::accumulate(all->begin(), all->end(), 0.0) << '\n';
+        else
+            std::cout << moved.explain(all.error(), argv[i]) << '\n';
     }
     return 0;
 }

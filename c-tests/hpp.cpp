@@ -370,7 +370,7 @@ void quantized(const char *fixtures)
     const auto tensor = get(file.find("q4_k.real"));
     const auto block = tensor.block();
     CHECK(tensor.layout_name() == "gguf.q4_k" && tensor.dtype() == 0);
-    CHECK(block && block->number == 12 && block->elements == 256 && block->bytes == 144);
+    CHECK(block && block->number == TENSLICE_GGML_Q4_K && block->elements == 256 && block->bytes == 144);
     CHECK(tensor.requirements(TENSLICE_PURPOSE_READ_F32).scratch == 0U);
     const auto all = get(tensor.read_f32_into(numbers));
     CHECK(all.size() == 1024 && all.data() == numbers.data());
@@ -414,30 +414,41 @@ void expected(const char *fixtures)
 
     // An expected tensor, found in the file, by an index, or before.
     CHECK(get(tensor.bytes()).size() == 64 && get(vector.bytes()).size() == 32);
-    CHECK(get(file.expect<std::byte>(name, {4, 8})).data() == get(tensor.bytes()).data());
-    CHECK(get(file.expect(name, TENSLICE_ANY)).size() == 64 && get(file.expect(norm, TENSLICE_ANY, {8})).size() == 32);
+    CHECK(get(file.get<std::byte>(name, {4, 8})).data() == get(tensor.bytes()).data());
+    CHECK(get(file.get(name, TENSLICE_ANY)).size() == 64 && get(file.get(norm, TENSLICE_ANY, {8})).size() == 32);
     if (little_endian() == TENSLICE_OK) {
-        const auto numbers_in_place = get(file.expect<float>(norm, {8}));
+        const auto numbers_in_place = get(file.get<float>(norm, {8}));
         CHECK(numbers_in_place.size() == 8 && numbers_in_place.data() == get(vector.as<float>()).data());
-        CHECK(get(index.expect<float>(norm)).data() == numbers_in_place.data());
-        CHECK(get(vector.expect<float>()).size() == 8 && get(vector.expect(TENSLICE_F32, {8})).size() == 32);
-        CHECK(get(file.expect<std::uint16_t>(name, same)).size() == 32); // 16 bits per number, as in as()
-        CHECK(get(file.expect(name, TENSLICE_F16, {4, 8})).size() == 64);
-        CHECK(get(index.expect(name, TENSLICE_F16, same)).size() == 64);
+        CHECK(get(index.get<float>(norm)).data() == numbers_in_place.data());
+        CHECK(get(vector.get<float>()).size() == 8 && get(vector.get(TENSLICE_F32, {8})).size() == 32);
+        CHECK(get(file.get<std::uint16_t>(name, same)).size() == 32); // 16 bits per number, as in as()
+        CHECK(get(file.get(name, TENSLICE_F16, {4, 8})).size() == 64);
+        CHECK(get(index.get(name, TENSLICE_F16, same)).size() == 64);
 #if defined(__STDCPP_FLOAT16_T__)
-        const auto halves = get(file.expect<std::float16_t>(name, {4, 8}));
+        const auto halves = get(file.get<std::float16_t>(name, {4, 8}));
         CHECK(static_cast<float>(halves[0]) == tenslice_f16_to_f32(get(tensor.as<std::uint16_t>())[0]));
 #endif
     }
-    const auto wrong_shape = [&] { return file.expect<std::uint16_t>(name, {8, 4}); };
-    const auto wrong_type = [&] { return index.expect<float>(name, {4, 8}); };
-    const auto no_tensor = [&] { return file.expect<float>("model.norm.wieght", {8}); };
+    std::array<float, 32> converted{};
+    for (const auto all : {get(tensor.get_f32(same, converted)), get(file.get_f32(name, {4, 8}, converted)),
+                           get(index.get_f32(name, same, converted))})
+        CHECK(all.data() == converted.data() && all.size() == 32 && converted[0] != 0);
+    CHECK(little_endian() != TENSLICE_OK
+          || get(file.get_f32(norm, {8}, tenslice::span<float>())).data() == get(vector.as<float>()).data());
+    CHECK(tensor.requirements(TENSLICE_PURPOSE_GET_F32).output == 32U);
+    CHECK(status_of([&] { return tensor.get_f32(other, converted); }) == TENSLICE_WRONG_SHAPE);
+    CHECK(status_of([&] { return file.get_f32(name, same, tenslice::span<float>()); }) == TENSLICE_TOO_SMALL);
+    CHECK(says(thrown_by([&] { return index.get_f32(name, {8, 4}, converted); }),
+               "expected [8, 4]; the file has f16 [4, 8]"));
+    const auto wrong_shape = [&] { return file.get<std::uint16_t>(name, {8, 4}); };
+    const auto wrong_type = [&] { return index.get<float>(name, {4, 8}); };
+    const auto no_tensor = [&] { return file.get<float>("model.norm.wieght", {8}); };
     CHECK(status_of(wrong_shape) == TENSLICE_WRONG_SHAPE && status_of(wrong_type) == TENSLICE_WRONG_TYPE);
     CHECK(status_of(no_tensor) == TENSLICE_NOT_FOUND);
-    CHECK(status_of([&] { return tensor.expect<std::uint16_t>({}); }) == TENSLICE_WRONG_SHAPE);
-    CHECK(status_of([&] { return tensor.expect(TENSLICE_BF16); }) == TENSLICE_WRONG_TYPE);
-    CHECK(status_of([&] { return index.expect(norm, TENSLICE_F32, {7}); }) == TENSLICE_WRONG_SHAPE);
-    CHECK(status_of([&] { return index.expect<float>("nothing"); }) == TENSLICE_NOT_FOUND);
+    CHECK(status_of([&] { return tensor.get<std::uint16_t>({}); }) == TENSLICE_WRONG_SHAPE);
+    CHECK(status_of([&] { return tensor.get(TENSLICE_BF16); }) == TENSLICE_WRONG_TYPE);
+    CHECK(status_of([&] { return index.get(norm, TENSLICE_F32, {7}); }) == TENSLICE_WRONG_SHAPE);
+    CHECK(status_of([&] { return index.get<float>("nothing"); }) == TENSLICE_NOT_FOUND);
 
     // The messages, written to memory of the caller.
     std::array<char, 256> room;
@@ -456,7 +467,7 @@ void expected(const char *fixtures)
     CHECK(says(thrown_by([&] { return index.find("model.norm.wieght"); }), name_text));
     CHECK(says(thrown_by([&] { return file.find("model.norm.wieght"); }), name_text));
     CHECK(says(thrown_by(wrong_shape), "expected u16 [8, 4]; the file has f16 [4, 8]"));
-    CHECK(says(thrown_by([&] { return tensor.expect<std::uint16_t>({1}); }), "another shape"));
+    CHECK(says(thrown_by([&] { return tensor.get<std::uint16_t>({1}); }), "another shape"));
     CHECK(says(thrown_by([&] { return get(file.find(name)).as<double>(); }), "not of the requested type"));
     std::free(b.data);
 
@@ -708,12 +719,12 @@ void particulars(const char *fixtures)
         count += entry.name.length > 0 && entry.decoded_length > 0;
     CHECK(count > 0 && get(npy.npy_descr()) == "'<i2'");
     const auto array = get(npy.find("")); // 4 rows and 3 columns, column-major
-    CHECK(status_of([&] { return array.expect<std::int16_t>({4, 3}); }) == TENSLICE_WRONG_ORDER);
-    CHECK(status_of([&] { return npy.expect<std::int16_t>("", {4, 3}); }) == TENSLICE_WRONG_ORDER);
-    CHECK(status_of([&] { return array.expect<std::byte>(tenslice::column_major({3, 4})); }) == TENSLICE_WRONG_SHAPE);
-    CHECK(get(array.expect<std::byte>(tenslice::column_major({4, 3}))).size() == 24);
-    CHECK(get(npy.expect<std::byte>("", tenslice::column_major({4, 3}))).size() == 24);
-    CHECK(get(array.expect<std::byte>()).size() == 24);
+    CHECK(status_of([&] { return array.get<std::int16_t>({4, 3}); }) == TENSLICE_WRONG_ORDER);
+    CHECK(status_of([&] { return npy.get<std::int16_t>("", {4, 3}); }) == TENSLICE_WRONG_ORDER);
+    CHECK(status_of([&] { return array.get<std::byte>(tenslice::column_major({3, 4})); }) == TENSLICE_WRONG_SHAPE);
+    CHECK(get(array.get<std::byte>(tenslice::column_major({4, 3}))).size() == 24);
+    CHECK(get(npy.get<std::byte>("", tenslice::column_major({4, 3}))).size() == 24);
+    CHECK(get(array.get<std::byte>()).size() == 24);
     std::uint64_t lengths[8] = {};
     const auto described = get(get(npy.find("")).describe(lengths));
     CHECK(described.dtype == get(npy.find("")).dtype() && described.rank > 0 && lengths[0] > 0);

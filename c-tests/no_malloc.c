@@ -42,7 +42,7 @@ void *realloc(void *place, size_t size)
 static unsigned char model[1 << 19], dense[1 << 16], scratch[1 << 16];
 static const tenslice_read_options options = {sizeof options, 0, NULL, scratch, sizeof scratch};
 static float numbers[1 << 14];
-static uint32_t words[1 << 15];
+static uint32_t words[1 << 15], spare[1 << 13];
 static long calls;
 
 static void enter(void)
@@ -70,6 +70,7 @@ static void read_model(const tenslice_model *all)
     tenslice_tensor tensor, found;
     tenslice_component component;
     tenslice_bytes bytes;
+    tenslice_floats floats;
     tenslice_str name;
     uint64_t file;
 
@@ -78,12 +79,15 @@ static void read_model(const tenslice_model *all)
         name = tenslice_tensor_name(&tensor);
         if (!name.is_escaped && IN(tenslice_model_find(all, name.data, name.length, &found, NULL, NULL)) != TENSLICE_OK)
             exit(1);
-        IN(tenslice_model_expect(all, name.data, name.length, 0, NULL, TENSLICE_ANY_SHAPE, &bytes, NULL));
+        IN(tenslice_model_get(all, name.data, name.length, NULL, &bytes, NULL));
+        IN(tenslice_model_get_f32(all, name.data, name.length, NULL, numbers, sizeof numbers / sizeof *numbers, NULL,
+                                  &floats, NULL, NULL));
         if (IN(tenslice_tensor_data(&tensor, &component, NULL)) == TENSLICE_OK)
             IN(tenslice_model_component(all, &component, &component, NULL));
     }
     IN(tenslice_model_find(all, "none", 4, &tensor, NULL, NULL));
     info.struct_size = sizeof info;
+    IN(tenslice_model_check(all, spare, sizeof spare / sizeof *spare, NULL, NULL));
     IN(tenslice_model_get_problems(all, &problems));
     while (IN(tenslice_model_next_problem(&problems, &problem)) == TENSLICE_OK) {
         IN(tenslice_problem_get_info(&problem, &info));
@@ -195,6 +199,8 @@ int main(int argc, char **argv)
         tenslice_index index;
         tenslice_component component;
         tenslice_bytes bytes;
+        tenslice_floats floats;
+        tenslice_requirements needed;
         tenslice_tensor_info info;
         tenslice_value value;
 
@@ -232,6 +238,13 @@ int main(int argc, char **argv)
             IN(tenslice_tensor_read_f32(&tensor, 0, numbers, 8, NULL));
             IN(tenslice_q4_k_to_f32(model, size, 0, numbers, 8));
             IN(tenslice_tensor_read_f32_into(&tensor, numbers, sizeof numbers / sizeof *numbers, &options, NULL, NULL));
+            IN(tenslice_tensor_get(&tensor, NULL, &bytes, NULL));
+            needed.struct_size = sizeof needed;
+            IN(tenslice_tensor_get_f32(&tensor, NULL, numbers, sizeof numbers / sizeof *numbers, &options, &floats,
+                                       &needed, NULL));
+            if (!info.name.is_escaped)
+                IN(tenslice_index_get_f32(&index, info.name.data, info.name.length, NULL, numbers,
+                                          sizeof numbers / sizeof *numbers, &options, &floats, &needed, NULL));
             IN(tenslice_tensor_attributes(&tensor, &attributes));
             value.struct_size = sizeof value;
             while (IN(tenslice_attributes_next(&attributes, NULL, &value, NULL)) == TENSLICE_OK)

@@ -127,10 +127,11 @@ static tenslice_status make_model(unsigned char **at, const memory *of)
     return tenslice_model_open(AT(tenslice_model, 2), AT(tenslice_model_file, 1), 1, AT(uint32_t, 0), of[0].size / 4, NULL);
 }
 
-static tenslice_status model_expect_text(unsigned char **at, const memory *of)
+static tenslice_status model_get_text(unsigned char **at, const memory *of)
 {
-    return tenslice_model_expect_text(AT(tenslice_model, 1), AT(char, 2), of[2].size - 7, TENSLICE_ANY,
-                                      AT(uint64_t, 3), 2, AT(tenslice_error, 4), AT(char, 0), of[0].size, AT(size_t, 5));
+    return tenslice_model_get_text(AT(tenslice_model, 1), AT(char, 2), of[2].size - 7,
+                                   WANT(TENSLICE_ANY, AT(uint64_t, 3), 2), AT(tenslice_error, 4), AT(char, 0),
+                                   of[0].size, AT(size_t, 5));
 }
 
 static tenslice_status problem_text(unsigned char **at, const memory *of)
@@ -314,6 +315,30 @@ static tenslice_status read_f32_into(unsigned char **at, const memory *of)
     return tenslice_tensor_read_f32_into(AT(tenslice_tensor, 2), AT(float, 0), of[0].size / 4, OPTIONS(AT(tenslice_decoder, 3), at[1], of[1].size), AT(uint64_t, 4), NULL);
 }
 
+/* Gets the numbers of "t.float64" with its shape, and with a tenslice_expected in memory: of a file, an index, a model. */
+#define GET_F32(kind, function)                                                                                        \
+    static tenslice_status kind##_get_f32(unsigned char **at, const memory *of)                                        \
+    {                                                                                                                  \
+        return function(AT(tenslice_##kind, 2), AT(char, 3), 9, WANT(TENSLICE_ANY, AT(uint64_t, 4), 2), AT(float, 0),  \
+                        of[0].size / 4, OPTIONS(AT(tenslice_decoder, 5), at[1], of[1].size), AT(tenslice_floats, 6),   \
+                        AT(tenslice_requirements, 7), NULL);                                                           \
+    }                                                                                                                  \
+    static tenslice_status kind##_get_f32_expected(unsigned char **at, const memory *of)                               \
+    {                                                                                                                  \
+        return function(AT(tenslice_##kind, 1), "t.float64", 9, AT(tenslice_expected, 2), AT(float, 0),                \
+                        of[0].size / 4, NULL, AT(tenslice_floats, 3), NULL, NULL);                                     \
+    }
+GET_F32(file, tenslice_file_get_f32)
+GET_F32(index, tenslice_index_get_f32)
+GET_F32(model, tenslice_model_get_f32)
+
+static tenslice_status tensor_get_f32(unsigned char **at, const memory *of)
+{
+    return tenslice_tensor_get_f32(AT(tenslice_tensor, 2), WANT(TENSLICE_ANY, AT(uint64_t, 3), 2), AT(float, 0),
+                                   of[0].size / 4, OPTIONS(AT(tenslice_decoder, 4), at[1], of[1].size),
+                                   AT(tenslice_floats, 5), AT(tenslice_requirements, 6), NULL);
+}
+
 static tenslice_status (*const to_f32[])(const void *, size_t, uint64_t, float *, size_t) = {
     tenslice_q4_0_to_f32, tenslice_q4_1_to_f32, tenslice_q5_0_to_f32, tenslice_q5_1_to_f32, tenslice_q8_0_to_f32,
     tenslice_q8_1_to_f32, tenslice_q2_k_to_f32, tenslice_q3_k_to_f32, tenslice_q4_k_to_f32, tenslice_q5_k_to_f32,
@@ -329,11 +354,17 @@ static tenslice_status blocks_to_f32(unsigned char **at, const memory *of)
     return to_f32[type](at[1], of[1].size, 0, AT(float, 0), of[0].size / 4);
 }
 
-/* The last 7 bytes of the memory are not part of the name. */
-static tenslice_status expect_text(unsigned char **at, const memory *of)
+static tenslice_status check_model(unsigned char **at, const memory *of)
 {
-    return tenslice_expect_text(AT(tenslice_file, 1), AT(char, 2), of[2].size - 7, TENSLICE_ANY, AT(uint64_t, 3), 2,
-                                AT(tenslice_error, 4), AT(char, 0), of[0].size, AT(size_t, 5));
+    return tenslice_model_check(AT(tenslice_model, 1), AT(uint32_t, 0), of[0].size / 4, AT(uint64_t, 2), NULL);
+}
+
+/* The last 7 bytes of the memory are not part of the name. */
+static tenslice_status get_text(unsigned char **at, const memory *of)
+{
+    return tenslice_file_get_text(AT(tenslice_file, 1), AT(char, 2), of[2].size - 7,
+                                  WANT(TENSLICE_ANY, AT(uint64_t, 3), 2), AT(tenslice_error, 4), AT(char, 0),
+                                  of[0].size, AT(size_t, 5));
 }
 
 static tenslice_status part_name(unsigned char **at, const memory *of)
@@ -349,10 +380,10 @@ static tenslice_status decode(void *user, uint32_t encoding, const void *stored,
     return TENSLICE_UNSUPPORTED_ENCODING;
 }
 
-#define TRY(expected, filled, call, ...)                                                  \
-    do {                                                                                  \
-        const memory all_[] = {__VA_ARGS__};                                              \
-        try_all(#call, expected, filled, sizeof all_ / sizeof *all_, all_, call);         \
+#define TRY(expected, filled, call, ...)                                                                               \
+    do {                                                                                                               \
+        const memory all_[] = {__VA_ARGS__};                                                                           \
+        try_all(#call, expected, filled, sizeof all_ / sizeof *all_, all_, call);                                      \
     } while (0)
 #define ROOM(size) {NULL, size}
 #define OUT(type) {NULL, sizeof(type)}
@@ -368,7 +399,10 @@ int main(int argc, char **argv)
     tenslice_source source;
     tenslice_bytes data;
     tenslice_model_file absent;
-    uint32_t model_words[78];
+    uint32_t model_words[78], slots[39];
+    const uint64_t whole_shape[] = {2, 3};
+    tenslice_expected any_shape = {sizeof any_shape, TENSLICE_ANY, TENSLICE_ANY_SHAPE, NULL};
+    tenslice_requirements needs = {sizeof needs, 0, 0, 0};
     tenslice_error error;
     tenslice_decoder decoder;
     tenslice_described described;
@@ -404,9 +438,19 @@ int main(int argc, char **argv)
     TRY(TENSLICE_OK, 1, with_bytes, {data.data, data.length}, OUT(tenslice_component));
     TRY(TENSLICE_OK, 1, error_text, ROOM(256), OF(error), OUT(size_t), {b.data, 64});
     TRY(TENSLICE_OK, 1, error_text_source, ROOM(256), OF(error), OUT(size_t), OF(source));
-    EXPECT(TENSLICE_WRONG_SHAPE, tenslice_file_expect(&file, "t.float64", 9, TENSLICE_ANY, stop, 2, &data, &error));
-    TRY(TENSLICE_OK, 1, expect_text, ROOM(256), OF(file), {"t.float64\0\0\0\0\0\0", 16}, {stop, sizeof stop}, OF(error),
+    EXPECT(TENSLICE_WRONG_SHAPE,
+           tenslice_file_get(&file, "t.float64", 9, WANT(TENSLICE_ANY, stop, 2), &data, &error));
+    TRY(TENSLICE_OK, 1, get_text, ROOM(256), OF(file), {"t.float64\0\0\0\0\0\0", 16}, {stop, sizeof stop}, OF(error),
         OUT(size_t));
+    EXPECT(TENSLICE_OK, tenslice_file_index(&file, slots, sizeof slots / sizeof *slots, &names, NULL));
+#define GETS(kind, handle)                                                                                             \
+    TRY(TENSLICE_OK, 2, kind##_get_f32, ROOM(64), ROOM(64), OF(handle), {"t.float64", 9}, {whole_shape, sizeof whole_shape}, \
+        OF(decoder), OUT(tenslice_floats), OF(needs));                                                                 \
+    TRY(TENSLICE_OK, 1, kind##_get_f32_expected, ROOM(64), OF(handle), OF(any_shape), OUT(tenslice_floats))
+    GETS(file, file);
+    GETS(index, names);
+    TRY(TENSLICE_OK, 2, tensor_get_f32, ROOM(64), ROOM(64), OF(tensor), {whole_shape, sizeof whole_shape}, OF(decoder),
+        OUT(tenslice_floats), OF(needs));
     EXPECT(TENSLICE_OK, tenslice_component_bytes(&component, TENSLICE_ANY, &data, NULL));
     TRY(TENSLICE_OK, 1, str_copy, ROOM(64), OF(text), OUT(size_t));
     TRY(TENSLICE_OK, 1, str_copy_bytes, ROOM(64), {text.data, text.length}, OUT(size_t));
@@ -421,8 +465,10 @@ int main(int argc, char **argv)
     EXPECT(TENSLICE_OK, tenslice_model_next_problem(&problems, &problem));
     TRY(TENSLICE_OK, 1, problem_text, ROOM(256), OF(problem), OUT(size_t));
     EXPECT(TENSLICE_OK, tenslice_model_open(&model, &model_file, 1, model_words, 78, NULL));
-    TRY(TENSLICE_OK, 1, model_expect_text, ROOM(256), OF(model), {"t.float64\0\0\0\0\0\0", 16}, {stop, sizeof stop},
+    TRY(TENSLICE_OK, 1, model_get_text, ROOM(256), OF(model), {"t.float64\0\0\0\0\0\0", 16}, {stop, sizeof stop},
         OF(error), OUT(size_t));
+    GETS(model, model);
+    TRY(TENSLICE_OK, 1, check_model, ROOM(64), OF(model), OUT(uint64_t));
     TRY(TENSLICE_OK, 1, shape, ROOM(64), OF(tensor), OUT(uint32_t));
     TRY(TENSLICE_OK, 1, strides, ROOM(64), OF(tensor));
     TRY(TENSLICE_OK, 1, component_read_into, ROOM(256), OF(component), OF(decoder), OUT(uint64_t));

@@ -28,8 +28,18 @@
         }                                                                             \
     } while (0)
 
-/* Options for one call: a decoder and scratch memory. They are valid in the expression that contains them. */
+/* Options for one call, a decoder and scratch memory, and what a call expects of a tensor. Both are valid in the
+ * expression that contains them. */
 #ifdef __cplusplus
+struct wanted {
+    tenslice_expected value;
+    wanted(uint32_t dtype, const uint64_t *shape, size_t rank)
+        : value{sizeof(tenslice_expected), dtype, rank, shape}
+    {
+    }
+    operator const tenslice_expected *() const { return &value; }
+};
+#define WANT(dtype, shape, rank) (wanted(dtype, shape, rank))
 struct call_options {
     tenslice_read_options value;
     call_options(const tenslice_decoder *decoder, void *scratch, size_t length)
@@ -40,6 +50,7 @@ struct call_options {
 };
 #define OPTIONS(decoder, scratch, length) (call_options(decoder, scratch, length))
 #else
+#define WANT(dtype, shape, rank) (&(const tenslice_expected){sizeof(tenslice_expected), dtype, rank, shape})
 #define OPTIONS(decoder, scratch, length) \
     (&(const tenslice_read_options){sizeof(tenslice_read_options), 0, decoder, scratch, length})
 #endif

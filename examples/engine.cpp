@@ -1,57 +1,30 @@
-// examples/engine.c in C++17: loads the weights of a transformer by a table of names and shapes. Exceptions say what
-// the file has instead. Then finds one tensor by ranges, as for a file that is only partly in memory.
+// examples/engine.c in C++17: loads the weights of a transformer from a file, or from a folder with a model in several
+// files. Exceptions say what the model has instead.
 //
-//     engine FILE
+//     engine MODEL
 #define TENSLICE_THROW
-#include <fstream>
 #include <iostream>
-#include <iterator>
-#include <numeric>
 #include <string>
 #include <vector>
-
 #include "tenslice.hpp"
 
-int main(int argc, char **argv)
-try {
-    constexpr std::uint64_t layers = 22, hidden = 8, keys = 4, inner = 16, words = 12;
-    const struct weight {
-        const char *name;
-        std::vector<std::uint64_t> shape; // a matrix is f16, a vector f32
-    } embedding = {"model.embed_tokens.weight", {words, hidden}}, last = {"model.norm.weight", {hidden}}, block[] = {
-        {"input_layernorm.weight", {hidden}}, {"post_attention_layernorm.weight", {hidden}},
-        {"self_attn.q_proj.weight", {hidden, hidden}}, {"self_attn.k_proj.weight", {keys, hidden}},
-        {"self_attn.v_proj.weight", {keys, hidden}}, {"self_attn.o_proj.weight", {hidden, hidden}},
-        {"mlp.gate_proj.weight", {inner, hidden}}, {"mlp.up_proj.weight", {inner, hidden}},
-        {"mlp.down_proj.weight", {hidden, inner}},
+int main(int argc, char **argv) try {
+    const std::pair<std::string, std::vector<std::uint64_t>> block[] = {
+        {"input_layernorm", {8}}, {"post_attention_layernorm", {8}}, {"self_attn.q_proj", {8, 8}},
+        {"self_attn.k_proj", {4, 8}}, {"self_attn.v_proj", {4, 8}}, {"self_attn.o_proj", {8, 8}},
+        {"mlp.gate_proj", {16, 8}}, {"mlp.up_proj", {16, 8}}, {"mlp.down_proj", {8, 16}},
     };
-    std::ifstream stream(argc == 2 ? argv[1] : "", std::ios::binary);
-    const std::vector<char> bytes{std::istreambuf_iterator<char>(stream), {}};
-    const auto file = tenslice::file::open(bytes.data(), bytes.size());
-    std::vector<std::uint32_t> memory(file.index_length());
-    const auto index = file.index(memory);
-
-    const auto load = [&](const std::string &name, const std::vector<std::uint64_t> &shape) {
-        if (shape.size() == 1) { // a span into the bytes
-            const auto numbers = index.expect<float>(name, shape);
-            return std::accumulate(numbers.begin(), numbers.end(), 0.0);
-        }
-        std::vector<float> numbers(index.expect(name, TENSLICE_F16, shape).size() / 2); // converted
-        index.find(name).read_f32(0, numbers);
-        return std::accumulate(numbers.begin(), numbers.end(), 0.0);
+    auto model = tenslice::model::open(argc == 2 ? argv[1] : "");
+    double sum = 0;
+    const auto load = [&](const std::string &name, const tenslice::numbers &shape) {
+        for (const float number : model.get_f32(name + ".weight", shape)) // an engine would keep this span
+            sum += number;
     };
-    double sum = load(embedding.name, embedding.shape) + load(last.name, last.shape);
-    for (std::uint64_t layer = 0; layer < layers; layer++)
-        for (const weight &one : block)
-            sum += load("model.layers." + std::to_string(layer) + '.' + one.name, one.shape);
-
-    // By ranges: the library says which bytes it needs. (A real program would read them from a device and keep them.)
-    tenslice::source source(bytes.size());
-    while (const auto need = source.needs())
-        source.add(need->offset, bytes.data() + need->offset, static_cast<std::size_t>(need->length));
-    const auto info = source.open().find(embedding.name).data().info();
-    std::cout << "sum " << sum << "; the first has " << info.length << " bytes at " << info.offset << '\n';
+    load("model.embed_tokens", {12, 8}), load("model.norm", {8});
+    for (int layer = 0; layer < 22; layer++)
+        for (const auto &[name, shape] : block)
+            load("model.layers." + std::to_string(layer) + '.' + name, shape);
+    std::cout << "all weights are loaded, sum " << sum << '\n';
 } catch (const tenslice::exception &why) {
-    std::cerr << "error: " << why.what() << '\n';
-    return 1;
+    return std::cerr << "error: " << why.what() << '\n', 1;
 }

@@ -94,14 +94,13 @@ int main(int argc, char **argv)
         print_tensor(&tensor);
 
     if (name != NULL) {
+        const tenslice_expected floats = {sizeof floats, TENSLICE_F32, TENSLICE_ANY_SHAPE, NULL};
         const float *numbers;
         double sum = 0;
         size_t i;
-        if (tenslice_file_expect(&file, name, TENSLICE_NUL, TENSLICE_F32, NULL, TENSLICE_ANY_SHAPE, &bytes, &error)
-            != TENSLICE_OK) {
+        if (tenslice_file_get(&file, name, TENSLICE_NUL, &floats, &bytes, &error) != TENSLICE_OK) {
             char text[512] = "";
-            tenslice_expect_text(&file, name, TENSLICE_NUL, TENSLICE_F32, NULL, TENSLICE_ANY_SHAPE, &error, text,
-                                 sizeof text, NULL);
+            tenslice_file_get_text(&file, name, TENSLICE_NUL, &floats, &error, text, sizeof text, NULL);
             fprintf(stderr, "error: %s: %s\n", path, text);
             return 1;
         }

@@ -36,6 +36,12 @@ typedef struct {
     size_t count;
 } listing;
 
+/* Memory for the converted elements of a tensor, which follow it. */
+typedef union converted {
+    union converted *next;
+    double alignment;
+} converted;
+
 struct tenslice_host {
     tenslice_model model;
     tenslice_safetensors_index index;
@@ -46,6 +52,7 @@ struct tenslice_host {
     size_t count, capacity; /* of the mappings, names and files */
     mapping text;           /* of the index */
     uint32_t *words;
+    converted *all_converted;
     char *why;
     size_t room;
 };
@@ -593,11 +600,79 @@ const tenslice_model *tenslice_host_model(const tenslice_host *host)
     return host == NULL ? NULL : &host->model;
 }
 
+/* Writes the message of an error, or its first bytes. */
+static void explain(const tenslice_model *model, const char *name, const tenslice_expected *expected,
+                    const tenslice_error *error, char *why, size_t capacity)
+{
+    size_t needed = 0;
+    char *all;
+
+    if (why == NULL || capacity == 0) return;
+    snprintf(why, capacity, "%s", tenslice_status_text((tenslice_status)error->kind));
+    tenslice_model_get_text(model, name, TENSLICE_NUL, expected, error, NULL, 0, &needed);
+    all = needed == 0 ? NULL : (char *)allocate(needed, 1);
+    if (all != NULL
+        && tenslice_model_get_text(model, name, TENSLICE_NUL, expected, error, all, needed, NULL) == TENSLICE_OK)
+        snprintf(why, capacity, "%s", all);
+    free(all);
+}
+
+tenslice_bytes tenslice_host_get(const tenslice_host *host, const char *name, const tenslice_expected *expected,
+                                 char *why, size_t capacity)
+{
+    const tenslice_model *model = tenslice_host_model(host);
+    tenslice_bytes bytes = {NULL, 0};
+    tenslice_error error;
+
+    if (tenslice_model_get(model, name, TENSLICE_NUL, expected, &bytes, &error) != TENSLICE_OK)
+        explain(model, name, expected, &error, why, capacity);
+    return bytes;
+}
+
+tenslice_floats tenslice_host_get_f32(tenslice_host *host, const char *name, const tenslice_expected *expected,
+                                      char *why, size_t capacity)
+{
+    const tenslice_model *model = tenslice_host_model(host);
+    tenslice_requirements needed = {sizeof needed, 0, 0, 0};
+    tenslice_floats numbers = {NULL, 0};
+    tenslice_error error;
+    converted *room = NULL;
+    char *scratch = NULL;
+    tenslice_status status =
+        tenslice_model_get_f32(model, name, TENSLICE_NUL, expected, NULL, 0, NULL, &numbers, &needed, &error);
+
+    if ((status == TENSLICE_TOO_SMALL || status == TENSLICE_OUT_OF_SCRATCH)
+        && needed.output < (SIZE_MAX - sizeof *room) / sizeof(float) && needed.scratch < SIZE_MAX) {
+        const size_t count = (size_t)needed.output;
+        room = (converted *)allocate(sizeof *room + count * sizeof(float), 1);
+        scratch = (char *)allocate((size_t)needed.scratch, 1);
+        if (room != NULL && scratch != NULL) {
+            const tenslice_read_options options = {sizeof options, 0, NULL, scratch, (size_t)needed.scratch};
+            status = tenslice_model_get_f32(model, name, TENSLICE_NUL, expected, (float *)(room + 1), count,
+                                            &options, &numbers, NULL, &error);
+        }
+    }
+    free(scratch);
+    if (status == TENSLICE_OK && room != NULL) {
+        room->next = host->all_converted;
+        host->all_converted = room;
+    } else {
+        free(room);
+    }
+    if (status != TENSLICE_OK) explain(model, name, expected, &error, why, capacity);
+    return numbers;
+}
+
 void tenslice_host_close(tenslice_host *host)
 {
     size_t i;
 
     if (host == NULL) return;
+    while (host->all_converted != NULL) {
+        converted *next = host->all_converted->next;
+        free(host->all_converted);
+        host->all_converted = next;
+    }
     for (i = 0; i < host->count; i++) {
         unmap(host->mappings[i]);
         free(host->names[i]);

@@ -2,11 +2,12 @@
  * tenslice: opens tensor files from borrowed bytes, without allocating and without copying.
  *
  *     static const uint64_t shape[] = {64, 32};
+ *     static const tenslice_expected expected = {sizeof expected, TENSLICE_F32, 2, shape};
  *     tenslice_file file;
  *     tenslice_bytes bytes;
  *     if (tenslice_file_open(&file, model, model_size, NULL) != TENSLICE_OK) return fail();
- *     if (tenslice_file_expect(&file, TENSLICE_STR("layer1.weight"), TENSLICE_F32, shape, 2, &bytes, NULL)
- *         != TENSLICE_OK) return fail();
+ *     if (tenslice_file_get(&file, TENSLICE_STR("layer1.weight"), &expected, &bytes, NULL) != TENSLICE_OK)
+ *         return fail();
  *     const float *numbers = (const float *)bytes.data; // points into the model's bytes
  *
  * This header declares the functions that all formats share. It includes the headers in the folder tenslice/:
@@ -107,42 +108,50 @@ extern "C" {
  */
 tenslice_status tenslice_file_open(tenslice_file *file, const void *data, size_t length, tenslice_error *error);
 
+/** What a program expects of a tensor. A NULL pointer stands for any dense tensor. */
+typedef struct {
+    uint32_t struct_size; /**< Size of this struct in bytes, set by the caller. */
+    /** The type in which the elements are stored: a dtype, a block type (TENSLICE_GGML_Q4_0), or TENSLICE_ANY. If a
+     *  shape is expected, the elements must be in row-major order or, with TENSLICE_COLUMN_MAJOR combined by `|`, in
+     *  column-major order. If at most one dimension is longer than 1, both orders are the same. With
+     *  TENSLICE_ANY_SHAPE and without TENSLICE_COLUMN_MAJOR, either order is accepted; tenslice_tensor_strides
+     *  returns the strides. */
+    uint32_t dtype;
+    size_t rank; /**< Number of dimensions; 0 for a scalar; TENSLICE_ANY_SHAPE for any shape. */
+    const uint64_t *shape; /**< The `rank` lengths, in the order of the file. Not read if any shape is accepted. */
+} tenslice_expected;
+
 /** Pass as `rank` to accept any shape. */
 #define TENSLICE_ANY_SHAPE SIZE_MAX
 
-/**
- * Finds the tensor named `name`, checks its type and its shape, and sets `bytes` to its bytes, without a copy. The
- * tensor must be dense. Its elements must be of type `dtype`, in this machine's byte order, and aligned. Its shape
- * must be the `rank` lengths at `shape`, in the order of the file. With TENSLICE_ANY as `dtype`, any type is
- * accepted, and the bytes are as they are in the file. With TENSLICE_ANY_SHAPE as `rank`, any shape is accepted, and
- * `shape` is not read. Linear in the bytes of the metadata; for many tensors, use tenslice_index_find and
- * tenslice_tensor_expect instead.
- *
- * If a shape is given, the elements must be in row-major order or, with TENSLICE_COLUMN_MAJOR combined with `dtype`
- * by `|`, in column-major order. If at most one dimension is longer than 1, both orders are the same. With
- * TENSLICE_ANY_SHAPE and without TENSLICE_COLUMN_MAJOR, either order is accepted; tenslice_tensor_strides returns
- * the strides.
- *
- * After an error, tenslice_expect_text writes a message that says what the file has instead.
- *
- * Errors: NOT_FOUND, NOT_DENSE, WRONG_TYPE, WRONG_SHAPE, WRONG_ORDER, PARTIAL_ELEMENT, FOREIGN_ENDIAN, MISALIGNED,
- * ENCODED, UNSUPPORTED_ENCODING, IN_SHARD, NOT_IN_MEMORY.
- */
-tenslice_status tenslice_file_expect(const tenslice_file *file, const char *name, size_t length, uint32_t dtype,
-    const uint64_t *shape, size_t rank, tenslice_bytes *bytes, tenslice_error *error);
-
-/** Combine with `dtype` by | to expect elements in column-major order: see tenslice_file_expect. */
+/** Combine with the dtype by | to expect elements in column-major order: see tenslice_expected. */
 #define TENSLICE_COLUMN_MAJOR UINT32_C(0x80000000)
 
 /**
- * Writes the message of an error of tenslice_file_expect, tenslice_tensor_expect, tenslice_file_find or
- * tenslice_index_find to `buffer`. It says which tensor was requested and what the file has instead, such as `tensor
- * "layer1.weight": expected f32 [64, 32]; the file has f16 [64, 16]`, or `no tensor "layer1.wieght"; the nearest
- * name is "layer1.weight"`. Pass the arguments of the call that failed, up to `rank`, and the `error` that it set.
- * After a call that takes only a name, pass TENSLICE_ANY, NULL and TENSLICE_ANY_SHAPE. Reads the metadata once more.
+ * Finds the tensor named `name`, compares it with what is `expected`, and sets `bytes` to its bytes, without a copy:
+ * the elements of a dense tensor, in this machine's byte order, and aligned; or quantized blocks as they are stored,
+ * aligned to 4 bytes, if a block type is expected. With TENSLICE_ANY as dtype, the bytes are as they are in the
+ * file. Linear in the bytes of the metadata; for many tensors, use tenslice_index_get.
+ *
+ * The shape is compared first. A program that accepts several types gets WRONG_SHAPE for each of them.
+ *
+ * After an error, tenslice_file_get_text writes a message that says what the file has instead.
+ *
+ * Errors: NOT_FOUND, WRONG_SHAPE, NOT_DENSE, WRONG_TYPE, WRONG_ORDER, PARTIAL_ELEMENT, FOREIGN_ENDIAN, MISALIGNED,
+ * ENCODED, UNSUPPORTED_ENCODING, IN_SHARD, NOT_IN_MEMORY.
  */
-tenslice_status tenslice_expect_text(const tenslice_file *file, const char *name, size_t length, uint32_t dtype,
-    const uint64_t *shape, size_t rank, const tenslice_error *error, char *buffer, size_t capacity, size_t *needed);
+tenslice_status tenslice_file_get(const tenslice_file *file, const char *name, size_t length,
+    const tenslice_expected *expected, tenslice_bytes *bytes, tenslice_error *error);
+
+/**
+ * Writes the message of an error to `buffer`: of a call that gets or finds a tensor of this file by its name, or
+ * that reads the tensor found. It says which tensor was requested and what the file has instead, such as `tensor
+ * "layer1.weight": expected f32 [64, 32]; the file has f16 [64, 16]`, or `no tensor "layer1.wieght"; the nearest
+ * name is "layer1.weight"`. Pass the arguments of the call that failed, and the `error` that it set; NULL as
+ * `expected` after a call that takes only a name. Reads the metadata once more.
+ */
+tenslice_status tenslice_file_get_text(const tenslice_file *file, const char *name, size_t length,
+    const tenslice_expected *expected, const tenslice_error *error, char *buffer, size_t capacity, size_t *needed);
 
 /**
  * Writes the message of an error to `buffer`: the broken rule, the tensor, and the byte. The `length` bytes at
@@ -184,8 +193,8 @@ tenslice_status tenslice_tensors_next(tenslice_cursor *cursor, tenslice_tensor *
 
 /* ---- Many names: an index -------------------------------------------------------------------------------------------
  *
- * Each call of tenslice_file_find or tenslice_file_expect parses the metadata up to the tensor. An index is built
- * once, in the caller's memory. A look-up in the index then takes constant time on average.
+ * Each call of tenslice_file_find or tenslice_file_get parses the metadata up to the tensor. An index is built once,
+ * in the caller's memory. A look-up in the index then takes constant time on average.
  */
 
 /** An index of the names in a file: see tenslice_file_index. */
@@ -225,6 +234,15 @@ tenslice_status tenslice_file_index(const tenslice_file *file, uint32_t *words, 
  */
 tenslice_status tenslice_index_find(const tenslice_index *index, const char *name, size_t length,
     tenslice_tensor *tensor, tenslice_error *error);
+
+/**
+ * Gets a tensor as tenslice_file_get does, from an index. Constant time on average; logarithmic if the names were
+ * crafted to collide. After an error, tenslice_file_get_text writes the message.
+ *
+ * Errors: the errors of tenslice_file_get.
+ */
+tenslice_status tenslice_index_get(const tenslice_index *index, const char *name, size_t length,
+    const tenslice_expected *expected, tenslice_bytes *bytes, tenslice_error *error);
 
 /* ---- A model in several files ---------------------------------------------------------------------------------------
  *
@@ -298,7 +316,7 @@ tenslice_status tenslice_model_open(tenslice_model *model, tenslice_model_file *
  * Finds a tensor by its name. Sets `file` (may be NULL) to the number of its file, for tenslice_model_get_file.
  * Constant time on average; logarithmic if the names were crafted to collide.
  *
- * After an error, tenslice_model_expect_text writes a message that names the file concerned.
+ * After an error, tenslice_model_get_text writes a message that names the file concerned.
  *
  * Errors: NOT_FOUND, also if the file is missing, cannot be opened, or does not have the tensor; REPEATED_NAME if
  * two files have a tensor of this name, or two files state the same part of the model.
@@ -307,25 +325,42 @@ tenslice_status tenslice_model_find(const tenslice_model *model, const char *nam
     tenslice_tensor *tensor, uint64_t *file, tenslice_error *error);
 
 /**
- * Finds the tensor named `name`, checks its type and its shape, and sets `bytes` to its bytes, without a copy, as
- * tenslice_file_expect does. If the bytes are in a shard, sets `bytes` to those of the shard.
+ * Finds the tensor named `name`, compares it with what is `expected`, and sets `bytes` to its bytes, without a copy,
+ * as tenslice_file_get does. If the bytes are in a shard, sets `bytes` to those of the shard. Constant time on
+ * average.
  *
- * After an error, tenslice_model_expect_text writes a message that says what the model has instead.
+ * After an error, tenslice_model_get_text writes a message that says what the model has instead.
  *
- * Errors: the errors of tenslice_model_find and tenslice_file_expect; IN_SHARD if the shard is missing, OUT_OF_FILE
- * if it is too short.
+ * Errors: the errors of tenslice_model_find and tenslice_file_get; IN_SHARD if the shard is missing, OUT_OF_FILE if
+ * it is too short.
  */
-tenslice_status tenslice_model_expect(const tenslice_model *model, const char *name, size_t length, uint32_t dtype,
-    const uint64_t *shape, size_t rank, tenslice_bytes *bytes, tenslice_error *error);
+tenslice_status tenslice_model_get(const tenslice_model *model, const char *name, size_t length,
+    const tenslice_expected *expected, tenslice_bytes *bytes, tenslice_error *error);
 
 /**
- * Writes the message of an error of tenslice_model_find or tenslice_model_expect to `buffer`, as
- * tenslice_expect_text does, with the name of the file concerned. If no tensor has the name, the message suggests
- * the nearest name of all files.
+ * Writes the message of an error to `buffer`, as tenslice_file_get_text does, of a call that gets or finds a tensor
+ * of this model by its name, or that reads the tensor found. It names the file concerned. If no tensor has the name,
+ * it suggests the nearest name of all files.
  */
-tenslice_status tenslice_model_expect_text(const tenslice_model *model, const char *name, size_t length,
-    uint32_t dtype, const uint64_t *shape, size_t rank, const tenslice_error *error, char *buffer, size_t capacity,
-    size_t *needed);
+tenslice_status tenslice_model_get_text(const tenslice_model *model, const char *name, size_t length,
+    const tenslice_expected *expected, const tenslice_error *error, char *buffer, size_t capacity, size_t *needed);
+
+/**
+ * Sets `count` to the number of elements of `scratch` that are always enough for tenslice_model_check. Linear in the
+ * metadata of all files.
+ *
+ * Errors: TOO_MANY if this machine cannot address that many elements.
+ */
+tenslice_status tenslice_model_check_length(const tenslice_model *model, size_t *count);
+
+/**
+ * Compares in each file what opening it could not compare without memory: tenslice_file_check. If a file has an
+ * error, sets `file` (may be NULL) to its number, for tenslice_model_get_file.
+ *
+ * Errors: the errors of tenslice_file_check.
+ */
+tenslice_status tenslice_model_check(const tenslice_model *model, uint32_t *scratch, size_t count, uint64_t *file,
+    tenslice_error *error);
 
 /**
  * Sets `bound` to the component `component` of a tensor of this model, over its bytes: a component in a shard is
@@ -481,13 +516,13 @@ tenslice_status tenslice_tensor_bytes(const tenslice_tensor *tensor, uint32_t dt
     tenslice_error *error);
 
 /**
- * Checks that a tensor found earlier is what the program expects, and sets `bytes` to its bytes:
- * tenslice_file_expect without the name. Constant cost.
+ * Compares a tensor found earlier with what is expected, and sets `bytes` to its bytes: tenslice_file_get without
+ * the name. Constant cost.
  *
- * Errors: the errors of tenslice_file_expect except NOT_FOUND.
+ * Errors: the errors of tenslice_file_get except NOT_FOUND.
  */
-tenslice_status tenslice_tensor_expect(const tenslice_tensor *tensor, uint32_t dtype, const uint64_t *shape,
-    size_t rank, tenslice_bytes *bytes, tenslice_error *error);
+tenslice_status tenslice_tensor_get(const tenslice_tensor *tensor, const tenslice_expected *expected,
+    tenslice_bytes *bytes, tenslice_error *error);
 
 /** Returns the name of a dtype, such as "f32". */
 const char *tenslice_dtype_name(uint32_t dtype);
@@ -595,6 +630,63 @@ tenslice_status tenslice_file_requirements(const tenslice_file *file, uint32_t p
  * These functions are absent from libraries built without the feature `dequantize`. Functions for single types of
  * quantized blocks are in tenslice/gguf.h.
  */
+
+/** Numbers in place or converted: `length` numbers at `data`. */
+typedef struct {
+    const float *data; /**< The first number. */
+    size_t length; /**< Number of numbers. */
+} tenslice_floats;
+
+/**
+ * Finds the tensor named `name`, compares it with what is `expected`, and sets `numbers` to its elements as floats,
+ * whatever their type, layout and encoding. If they are stored as floats, in this machine's byte order and aligned,
+ * `numbers` is in the file. Otherwise they are converted into the `capacity` floats at `room`, as by
+ * tenslice_tensor_read_f32_into. If `expected` states a type, the tensor must be stored in it.
+ *
+ * Sets `needed` (may be NULL) to the memory that the call needs, also if it fails because there is too little: first
+ * call it with NULL and 0 as `room`, then with `needed.output` floats (0 if the elements are in place) and with
+ * `needed.scratch` bytes of scratch memory (0 unless the tensor is encoded or sparse).
+ *
+ * Linear in the bytes of the metadata, and in the elements if they are converted. After an error,
+ * tenslice_file_get_text writes a message that says what the file has instead.
+ *
+ * Errors: NOT_FOUND, WRONG_SHAPE, WRONG_TYPE, WRONG_ORDER, TOO_SMALL, OUT_OF_SCRATCH, NOT_IN_MEMORY, and the other
+ * errors of tenslice_tensor_read_f32_into.
+ */
+tenslice_status tenslice_file_get_f32(const tenslice_file *file, const char *name, size_t length,
+    const tenslice_expected *expected, float *room, size_t capacity, const tenslice_read_options *options,
+    tenslice_floats *numbers, tenslice_requirements *needed, tenslice_error *error);
+
+/**
+ * Gets the numbers of a tensor as tenslice_file_get_f32 does, from an index. Constant time on average, and linear in
+ * the elements if they are converted. After an error, tenslice_file_get_text writes the message.
+ *
+ * Errors: the errors of tenslice_file_get_f32.
+ */
+tenslice_status tenslice_index_get_f32(const tenslice_index *index, const char *name, size_t length,
+    const tenslice_expected *expected, float *room, size_t capacity, const tenslice_read_options *options,
+    tenslice_floats *numbers, tenslice_requirements *needed, tenslice_error *error);
+
+/**
+ * Gets the numbers of a tensor as tenslice_file_get_f32 does, from a model; also if they are in a shard, unless the
+ * tensor has several components. Constant time on average, and linear in the elements if they are converted. After
+ * an error, tenslice_model_get_text writes the message.
+ *
+ * Errors: the errors of tenslice_model_find and of tenslice_file_get_f32; IN_SHARD if the shard is missing, or if
+ * one of several components is in a shard; OUT_OF_FILE if the shard is too short.
+ */
+tenslice_status tenslice_model_get_f32(const tenslice_model *model, const char *name, size_t length,
+    const tenslice_expected *expected, float *room, size_t capacity, const tenslice_read_options *options,
+    tenslice_floats *numbers, tenslice_requirements *needed, tenslice_error *error);
+
+/**
+ * Gets the numbers of a tensor found earlier: tenslice_file_get_f32 without the name.
+ *
+ * Errors: the errors of tenslice_file_get_f32 except NOT_FOUND.
+ */
+tenslice_status tenslice_tensor_get_f32(const tenslice_tensor *tensor, const tenslice_expected *expected, float *room,
+    size_t capacity, const tenslice_read_options *options, tenslice_floats *numbers, tenslice_requirements *needed,
+    tenslice_error *error);
 
 /**
  * Reads `count` numbers of a dense or quantized tensor to `out`, from number `first` on. Booleans become 0 and 1.

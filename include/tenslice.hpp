@@ -7,7 +7,7 @@
  *     if (!file) return fail(file.error());
  *     for (tenslice::tensor tensor : file->tensors())
  *         std::cout << tensor.name() << '\n';
- *     auto numbers = file->expect<float>("layer1.weight", {64, 32});  // a span into `data`
+ *     auto numbers = file->get<float>("layer1.weight", {64, 32});  // a span into `data`
  *     if (!numbers) return fail(numbers.error());
  *
  * Calls that can fail return a tenslice::result. This is std::expected if the standard library has it, else a subset
@@ -36,6 +36,7 @@
 #include <string_view>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #if defined(__has_include)
 #if __has_include(<version>)
@@ -178,7 +179,7 @@ public:
             text_[0] = 0;
     }
     /**
-     * The message. If opening, find or expect threw, it is the full message, with the tensor and what the file has
+     * The message. If opening, find, get or get_f32 threw, it is the full message, with the tensor and what the file has
      * instead. Other calls state the rule, the part of the file and the byte. A message of more than 511 bytes is
      * reduced to the rule.
      */
@@ -831,7 +832,7 @@ using component_range = detail::range<tenslice_cursor, tenslice_component, compo
 
 /** The type of the blocks of a quantized tensor. */
 struct block_type {
-    /** The type's number in ggml, such as 12 for Q4_K. */
+    /** A TENSLICE_GGML_ code. */
     std::uint32_t number;
     /** The numbers of elements and of bytes in a block. */
     std::uint64_t elements, bytes;
@@ -858,8 +859,11 @@ public:
     constexpr const std::uint64_t *data() const noexcept { return data_; }
     /** TENSLICE_ANY_SHAPE for any shape. */
     constexpr std::size_t size() const noexcept { return size_; }
-    /** TENSLICE_COLUMN_MAJOR, or 0 for row-major order: a flag in the expected dtype. */
-    constexpr std::uint32_t order() const noexcept { return order_; }
+    /** Expects this shape, and elements of the type `dtype`. */
+    constexpr tenslice_expected expected(std::uint32_t dtype) const noexcept
+    {
+        return {sizeof(tenslice_expected), dtype | order_, size_, data_};
+    }
 
 private:
     constexpr numbers(const std::uint64_t *data, std::size_t size, std::uint32_t order = 0) noexcept
@@ -872,7 +876,7 @@ private:
     std::uint32_t order_;
 };
 
-/** An expected shape in column-major order: expect<float>("w", column_major({64, 32})). */
+/** An expected shape in column-major order: get<float>("w", column_major({64, 32})). */
 constexpr numbers column_major(const numbers &shape) noexcept { return shape.column_major(); }
 
 /** Accepts any shape. */
@@ -1088,26 +1092,43 @@ public:
 #endif
     }
     /** The bytes of a dense tensor in the file, without a copy. */
-    result<span<const std::byte>> bytes() const { return expect<std::byte>(); }
+    result<span<const std::byte>> bytes() const { return get<std::byte>(); }
     /**
-     * The elements of a dense tensor, as as() returns them, if the tensor has the shape: expect<float>({64, 32}). By
+     * The elements of a dense tensor, as as() returns them, if the tensor has the shape: get<float>({64, 32}). By
      * default, any shape is accepted. std::byte accepts elements of any type. A shape requires row-major order, or
      * column-major order as in column_major({64, 32}).
      */
-    template <class T> result<span<const T>> expect(const numbers &shape = any_shape) const
+    template <class T> result<span<const T>> get(const numbers &shape = any_shape) const
     {
         tenslice_bytes bytes{};
         tenslice_error why = detail::no_details;
-        const auto status = expect_bytes(detail::dtype_for<T>(dtype()), shape, bytes, why);
+        const auto status = get_bytes(detail::dtype_for<T>(dtype()), shape, bytes, why);
         return detail::finish(status, why, detail::elements<T>(bytes));
     }
-    /** The bytes, if the elements have the dtype `dtype` (a TENSLICE_ code), native byte order, and alignment. */
-    result<span<const std::byte>> expect(std::uint32_t dtype, const numbers &shape = any_shape) const
+    /**
+     * The bytes, if the elements are stored in the type `dtype`, in native byte order, and aligned: a TENSLICE_ code of a
+     * dtype, or TENSLICE_GGML_Q4_0 and similar for quantized blocks.
+     */
+    result<span<const std::byte>> get(std::uint32_t dtype, const numbers &shape = any_shape) const
     {
         tenslice_bytes bytes{};
         tenslice_error why = detail::no_details;
-        const auto status = expect_bytes(dtype, shape, bytes, why);
+        const auto status = get_bytes(dtype, shape, bytes, why);
         return detail::finish(status, why, detail::elements<std::byte>(bytes));
+    }
+    /**
+     * The elements as float, if the tensor has the shape, whatever their type, layout and encoding: in place if they
+     * are stored as aligned floats in this machine's byte order, else converted into `room`. requirements() of
+     * TENSLICE_PURPOSE_GET_F32 returns the size of `room`. Missing in libraries built without `dequantize`.
+     */
+    result<span<const float>> get_f32(const numbers &shape, span<float> room, const read_options &options = {}) const
+    {
+        tenslice_floats found{};
+        tenslice_error why = detail::no_details;
+        const auto expected = shape.expected(TENSLICE_ANY);
+        const auto status = tenslice_tensor_get_f32(&handle_, &expected, room.data(), room.size(), options.handle(),
+                                                    &found, nullptr, &why);
+        return detail::finish(status, why, span<const float>(found.data, found.length));
     }
 #if defined(__cpp_lib_mdspan)
     /**
@@ -1122,7 +1143,7 @@ public:
         tenslice_bytes bytes{};
         tenslice_error why = detail::no_details;
         std::array<std::uint64_t, Rank> lengths{}, steps{};
-        auto status = rank() == Rank ? expect_bytes(detail::dtype_for<T>(dtype()), any_shape, bytes, why)
+        auto status = rank() == Rank ? get_bytes(detail::dtype_for<T>(dtype()), any_shape, bytes, why)
                                      : static_cast<tenslice_status>(TENSLICE_WRONG_RANK);
         if (status == TENSLICE_OK && Rank > 0)
             status = tenslice_tensor_shape(&handle_, lengths.data(), Rank, nullptr);
@@ -1239,10 +1260,11 @@ public:
     const tenslice_tensor &handle() const noexcept { return handle_; }
 
 private:
-    tenslice_status expect_bytes(std::uint32_t dtype, const numbers &shape, tenslice_bytes &bytes,
-                                 tenslice_error &why) const noexcept
+    tenslice_status get_bytes(std::uint32_t dtype, const numbers &shape, tenslice_bytes &bytes,
+                              tenslice_error &why) const noexcept
     {
-        return tenslice_tensor_expect(&handle_, dtype | shape.order(), shape.data(), shape.size(), &bytes, &why);
+        const auto expected = shape.expected(dtype);
+        return tenslice_tensor_get(&handle_, &expected, &bytes, &why);
     }
 
     tenslice_tensor handle_;
@@ -1251,13 +1273,14 @@ private:
 using tensor_range = detail::range<tenslice_cursor, tenslice_tensor, tensor, tenslice_tensors_next>;
 
 namespace detail {
-/** The message of an error of find or expect, written to `dst`; only the rule if `dst` is too small. */
+/** The message of an error of find or get, written to `dst`; only the rule if `dst` is too small. */
 inline std::string_view explain(const tenslice_file *file, const error &why, span<char> dst, std::string_view name,
                                 std::uint32_t dtype, const numbers &shape) noexcept
 {
     std::size_t needed = 0;
-    const auto status = tenslice_expect_text(file, name.data(), name.size(), dtype | shape.order(), shape.data(),
-                                             shape.size(), &why.details(), dst.data(), dst.size(), &needed);
+    const auto expected = shape.expected(dtype);
+    const auto status = tenslice_file_get_text(file, name.data(), name.size(), &expected, &why.details(), dst.data(),
+                                               dst.size(), &needed);
     return status == TENSLICE_OK ? std::string_view(dst.data(), needed - 1) : std::string_view(why.what());
 }
 
@@ -1277,12 +1300,26 @@ result<span<const T>> expected(tenslice_status status, tenslice_error &why, cons
                                std::string_view name)
 {
     tenslice_bytes bytes{};
+    const auto expected = shape.expected(dtype ? *dtype : dtype_for<T>(tenslice_tensor_dtype(&handle)));
     if (status == TENSLICE_OK)
-        status = tenslice_tensor_expect(&handle,
-                                        (dtype ? *dtype : dtype_for<T>(tenslice_tensor_dtype(&handle))) | shape.order(),
-                                        shape.data(), shape.size(), &bytes, &why);
+        status = tenslice_tensor_get(&handle, &expected, &bytes, &why);
     return finish(status, why, elements<T>(bytes), [&](span<char> dst) {
         return explain(file, error(status, why), dst, name, dtype ? *dtype : dtype_of<T>(), shape);
+    });
+}
+
+/** The elements of a tensor as float. `get` is the function for the handle `from`: of a file or of an index. */
+template <class Handle, class Get>
+result<span<const float>> get_f32(const Handle &from, Get get, const tenslice_file *file, std::string_view name,
+                                  const numbers &shape, span<float> room, const read_options &options)
+{
+    tenslice_floats found{};
+    tenslice_error why = no_details;
+    const auto expected = shape.expected(TENSLICE_ANY);
+    const auto status = get(&from, name.data(), name.size(), &expected, room.data(), room.size(), options.handle(),
+                            &found, nullptr, &why);
+    return finish(status, why, span<const float>(found.data, found.length), [&](span<char> dst) {
+        return explain(file, error(status, why), dst, name, TENSLICE_ANY, shape);
     });
 }
 } // namespace detail
@@ -1303,22 +1340,28 @@ public:
         const auto status = lookup(name, found, why);
         return detail::found(status, why, found, &file_, name);
     }
-    /** The elements of a tensor, as file::expect. Constant time on average. */
-    template <class T> result<span<const T>> expect(std::string_view name, const numbers &shape = any_shape) const
+    /** The elements of a tensor, as file::get. Constant time on average. */
+    template <class T> result<span<const T>> get(std::string_view name, const numbers &shape = any_shape) const
     {
         tenslice_tensor found{};
         tenslice_error why = detail::no_details;
         const auto status = lookup(name, found, why);
         return detail::expected<T>(status, why, found, std::nullopt, shape, &file_, name);
     }
-    /** The bytes of the tensor named `name`, if its dtype is `dtype`. */
-    result<span<const std::byte>> expect(std::string_view name, std::uint32_t dtype,
-                                         const numbers &shape = any_shape) const
+    /** The bytes of the tensor named `name`, if it is stored in the type `dtype`: see tensor::get. */
+    result<span<const std::byte>> get(std::string_view name, std::uint32_t dtype,
+                                      const numbers &shape = any_shape) const
     {
         tenslice_tensor found{};
         tenslice_error why = detail::no_details;
         const auto status = lookup(name, found, why);
         return detail::expected<std::byte>(status, why, found, dtype, shape, &file_, name);
+    }
+    /** The elements of a tensor as float, as tensor::get_f32. */
+    result<span<const float>> get_f32(std::string_view name, const numbers &shape, span<float> room,
+                                      const read_options &options = {}) const
+    {
+        return detail::get_f32(handle_, tenslice_index_get_f32, &file_, name, shape, room, options);
     }
     const tenslice_index &handle() const noexcept { return handle_; }
 
@@ -1700,7 +1743,7 @@ public:
         return tenslice::attributes(cursor);
     }
     /**
-     * The first tensor named `name`. Linear in the bytes of the metadata, like expect; an index is faster. With
+     * The first tensor named `name`. Linear in the bytes of the metadata, like get; an index is faster. With
      * TENSLICE_THROW, a failed call reads the metadata a second time for the message.
      */
     result<tensor> find(std::string_view name) const
@@ -1712,28 +1755,34 @@ public:
     }
     /**
      * The elements of the dense tensor named `name`, as tensor::as returns them, if the tensor has the shape:
-     * expect<float>("layer1.weight", {64, 32}). By default, any shape is accepted. std::byte accepts elements of any
+     * get<float>("layer1.weight", {64, 32}). By default, any shape is accepted. std::byte accepts elements of any
      * type. A shape requires row-major order, or column-major order as in column_major({64, 32}). explain() returns the
      * message of an error.
      */
-    template <class T> result<span<const T>> expect(std::string_view name, const numbers &shape = any_shape) const
+    template <class T> result<span<const T>> get(std::string_view name, const numbers &shape = any_shape) const
     {
         tenslice_tensor found{};
         tenslice_error why = detail::no_details;
         const auto status = lookup(name, found, why);
         return detail::expected<T>(status, why, found, std::nullopt, shape, &handle_, name);
     }
-    /** The bytes of the tensor named `name`, if its dtype is `dtype` (a TENSLICE_ code): native byte order, aligned. */
-    result<span<const std::byte>> expect(std::string_view name, std::uint32_t dtype,
-                                         const numbers &shape = any_shape) const
+    /** The bytes of the tensor named `name`, if it is stored in the type `dtype`: see tensor::get. */
+    result<span<const std::byte>> get(std::string_view name, std::uint32_t dtype,
+                                      const numbers &shape = any_shape) const
     {
         tenslice_tensor found{};
         tenslice_error why = detail::no_details;
         const auto status = lookup(name, found, why);
         return detail::expected<std::byte>(status, why, found, dtype, shape, &handle_, name);
     }
+    /** The elements of a tensor as float, as tensor::get_f32. */
+    result<span<const float>> get_f32(std::string_view name, const numbers &shape, span<float> room,
+                                      const read_options &options = {}) const
+    {
+        return detail::get_f32(handle_, tenslice_file_get_f32, &handle_, name, shape, room, options);
+    }
     /**
-     * The full message of an error of expect<T>, of the file or of its index, written to `dst` and NUL-terminated: the
+     * The full message of an error of get<T>, of the file or of its index, written to `dst` and NUL-terminated: the
      * requested tensor, and what the file has instead, or the nearest name. Pass the arguments of the call that failed.
      * If `dst` is too small, returns only the rule.
      */
@@ -1743,7 +1792,7 @@ public:
     {
         return detail::explain(&handle_, why, dst, name, detail::dtype_of<T>(), shape);
     }
-    /** The full message of an error of find, or of expect with a dtype. */
+    /** The full message of an error of find, of get with a dtype, or of get_f32 with TENSLICE_ANY. */
     std::string_view explain(const error &why, span<char> dst, std::string_view name,
                              std::uint32_t dtype = TENSLICE_ANY, const numbers &shape = any_shape) const noexcept
     {
@@ -2136,10 +2185,10 @@ using problem_range = detail::range<tenslice_model_problems, tenslice_problem, p
  * A model that this class opens and closes: tenslice_host.h. It owns the mapped files, so tensors and spans are valid
  * for as long as the model. A program that uses it is linked with tenslice_host.c.
  *
- *     const auto model = tenslice::model::open("llama");
+ *     auto model = tenslice::model::open("llama");
  *     if (!model) return fail(model.why());
- *     auto weight = model.expect<float>("layer1.weight", {64, 32});
- *     if (!weight) return fail(model.explain(weight.error(), "layer1.weight", TENSLICE_F32, {64, 32}));
+ *     auto weight = model.get_f32("layer1.weight", {64, 32});
+ *     if (!weight) return fail(model.explain(weight.error(), "layer1.weight", TENSLICE_ANY, {64, 32}));
  */
 class model {
 public:
@@ -2166,11 +2215,16 @@ public:
 
     model(const model &) = delete;
     model &operator=(const model &) = delete;
-    model(model &&other) noexcept : host_(std::exchange(other.host_, nullptr)), why_(std::move(other.why_)) {}
+    model(model &&other) noexcept
+        : host_(std::exchange(other.host_, nullptr)), why_(std::move(other.why_)),
+          converted_(std::move(other.converted_))
+    {
+    }
     model &operator=(model &&other) noexcept
     {
         std::swap(host_, other.host_);
         why_.swap(other.why_);
+        converted_.swap(other.converted_);
         return *this;
     }
     ~model() { tenslice_host_close(host_); }
@@ -2189,24 +2243,54 @@ public:
             return write(error(status, why), dst, name, TENSLICE_ANY, any_shape);
         });
     }
-    /** The elements of a tensor, as file::expect: a span into its mapped file. */
-    template <class T> result<span<const T>> expect(std::string_view name, const numbers &shape = any_shape) const
+    /** The elements of a tensor, as file::get: a span into its mapped file. */
+    template <class T> result<span<const T>> get(std::string_view name, const numbers &shape = any_shape) const
     {
         tenslice_tensor found{};
         tenslice_error why = detail::no_details;
         const auto status = tenslice_model_find(handle(), name.data(), name.size(), &found, nullptr, &why);
         const auto dtype =
             status == TENSLICE_OK ? detail::dtype_for<T>(tenslice_tensor_dtype(&found)) : detail::dtype_of<T>();
-        return get<T>(name, dtype, shape);
+        return bytes<T>(name, dtype, shape);
     }
-    /** The bytes of the tensor named `name`, if its dtype is `dtype`. */
-    result<span<const std::byte>> expect(std::string_view name, std::uint32_t dtype,
-                                         const numbers &shape = any_shape) const
+    /** The bytes of the tensor named `name`, if it is stored in the type `dtype`: see tensor::get. */
+    result<span<const std::byte>> get(std::string_view name, std::uint32_t dtype,
+                                      const numbers &shape = any_shape) const
     {
-        return get<std::byte>(name, dtype, shape);
+        return bytes<std::byte>(name, dtype, shape);
     }
     /**
-     * The message of an error of find or expect: what the model has instead, in which file, or the nearest name.
+     * The elements of a tensor as float, as tensor::get_f32: a span into its mapped file, or into memory that the model
+     * allocates and owns. The span is valid for as long as the model. Not for use in two threads at once.
+     */
+    result<span<const float>> get_f32(std::string_view name, const numbers &shape = any_shape)
+    {
+        tenslice_floats found{};
+        tenslice_error why = detail::no_details;
+        tenslice_requirements needed{};
+        std::vector<float> room;
+        std::vector<std::byte> scratch;
+        needed.struct_size = sizeof needed;
+        const auto expected = shape.expected(TENSLICE_ANY);
+        const auto get = [&] {
+            const tenslice_read_options options = {sizeof options, 0, nullptr, scratch.data(), scratch.size()};
+            return tenslice_model_get_f32(handle(), name.data(), name.size(), &expected, room.data(), room.size(),
+                                          &options, &found, &needed, &why);
+        };
+        auto status = get();
+        const bool fits = needed.output <= room.max_size() && needed.scratch <= scratch.max_size();
+        if ((status == TENSLICE_TOO_SMALL || status == TENSLICE_OUT_OF_SCRATCH) && fits) {
+            room.resize(static_cast<std::size_t>(needed.output));
+            scratch.resize(static_cast<std::size_t>(needed.scratch));
+            status = get();
+            converted_.push_back(std::move(room)); // the numbers stay in place
+        }
+        return detail::finish(status, why, span<const float>(found.data, found.length), [&](span<char> dst) {
+            return write(error(status, why), dst, name, TENSLICE_ANY, shape);
+        });
+    }
+    /**
+     * The message of an error of find, get, or get_f32 with TENSLICE_ANY: what the model has instead, in which file, or the nearest name.
      * Allocates.
      */
     std::string explain(const error &why, std::string_view name, std::uint32_t dtype = TENSLICE_ANY,
@@ -2236,12 +2320,12 @@ private:
     model() = default;
 
     template <class T>
-    result<span<const T>> get(std::string_view name, std::uint32_t dtype, const numbers &shape) const
+    result<span<const T>> bytes(std::string_view name, std::uint32_t dtype, const numbers &shape) const
     {
         tenslice_bytes bytes{};
         tenslice_error why = detail::no_details;
-        const auto status = tenslice_model_expect(handle(), name.data(), name.size(), dtype | shape.order(),
-                                                  shape.data(), shape.size(), &bytes, &why);
+        const auto expected = shape.expected(dtype);
+        const auto status = tenslice_model_get(handle(), name.data(), name.size(), &expected, &bytes, &why);
         return detail::finish(status, why, detail::elements<T>(bytes), [&](span<char> dst) {
             return write(error(status, why), dst, name, dtype, shape);
         });
@@ -2250,9 +2334,9 @@ private:
                            const numbers &shape) const noexcept
     {
         std::size_t needed = 0;
-        const auto status =
-            tenslice_model_expect_text(handle(), name.data(), name.size(), dtype | shape.order(), shape.data(),
-                                       shape.size(), &why.details(), dst.data(), dst.size(), &needed);
+        const auto expected = shape.expected(dtype);
+        const auto status = tenslice_model_get_text(handle(), name.data(), name.size(), &expected, &why.details(),
+                                                    dst.data(), dst.size(), &needed);
         if (status == TENSLICE_OK) return std::string_view(dst.data(), needed - 1);
         const std::string_view rule(why.what());
         rule.copy(dst.data(), dst.size());
@@ -2261,6 +2345,7 @@ private:
 
     tenslice_host *host_ = nullptr;
     std::string why_;
+    std::vector<std::vector<float>> converted_;
 };
 
 } // inline namespace

@@ -6,7 +6,8 @@
  *     char why[512];
  *     tenslice_host *host = tenslice_host_open("llama", why, sizeof why);
  *     if (host == NULL) return puts(why), 1;
- *     const tenslice_model *model = tenslice_host_model(host);
+ *     const tenslice_floats weight = tenslice_host_get_f32(host, "layer1.weight", &expected, why, sizeof why);
+ *     if (weight.data == NULL) return puts(why), 1;
  *     ...
  *     tenslice_host_close(host);
  */
@@ -40,6 +41,26 @@ tenslice_host *tenslice_host_open(const char *path, char *why, size_t capacity);
 
 /** Returns the model. It and all that is made from it can be used until the model is closed, in any number of threads. */
 const tenslice_model *tenslice_host_model(const tenslice_host *host);
+
+/**
+ * Gets the elements of the tensor named `name`, in place: tenslice_model_get. They are valid until the model is closed.
+ *
+ * Returns bytes whose `data` is NULL if the tensor is not as `expected`, or cannot be read in place, and writes the
+ * reason to the `capacity` bytes at `why`: what the model has instead, and in which file.
+ */
+tenslice_bytes tenslice_host_get(const tenslice_host *host, const char *name, const tenslice_expected *expected,
+                                 char *why, size_t capacity);
+
+/**
+ * Gets the elements of the tensor named `name` as floats, whatever their type, layout and encoding:
+ * tenslice_model_get_f32. Returns them in the mapped file if they are stored so, otherwise in memory that it allocates.
+ * They are valid until the model is closed, which frees this memory. Do not call it for one model in two threads at
+ * once. It needs a library with the feature `dequantize`.
+ *
+ * Returns floats whose `data` is NULL on failure, and writes the reason to the `capacity` bytes at `why`.
+ */
+tenslice_floats tenslice_host_get_f32(tenslice_host *host, const char *name, const tenslice_expected *expected,
+                                      char *why, size_t capacity);
 
 /** Unmaps the files and frees the memory. NULL is allowed. */
 void tenslice_host_close(tenslice_host *host);

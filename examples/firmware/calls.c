@@ -30,9 +30,9 @@ CALL(call_bytes)
     status = tenslice_tensor_bytes(&tensor, TENSLICE_ANY, &bytes, &error);
 }
 
-CALL(call_expect)
+CALL(call_get)
 {
-    status = tenslice_file_expect(&file, name.data, name.length, TENSLICE_ANY, NULL, TENSLICE_ANY_SHAPE, &bytes, &error);
+    status = tenslice_file_get(&file, name.data, name.length, NULL, &bytes, &error);
 }
 
 CALL(call_list)
@@ -116,11 +116,10 @@ CALL(call_error_text)
     status = tenslice_error_text(&error, model_start, (size_t)(model_end - model_start), text, sizeof text, NULL);
 }
 
-CALL(call_expect_text)
+CALL(call_get_text)
 {
     static char text[256];
-    status = tenslice_expect_text(&file, TENSLICE_STR("layer1.wieght"), TENSLICE_ANY, NULL, TENSLICE_ANY_SHAPE, &error,
-                                  text, sizeof text, NULL);
+    status = tenslice_file_get_text(&file, TENSLICE_STR("layer1.wieght"), NULL, &error, text, sizeof text, NULL);
 }
 
 #ifdef STACK
@@ -152,7 +151,7 @@ int main(void)
     USE(4, list)
     USE(1, find)
     USE(2, bytes)
-    USE(3, expect)
+    USE(3, get)
     USE(5, info)
     USE(6, shape)
     USE(7, index)
@@ -166,6 +165,6 @@ int main(void)
     if (CALLS & UINT32_C(3) << 14)
         status = tenslice_file_find(&file, TENSLICE_STR("layer1.wieght"), &tensor, &error);
     USE(14, error_text)
-    USE(15, expect_text)
+    USE(15, get_text)
     return 0;
 }

@@ -27,13 +27,13 @@ export FEATURES=$format,${FEATURES:-digest,dequantize}
 size=arm-none-eabi-size
 [ "$board" != rv32 ] || size=riscv64-unknown-elf-size
 
-calls=(open find bytes expect list info shape index source read_into read_f32 verify status_name status_text error_text
-    expect_text)
+calls=(open find bytes get list info shape index source read_into read_f32 verify status_name status_text error_text
+    get_text)
 declare -A stacks results
 while read -r call stack result; do
     stacks[$call]=$stack results[$call]=$result
 done < <(DEFINES="-DSTACK -DCALLS=0xffff" ./build.sh "$board" calls "$model" || echo "failed 0 exit code $?")
-[ -n "${stacks[expect_text]:-}" ] && [ -z "${stacks[failed]:-}" ] || { echo "calls: the firmware failed" >&2; exit 1; }
+[ -n "${stacks[get_text]:-}" ] && [ -z "${stacks[failed]:-}" ] || { echo "calls: the firmware failed" >&2; exit 1; }
 
 flash() { # CALLS: the size of the image
     local elf

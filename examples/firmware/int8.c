@@ -31,8 +31,9 @@ static int refuse(const char *what, tenslice_status status)
 /* Returns the elements of a tensor, in place; NULL if dtype or shape differ. */
 static const void *numbers(const tenslice_file *file, const char *name, uint32_t dtype, const uint64_t *shape, size_t rank)
 {
+    const tenslice_expected expected = {sizeof expected, dtype, rank, shape};
     tenslice_bytes bytes;
-    const tenslice_status status = tenslice_file_expect(file, name, TENSLICE_NUL, dtype, shape, rank, &bytes, NULL);
+    const tenslice_status status = tenslice_file_get(file, name, TENSLICE_NUL, &expected, &bytes, NULL);
     if (status == TENSLICE_OK)
         return bytes.data;
     refuse(name, status);

@@ -12,10 +12,6 @@
 #define HIDDEN 32
 #define DIGITS 10
 
-/* ggml's numbers of these types. */
-#define Q4_0 2
-#define Q8_0 8
-
 /* The type of tenslice_q8_0_to_f32 and its siblings. */
 typedef tenslice_status to_f32(const void *blocks, size_t length, uint64_t first, float *out, size_t count);
 
@@ -28,50 +24,19 @@ static int refuse(const char *name, const char *why)
     return 0;
 }
 
-/* Finds a tensor of `rows` rows of `columns` numbers. Returns 0 if it is missing or has another shape. */
-static int find(const tenslice_file *file, const char *name, uint64_t rows, uint64_t columns, tenslice_tensor *tensor)
+/*
+ * Sets `bytes` to the elements or the blocks of a tensor, in place. Returns 0 if it is missing, or if type or shape
+ * differ.
+ */
+static int get(const tenslice_file *file, const char *name, uint32_t type, size_t rank, const uint64_t *shape,
+               tenslice_bytes *bytes)
 {
-    tenslice_error error;
-    uint64_t shape[3] = {1, 1, 1};
-    uint32_t rank = 0;
-
-    if (tenslice_file_find(file, name, strlen(name), tensor, &error) != TENSLICE_OK)
-        return refuse(name, tenslice_status_text(error.kind));
-    if (tenslice_tensor_shape(tensor, shape, 3, &rank) != TENSLICE_OK || shape[0] != rows || shape[1] * shape[2] != columns)
-        return refuse(name, "not of the shape that this network has");
-    return 1;
-}
-
-/* Returns the numbers of a tensor, in place; NULL if dtype or shape differ. */
-static const void *numbers(const tenslice_file *file, const char *name, uint32_t dtype, uint64_t rows, uint64_t columns)
-{
-    tenslice_tensor tensor;
-    tenslice_bytes bytes;
+    const tenslice_expected expected = {sizeof expected, type, rank, shape};
     tenslice_error error;
 
-    if (!find(file, name, rows, columns, &tensor))
-        return NULL;
-    if (tenslice_tensor_bytes(&tensor, dtype, &bytes, &error) == TENSLICE_OK)
-        return bytes.data;
-    refuse(name, tenslice_status_text(error.kind));
-    return NULL;
-}
-
-/* Sets `bytes` to the blocks of a tensor, in place. Returns 0 if type or shape differ. */
-static int blocks(const tenslice_file *file, const char *name, uint32_t type, uint64_t rows, uint64_t columns,
-                  tenslice_bytes *bytes)
-{
-    tenslice_tensor tensor;
-    tenslice_component data;
-    uint32_t found;
-
-    if (!find(file, name, rows, columns, &tensor))
-        return 0;
-    if (tenslice_tensor_block(&tensor, &found, NULL, NULL) != TENSLICE_OK || found != type
-        || tenslice_tensor_component(&tensor, "data", 4, &data, NULL) != TENSLICE_OK
-        || tenslice_component_bytes(&data, TENSLICE_ANY, bytes, NULL) != TENSLICE_OK)
-        return refuse(name, "not in the blocks that this network has");
-    return 1;
+    if (tenslice_file_get(file, name, TENSLICE_NUL, &expected, bytes, &error) == TENSLICE_OK)
+        return 1;
+    return refuse(name, tenslice_status_text(error.kind));
 }
 
 static int layer(const tenslice_bytes *weight, to_f32 *decode, const float *bias, const float *in, float *out,
@@ -93,10 +58,13 @@ static int layer(const tenslice_bytes *weight, to_f32 *decode, const float *bias
 
 int main(void)
 {
+    /* The shape of a layer's weight; its bias has the first length. */
+    static const uint64_t inner[] = {HIDDEN, PIXELS}, outer[] = {DIGITS, HIDDEN};
+    static const uint64_t pictures[] = {DIGITS, 8, 8}, results[] = {DIGITS, DIGITS};
     tenslice_file file;
     tenslice_error error;
-    tenslice_bytes weight1, weight2;
-    const float *bias1, *bias2, *expected;
+    tenslice_bytes weight1, weight2, bias1, bias2, all_images, all_logits;
+    const float *expected;
     const int8_t *images;
     float pixels[PIXELS], hidden[HIDDEN], logits[DIGITS];
     unsigned digit, i, right = 0, exact = 0;
@@ -105,25 +73,26 @@ int main(void)
         refuse("the model", tenslice_status_text(error.kind));
         return 1;
     }
-    bias1 = numbers(&file, "layer1.bias", TENSLICE_F32, HIDDEN, 1);
-    bias2 = numbers(&file, "layer2.bias", TENSLICE_F32, DIGITS, 1);
-    images = numbers(&file, "test.images", TENSLICE_I8, DIGITS, PIXELS);
-    expected = numbers(&file, "test.logits", TENSLICE_F32, DIGITS, DIGITS);
-    if (bias1 == NULL || bias2 == NULL || images == NULL || expected == NULL
-        || !blocks(&file, "layer1.weight", Q8_0, HIDDEN, PIXELS, &weight1)
-        || !blocks(&file, "layer2.weight", Q4_0, DIGITS, HIDDEN, &weight2))
+    if (!get(&file, "layer1.bias", TENSLICE_F32, 1, inner, &bias1)
+        || !get(&file, "layer2.bias", TENSLICE_F32, 1, outer, &bias2)
+        || !get(&file, "test.images", TENSLICE_I8, 3, pictures, &all_images)
+        || !get(&file, "test.logits", TENSLICE_F32, 2, results, &all_logits)
+        || !get(&file, "layer1.weight", TENSLICE_GGML_Q8_0, 2, inner, &weight1)
+        || !get(&file, "layer2.weight", TENSLICE_GGML_Q4_0, 2, outer, &weight2))
         return 1;
+    images = (const int8_t *)all_images.data;
+    expected = (const float *)all_logits.data;
 
     print("digits:");
     for (digit = 0; digit < DIGITS; digit++) {
         unsigned best = 0;
         for (i = 0; i < PIXELS; i++)
             pixels[i] = (float)images[digit * PIXELS + i] / 16;
-        if (!layer(&weight1, tenslice_q8_0_to_f32, bias1, pixels, hidden, HIDDEN, PIXELS))
+        if (!layer(&weight1, tenslice_q8_0_to_f32, (const float *)bias1.data, pixels, hidden, HIDDEN, PIXELS))
             return 1;
         for (i = 0; i < HIDDEN; i++)
             hidden[i] = hidden[i] > 0 ? hidden[i] : 0;
-        if (!layer(&weight2, tenslice_q4_0_to_f32, bias2, hidden, logits, DIGITS, HIDDEN))
+        if (!layer(&weight2, tenslice_q4_0_to_f32, (const float *)bias2.data, hidden, logits, DIGITS, HIDDEN))
             return 1;
         for (i = 1; i < DIGITS; i++)
             best = logits[i] > logits[best] ? i : best;

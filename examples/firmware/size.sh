@@ -42,7 +42,7 @@ for board in $boards; do
         limit "$board.$features.ram" "$ram"
     done
     # The fewest calls to use a tensor of zTensor 1.2, and one more: texts, digests.
-    for call in none status_text error_text expect_text crc32c file_crc32c sha256; do
+    for call in none status_text error_text get_text crc32c file_crc32c sha256; do
         case $call in
         none) features=ztensor define= ;;
         crc32c | sha256) features=ztensor,$call define=-DVERIFY ;;

@@ -174,6 +174,37 @@ enum {
     TENSLICE_LANES_8 = 768,
 };
 
+/** The type of quantized blocks, as the dtype of a tenslice_expected: 65536 + the number in ggml. */
+enum {
+    TENSLICE_GGML_Q4_0 = 65538,
+    TENSLICE_GGML_Q4_1 = 65539,
+    TENSLICE_GGML_Q5_0 = 65542,
+    TENSLICE_GGML_Q5_1 = 65543,
+    TENSLICE_GGML_Q8_0 = 65544,
+    TENSLICE_GGML_Q8_1 = 65545,
+    TENSLICE_GGML_Q2_K = 65546,
+    TENSLICE_GGML_Q3_K = 65547,
+    TENSLICE_GGML_Q4_K = 65548,
+    TENSLICE_GGML_Q5_K = 65549,
+    TENSLICE_GGML_Q6_K = 65550,
+    TENSLICE_GGML_Q8_K = 65551,
+    TENSLICE_GGML_IQ2_XXS = 65552,
+    TENSLICE_GGML_IQ2_XS = 65553,
+    TENSLICE_GGML_IQ3_XXS = 65554,
+    TENSLICE_GGML_IQ1_S = 65555,
+    TENSLICE_GGML_IQ4_NL = 65556,
+    TENSLICE_GGML_IQ3_S = 65557,
+    TENSLICE_GGML_IQ2_S = 65558,
+    TENSLICE_GGML_IQ4_XS = 65559,
+    TENSLICE_GGML_IQ1_M = 65565,
+    TENSLICE_GGML_TQ1_0 = 65570,
+    TENSLICE_GGML_TQ2_0 = 65571,
+    TENSLICE_GGML_MXFP4 = 65575,
+    TENSLICE_GGML_NVFP4 = 65576,
+    TENSLICE_GGML_Q1_0 = 65577,
+    TENSLICE_GGML_Q2_0 = 65578,
+};
+
 /* ---- Files and their parts --------------------------------------------------------------------------------------- */
 
 /** A kind of file. Some kinds are recognised but not supported. */
@@ -360,6 +391,7 @@ enum {
     TENSLICE_PURPOSE_SPARSE = 3, /**< reading the indices and values of a sparse tensor */
     TENSLICE_PURPOSE_VERIFY = 4, /**< verifying digests */
     TENSLICE_PURPOSE_DESCRIBE = 5, /**< describing the elements */
+    TENSLICE_PURPOSE_GET_F32 = 6, /**< elements as f32, in place if possible */
 };
 
 /** The kind of a value of an attribute. */

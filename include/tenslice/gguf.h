@@ -54,8 +54,8 @@ tenslice_status tenslice_gguf_infos_next(tenslice_cursor *cursor, tenslice_gguf_
     tenslice_error *error);
 
 /**
- * Sets `block_type` to the number in ggml of the block type of a quantized tensor, such as 12 for Q4_K, and
- * `elements` and `bytes` to the number of elements and of bytes in a block. Each may be NULL.
+ * Sets `block_type` to the block type of a quantized tensor, a TENSLICE_GGML_ code, and `elements` and `bytes` to
+ * the number of elements and of bytes in a block. Each may be NULL.
  *
  * Errors: NOT_FOUND if the tensor is not stored in such blocks.
  */

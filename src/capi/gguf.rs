@@ -6,6 +6,7 @@ use core::fmt::Write;
 use super::attributes::tenslice_cursor;
 use super::call::{run, with_details};
 use super::file::tenslice_file;
+use super::get::FIRST_BLOCK;
 use super::memory::memory;
 use super::pointer::{Array, Buffer, Capacity, Handle, HandleMut, InfoOut, Length, OptionalOut, Out};
 use super::status::{ApiError, FfiResult, OK, tenslice_error, tenslice_status};
@@ -143,8 +144,8 @@ pub extern "C" fn tenslice_gguf_part_name(
     })
 }
 
-/// Sets `block_type` to the number in ggml of the block type of a quantized tensor, such as 12 for Q4_K, and `elements`
-/// and `bytes` to the number of elements and of bytes in a block. Each may be NULL.
+/// Sets `block_type` to the block type of a quantized tensor, a TENSLICE_GGML_ code, and `elements` and `bytes` to the
+/// number of elements and of bytes in a block. Each may be NULL.
 ///
 /// Errors: NOT_FOUND if the tensor is not stored in such blocks.
 #[unsafe(no_mangle)]
@@ -158,7 +159,7 @@ pub extern "C" fn tenslice_tensor_block(
         let block = tensor.get()?.block_type().ok_or(ApiError::new(ErrorKind::NotFound))?;
         let (block_type, elements, bytes) = (block_type.writable()?, elements.writable()?, bytes.writable()?);
         if let Some(block_type) = block_type {
-            block_type.set(block.code().into());
+            block_type.set(FIRST_BLOCK | u32::from(block.code()));
         }
         if let Some(elements) = elements {
             elements.set(block.elements());

@@ -18,7 +18,9 @@ mod index;
 mod tensor;
 mod component;
 mod options;
-mod expect;
+mod get;
+#[cfg(feature = "dequantize")]
+mod get_f32;
 mod model;
 mod decode;
 mod sparse;

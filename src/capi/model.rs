@@ -3,11 +3,14 @@
 use core::ffi::{c_char, c_void};
 
 use super::call::{run, with_details};
-use super::component::{tenslice_bytes, tenslice_component, typed_bytes};
-use super::expect::{expected, of_elements};
+use super::component::{tenslice_bytes, tenslice_component};
 use super::file::tenslice_file;
+use super::get::{expected_of, memory_of, tenslice_expected};
 use super::memory::memory;
-use super::pointer::{Array, Buffer, Capacity, Handle, HandleMut, In, InfoOut, Length, OptionalOut, Out, Writable};
+use super::pointer::{
+    Array, Buffer, Capacity, Handle, HandleMut, In, InfoOut, Length, OptionalIn, OptionalOut, Out, Scratch,
+    ScratchLength, Writable,
+};
 use super::status::{ApiError, END, FfiResult, OK, tenslice_error, tenslice_status};
 use super::tensor::tenslice_tensor;
 use super::text::{tenslice_str, write_whole};
@@ -186,7 +189,7 @@ pub extern "C" fn tenslice_model_open(
 /// Finds a tensor by its name. Sets `file` (may be NULL) to the number of its file, for tenslice_model_get_file.
 /// Constant time on average; logarithmic if the names were crafted to collide.
 ///
-/// After an error, tenslice_model_expect_text writes a message that names the file concerned.
+/// After an error, tenslice_model_get_text writes a message that names the file concerned.
 ///
 /// Errors: NOT_FOUND, also if the file is missing, cannot be opened, or does not have the tensor; REPEATED_NAME if two
 /// files have a tensor of this name, or two files state the same part of the model.
@@ -208,59 +211,90 @@ pub extern "C" fn tenslice_model_find(
     })
 }
 
-/// Finds the tensor named `name`, checks its type and its shape, and sets `bytes` to its bytes, without a copy, as
-/// tenslice_file_expect does. If the bytes are in a shard, sets `bytes` to those of the shard.
+/// Finds the tensor named `name`, compares it with what is `expected`, and sets `bytes` to its bytes, without a copy, as
+/// tenslice_file_get does. If the bytes are in a shard, sets `bytes` to those of the shard. Constant time on average.
 ///
-/// After an error, tenslice_model_expect_text writes a message that says what the model has instead.
+/// After an error, tenslice_model_get_text writes a message that says what the model has instead.
 ///
-/// Errors: the errors of tenslice_model_find and tenslice_file_expect; IN_SHARD if the shard is missing, OUT_OF_FILE if
-/// it is too short.
+/// Errors: the errors of tenslice_model_find and tenslice_file_get; IN_SHARD if the shard is missing, OUT_OF_FILE if it
+/// is too short.
 #[unsafe(no_mangle)]
-pub extern "C" fn tenslice_model_expect(
+pub extern "C" fn tenslice_model_get(
     model: Handle<tenslice_model>,
     name: Array<c_char>,
     length: Length,
-    dtype: u32,
-    shape: Array<u64>,
-    rank: Length,
+    expected: OptionalIn<tenslice_expected>,
     bytes: Out<tenslice_bytes>,
     error: OptionalOut<tenslice_error>,
 ) -> tenslice_status {
     with_details(&error, |details| {
-        let expected = expected(name.text(length)?, dtype, shape.unless_any(rank)?)?;
+        let expected = expected_of(name.text(length)?, &expected)?;
         let (model, bytes) = (model.get::<Model<'static, 'static>>()?, bytes.writable()?);
-        let data = details.of(model.expect(&expected))?;
-        bytes.set(details.of(typed_bytes(&data, of_elements(dtype)))?.into());
+        let data = details.of(model.get(&expected))?;
+        bytes.set(details.of(expected.bytes_of(&data))?.into());
         Ok(OK)
     })
 }
 
-/// Writes the message of an error of tenslice_model_find or tenslice_model_expect to `buffer`, as
-/// tenslice_expect_text does, with the name of the file concerned. If no tensor has the name, the message suggests the
-/// nearest name of all files.
+/// Writes the message of an error to `buffer`, as tenslice_file_get_text does, of a call that gets or finds a tensor of
+/// this model by its name, or that reads the tensor found. It names the file concerned. If no tensor has the name, it
+/// suggests the nearest name of all files.
 #[unsafe(no_mangle)]
-pub extern "C" fn tenslice_model_expect_text(
+pub extern "C" fn tenslice_model_get_text(
     model: Handle<tenslice_model>,
     name: Array<c_char>,
     length: Length,
-    dtype: u32,
-    shape: Array<u64>,
-    rank: Length,
+    expected: OptionalIn<tenslice_expected>,
     error: In<tenslice_error>,
     buffer: Buffer<c_char>,
     capacity: Capacity,
     needed: OptionalOut<usize>,
 ) -> tenslice_status {
     run(|| {
-        let (name, lengths) = (name.text(length)?, shape.unless_any(rank)?);
-        let shape_memory =
-            lengths.map_or(memory(name.as_ptr(), 0), |lengths| memory(lengths.as_ptr(), lengths.len()));
-        let given =
-            [model.memory(), memory(name.as_ptr(), name.len()), shape_memory, error.memory(), needed.memory()];
+        let wanted = expected_of(name.text(length)?, &expected)?;
+        let [name, expected, shape] = memory_of(&wanted, &expected);
+        let given = [model.memory(), name, expected, shape, error.memory(), needed.memory()];
         let buffer = buffer.with_capacity(capacity, &given)?;
-        let expected = expected(name, dtype, lengths)?;
-        let sentence = model.get::<Model<'static, 'static>>()?.explain(&expected, error.read()?.to_rust()?);
+        let sentence = model.get::<Model<'static, 'static>>()?.explain(&wanted, error.read()?.to_rust()?);
         write_whole(buffer, needed.writable()?, |out| sentence.write_to(out))
+    })
+}
+
+/// Sets `count` to the number of elements of `scratch` that are always enough for tenslice_model_check. Linear in the
+/// metadata of all files.
+///
+/// Errors: TOO_MANY if this machine cannot address that many elements.
+#[unsafe(no_mangle)]
+pub extern "C" fn tenslice_model_check_length(model: Handle<tenslice_model>, count: Out<usize>) -> tenslice_status {
+    run(|| {
+        let (model, count) = (model.get::<Model<'static, 'static>>()?, count.writable()?);
+        count.set(model.check_length().ok_or(Error::new(ErrorKind::TooMany))?);
+        Ok(OK)
+    })
+}
+
+/// Compares in each file what opening it could not compare without memory: tenslice_file_check. If a file has an error,
+/// sets `file` (may be NULL) to its number, for tenslice_model_get_file.
+///
+/// Errors: the errors of tenslice_file_check.
+#[unsafe(no_mangle)]
+pub extern "C" fn tenslice_model_check(
+    model: Handle<tenslice_model>,
+    scratch: Scratch<u32>,
+    count: ScratchLength,
+    file: OptionalOut<u64>,
+    error: OptionalOut<tenslice_error>,
+) -> tenslice_status {
+    with_details(&error, |details| {
+        let scratch = scratch.with_length(count, &[model.memory(), file.memory()])?;
+        let (model, file) = (model.get::<Model<'static, 'static>>()?, file.writable()?);
+        match model.check(scratch) {
+            Ok(()) => Ok(OK),
+            Err((number, found)) => {
+                set_number(file, number);
+                details.of(Err(found))
+            }
+        }
     })
 }
 

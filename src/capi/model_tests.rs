@@ -1,5 +1,6 @@
 //! Calls the functions for models.
 
+use super::super::get_f32::*;
 use super::super::model::*;
 use super::*;
 
@@ -25,6 +26,7 @@ fn a_model_of_parts() {
         places!(tensors: tenslice_model_tensors, problems: tenslice_model_problems, problem: tenslice_problem);
         places!(text: [u8; 300], needed: usize, name: tenslice_str, data: tenslice_component);
         infos!(info: tenslice_problem_info);
+        places!(floats: tenslice_floats, room: [f32; 64]);
         let (files, words) = (files.cast::<tenslice_model_file>(), words.cast::<u32>());
         open(bytes, file);
         let cut = &bytes[..40];
@@ -54,14 +56,30 @@ fn a_model_of_parts() {
         ok!(tenslice_model_find(model, of("a"), 1, tensor, null_mut(), error));
         let absent = call!(tenslice_model_find(model, of("b"), 1, tensor, number, error));
         assert_eq!(absent, code(ErrorKind::NotFound));
-        ok!(tenslice_model_expect(model, of("a"), 1, 0, null(), usize::MAX, found, error));
+        ok!(tenslice_model_get(model, of("a"), 1, null(), found, error));
         assert_eq!(found.read().length % 8, 0);
         let shape = [9_u64, 1];
-        let wrong = call!(tenslice_model_expect(model, of("a"), 1, 0, shape.as_ptr(), 2, found, error));
+        let expected = expecting(0, 2, &shape);
+        let wrong = call!(tenslice_model_get(model, of("a"), 1, &raw const expected, found, error));
         assert_eq!(wrong, code(ErrorKind::WrongShape));
-        ok!(tenslice_model_expect_text(model, of("a"), 1, 0, shape.as_ptr(), 2, error, text.cast(), 300, needed));
+        let wrong = call!(tenslice_model_get_f32(
+            model,
+            of("a"),
+            1,
+            &raw const expected,
+            null_mut(),
+            0,
+            null(),
+            floats,
+            null_mut(),
+            error
+        ));
+        assert_eq!(wrong, code(ErrorKind::WrongShape));
+        ok!(tenslice_model_get_f32(model, of("a"), 1, null(), room.cast(), 64, null(), floats, null_mut(), error));
+        assert!(floats.read().length > 0);
+        ok!(tenslice_model_get_text(model, of("a"), 1, &raw const expected, error, text.cast(), 300, needed));
         let message = read(text, needed.read() - 1);
-        assert!(message.starts_with(b"tensor \"a\": expected a dense tensor [9, 1]; the file has "));
+        assert!(message.starts_with(b"tensor \"a\": expected [9, 1]; the file has "));
         assert!(message.ends_with(b" [in \"m-00001-of-00002.gguf\"]"));
         ok!(tenslice_tensor_component(tensor, of("data"), 4, data, error));
         ok!(tenslice_model_component(model, data, data, error));
@@ -69,6 +87,8 @@ fn a_model_of_parts() {
         ok!(tenslice_model_get_tensors(model, tensors), tenslice_model_next_tensor(tensors, tensor, number, error));
         assert_eq!(number.read(), 0);
         assert_eq!(call!(tenslice_model_next_tensor(tensors, tensor, null_mut(), error)), END);
+        ok!(tenslice_model_check_length(model, count), tenslice_model_check(model, room.cast(), 64, number, error));
+        assert!(count.read() <= 64);
         ok!(tenslice_model_file_count(model, number));
         assert_eq!(number.read(), 3);
         ok!(tenslice_model_get_file(model, 0, name, file), tenslice_model_get_file(model, 1, name, null_mut()));

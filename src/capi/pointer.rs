@@ -23,6 +23,7 @@ use core::marker::PhantomData;
 use core::mem::MaybeUninit;
 use core::ptr::{self, NonNull};
 
+use super::get::tenslice_expected;
 use super::memory::{Memory, memory, range, range_apart, range_beside};
 use super::status::{ApiError, FfiResult};
 use crate::error::ErrorKind;
@@ -380,10 +381,25 @@ impl<'a, E: Plain> Array<'a, E> {
     }
 }
 
-impl<'a> Array<'a, u64> {
-    /// Returns the `rank` lengths of a shape; `None` for TENSLICE_ANY_SHAPE.
-    pub(super) fn unless_any(&self, rank: Length<'_>) -> FfiResult<Option<&'a [u64]>> {
-        if rank.0 == ANY_SHAPE { Ok(None) } else { self.with_length(rank).map(Some) }
+impl<'a> OptionalIn<'a, tenslice_expected> {
+    /// Returns the code of the type, and the shape, which is `None` for TENSLICE_ANY_SHAPE. Returns `None` if the
+    /// pointer is NULL.
+    pub(super) fn fields(&self) -> FfiResult<Option<(u32, Option<&'a [u64]>)>> {
+        if self.0.is_null() {
+            return Ok(None);
+        }
+        let _ = InfoOut(self.0.cast_mut(), PhantomData).writable()?; // not misaligned, and complete
+        // SAFETY: not NULL, and `writable` found that the caller's struct is large enough.
+        let tenslice_expected { dtype, rank, shape, .. } = unsafe { self.0.read() };
+        let shape = match rank {
+            ANY_SHAPE => None,
+            rank => Some(Array(shape, PhantomData).with_length(Length(rank, PhantomData))?),
+        };
+        Ok(Some((dtype, shape)))
+    }
+
+    pub(super) fn memory(&self) -> Memory {
+        memory(self.0, usize::from(!self.0.is_null()))
     }
 }
 

@@ -89,6 +89,8 @@ abi_enum! {
         Verify = 4, "verifying digests";
         /// The call `describe` of a tensor:
         Describe = 5, "describing the elements";
+        /// The call `get_f32` of a tensor:
+        GetF32 = 6, "elements as f32, in place if possible";
     }
 }
 
@@ -97,7 +99,7 @@ abi_enum! {
 /// [`File::requirements`](crate::File::requirements).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Requirements {
-    /// The length of the output: a number of elements for [`Purpose::ReadF32`], otherwise a number of bytes; 0 if the
+    /// The length of the output: a number of elements for [`Purpose::ReadF32`] and [`Purpose::GetF32`], otherwise a number of bytes; 0 if the
     /// call has no output buffer. `None` if the file does not state the length, if the caller chooses it, or if the
     /// call will fail.
     pub output: Option<u64>,

@@ -301,6 +301,7 @@ impl DType {
 
     /// Returns the alignment needed to read lanes in place: that of the Rust type, and so of the C type.
     #[cfg(feature = "capi")]
+    #[inline(always)] // a program for a chip has one caller
     pub(crate) fn alignment(self) -> usize {
         // The lane size, except for types that have a smaller alignment on some machines.
         match self.lane_size() {

@@ -2,9 +2,9 @@
 #![forbid(unsafe_code)]
 
 pub(crate) mod component;
-pub(crate) mod expect;
 pub(crate) mod explain;
 pub(crate) mod file;
+pub(crate) mod get;
 pub(crate) mod index;
 pub(crate) mod model;
 #[cfg(feature = "dequantize")]

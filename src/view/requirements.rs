@@ -13,6 +13,7 @@ impl Tensor<'_> {
     ///   the encoded components, for tensor trains the vectors along the train, for chunked arrays one or two blocks.
     /// - `ReadF32`: the number of elements. Scratch memory: none for dense data and blocks that are stored raw, the
     ///   decoded length of encoded blocks, otherwise the output and the scratch memory of `Read`.
+    /// - `GetF32`: nothing if the elements are returned in place, otherwise as `ReadF32`.
     /// - `Sparse`: the decoded size of the encoded components; `None` for a tensor that is not sparse.
     /// - `Verify`: the maximum over the components, the table of chunks and the header of a compressed array; `None` if
     ///   a component [cannot be verified](crate::Component::requirements).
@@ -20,7 +21,7 @@ impl Tensor<'_> {
     ///   bytes of the entry; 0 for any other tensor. `None` if [`describe`](Self::describe) fails, and in builds without
     ///   `zlib`: a caller with another decoder tries some length, and a larger one after `OutOfScratch`.
     ///
-    /// For a chunked array, `Read` and `ReadF32` read the headers of all chunks; the scratch memory is also `None` if a
+    /// For a chunked array, `Read`, `ReadF32` and `GetF32` read the headers of all chunks; the scratch memory is also `None` if a
     /// chunk is malformed or not in memory. Otherwise linear in the number of components and the tables of frames.
     ///
     /// ```
@@ -42,6 +43,8 @@ impl Tensor<'_> {
             Purpose::Read => Requirements { output: self.read_length(), scratch: self.read_scratch() },
             #[cfg(feature = "dequantize")]
             Purpose::ReadF32 => self.f32_requirements(),
+            #[cfg(feature = "dequantize")]
+            Purpose::GetF32 => self.get_f32_requirements(self.elements_component().as_ref()),
             Purpose::Sparse => Requirements::of_scratch(self.sparse_scratch()),
             Purpose::Verify => Requirements::of_scratch(self.verify_scratch()),
             Purpose::Describe => Requirements::of_scratch(self.describe_scratch()),

@@ -8,6 +8,7 @@ mod corpus;
 mod damage;
 mod decode;
 mod digests;
+mod get;
 mod index;
 mod limits;
 mod messages;

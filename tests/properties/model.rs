@@ -185,9 +185,9 @@ mod indexed {
         let mut words = [0; 12];
         let model = Model::with_index(Index::open(text.as_bytes()).unwrap(), &mut files, &mut words).unwrap();
         let expected = Expected::named("bias").dtype(DType::U8).shape(&[1]);
-        assert_eq!(model.expect(&expected).unwrap().bytes().unwrap(), [2]);
+        assert_eq!(model.get(&expected).unwrap().bytes().unwrap(), [2]);
         let wrong = expected.shape(&[2, 3]);
-        let error = model.expect(&wrong).map(|_| ()).unwrap_err();
+        let error = model.get(&wrong).map(|_| ()).unwrap_err();
         let text = "tensor \"bias\": expected u8 [2, 3]; the file has u8 [1] [in \"2.st\"]";
         assert_eq!((error.kind(), &*model.explain(&wrong, error).to_string()), (ErrorKind::WrongShape, text));
     }
@@ -527,7 +527,7 @@ mod shards {
         let bytes = file(&objects, &table);
         let main = ModelFile::new("m.zt", File::open(&bytes).unwrap());
         let read = |model: &Model<'_, '_>, name| {
-            model.expect(&Expected::named(name)).map(|data| data.bytes().map(<[u8]>::to_vec))
+            model.get(&Expected::named(name)).map(|data| data.bytes().map(<[u8]>::to_vec))
         };
         let mut words = [0; 18];
         let mut files = [ModelFile::shard("2", &two), main, ModelFile::shard("1", &one)];

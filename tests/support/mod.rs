@@ -321,7 +321,7 @@ pub fn unreadable(tensor: &Tensor<'_>, stored: &[u8]) -> Error {
     let (bytes, scratch) = (&mut [0; 1 << 12], &mut [0; 1 << 12]);
     let errors = [
         tensor.data().map(drop),
-        tensor.expect(&Expected::named("")).map(drop),
+        tensor.get(&Expected::named("")).map(drop),
         tensor.read_into(bytes, ReadOptions::new().scratch(scratch)).map(drop),
         tensor.read_into(&mut [], ReadOptions::new()).map(drop),
         tensor.read_elements::<u8>(bytes, ReadOptions::new().scratch(scratch)).map(drop),

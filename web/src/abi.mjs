@@ -188,6 +188,7 @@ export const PURPOSE = {
     SPARSE: 3,
     VERIFY: 4,
     DESCRIBE: 5,
+    GET_F32: 6,
 };
 
 /** The kinds of attribute values. */
@@ -256,10 +257,12 @@ export const STRUCTS = {
     tenslice_decoder: {"size":12,"fields":{"decode":[0,"u32"],"user":[4,"u32"],"decode_with_dictionary":[8,"u32"]}},
     tenslice_read_options: {"size":20,"fields":{"struct_size":[0,"u32"],"decoder":[8,"u32"],"scratch":[12,"u32"],"scratch_length":[16,"u32"]}},
     tenslice_requirements: {"size":24,"fields":{"struct_size":[0,"u32"],"output":[8,"u64"],"scratch":[16,"u64"]}},
+    tenslice_expected: {"size":16,"fields":{"struct_size":[0,"u32"],"dtype":[4,"u32"],"rank":[8,"u32"],"shape":[12,"u32"]}},
     tenslice_index: {"size":224,"fields":{}},
     tenslice_problem_info: {"size":48,"fields":{"struct_size":[0,"u32"],"kind":[4,"u32"],"file":[8,"u64"],"tensor":[16,"tenslice_str"],"error":[32,"tenslice_error"]}},
     tenslice_tensor_info: {"size":72,"fields":{"struct_size":[0,"u32"],"dtype":[4,"u32"],"name":[8,"tenslice_str"],"layout":[24,"u32"],"order":[28,"u32"],"layout_name":[32,"tenslice_str"],"index":[48,"u64"],"elements":[56,"u64"],"rank":[64,"u32"],"warnings":[68,"u32"]}},
     tenslice_described: {"size":56,"fields":{"struct_size":[0,"u32"],"dtype":[4,"u32"],"stated_type":[8,"tenslice_str"],"elements":[24,"u64"],"order":[32,"u32"],"byte_order":[36,"u32"],"rank":[40,"u32"],"warnings":[44,"u32"],"is_latin_1":[48,"u32"]}},
+    tenslice_floats: {"size":8,"fields":{"data":[0,"u32"],"length":[4,"u32"]}},
     tenslice_file_info: {"size":48,"fields":{"struct_size":[0,"u32"],"format":[4,"u32"],"length":[8,"u64"],"tensor_count":[16,"u64"],"version":[24,"tenslice_str"],"warnings":[40,"u32"]}},
     tenslice_component_info: {"size":96,"fields":{"struct_size":[0,"u32"],"dtype":[4,"u32"],"storage_dtype":[8,"u32"],"byte_order":[12,"u32"],"encoding":[16,"u32"],"role":[24,"tenslice_str"],"encoding_name":[40,"tenslice_str"],"digest":[56,"tenslice_str"],"offset":[72,"u64"],"length":[80,"u64"],"decoded_length":[88,"u64"]}},
     tenslice_source: {"size":1040,"fields":{}},

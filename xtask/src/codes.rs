@@ -4,6 +4,7 @@ use std::error::Error;
 use std::fs;
 use std::path::Path;
 
+use tenslice::blocks::BlockType;
 use tenslice::{
     ByteOrder, Caps, DType, Encoding, ErrorKind, Format, Layout, MAX_SEGMENTS, Order, Part, ProblemKind, Purpose,
     ValueKind, Warning,
@@ -22,7 +23,7 @@ const MACROS: &[(&str, &str, &str)] = &[
     ("TENSLICE_ANY_SHAPE", "Pass as `rank` to accept any shape.", "SIZE_MAX"),
     (
         "TENSLICE_COLUMN_MAJOR",
-        "Combine with `dtype` by | to expect elements in column-major order: see tenslice_file_expect.",
+        "Combine with the dtype by | to expect elements in column-major order: see tenslice_expected.",
         "UINT32_C(0x80000000)",
     ),
     (
@@ -87,6 +88,11 @@ pub fn all(root: &Path) -> Result<Vec<Item>, Box<dyn Error>> {
         "Two lanes of F32 or F64 are TENSLICE_C64 and TENSLICE_C128 instead.".into(),
     ];
     items.push(item);
+    let blocks = BlockType::ALL
+        .iter()
+        .map(|block| format!("    TENSLICE_GGML_{} = {},", block.name(), (1 << 16) + u32::from(block.code())));
+    let comment = "The type of quantized blocks, as the dtype of a tenslice_expected: 65536 + the number in ggml.";
+    items.push(enumeration("TENSLICE_GGML_", comment, blocks));
 
     let none = Caps::default();
     let caps = [

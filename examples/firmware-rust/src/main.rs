@@ -50,7 +50,7 @@ impl Layer {
 
 /// Returns the elements of a tensor without copying them. Fails if the type or the shape is not the expected one.
 fn numbers<T: Element>(file: &File<'static>, name: &str, shape: &[u64]) -> tenslice::Result<&'static [T]> {
-    file.expect(&Expected::named(name).shape(shape))?.as_slice()
+    file.get(&Expected::named(name).shape(shape))?.as_slice()
 }
 
 /// Returns the number of digits recognised, and the number with exactly the file's logits.

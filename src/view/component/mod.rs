@@ -193,6 +193,8 @@ impl<'a> Component<'a> {
     }
 
     /// Returns the bytes if they are in this machine's byte order and their address is a multiple of `alignment`.
+    /// Inlined: a program for a chip has one caller.
+    #[inline(always)]
     pub(crate) fn aligned_bytes(&self, alignment: usize) -> Result<&'a [u8]> {
         let bytes = self.bytes()?;
         let is_single = self.record.dtype.is_some_and(|dtype| dtype.lane_size() == 1);

@@ -22,13 +22,17 @@ use self::listing::Listing;
 pub use self::problem::{Problem, ProblemKind, Problems};
 use self::table::{Entry, Names, Table};
 use crate::bytes::text::Text;
+#[cfg(feature = "dequantize")]
+use crate::codec::BuiltIn;
+#[cfg(feature = "dequantize")]
+use crate::codec::options::ReadOptions;
 use crate::error::{Error, ErrorKind, Result};
 #[cfg(feature = "safetensors")]
 use crate::format::safetensors::Index;
 use crate::view::component::Component;
-use crate::view::expect::{Expected, consider, nearest_limit};
 use crate::view::explain::{Formatted, Out, quoted};
-use crate::view::file::Tensors;
+use crate::view::file::{File, Tensors};
+use crate::view::get::{Expected, consider, nearest_limit};
 use crate::view::tensor::Tensor;
 
 /// A model: one file, or several files with one table of names.
@@ -58,7 +62,7 @@ use crate::view::tensor::Tensor;
 /// }
 ///
 /// let expected = Expected::named("b").dtype(DType::U8).shape(&[1]);
-/// match model.expect(&expected) {
+/// match model.get(&expected) {
 ///     Ok(data) => assert_eq!(data.bytes()?, [7]),
 ///     Err(error) => println!("{}", model.explain(&expected, error)),
 /// }
@@ -161,15 +165,47 @@ impl<'m, 'a> Model<'m, 'a> {
         if tensor.name().eq_bytes(name) { Ok((file, tensor)) } else { Err(not_found) } // the bytes have changed
     }
 
-    /// Finds a tensor, compares it with what is expected, and returns the component that holds its elements. If its
-    /// bytes are in a shard, the component is bound to them.
+    /// Finds a tensor, compares it with what is expected, and returns the component that holds its elements, as
+    /// [`Tensor::get`] does. If its bytes are in a shard, the component is bound to them.
     ///
     /// # Errors
-    /// The errors of [`find`](Self::find) and of [`Tensor::expect`]. `InShard` if the shard is missing, `OutOfFile` if
+    /// The errors of [`find`](Self::find) and of [`Tensor::get`]. `InShard` if the shard is missing, `OutOfFile` if
     /// it is too short. [`explain`](Self::explain) has a message for each.
-    pub fn expect(&self, expected: &Expected<'_>) -> Result<Component<'a>> {
+    pub fn get(&self, expected: &Expected<'_>) -> Result<Component<'a>> {
         let (_, tensor) = self.find_bytes(expected.name())?;
-        self.with_shard(tensor.expect(expected)?)
+        self.with_shard(tensor.get(expected)?)
+    }
+
+    /// Finds a tensor, compares it with what is expected, and returns its elements as `f32`, as [`Tensor::get_f32`]
+    /// does; also if they are in a shard, unless the tensor has several components.
+    ///
+    /// # Errors
+    /// The errors of [`find`](Self::find) and of [`Tensor::get_f32`]. `InShard` if the shard is missing, or if one of
+    /// several components is in a shard; `OutOfFile` if the shard is too short.
+    #[cfg(feature = "dequantize")]
+    #[inline]
+    pub fn get_f32<'d>(
+        &self,
+        expected: &Expected<'_>,
+        room: &'d mut [f32],
+        options: ReadOptions<'_>,
+    ) -> Result<&'d [f32]>
+    where
+        'a: 'd,
+    {
+        let (tensor, elements) = self.checked(expected)?;
+        let mut built_in = BuiltIn::default();
+        let (decoder, scratch) = options.parts(&mut built_in);
+        tensor.f32_of(elements, decoder, room, scratch)
+    }
+
+    /// Finds a tensor, compares it with what is expected, and returns it with the component that holds its elements.
+    #[cfg(feature = "dequantize")]
+    pub(crate) fn checked(&self, expected: &Expected<'_>) -> Result<(Tensor<'a>, Option<Component<'a>>)> {
+        let (_, tensor) = self.find_bytes(expected.name())?;
+        tensor.check(expected)?;
+        let elements = tensor.elements_component().map(|elements| self.with_shard(elements)).transpose()?;
+        Ok((tensor, elements))
     }
 
     /// Returns a component of a tensor of this model over its bytes. A component that is in a shard is bound to the
@@ -193,8 +229,29 @@ impl<'m, 'a> Model<'m, 'a> {
         Problems::new(*self)
     }
 
-    /// Returns the message of an error of [`find`](Self::find), [`expect`](Self::expect), or of a call that reads the
-    /// tensor found. It names the tensor, what was expected, and what the model has instead; the file, if that is
+    /// Returns the number of words that [`check`](Self::check) uses at most; this many are always enough. `None` if this
+    /// machine cannot address that many words. Linear in the metadata of all files.
+    #[must_use]
+    pub fn check_length(&self) -> Option<usize> {
+        let mut lengths = self.files().iter().filter_map(|file| file.file().map(File::check_length));
+        lengths.try_fold(0, |most: usize, length| length.map(|length| most.max(length)))
+    }
+
+    /// Compares in each file what opening it could not compare without memory, as [`File::check`] does. With
+    /// [`check_length`](Self::check_length) words, reads each file once.
+    ///
+    /// # Errors
+    /// The first file that has an error of [`File::check`], by its number in [`files`](Self::files), and the error.
+    pub fn check(&self, scratch: &mut [u32]) -> core::result::Result<(), (usize, Error)> {
+        let opened = self.files().iter().enumerate().filter_map(|(number, file)| Some((number, file.file()?)));
+        for (number, file) in opened {
+            file.check(scratch).map_err(|error| (number, error))?;
+        }
+        Ok(())
+    }
+
+    /// Returns the message of an error of [`find`](Self::find), [`get`](Self::get), [`get_f32`](Self::get_f32), or of
+    /// a call that reads the tensor found. It names the tensor, what was expected, and what the model has instead; the file, if that is
     /// missing; the nearest name, if no tensor has the name.
     #[must_use]
     pub const fn explain<'e>(&self, expected: &Expected<'e>, error: Error) -> ModelMismatch<'e, 'm, 'a> {

@@ -28,7 +28,7 @@ use crate::types::{ByteOrder, DType, Encoding, Layout};
 use crate::view::component::Component;
 use crate::view::tensor::Tensor;
 
-impl Tensor<'_> {
+impl<'a> Tensor<'a> {
     /// Reads the whole tensor as numbers, converted to `f32`, and returns the part of `dst` written: one number for
     /// each element.
     ///
@@ -73,6 +73,34 @@ impl Tensor<'_> {
         scratch: &mut [u8],
     ) -> Result<&'d mut [f32]> {
         self.problem().map_or(Ok(()), Err)?;
+        self.read_f32_of(self.elements_component().as_ref(), decoder, dst, scratch)
+    }
+
+    /// Returns the elements as [`get_f32`](Self::get_f32) does. `elements` is what
+    /// [`elements_component`](Self::elements_component) returns, bound to its bytes if they are in another file.
+    pub(crate) fn f32_of<'d>(
+        &self,
+        elements: Option<Component<'a>>,
+        decoder: &mut dyn Decoder,
+        room: &'d mut [f32],
+        scratch: &mut [u8],
+    ) -> Result<&'d [f32]>
+    where
+        'a: 'd,
+    {
+        match elements.as_ref().and_then(in_place) {
+            Some(numbers) => Ok(numbers),
+            None => self.read_f32_of(elements.as_ref(), decoder, room, scratch).map(|numbers| &*numbers),
+        }
+    }
+
+    fn read_f32_of<'d>(
+        &self,
+        elements: Option<&Component<'a>>,
+        decoder: &mut dyn Decoder,
+        dst: &'d mut [f32],
+        scratch: &mut [u8],
+    ) -> Result<&'d mut [f32]> {
         let count = self.shape().element_count().ok_or_else(|| self.error(ErrorKind::ShapeOverflow))?;
         let dst = to_usize(count).and_then(|count| dst.get_mut(..count));
         let dst = dst.ok_or_else(|| self.error(ErrorKind::TooSmall))?;
@@ -82,14 +110,10 @@ impl Tensor<'_> {
             return Ok(dst);
         }
         let kind = self.kind()?;
-        if let Some(data) = self.raw_data() {
-            self.convert(data.bytes()?, data.byte_order(), kind, 0, dst)?;
-            return Ok(dst);
-        }
-        #[cfg(feature = "ztensor2")]
-        if self.layout() == Layout::Blocks {
-            let (data, mut scratch) = (self.stored_data()?, scratch);
-            self.convert(data.decoded(decoder, &mut scratch)?, data.byte_order(), kind, 0, dst)?;
+        if let Some(elements) = elements {
+            let mut scratch = &mut *scratch; // reborrowed for this call only
+            let bytes = elements.decoded(decoder, &mut scratch)?;
+            self.convert(bytes, decoded_order(elements), kind, 0, dst)?;
             return Ok(dst);
         }
         let out_of_scratch = || self.error(ErrorKind::OutOfScratch);
@@ -101,6 +125,14 @@ impl Tensor<'_> {
         Ok(dst)
     }
 
+    /// Returns the memory that [`get_f32`](Self::get_f32) needs, for a tensor whose elements are in `elements`.
+    pub(crate) fn get_f32_requirements(&self, elements: Option<&Component<'a>>) -> Requirements {
+        match elements.and_then(in_place) {
+            Some(_) => Requirements::of_scratch(Some(0)),
+            None => self.f32_requirements(),
+        }
+    }
+
     /// Returns the memory that [`read_f32_into`](Self::read_f32_into) needs; see [`requirements`](Self::requirements).
     pub(crate) fn f32_requirements(&self) -> Requirements {
         Requirements { output: self.shape().element_count(), scratch: self.f32_scratch() }
@@ -108,15 +140,14 @@ impl Tensor<'_> {
 
     fn f32_scratch(&self) -> Option<u64> {
         #[cfg(feature = "ztensor2")]
-        match self.layout() {
-            Layout::Microscaling => return Scaled::of(self).ok()?.scratch(),
-            Layout::Blocks if self.raw_data().is_none() => return self.stored_data().ok()?.decoded_length(),
-            _ => {}
+        if self.layout() == Layout::Microscaling {
+            return Scaled::of(self).ok()?.scratch();
         }
-        if self.raw_data().is_some() {
-            return Some(0);
+        match self.elements_component() {
+            Some(elements) if elements.encoding() == Encoding::Raw => Some(0),
+            Some(elements) => elements.decoded_length(),
+            None => self.read_length()?.checked_add(self.read_scratch()?),
         }
-        self.read_length()?.checked_add(self.read_scratch()?)
     }
 
     /// Reads `dst.len()` elements of a dense or a quantized tensor from element `first` on, in stored order, converted
@@ -179,16 +210,13 @@ impl Tensor<'_> {
     }
 
     /// Returns the component of a dense tensor, or of a tensor in quantized blocks.
-    fn stored_data(&self) -> Result<Component<'_>> {
+    fn stored_data(&self) -> Result<Component<'a>> {
         if self.layout() == Layout::Blocks { self.component("data") } else { self.data() }
     }
 
-    /// Returns the component that holds the elements, if it is stored raw.
-    fn raw_data(&self) -> Option<Component<'_>> {
-        if !matches!(self.layout(), Layout::Dense | Layout::Blocks) {
-            return None;
-        }
-        self.stored_data().ok().filter(|data| data.encoding() == Encoding::Raw)
+    /// Returns the component that holds all elements; `None` if they are in several components, or in none.
+    pub(crate) fn elements_component(&self) -> Option<Component<'a>> {
+        matches!(self.layout(), Layout::Dense | Layout::Blocks).then(|| self.stored_data().ok())?
     }
 
     /// Converts elements from number `first` on; `bytes` are the bytes of all elements.
@@ -205,6 +233,17 @@ impl Tensor<'_> {
         };
         converted.ok_or_else(|| self.error(ErrorKind::PartialElement))
     }
+}
+
+/// Returns the elements if they are stored as `f32`, in this machine's byte order and aligned.
+fn in_place<'a>(elements: &Component<'a>) -> Option<&'a [f32]> {
+    elements.as_slice().ok()
+}
+
+/// Returns the byte order of the bytes that [`Component::decoded`] returns: decoding converts elements of a dtype.
+fn decoded_order(elements: &Component<'_>) -> ByteOrder {
+    let is_converted = elements.encoding() != Encoding::Raw && elements.dtype().is_some();
+    if is_converted { ByteOrder::NATIVE } else { elements.byte_order() }
 }
 
 /// The kind of the elements of a tensor.
