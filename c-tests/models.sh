@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# Opens models in folders with tenslice_host.c: models.sh FOLDER_OF_THE_LIBRARY. Compares what c-tests/host.c and host.cpp
-# print with the expected text: complete models, missing, damaged and repeated files, other spellings of paths, links.
-# Every program must also return 1 if it prints an error, otherwise 0, and print nothing else. One of them runs under
-# AddressSanitizer and UndefinedBehaviorSanitizer, which also detect leaks.
+# Opens models in folders with tenslice_host.c and with the crate tenslice-host: models.sh FOLDER_OF_THE_LIBRARY. Compares
+# what c-tests/host.c, c-tests/host.cpp and host/examples/model.rs print with the expected text: complete models, missing,
+# damaged and repeated files, other spellings of paths, links. Every program must also return 1 if it prints an error,
+# otherwise 0, and print nothing else. One of them runs under AddressSanitizer and UndefinedBehaviorSanitizer, which also
+# detect leaks. The tool must list the same tensors and the same problems.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -26,7 +27,11 @@ build host "${CC:-cc}" -std=c99 -Wconversion
 build host-as-cpp "${CXX:-c++}" -std=c++17 -x c++
 "${CXX:-c++}" -std=c++17 -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror -O1 -g -Iinclude c-tests/host.cpp -x c++ \
     host/tenslice_host.c -x none "$lib/libtenslice.a" -o "$out/host-cpp"
-programs="host host-as-cpp host-cpp"
+${CARGO:-cargo} build --quiet -p tenslice-host --example model -p tenslice-cli --bin tenslice
+built=${CARGO_TARGET_DIR:-target}/debug
+cp "$built/examples/model" "$out/host-rust"
+tool=$(cd "$built" && pwd)/tenslice
+programs="host host-as-cpp host-cpp host-rust"
 sanitized="-fsanitize=address,undefined -fno-sanitize-recover=all"
 # shellcheck disable=SC2086 # words
 if echo 'int main(void){return 0;}' | ${CC:-cc} $sanitized -x c - -o "$out/probe" 2> /dev/null && "$out/probe"; then
@@ -96,10 +101,17 @@ ln -s ../../blobs/1 "$out/links/below/1.st"
 cp "$fixtures/safetensors/rs_sharded-00002-of-00002.safetensors" "$out/links/2.st"
 echo '{"weight_map": {"enc.w": "./below//1.st", "dec.w": "2.st"}}' > "$out/links/x.safetensors.index.json"
 prints 'file 2.st
-file ./below//1.st
+file below/1.st
 tensor dec.w in 2.st
-tensor enc.w in ./below//1.st
-problem ./below//1.st: tensor "enc.b" is not a tensor of the model: the index does not list it' links
+tensor enc.w in below/1.st
+problem below/1.st: tensor "enc.b" is not a tensor of the model: the index does not list it' links
+# Two spellings of a path are one file.
+mkdir "$out/spelled"
+cp "$fixtures"/safetensors/rs_sharded-0* "$out/spelled"
+name=rs_sharded-00001-of-00002.safetensors
+echo "{\"weight_map\": {\"enc.b\": \"./$name\", \"enc.w\": \"$name\", \"dec.w\": \"${name/1-of/2-of}\"}}" \
+    > "$out/spelled/x.safetensors.index.json"
+prints "$all" spelled
 # The paths of an index stay in its folder.
 echo '{"weight_map": {"enc.w": "../blobs/1"}}' > "$out/blobs/x.safetensors.index.json"
 matches 1 '^error: x.safetensors.index.json: safetensors index: .*/blobs/1' blobs
@@ -107,6 +119,12 @@ matches 1 '^error: x.safetensors.index.json: safetensors index: .*/blobs/1' blob
 head -c 30 "$out/blobs/1" > "$out/indexed/rs_sharded-00001-of-00002.safetensors"
 matches 1 '^problem rs_sharded-00001-of-00002.safetensors: safetensors: .*missing' indexed
 matches 1 '^tensor dec.w in ' indexed
+# JSON is an index only with a "weight_map".
+mkdir "$out/json"
+echo '{"metadata": {"total_size": 24}}' > "$out/json/other.json"
+matches 1 '^error: other.json: .*has no "weight_map": it is neither a tensor file nor the index of a model' json/other.json
+echo '{"weight_map": {"a": "1.st"' > "$out/json/cut.json"
+matches 1 '^error: cut.json: safetensors index: .*truncated' json/cut.json
 
 # The parts of a GGUF model: the second part is the first with another number and another name of its tensor.
 mkdir "$out/parts" "$out/twice" "$out/alone"
@@ -150,6 +168,23 @@ mv "$out/alone/m-00002-of-00002.gguf" "$out/alone/readme.txt"
 prints 'file m-00001-of-00002.gguf
 tensor a in m-00001-of-00002.gguf
 problem part 2 of 2 is missing' alone
+
+# A part has any name. A file that has the name of a part, and states something else, is a problem of the model.
+mkdir "$out/renamed"
+cp "$out/parts/m-00001-of-00002.gguf" "$out/renamed"
+cp "$out/parts/m-00002-of-00002.gguf" "$out/renamed/rest"
+for path in renamed renamed/rest; do
+    prints 'file m-00001-of-00002.gguf
+file rest
+tensor a in m-00001-of-00002.gguf
+tensor b in rest
+problem rest: this is part 2 of 2 (split.no 1), and its name states another' $path
+done
+mkdir "$out/invalid"
+cp "$out/parts/m-00001-of-00002.gguf" "$out/invalid"
+cp "$(grep -L split.no "$fixtures"/gguf/*.gguf | head -n 1)" "$out/invalid/m-00002-of-00002.gguf"
+matches 1 '^problem m-00002-of-00002.gguf: the file does not state that it is a part of a model, but' invalid
+matches 1 '^problem part 2 of 2 is missing$' invalid
 
 # The shards of a zTensor 2 file.
 mkdir "$out/shards"

@@ -270,14 +270,41 @@ static int is_tensor_file(const char *name)
     return 0;
 }
 
+static int is_part_name(const char *name)
+{
+    return tenslice_gguf_part_name(name, TENSLICE_NUL, 0, NULL, 0, NULL) == TENSLICE_TOO_SMALL;
+}
+
+/* Returns 1 if the names say that both files are parts of the same model. */
+static int are_together(const char *a, const char *b)
+{
+    char first[2][1024];
+    return tenslice_gguf_part_name(a, TENSLICE_NUL, 0, first[0], sizeof first[0], NULL) == TENSLICE_OK
+           && tenslice_gguf_part_name(b, TENSLICE_NUL, 0, first[1], sizeof first[1], NULL) == TENSLICE_OK
+           && strcmp(first[0], first[1]) == 0;
+}
+
 /* Returns 1 if the names do not say that two files are parts of different models. A file of any name may be a part. */
 static int may_be_together(const char *a, const char *b)
 {
-    char first[2][1024];
-    if (tenslice_gguf_part_name(a, TENSLICE_NUL, 0, first[0], sizeof first[0], NULL) != TENSLICE_OK
-        || tenslice_gguf_part_name(b, TENSLICE_NUL, 0, first[1], sizeof first[1], NULL) != TENSLICE_OK)
-        return 1;
-    return strcmp(first[0], first[1]) == 0;
+    return !is_part_name(a) || !is_part_name(b) || are_together(a, b);
+}
+
+/* Removes empty components and components that are a single dot: `./a//b` is `a/b`. */
+static void normalize(char *path)
+{
+    char *end = path;
+    int is_at_start = 1;
+
+    while (*path != 0) {
+        if (is_at_start && (path[0] == '/' || (path[0] == '.' && path[1] == '/'))) {
+            path += path[0] == '/' ? 1 : 2;
+        } else {
+            is_at_start = *path == '/';
+            *end++ = *path++;
+        }
+    }
+    *end = 0;
 }
 
 /* ---- Opening ---- */
@@ -384,17 +411,31 @@ static int make_model(tenslice_host *host, int has_index)
     return status == TENSLICE_OK || fail_with(host, "", &error, host->text);
 }
 
-/* Adds the files that an index names. */
-static int open_index(tenslice_host *host, const char *name)
+/* Returns 1 if the error is about an index: a JSON text with a `weight_map`. */
+static int is_of_index(const tenslice_error *error, mapping text)
+{
+    static const char key[] = "\"weight_map\"";
+    const size_t length = sizeof key - 1;
+    size_t i;
+
+    if (error->kind == TENSLICE_MISSING_KEY && error->part == TENSLICE_PART_TENSORS) return 0;
+    for (i = 0; i + length <= text.size; i++)
+        if (memcmp((const char *)text.data + i, key, length) == 0) return 1;
+    return 0;
+}
+
+/* Adds the files that an index names, each once. `not_a_file` says that its text is not a tensor file. */
+static int open_index(tenslice_host *host, const char *name, const tenslice_error *not_a_file)
 {
     uint64_t tensors;
     uint32_t *files;
     size_t count, i;
     tenslice_error error;
+    listing all = {NULL, 0};
     int is_complete = 1;
 
     if (tenslice_safetensors_index_open(&host->index, host->text.data, host->text.size, &error) != TENSLICE_OK)
-        return fail_with(host, name, &error, host->text);
+        return fail_with(host, name, is_of_index(&error, host->text) ? &error : not_a_file, host->text);
     tenslice_safetensors_index_count(&host->index, &tensors);
     files = tensors > SIZE_MAX ? NULL : (uint32_t *)allocate((size_t)tensors, sizeof *files);
     if (files == NULL) return no_memory(host);
@@ -407,16 +448,29 @@ static int open_index(tenslice_host *host, const char *name)
         tenslice_safetensors_index_file(&host->index, files[i], &file);
         tenslice_str_copy(&file, NULL, 0, &length);
         file_name = (char *)allocate(length, 1);
-        is_complete = file_name != NULL && tenslice_str_copy(&file, file_name, length, NULL) == TENSLICE_OK
-                          ? add(host, file_name, length - 1)
-                          : no_memory(host);
+        is_complete = file_name != NULL && tenslice_str_copy(&file, file_name, length, NULL) == TENSLICE_OK;
+        if (is_complete) normalize(file_name);
+        is_complete = (is_complete && add_name(&all, file_name)) || no_memory(host);
         free(file_name);
     }
+    if (all.count > 1) qsort(all.names, all.count, sizeof *all.names, by_name);
+    for (i = 0; is_complete && i < all.count; i++)
+        if (i == 0 || strcmp(all.names[i - 1], all.names[i]) != 0)
+            is_complete = add(host, all.names[i], strlen(all.names[i]));
+    free_listing(all);
     free(files);
     return is_complete && make_model(host, 1);
 }
 
-/* Adds the other parts of a GGUF model: files of the folder that state the same number of parts. */
+static int is_gguf(mapping bytes)
+{
+    return bytes.is_open && bytes.size >= 4 && memcmp(bytes.data, "GGUF", 4) == 0;
+}
+
+/*
+ * Adds the other parts of a GGUF model: files of the folder that state the same number of parts, whatever their names.
+ * A file that states something else, or that cannot be opened, is a part if its name says so.
+ */
 static int add_parts(tenslice_host *host, const char *name, uint64_t part_count)
 {
     listing all = {NULL, 0};
@@ -431,9 +485,7 @@ static int add_parts(tenslice_host *host, const char *name, uint64_t part_count)
         char *path;
         int is_part;
 
-        if (strcmp(all.names[i], name) == 0 || !ends_with(all.names[i], ".gguf")
-            || !may_be_together(all.names[i], name))
-            continue;
+        if (strcmp(all.names[i], name) == 0 || !may_be_together(all.names[i], name)) continue;
         path = joined(host->folder, all.names[i]);
         if (path == NULL) {
             is_complete = no_memory(host);
@@ -443,10 +495,10 @@ static int add_parts(tenslice_host *host, const char *name, uint64_t part_count)
         free(path);
         TENSLICE_INIT(info);
         info.part_count = 0;
-        /* A file that cannot be opened is a part if its name says so. */
-        is_part = bytes.is_open && tenslice_file_open(&file, bytes.data, bytes.size, &error) == TENSLICE_OK
-                      ? tenslice_gguf_get_info(&file, &info) == TENSLICE_OK && info.part_count == part_count
-                      : tenslice_gguf_part_name(all.names[i], TENSLICE_NUL, 0, NULL, 0, NULL) == TENSLICE_TOO_SMALL;
+        is_part = is_gguf(bytes) && tenslice_file_open(&file, bytes.data, bytes.size, &error) == TENSLICE_OK
+                      ? (tenslice_gguf_get_info(&file, &info) == TENSLICE_OK && info.part_count == part_count)
+                            || are_together(all.names[i], name)
+                      : is_part_name(all.names[i]);
         unmap(bytes);
         if (is_part) is_complete = add(host, all.names[i], strlen(all.names[i]));
     }
@@ -511,7 +563,7 @@ static int open_file(tenslice_host *host, const char *name)
     status = tenslice_file_open(&file, bytes.data, bytes.size, &error);
     if (status == TENSLICE_UNKNOWN_FORMAT && is_json(bytes)) {
         host->text = bytes;
-        return open_index(host, name);
+        return open_index(host, name, &error);
     }
     if (status == TENSLICE_OK) status = check(&file, &error);
     if (status != TENSLICE_OK) fail_with(host, name, &error, bytes);
@@ -554,8 +606,7 @@ static int open_folder(tenslice_host *host)
         if (!is_tensor_file(all.names[i]) || is_shard_name(&all, all.names[i])) continue;
         for (found = all.names[i]; ++i < all.count && other == NULL;)
             if (is_tensor_file(all.names[i]) && !is_shard_name(&all, all.names[i])
-                && !(ends_with(found, ".gguf") && ends_with(all.names[i], ".gguf")
-                     && tenslice_gguf_part_name(found, TENSLICE_NUL, 0, NULL, 0, NULL) == TENSLICE_TOO_SMALL
+                && !(is_part_name(found) && ends_with(all.names[i], ".gguf")
                      && may_be_together(found, all.names[i])))
                 other = all.names[i];
     }

@@ -1,0 +1,222 @@
+//! Opens models on a machine with a file system, for [`tenslice`], which reads no files and allocates no memory.
+//!
+//! ```
+//! # std::env::set_current_dir("..")?;
+//! use tenslice::Expected;
+//!
+//! let host = tenslice_host::open("tests/fixtures/safetensors/rs_sharded.safetensors.index.json")?;
+//! let mut tables = host.tables();
+//! let model = tables.model()?;
+//! for problem in model.problems() {
+//!     println!("{problem}");
+//! }
+//! for (file, tensor) in &model {
+//!     println!("{} {} in {}", tensor.name(), tensor.shape(), model.files()[file].name());
+//! }
+//! let expected = Expected::named("enc.b");
+//! match model.expect(&expected) {
+//!     Ok(data) => println!("{} bytes", data.bytes()?.len()), // in the mapped file
+//!     Err(error) => println!("{}", model.explain(&expected, error)),
+//! }
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! `host/tenslice_host.c` does the same for C, with the same rules and the same messages.
+//!
+//! [`Ranges`] reads a file that cannot be mapped in ranges.
+
+mod error;
+mod find;
+mod mapping;
+mod names;
+mod ranges;
+
+use std::path::{Path, PathBuf};
+
+use tenslice::safetensors::Index;
+use tenslice::{File, Model, ModelFile};
+
+pub use self::error::Error;
+pub use self::mapping::{Mapping, map};
+pub use self::names::{is_index_name, is_tensor_file_name};
+pub use self::ranges::{Fetched, Ranges};
+
+/// Opens a model. `path` is
+///
+/// - a file of any format that the library reads;
+/// - the index of a safetensors model, `model.safetensors.index.json`: its files are in the folder of the index or
+///   below;
+/// - a part of a GGUF model: the other parts are in the same folder;
+/// - a zTensor 2 file: its shards are next to it, `model-NAME.zt` for shard NAME of `model.zt`;
+/// - a folder with one of these.
+///
+/// Follows links. The paths of an index stay in its folder.
+///
+/// Maps the files and reads the metadata of each of them once. Tensor data is not read before it is used.
+///
+/// # Errors
+/// An [`Error`] if nothing can be read. A fault of one of several files is not an error: see [`Model::problems`].
+pub fn open(path: impl AsRef<Path>) -> Result<Host, Error> {
+    find::open(path.as_ref())
+}
+
+/// The files of a model, mapped into memory. See [`open`].
+///
+/// A mapped file must not be changed while it is mapped. If another program writes to the file, tensors change: the
+/// library then returns other numbers or an error. If another program truncates the file, reading it ends this program
+/// with a signal. A file that is replaced by renaming another file stays as it was.
+#[derive(Debug)]
+pub struct Host {
+    index: Option<Mapping>,
+    files: Vec<HostFile>,
+}
+
+impl Host {
+    /// Makes a model of one file whose bytes are in memory, such as those that a program has read from a pipe. Other
+    /// files that belong to it are missing.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] if the bytes are not a valid file.
+    pub fn of_bytes(name: &str, bytes: impl Into<Mapping>) -> Result<Self, Error> {
+        let bytes = bytes.into();
+        match checked(&bytes) {
+            Ok(_) => Ok(Self { index: None, files: vec![HostFile::opened(name, Path::new(name), bytes, None)] }),
+            Err(error) => Err(Error::invalid(name, error, &*bytes)),
+        }
+    }
+
+    /// Returns the text of the index, if the model has one.
+    #[must_use]
+    pub fn index(&self) -> Option<&[u8]> {
+        self.index.as_deref()
+    }
+
+    /// Returns the files, not in the order of the model. The first one is the file at the path that was opened, unless
+    /// that is an index.
+    #[must_use]
+    pub fn files(&self) -> &[HostFile] {
+        &self.files
+    }
+
+    /// Opens the files. Reads their metadata, and allocates the memory for [`Tables::model`].
+    #[must_use]
+    pub fn tables(&self) -> Tables<'_> {
+        Tables { host: self, files: self.files.iter().map(HostFile::model_file).collect(), words: Vec::new() }
+    }
+}
+
+/// A file of a model that the model names or that has been found.
+#[derive(Debug)]
+pub struct HostFile {
+    name: String,
+    path: PathBuf,
+    contents: Contents,
+}
+
+#[derive(Debug)]
+enum Contents {
+    /// The bytes of a file, and its error if it is invalid.
+    File(Mapping, Option<tenslice::Error>),
+    Shard(Mapping),
+    Missing(std::io::Error),
+}
+
+impl HostFile {
+    fn opened(name: &str, path: &Path, bytes: Mapping, error: Option<tenslice::Error>) -> Self {
+        Self { name: name.into(), path: path.into(), contents: Contents::File(bytes, error) }
+    }
+
+    /// Maps a file that may be missing or invalid.
+    fn new(name: &str, path: &Path) -> Self {
+        let contents = match map(path) {
+            Ok(bytes) => {
+                let error = checked(&bytes).err();
+                Contents::File(bytes, error)
+            }
+            Err(error) => Contents::Missing(error),
+        };
+        Self { name: name.into(), path: path.into(), contents }
+    }
+
+    /// Maps a shard; `None` if it is missing.
+    fn shard(name: &str, path: &Path) -> Option<Self> {
+        Some(Self { name: name.into(), path: path.into(), contents: Contents::Shard(map(path).ok()?) })
+    }
+
+    /// Returns the name of the file in the model: see [`ModelFile`].
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Returns the path of the file.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Returns the bytes of the file.
+    ///
+    /// # Errors
+    /// The reason why the file cannot be read; often [`NotFound`](std::io::ErrorKind::NotFound).
+    pub fn bytes(&self) -> Result<&[u8], &std::io::Error> {
+        match &self.contents {
+            Contents::File(bytes, _) | Contents::Shard(bytes) => Ok(bytes),
+            Contents::Missing(error) => Err(error),
+        }
+    }
+
+    /// Returns true if the file is a shard of a zTensor 2 file.
+    #[must_use]
+    pub fn is_shard(&self) -> bool {
+        matches!(self.contents, Contents::Shard(_))
+    }
+
+    fn model_file(&self) -> ModelFile<'_> {
+        let name = self.name.as_str();
+        match &self.contents {
+            Contents::Missing(_) => ModelFile::missing(name),
+            Contents::Shard(bytes) => ModelFile::shard(name, bytes),
+            Contents::File(bytes, Some(error)) => ModelFile::invalid(name, *error, &**bytes),
+            Contents::File(bytes, None) => match File::open(bytes) {
+                Ok(file) => ModelFile::new(name, file),
+                Err(error) => ModelFile::invalid(name, error, &**bytes), // the bytes have changed
+            },
+        }
+    }
+}
+
+/// The open files of a model, and memory for its table of names. See [`Host::tables`].
+#[derive(Debug)]
+pub struct Tables<'h> {
+    host: &'h Host,
+    files: Vec<ModelFile<'h>>,
+    words: Vec<u32>,
+}
+
+impl<'h> Tables<'h> {
+    /// Makes the model: fills the table of names, 24 bytes for each tensor. Linear in the names.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] if the index lists a tensor twice, or the bytes have changed. [`Error::OutOfMemory`] if this
+    /// machine cannot address the table.
+    pub fn model(&mut self) -> Result<Model<'_, 'h>, Error> {
+        let Self { host, files, words } = self;
+        let text = host.index().unwrap_or_default();
+        let index = host.index().map(Index::open).transpose().map_err(|error| Error::invalid("", error, text))?;
+        let length = index.as_ref().map_or_else(|| Model::length(files), Model::length_with_index);
+        words.resize(length.ok_or(Error::OutOfMemory)?, 0);
+        let model = match index {
+            Some(index) => Model::with_index(index, files, words),
+            None => Model::new(files, words),
+        };
+        model.map_err(|error| Error::invalid("", error, text))
+    }
+}
+
+/// Opens a file, and compares what opening cannot compare without memory.
+fn checked(bytes: &[u8]) -> Result<File<'_>, tenslice::Error> {
+    let file = File::open(bytes)?;
+    file.check(&mut vec![0; file.check_length().unwrap_or(0)])?;
+    Ok(file)
+}

@@ -1,0 +1,60 @@
+//! The names of the files of models.
+
+use tenslice::gguf::PartName;
+
+/// The endings of tensor files.
+const ENDINGS: &[&str] =
+    &[".zt", ".safetensors", ".sft", ".gguf", ".npy", ".npz", ".tens", ".blz", ".b2nd", ".b2frame"];
+
+/// Returns true if the name has the ending of a tensor file.
+#[must_use]
+pub fn is_tensor_file_name(name: &str) -> bool {
+    ENDINGS.iter().any(|ending| name.ends_with(ending))
+}
+
+/// Returns true for the name of an index, such as `model.safetensors.index.json` or
+/// `model.safetensors.index.fp16.json`.
+#[must_use]
+pub fn is_index_name(name: &str) -> bool {
+    name.contains(".safetensors.index.") && name.ends_with(".json")
+}
+
+/// The model that the name of a part states.
+fn model_of(name: &str) -> Option<(&str, u64)> {
+    PartName::parse(name).map(|part| (part.prefix, part.count))
+}
+
+/// Returns true if the name is that of a part.
+pub(crate) fn is_part_name(name: &str) -> bool {
+    model_of(name).is_some()
+}
+
+/// Returns true if the names say that both files are parts of the same model.
+pub(crate) fn are_together(a: &str, b: &str) -> bool {
+    is_part_name(a) && model_of(a) == model_of(b)
+}
+
+/// Returns true if the names do not say that two files are parts of different models. A file of any name may be a part.
+pub(crate) fn may_be_together(a: &str, b: &str) -> bool {
+    !is_part_name(a) || !is_part_name(b) || are_together(a, b)
+}
+
+/// Returns the name of shard `shard` of the zTensor 2 file `name`.
+pub(crate) fn of_shard(name: &str, shard: &str) -> String {
+    format!("{}-{shard}.zt", name.strip_suffix(".zt").unwrap_or(name))
+}
+
+/// Returns true if the name is that of a shard of one of the files: `model-NAME.zt` next to `model.zt`.
+pub(crate) fn is_shard_name(files: &[String], name: &str) -> bool {
+    let is_of = |other: &String| {
+        let stem = other.strip_suffix(".zt");
+        stem.and_then(|stem| name.strip_prefix(stem)).is_some_and(|rest| rest.starts_with('-'))
+    };
+    name.ends_with(".zt") && files.iter().any(is_of)
+}
+
+/// The path of a file of an index, with one spelling: `./a//b` is `a/b`.
+pub(crate) fn one_spelling(path: &str) -> String {
+    let names: Vec<&str> = path.split('/').filter(|name| !name.is_empty() && *name != ".").collect();
+    names.join("/")
+}

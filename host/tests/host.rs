@@ -1,0 +1,82 @@
+//! Files in ranges have the same tensors as mapped files, and paths that belong together give the same model.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use tenslice::File;
+use tenslice_host::{Error, Ranges};
+
+fn fixtures() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/fixtures")
+}
+
+fn files_below(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    entries.flat_map(|path| if path.is_dir() { files_below(&path) } else { vec![path] }).collect()
+}
+
+/// The tensors of a file with their places.
+fn tensors(file: &File<'_>) -> Vec<String> {
+    let of_one = |tensor: tenslice::Tensor<'_>| {
+        let places: Vec<_> = tensor.components().map(|component| component.extent()).collect();
+        format!("{} {} {places:?}", tensor.name(), tensor.shape())
+    };
+    file.tensors().map(of_one).collect()
+}
+
+#[test]
+fn ranges_have_the_same_tensors() {
+    let mut opened = 0;
+    for path in files_below(&fixtures()) {
+        let bytes = fs::read(&path).unwrap();
+        let ranges = Ranges::new(fs::File::open(&path).unwrap()).unwrap();
+        match (File::open(&bytes), ranges.fetch()) {
+            (Ok(whole), Ok(fetched)) => {
+                let file = fetched.file().unwrap();
+                assert_eq!(tensors(&file), tensors(&whole), "{}", path.display());
+                opened += 1;
+                let data = file.tensors().find_map(|tensor| tensor.data().ok()).map(|data| data.extent());
+                if let Some(extent) = data.filter(|extent| extent.is_within(ranges.length())) {
+                    let read = ranges.read(extent).unwrap();
+                    assert_eq!(read, bytes[extent.offset as usize..][..extent.length as usize], "{}", path.display());
+                }
+            }
+            (Err(error), Err(Error::Invalid { error: other, .. })) => assert_eq!(error, other, "{}", path.display()),
+            (whole, fetched) => panic!("{}: {whole:?}, {fetched:?}", path.display()),
+        }
+    }
+    assert!(opened > 100, "{opened}");
+}
+
+#[test]
+fn ranges_past_the_end_are_refused() {
+    let path = fixtures().join("npy/struct_nested_4.npy");
+    let ranges = Ranges::new(fs::File::open(path).unwrap()).unwrap();
+    for (offset, length) in [(0, ranges.length() + 1), (ranges.length(), 1), (u64::MAX, 1), (1, u64::MAX)] {
+        let error = ranges.read(tenslice::Extent::new(offset, length)).unwrap_err();
+        assert_eq!(error.kind(), std::io::ErrorKind::UnexpectedEof);
+    }
+}
+
+/// A model of bytes in memory, as a program reads them from a pipe.
+#[test]
+fn bytes_in_memory() {
+    let bytes = fs::read(fixtures().join("v2/shards.zt")).unwrap();
+    let host = tenslice_host::Host::of_bytes("shards.zt", bytes).unwrap();
+    let mut tables = host.tables();
+    let model = tables.model().unwrap();
+    assert_eq!(model.tensors().count(), 3);
+    let problems: Vec<String> = model.problems().map(|problem| problem.to_string()).collect();
+    assert!(matches!(&problems[..], [one] if one.starts_with("shards.zt: shard \"base\" of ")), "{problems:?}");
+    let error = tenslice_host::Host::of_bytes("x", b"none".to_vec()).unwrap_err();
+    assert!(error.to_string().starts_with("x: "), "{error}");
+}
+
+/// The messages with which other programs and scripts can deal: no number of the system, the path as given.
+#[test]
+fn nothing_can_be_read() {
+    let message = |path: &Path| tenslice_host::open(path).unwrap_err().to_string();
+    assert_eq!(message(Path::new("none/x.npy")), "none/x.npy: No such file or directory");
+    assert_eq!(message(&fixtures().join("bad")), "the folder has no tensor file");
+    assert!(message(&fixtures().join("gguf")).starts_with("the folder has several models: "));
+}
