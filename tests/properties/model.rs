@@ -19,6 +19,15 @@ fn problems(model: &Model<'_, '_>) -> Vec<(ProblemKind, String)> {
         }
         let has_error = matches!(problem.kind(), ProblemKind::InvalidFile | ProblemKind::UnreadableTensor);
         assert_eq!(problem.error().is_some(), has_error, "{sentence}");
+        match problem.parts() {
+            None => assert_ne!(problem.kind(), ProblemKind::MissingPart, "{sentence}"),
+            Some((first, last)) if first == last => {
+                assert!(sentence.starts_with(&format!("part {} of ", first + 1)), "{sentence}");
+            }
+            Some((first, last)) => {
+                assert!(sentence.starts_with(&format!("parts {}-{} of ", first + 1, last + 1)), "{sentence}");
+            }
+        }
     }
     all.iter().map(|problem| (problem.kind(), problem.to_string())).collect()
 }

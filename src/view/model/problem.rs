@@ -109,6 +109,16 @@ impl<'m, 'a> Problem<'m, 'a> {
         }
     }
 
+    /// Returns the indices of the first and the last of the parts that are missing, if that is the problem. The first
+    /// part of a model has index 0.
+    #[must_use]
+    pub const fn parts(&self) -> Option<(u64, u64)> {
+        match (self.kind, self.details) {
+            (ProblemKind::MissingPart, Details::Numbers(first, last)) => Some((first, last)),
+            _ => None,
+        }
+    }
+
     fn opened(&self) -> Option<&'m ModelFile<'a>> {
         self.model.files().get(self.file?)
     }
