@@ -73,8 +73,8 @@ endif
 
 # The Rust tests, the tool's tests, and the examples in the docs. TENSLICE_CORPUS=DIR adds a corpus.
 test-rust:
-	$(CARGO) test --quiet -p tenslice -p tenslice-cli --all-targets --features capi
-	$(CARGO) test --quiet --doc --features capi
+	$(CARGO) test --quiet -p tenslice -p tenslice-cli -p tenslice-host --all-targets --features capi
+	$(CARGO) test --quiet --doc -p tenslice -p tenslice-host --features capi
 
 # The Rust tests with other features: libzstd, one format, single digests.
 test-features:
@@ -114,8 +114,8 @@ test-all:
 
 # The Rust tests of the code for chips, built for this machine. TENSLICE_CORPUS=DIR adds a corpus.
 test-small:
-	TENSLICE_SMALL=1 $(CARGO) test --quiet --target-dir target/small -p tenslice -p tenslice-cli --features capi --lib \
-		--test formats --test properties --test reference
+	TENSLICE_SMALL=1 $(CARGO) test --quiet --target-dir target/small -p tenslice -p tenslice-cli -p tenslice-host --features capi --lib \
+		--test host --test formats --test properties --test reference
 
 # The tests for other machines: 32-bit, big-endian, wasm32. MACHINES= selects some of them.
 MACHINES ?=
@@ -231,7 +231,7 @@ lint: ## check the format, clippy, the headers, and the English of all texts
 	$(CARGO) run --quiet -p xtask -- english
 
 doc: ## build the documentation, without warnings
-	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --quiet --no-deps
+	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --quiet --no-deps -p tenslice -p tenslice-host
 
 web: ## build the page that shows tensor files, and the npm package: target/web
 	web/build.sh

@@ -17,14 +17,14 @@ int main(int argc, char **argv)
         tenslice_model_get_file(model.handle(), file, &name, nullptr);
         std::cout << "file " << tenslice::text(name) << '\n';
     }
+    tenslice_model_tensors with_files; /* the same tensors, each with the number of its file */
+    tenslice_model_get_tensors(model.handle(), &with_files);
     for (const tenslice::tensor tensor : model.tensors()) {
-        tenslice_tensor found;
+        tenslice_tensor same;
         tenslice_str name;
-        const std::string of_tensor = tensor.name().to_string();
-        if (tenslice_model_find(model.handle(), of_tensor.data(), of_tensor.size(), &found, &file, nullptr) != TENSLICE_OK)
-            file = 0;
+        tenslice_model_next_tensor(&with_files, &same, &file, nullptr);
         tenslice_model_get_file(model.handle(), file, &name, nullptr);
-        std::cout << "tensor " << of_tensor << " in " << tenslice::text(name) << '\n';
+        std::cout << "tensor " << tensor.name().to_string() << " in " << tenslice::text(name) << '\n';
     }
     for (const tenslice::problem problem : model.problems())
         std::cout << "problem " << problem.to_string() << '\n';

@@ -27,7 +27,9 @@ build host "${CC:-cc}" -std=c99 -Wconversion
 build host-as-cpp "${CXX:-c++}" -std=c++17 -x c++
 "${CXX:-c++}" -std=c++17 -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror -O1 -g -Iinclude c-tests/host.cpp -x c++ \
     host/tenslice_host.c -x none "$lib/libtenslice.a" -o "$out/host-cpp"
-${CARGO:-cargo} build --quiet -p tenslice-host --example model -p tenslice-cli --bin tenslice
+# The packages, the profile and the features of `make test`, which has built most of it.
+"${CARGO:-cargo}" build --quiet --profile test --features capi -p tenslice -p tenslice-cli -p tenslice-host \
+    --bin tenslice --example model
 built=${CARGO_TARGET_DIR:-target}/debug
 cp "$built/examples/model" "$out/host-rust"
 tool=$(cd "$built" && pwd)/tenslice
@@ -58,6 +60,7 @@ prints() { # EXPECTED PATH NAME...: every program must print the expected text
         run "$program" "${@:2}"
         diff <(echo "$1") "$out/printed" || { echo "models.sh: $program $2" >&2; exit 1; }
     done
+    agrees "$2"
     count=$((count + 1))
 }
 matches() { # LINES PATTERN PATH NAME...: this many lines of every program must match the pattern
@@ -71,7 +74,18 @@ matches() { # LINES PATTERN PATH NAME...: this many lines of every program must 
             exit 1
         fi
     done
+    agrees "$3"
     count=$((count + 1))
+}
+agrees() { # PATH: the tool must list what the last program has printed, or refuse the file for the same reason
+    (cd "$out" && "$tool" list --json "$1") > "$out/records" 2> "$out/errors" || true
+    if grep -q '^error: ' "$out/printed"; then
+        # The tool lists all models of a folder.
+        [ -d "$(cd "$out" && realpath "$1")" ] \
+            || python3 c-tests/models.py < "$out/records" | grep -qF "$(sed 's/^error: [^:]*: //' "$out/printed")"
+    else
+        diff <(grep '^tensor \|^problem ' "$out/printed" | sort) <(python3 c-tests/models.py < "$out/records" | sort)
+    fi || { cat "$out/printed" "$out/records" "$out/errors"; echo "models.sh: tenslice list --json $1" >&2; exit 1; }
 }
 
 # The index of a safetensors model.
@@ -197,6 +211,13 @@ rm "$out/shards/shards-base.zt"
 matches 1 '^problem shards.zt: shard "base" of [0-9]* bytes is missing$' shards
 matches 1 '^local: .* bytes, sum' shards local
 matches 1 '^base.w: tensor "base.w": the bytes are in another file' shards base.w
+
+# Folders that have caused trouble for users, next to a corpus: all programs must agree.
+for folder in "$(dirname "${TENSLICE_CHECK:-none/check}")"/reports/*/; do
+    [ -d "$folder" ] || continue
+    run host-rust "$folder"
+    prints "$(cat "$out/printed")" "$folder"
+done
 
 # Other paths.
 prints 'error: none: No such file or directory' none

@@ -12,9 +12,10 @@ name=tenslice-$VERSION
 out=target/dist
 tree=$out/source/$name
 rm -rf "$tree"
-mkdir -p "$tree/.cargo" "$tree/examples" "$tree/packaging"
+mkdir -p "$tree/.cargo" "$tree/examples" "$tree/packaging" "$tree/host"
 
-cp -r src include docs host "$tree/"
+cp -r src include docs "$tree/"
+cp host/*.c "$tree/host/"
 cp CMakeLists.txt Makefile build.rs README.md CHANGELOG.md LICENSE-MIT LICENSE-APACHE "$tree/"
 cp -r examples/*.c examples/*.cpp examples/cmake "$tree/examples/"
 cp -r packaging/*.sh packaging/*.in packaging/conan packaging/vcpkg "$tree/packaging/"

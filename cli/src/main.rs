@@ -28,7 +28,7 @@ Exit status: 0 if all files are valid, 1 if a file is refused or cannot be read,
 For `diff`: 0 if there is no difference, 1 if there are differences, 2 for wrong usage or a refused file.
 
 A FILE may be `-` (standard input), a folder (all tensor files below it), the index of a model in several files
-(such as model.safetensors.index.json), or the first part of a split GGUF model.";
+(such as model.safetensors.index.json), or a part of a split GGUF model.";
 
 /// Inspect tensor files: safetensors, GGUF, NPY, NPZ, zTensor, Blosc2, TENS, BLZ
 #[derive(Parser)]

@@ -1,30 +1,66 @@
 //! Resolves an argument to files: the file itself, or the tensor files below a folder.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::HashSet;
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
+use tenslice::gguf::PartName;
 use tenslice::{ErrorKind, Format};
-
-use crate::common::model::Target;
-use crate::common::model::files::{files_of_index, models_of};
-
-/// File name extensions of tensor files. Such a file is always listed, so that a damaged one is reported.
-const ENDINGS: &[&str] =
-    &[".zt", ".safetensors", ".sft", ".gguf", ".npy", ".npz", ".tens", ".blz", ".b2nd", ".b2frame"];
+use tenslice_host::{is_index_name, is_tensor_file_name};
 
 /// Returns the file itself or, for a folder, all models and single tensor files in it, sorted by path. Skips hidden
 /// files and folders, and links to folders. Lists the target of several links once, as in a model cache.
-pub fn expand(path: &Path) -> io::Result<Vec<Target>> {
+pub fn expand(path: &Path) -> io::Result<Vec<PathBuf>> {
     if !path.is_dir() {
-        return Ok(vec![Target::File(path.into())]);
+        return Ok(vec![path.into()]);
     }
-    let mut targets = targets_of(&linked_once(tensor_files_below(path)?));
-    targets.sort_by(|a, b| a.path().cmp(b.path()));
-    let mut seen = HashSet::new();
-    targets.retain(|target| seen.insert(real_files(target)));
+    let mut found = linked_once(tensor_files_below(path)?);
+    found.sort_by_cached_key(|path| order(path));
+    let (mut targets, mut taken) = (Vec::new(), HashSet::new());
+    for path in found {
+        if taken.contains(&real_file(&path)) {
+            continue; // it belongs to a model
+        }
+        let (path, files) = model_of(path);
+        taken.extend(files.iter().map(|file| real_file(file)));
+        targets.push(path);
+    }
+    targets.sort();
     Ok(targets)
+}
+
+/// The order in which files are opened: an index before its files, the parts of a GGUF model before copies with other
+/// names, `model.zt` before its shard `model-NAME.zt`.
+fn order(path: &Path) -> (bool, bool, usize, PathBuf) {
+    let name = file_name(path);
+    let length = if name.ends_with(".zt") { name.len() } else { 0 };
+    (!is_index_name(&name), PartName::parse(&name).is_none(), length, path.into())
+}
+
+/// The path that represents the model at `path`, and the files of the model.
+fn model_of(path: PathBuf) -> (PathBuf, Vec<PathBuf>) {
+    let name = file_name(&path);
+    let is_gguf = is_gguf(&path);
+    let may_have_more = is_gguf || is_index_name(&name) || name.ends_with(".zt");
+    let host = if may_have_more { tenslice_host::open(&path).ok() } else { None };
+    let Some(host) = host else { return (path.clone(), vec![path]) };
+    let files = host.files().iter().map(|file| file.path().into()).chain([path.clone()]).collect();
+    // The first part of a GGUF model represents all of them.
+    let mut tables = host.tables();
+    let model = if is_gguf { tables.model().ok() } else { None };
+    let first = model.and_then(|model| Some(path.with_file_name(model.files().first()?.name().to_string())));
+    (first.unwrap_or(path), files)
+}
+
+fn file_name(path: &Path) -> String {
+    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+/// Returns true if the file starts with the GGUF magic.
+fn is_gguf(path: &Path) -> bool {
+    let mut magic = [0; 4];
+    File::open(path).and_then(|mut file| file.read_exact(&mut magic)).is_ok() && &magic == b"GGUF"
 }
 
 /// The tensor files below a folder, recognized by content or by name.
@@ -63,41 +99,9 @@ fn linked_once(found: Vec<PathBuf>) -> Vec<PathBuf> {
     found.into_iter().filter(|path| path.is_symlink() || !linked.contains(&real_file(path))).collect()
 }
 
-/// Groups the parts of GGUF models, and drops the files that an index names. All other files stay single.
-fn targets_of(found: &[PathBuf]) -> Vec<Target> {
-    let mut folders: BTreeMap<Option<&Path>, Vec<PathBuf>> = BTreeMap::new();
-    for path in found {
-        folders.entry(path.parent()).or_default().push(path.clone());
-    }
-    let models: Vec<_> = folders.values().flat_map(|files| models_of(files)).collect();
-    let of_index = found.iter().filter(|path| is_index(path)).flat_map(|path| files_of_index(path));
-    let taken: HashSet<PathBuf> =
-        models.iter().flatten().cloned().chain(of_index).map(|path| real_file(&path)).collect();
-    let alone = found.iter().filter(|path| !taken.contains(&real_file(path))).cloned().map(Target::File);
-    models.into_iter().map(Target::Parts).chain(alone).collect()
-}
-
-/// The files that a target consists of.
-fn real_files(target: &Target) -> BTreeSet<PathBuf> {
-    let paths = match target {
-        Target::File(path) if is_index(path) => [vec![path.clone()], files_of_index(path)].concat(),
-        Target::File(path) => vec![path.clone()],
-        Target::Parts(paths) => paths.clone(),
-    };
-    paths.iter().map(|path| real_file(path)).collect()
-}
-
-/// Returns true for the name of an index, such as `model.safetensors.index.json` or
-/// `model.safetensors.index.fp16.json`.
-fn is_index(path: &Path) -> bool {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    name.contains(".safetensors.index.") && name.ends_with(".json")
-}
-
 /// Returns true if the name is that of a tensor file or of an index.
 fn has_ending(path: &Path) -> bool {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    ENDINGS.iter().any(|ending| name.ends_with(ending)) || is_index(path)
+    is_tensor_file_name(&file_name(path)) || is_index_name(&file_name(path))
 }
 
 /// Returns true if the name or the first bytes are those of a tensor file. A ZIP archive counts if the name of its

@@ -7,7 +7,7 @@ use anstream::{AutoStream, ColorChoice};
 
 use crate::Color;
 use crate::common::failure::Failure;
-use crate::common::model::{Opened, Target};
+use crate::common::model::Opened;
 use crate::common::table::Look;
 use crate::paths;
 
@@ -76,7 +76,7 @@ impl Terminal {
     pub fn each(
         &mut self,
         files: &[PathBuf],
-        mut f: impl FnMut(&mut Self, &Target) -> Result<(), Failure>,
+        mut f: impl FnMut(&mut Self, &Path) -> Result<(), Failure>,
     ) -> io::Result<u8> {
         let mut status = 0;
         for path in files {
@@ -92,9 +92,9 @@ impl Terminal {
                     status = 1;
                 }
                 Ok(found) => {
-                    for target in found {
-                        if let Err(failure) = f(self, &target) {
-                            self.refuse(target.path(), failure)?;
+                    for path in found {
+                        if let Err(failure) = f(self, &path) {
+                            self.refuse(&path, failure)?;
                             status = 1;
                         }
                     }

@@ -7,7 +7,7 @@ use std::path::Path;
 use tenslice::safetensors::Index;
 use tenslice::{ErrorKind, File, Part};
 
-use crate::names::{are_together, is_part_name, is_shard_name, may_be_together, of_shard, one_spelling};
+use crate::names::{are_together, is_part_name, is_shard_name, may_be_together, one_spelling, shard_file_name};
 use crate::{Error, Host, HostFile, Mapping, checked, is_index_name, is_tensor_file_name, map};
 
 pub(crate) fn open(path: &Path) -> Result<Host, Error> {
@@ -61,7 +61,7 @@ fn open_file(folder: &Path, path: &Path, name: &str) -> Result<Host, Error> {
     };
     let parts = part_count(&file).map_or_else(|| Ok(Vec::new()), |count| other_parts(folder, name, count))?;
     let shards = file.as_ztensor2().into_iter().flat_map(|file| file.shards());
-    let shard = |shard: &str| HostFile::shard(shard, &folder.join(of_shard(name, shard)));
+    let shard = |shard: &str| HostFile::shard(shard, &folder.join(shard_file_name(name, shard)));
     let others = parts.into_iter().chain(shards.filter_map(|one| shard(one.name))).collect::<Vec<_>>();
     let mut files = vec![HostFile::opened(name, path, bytes, None)];
     files.extend(others);

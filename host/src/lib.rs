@@ -38,7 +38,7 @@ use tenslice::{File, Model, ModelFile};
 
 pub use self::error::Error;
 pub use self::mapping::{Mapping, map};
-pub use self::names::{is_index_name, is_tensor_file_name};
+pub use self::names::{is_index_name, is_tensor_file_name, shard_file_name};
 pub use self::ranges::{Fetched, Ranges};
 
 /// Opens a model. `path` is

@@ -39,8 +39,9 @@ pub(crate) fn may_be_together(a: &str, b: &str) -> bool {
     !is_part_name(a) || !is_part_name(b) || are_together(a, b)
 }
 
-/// Returns the name of shard `shard` of the zTensor 2 file `name`.
-pub(crate) fn of_shard(name: &str, shard: &str) -> String {
+/// Returns the name of the file that is shard `shard` of the zTensor 2 file `name`: `model-NAME.zt` next to `model.zt`.
+#[must_use]
+pub fn shard_file_name(name: &str, shard: &str) -> String {
     format!("{}-{shard}.zt", name.strip_suffix(".zt").unwrap_or(name))
 }
 

@@ -333,17 +333,18 @@ fn attributes() {
     });
 }
 
-/// The endings by which the tool finds files in a folder.
+/// The endings by which the tool and the helpers for Rust and C find files in a folder.
 #[test]
 fn tool_endings() {
-    let path = "cli/src/paths.rs";
-    let text = read(path);
+    let paths = ["host/src/names.rs", "host/tenslice_host.c"];
+    let texts = paths.map(read);
     every_format_has("tool_endings", |format| {
-        let endings = format.names("ending");
-        let missing: Vec<String> = endings.iter().map(|ending| format!(".{ending}")).collect();
-        let missing: Vec<&String> =
-            missing.iter().filter(|ending| !text.contains(&format!("\"{ending}\""))).collect();
-        [unless(missing.is_empty(), path, format!("add {missing:?} to ENDINGS"))]
+        let endings: Vec<String> = format.names("ending").iter().map(|ending| format!(".{ending}")).collect();
+        [0, 1].map(|i| {
+            let is_missing = |ending: &&String| !texts[i].contains(&format!("\"{ending}\""));
+            let missing: Vec<&String> = endings.iter().filter(is_missing).collect();
+            unless(missing.is_empty(), paths[i], format!("add {missing:?} to the endings"))
+        })
     });
 }
 

@@ -282,7 +282,7 @@ fn copy_project(root: &Path, tree: &Path) -> Result<(), Box<dyn Error>> {
         fs::remove_dir_all(tree)?;
     }
     fs::create_dir_all(tree)?;
-    for name in ["Cargo.toml", "Cargo.lock", "build.rs", "README.md", "src", "cli", "xtask", "examples"] {
+    for name in ["Cargo.toml", "Cargo.lock", "build.rs", "README.md", "src", "cli", "host", "xtask", "examples"] {
         let status = Command::new("cp").arg("-r").arg(root.join(name)).arg(tree).status()?;
         if !status.success() {
             return Err(format!("{name} cannot be copied").into());

@@ -8,7 +8,7 @@ use tenslice::{ByteOrder, Component, DType, Encoding, Extent, Layout, Order, Rea
 
 use crate::common::budget::{Budget, Room};
 use crate::common::failure::Failure;
-use crate::common::model::{Mapped, Opened, Target};
+use crate::common::model::{Mapped, Opened};
 use crate::common::reading::{is_compressed_array, verify_whole};
 use crate::common::text::printable;
 use crate::options::{Checks, Limits};
@@ -99,8 +99,9 @@ impl Arguments {
         if self.output.extension().is_none_or(|ending| ending != "S") {
             return wrong("the output name must end in .S, so that `cc -c weights.S` assembles it");
         }
-        let mapped = Mapped::new(&Target::File(self.file.clone()))?;
-        let model = mapped.open()?;
+        let mapped = Mapped::new(&self.file)?;
+        let mut tables = mapped.tables();
+        let model = mapped.open(&mut tables)?;
         let stem = self.output.file_stem().unwrap_or_default().to_string_lossy();
         let prefix = identifier(self.prefix.as_deref().unwrap_or(&stem));
         let mut symbols = Symbols::default();

@@ -7,7 +7,7 @@ use clap::ValueEnum;
 use tenslice::{DType, Layout, Order};
 
 use crate::common::failure::Failure;
-use crate::common::model::{Mapped, Target};
+use crate::common::model::Mapped;
 use crate::common::reading::verify_whole;
 use crate::common::text::printable;
 use crate::npy;
@@ -89,8 +89,9 @@ impl Arguments {
 
     fn extract(&self, terminal: &mut Terminal) -> Result<(), Failure> {
         let format = self.format()?;
-        let mapped = Mapped::new(&Target::File(self.file.clone()))?;
-        let model = mapped.open()?;
+        let mapped = Mapped::new(&self.file)?;
+        let mut tables = mapped.tables();
+        let model = mapped.open(&mut tables)?;
         let (opened, tensor) = model.find(self.name.as_deref())?;
         terminal.warn_of_data(opened);
         let budget = self.limits.budget();

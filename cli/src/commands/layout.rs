@@ -1,12 +1,12 @@
 //! `tenslice layout`
 
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use tenslice::{Extent, File, Format, MAX_SEGMENTS, Opened as Parsed, Source};
 
 use crate::common::failure::Failure;
-use crate::common::model::{Mapped, Opened, Target};
+use crate::common::model::{Mapped, Opened};
 use crate::common::table::{Fit, Look, print};
 use crate::common::text::{printable, size};
 use crate::terminal::Terminal;
@@ -44,12 +44,13 @@ enum Kind {
 
 impl Arguments {
     pub fn run(&self, terminal: &mut Terminal) -> io::Result<u8> {
-        terminal.each(&self.files, |terminal, target| self.map(terminal, target))
+        terminal.each(&self.files, |terminal, path| self.map(terminal, path))
     }
 
-    fn map(&self, terminal: &mut Terminal, target: &Target) -> Result<(), Failure> {
-        let mapped = Mapped::new(target)?;
-        let model = mapped.open()?;
+    fn map(&self, terminal: &mut Terminal, path: &Path) -> Result<(), Failure> {
+        let mapped = Mapped::new(path)?;
+        let mut tables = mapped.tables();
+        let model = mapped.open(&mut tables)?;
         for opened in &model.files {
             let parts = parts(opened);
             self.show(&mut terminal.out, terminal.look, opened, &parts)?;
@@ -110,7 +111,7 @@ fn parts(opened: &Opened<'_>) -> Vec<ModelPart> {
     let mut data: Vec<(Extent, String, Kind)> = Vec::new();
     for tensor in opened.file.tensors() {
         let name = tensor.name().to_string();
-        let is_listed = !opened.unlisted.contains(&name);
+        let is_listed = opened.is_listed(&tensor);
         let name = if name.is_empty() { "\"\"".into() } else { printable(&name) };
         let is_single = tensor.components().count() == 1;
         for component in tensor.components().filter(|component| component.shard().is_none()) {

@@ -1,12 +1,12 @@
 //! `tenslice list`
 
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::common::budget::Budget;
 use crate::common::failure::Failure;
 use crate::common::list::{Options, list};
-use crate::common::model::{Mapped, Model, Target};
+use crate::common::model::{Mapped, Model};
 use crate::common::reading::{Work, to_read};
 use crate::common::record;
 use crate::common::text::json_line;
@@ -42,13 +42,13 @@ impl Arguments {
         let mut is_first = true;
         let budget = self.limits.budget();
         terminal.look.all = self.all;
-        terminal.each(&self.files, |terminal, target| {
+        terminal.each(&self.files, |terminal, path| {
             if !std::mem::take(&mut is_first) && !self.json {
                 writeln!(terminal.out)?;
             }
-            match self.list(terminal, target, &budget) {
+            match self.list(terminal, path, &budget) {
                 Err(Failure::Refused(kind, message, offset)) if self.json => {
-                    let record = record::of_failure(&target.path().to_string_lossy(), kind, &message, offset);
+                    let record = record::of_failure(&path.to_string_lossy(), kind, &message, offset);
                     writeln!(terminal.out, "{}", json_line(&record))?;
                     Err(Failure::Reported)
                 }
@@ -57,9 +57,10 @@ impl Arguments {
         })
     }
 
-    fn list(&self, terminal: &mut Terminal, target: &Target, budget: &Budget) -> Result<(), Failure> {
-        let mapped = Mapped::new(target)?;
-        let model = mapped.open()?;
+    fn list(&self, terminal: &mut Terminal, path: &Path, budget: &Budget) -> Result<(), Failure> {
+        let mapped = Mapped::new(path)?;
+        let mut tables = mapped.tables();
+        let model = mapped.open(&mut tables)?;
         let options = Options { json: self.json, digest: self.digest };
         budget.add_file(model.length());
         let bar = progress::bar(if self.digest { total(&model) } else { 0 });

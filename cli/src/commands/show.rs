@@ -9,7 +9,7 @@ use crate::common::budget::Budget;
 use crate::common::details::print_attributes;
 use crate::common::failure::Failure;
 use crate::common::list::type_text;
-use crate::common::model::{Mapped, Opened, Target};
+use crate::common::model::{Mapped, Opened};
 use crate::common::reading::{has_checksum, is_sparse, stored, verify_components, verify_whole};
 use crate::common::table::{Fit, print};
 use crate::common::text::{dtype, plural, printable, size};
@@ -56,8 +56,9 @@ impl Arguments {
     }
 
     fn show(&self, terminal: &mut Terminal) -> Result<(), Failure> {
-        let mapped = Mapped::new(&Target::File(self.file.clone()))?;
-        let model = mapped.open()?;
+        let mapped = Mapped::new(&self.file)?;
+        let mut tables = mapped.tables();
+        let model = mapped.open(&mut tables)?;
         let (opened, tensor) = model.find(self.name.as_deref())?;
         terminal.warn_of_data(opened);
         let budget = self.limits.budget();

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
@@ -12,7 +12,7 @@ use tenslice::Tensor;
 use super::list::total;
 use crate::common::budget::Budget;
 use crate::common::failure::Failure;
-use crate::common::model::{Mapped, Model, Opened, Target};
+use crate::common::model::{Mapped, Model, Opened};
 use crate::common::problem::Problem;
 use crate::common::reading::{Reading, Work};
 use crate::common::text::{plural, printable, size};
@@ -42,12 +42,13 @@ pub struct Arguments {
 impl Arguments {
     pub fn run(&self, terminal: &mut Terminal) -> io::Result<u8> {
         let budget = self.limits.shared_budget();
-        terminal.each(&self.files, |terminal, target| self.verify(terminal, target, &budget))
+        terminal.each(&self.files, |terminal, path| self.verify(terminal, path, &budget))
     }
 
-    fn verify(&self, terminal: &mut Terminal, target: &Target, budget: &Budget) -> Result<(), Failure> {
-        let mapped = Mapped::new(target)?;
-        let model = mapped.open()?;
+    fn verify(&self, terminal: &mut Terminal, path: &Path, budget: &Budget) -> Result<(), Failure> {
+        let mapped = Mapped::new(path)?;
+        let mut tables = mapped.tables();
+        let model = mapped.open(&mut tables)?;
         budget.add_file(model.length());
         let tensors: Vec<_> = model.tensors().collect();
         let readings = self.read(&tensors, total(&model), budget);

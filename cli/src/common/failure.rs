@@ -49,10 +49,6 @@ impl Failure {
         Self::new("Io", error.to_string())
     }
 
-    pub fn no_such_tensor(name: &str) -> Self {
-        Self::new("NotFound", format!("there is no tensor \"{}\"", printable(name)))
-    }
-
     /// A limit of the command was exceeded.
     pub fn limit(limit: Limit) -> Self {
         Self::new(LIMIT, limit.to_string())

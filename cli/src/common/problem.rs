@@ -66,14 +66,6 @@ impl Problem {
         }
     }
 
-    /// The reason why a file of a model cannot be used.
-    pub fn of_failure(file: &str, failure: Failure) -> Self {
-        match failure {
-            Failure::Refused(kind, message, offset) => Self { offset, ..Self::of_file(kind, file, message) },
-            other => Self::of_file("Io", file, format!("{other:?}")),
-        }
-    }
-
     /// The warnings of a file, each with the first tensor it is about.
     pub fn of_warnings(file: &File<'_>, name: Option<&str>, warnings: Warnings, others: u32) -> Vec<Self> {
         let set = Warning::ALL.iter().filter(|warning| warning.bit() & (warnings.bits() | others) != 0);

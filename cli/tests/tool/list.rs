@@ -168,7 +168,7 @@ fn texts_are_printed_as_they_are() {
         let record: Value = serde_json::from_str(&out(&["list", "--json", &file])).unwrap();
         assert_eq!((&record["tensors"][0]["name"], &record["attributes"]["key"]), (&name.into(), &value.into()));
         let missing = run(&["show", &file, r#"no "such""#]);
-        assert!(missing.err.contains(r#"there is no tensor "no "such"""#), "{}", missing.err);
+        assert!(missing.err.contains(r#": no tensor "no "such"""#), "{}", missing.err);
     }
 }
 

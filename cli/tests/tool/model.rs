@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::support::{Folder, out, run};
+use crate::support::{Folder, out, run, run_with};
 
 /// A safetensors file with tensors of one `f32` each.
 fn safetensors(tensors: &[(&str, f32)]) -> Vec<u8> {
@@ -71,7 +71,7 @@ fn the_index_says_what_the_tensors_are() {
     let record = json(&["list", "--json", &index]);
     assert_eq!(names(&record), ["a", "w"]);
     assert_eq!(record["tensors"][1]["file"], "2-overlay.safetensors");
-    let expected = ["w", "old"].map(|tensor| ("NotInIndex", Some("1-base.safetensors"), Some(tensor)));
+    let expected = ["w", "old"].map(|tensor| ("UnlistedTensor", Some("1-base.safetensors"), Some(tensor)));
     assert_eq!(kinds(&record, "warnings"), expected);
     assert_eq!(kinds(&record, "problems"), []);
     let text = out(&["list", &index]);
@@ -80,7 +80,7 @@ fn the_index_says_what_the_tensors_are() {
         "{text}"
     );
     let text = out(&["verify", &index]);
-    assert!(text.contains("ok (2 tensors") && text.contains("tensor \"old\" is not part of the model"), "{text}");
+    assert!(text.contains("ok (2 tensors") && text.contains("tensor \"old\" is not a tensor of the model"), "{text}");
     assert!(out(&["show", &index, "w"]).contains("9.0"));
     let file = folder.path("w.npy");
     out(&["extract", &index, "w", "-o", &file]);
@@ -109,9 +109,9 @@ fn missing_files_are_all_named_and_hide_no_other() {
     let file = |name: &'static str| Some(name);
     let expected = [
         ("MissingFile", file("2.safetensors"), None),
-        ("MissingFile", file("4.safetensors"), None),
         ("UnknownFormat", file("3.safetensors"), None),
-        ("NotFound", file("1.safetensors"), Some("lacking")),
+        ("MissingFile", file("4.safetensors"), None),
+        ("MissingTensor", file("1.safetensors"), Some("lacking")),
     ];
     assert_eq!(kinds(&record, "problems"), expected);
     assert!(record.get("error").is_none());
@@ -155,21 +155,25 @@ fn parts_are_known_by_their_content() {
         lines[0].ends_with("m-00002-of-00003.gguf: ok (3 tensors, 96 bytes, nothing to verify: no checksums)"),
         "{text}"
     );
-    for (line, name) in lines[2..].iter().zip(["m-00001-of-00003.gguf", "m-00002-of-00003.gguf", "rest"]) {
+    for (line, name) in lines[2..].iter().zip(["m-00002-of-00003.gguf", "m-00001-of-00003.gguf", "rest"]) {
         assert!(line.contains("warning:") && line.contains(name), "{text}");
     }
     assert!(lines[5].contains("other-00002-of-00003.gguf: ok (1 tensor"), "{text}");
-    assert!(lines[6].contains("not part of a model, but the file name says part 2 of 3"), "{text}");
-    // The first part by content or by name represents all parts, any other part only itself.
-    for first in ["m-00001-of-00003.gguf", "m-00002-of-00003.gguf"] {
-        let record = json(&["list", "--json", &folder.path(first)]);
+    assert!(lines[6].contains("not a part of a model, and its name states that it is"), "{text}");
+    // Any part represents all parts.
+    for part in ["m-00001-of-00003.gguf", "m-00002-of-00003.gguf", "rest"] {
+        let record = json(&["list", "--json", &folder.path(part)]);
         assert_eq!(names(&record), ["a", "b", "c"]);
         assert_eq!(record["files"].as_array().unwrap().len(), 3);
-        assert_eq!(kinds(&record, "warnings").len(), 3);
+        let misnamed = |file| ("MisnamedPart", Some(file), None);
+        let expected = ["m-00002-of-00003.gguf", "m-00001-of-00003.gguf", "rest"].map(misnamed);
+        assert_eq!((kinds(&record, "warnings"), kinds(&record, "problems")), (expected.to_vec(), vec![]));
     }
-    let record = json(&["list", "--json", &folder.path("rest")]);
-    let expected = [("MisnamedPart", Some("rest"), None), ("PartAlone", None, None)];
-    assert_eq!((names(&record), kinds(&record, "warnings")), (vec!["c"], expected.to_vec()));
+    // The other parts cannot be found for standard input.
+    let part = gguf(Some((2, 3, 3)), &["c"]);
+    let listed = run_with(&["list", "--json", "-"], &part);
+    let record: Value = serde_json::from_str(&listed.out).unwrap();
+    assert_eq!((names(&record), kinds(&record, "warnings")), (vec!["c"], vec![("PartAlone", None, None)]));
 }
 
 #[test]
@@ -192,18 +196,24 @@ fn parts_are_missing_or_stored_twice() {
     let (a, b, c) = (part(0, "a"), part(1, "b"), part(2, "c"));
     check(&[(one, a.clone()), (three, c.clone())], &["m-00002-of-00003.gguf: part 2 of 3 is missing"]);
     check(&[(two, b.clone()), (three, c.clone())], &["m-00001-of-00003.gguf: part 1 of 3 is missing"]);
+    check(&[(one, a.clone())], &["parts 2-3 of 3 are missing: m-00002-of-00003.gguf to m-00003-of-00003.gguf"]);
     let twice = [
-        "m-00003-of-00003.gguf: this is part 2 of 3 (split.no 1), as m-00002-of-00003.gguf is",
-        "m-00003-of-00003.gguf: part 3 of 3 is missing; the file of that name is part 2 of 3",
+        "m-00003-of-00003.gguf: this is part 2 of 3 (split.no 1), and so is \"m-00002-of-00003.gguf\"",
+        "m-00003-of-00003.gguf: part 3 of 3 is missing",
     ];
     check(&[(one, a.clone()), (two, b.clone()), (three, b.clone())], &twice);
-    let whole = ["m-00002-of-00003.gguf: part 2 of 3 is missing; the file of that name is not part of a model"];
+    let whole = [
+        "m-00002-of-00003.gguf: part 2 of 3 is missing",
+        "m-00002-of-00003.gguf: the file does not state that it is a part of a model, but other files do",
+    ];
     check(&[(one, a.clone()), (two, gguf(None, &["b"])), (three, c.clone())], &whole);
-    let name = ["m-00003-of-00003.gguf: tensor \"b\" is also in m-00002-of-00003.gguf"];
+    let name = ["m-00003-of-00003.gguf: tensor \"b\" is also in \"m-00002-of-00003.gguf\""];
     check(&[(one, a.clone()), (two, b.clone()), (three, part(2, "b"))], &name);
     // Nothing says which of two tensors is the right one.
     let twice = [[(one, &a), (two, &b), (three, &part(2, "b"))], [(one, &a), (two, &b), (three, &b)]];
-    for (files, why) in twice.into_iter().zip(["tensor \"b\" is also in ", "tensor \"b\" is in "]) {
+    for (files, why) in
+        twice.into_iter().zip(["tensor \"b\" is also in ", "this is part 2 of 3 (split.no 1), and so is "])
+    {
         let folder = Folder::new();
         let paths = files.map(|(name, bytes)| folder.write(name, bytes));
         for command in [&["show", &paths[0], "b"][..], &["extract", &paths[0], "b", "-o", &folder.path("b.npy")]] {
@@ -216,9 +226,9 @@ fn parts_are_missing_or_stored_twice() {
     let whole = [(one, a.clone()), (two, b.clone()), (three, c.clone())];
     check(
         &[&whole[..], &copy].concat(),
-        &["copy.gguf: this is part 2 of 3 (split.no 1), as m-00002-of-00003.gguf is"],
+        &["copy.gguf: this is part 2 of 3 (split.no 1), and so is \"m-00002-of-00003.gguf\""],
     );
-    let sum = ["the parts have 4 tensors together; split.tensors.count says 3"];
+    let sum = ["split.tensors.count is 3; the parts have 4 tensors together"];
     check(&[(one, a), (two, b), (three, gguf(Some((2, 3, 3)), &["c", "d"]))], &sum);
 }
 

@@ -15,7 +15,7 @@ use self::metadata::{attribute_differences, stored_differences};
 use crate::common::budget::Budget;
 use crate::common::failure::{Failure, LIMIT};
 use crate::common::list::type_text;
-use crate::common::model::{Mapped, Model, Opened, Target};
+use crate::common::model::{Mapped, Model, Opened};
 use crate::common::problem::Problem;
 use crate::common::reading::verify_whole;
 use crate::common::text::{plural, printable};
@@ -55,12 +55,13 @@ type Found<'f, 'm> = (&'f Opened<'m>, Tensor<'m>);
 
 impl Arguments {
     pub fn run(&self, terminal: &mut Terminal) -> io::Result<u8> {
-        let [a, b] = [&self.a, &self.b].map(|path| Mapped::new(&Target::File(path.clone())));
+        let [a, b] = [&self.a, &self.b].map(|path| Mapped::new(path));
         let [a, b] = match (a, b) {
             (Ok(a), Ok(b)) => [a, b],
             (a, b) => return self.refuse(terminal, a.err(), b.err()),
         };
-        match (a.open(), b.open()) {
+        let [mut tables_a, mut tables_b] = [&a, &b].map(Mapped::tables);
+        match (a.open(&mut tables_a), b.open(&mut tables_b)) {
             (Ok(a), Ok(b)) => self.compare(terminal, &a, &b).map(|is_same| u8::from(!is_same)),
             (a, b) => self.refuse(terminal, a.err(), b.err()),
         }

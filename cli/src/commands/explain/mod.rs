@@ -13,7 +13,7 @@ use crate::common::budget::{Budget, Stop};
 use crate::common::failure::Failure;
 use crate::common::mapping::map;
 use crate::common::model::array::Unreadable;
-use crate::common::model::{Mapped, Opened, Target, checked};
+use crate::common::model::{Mapped, Opened, checked};
 use crate::common::problem::Problem;
 use crate::common::reading::{Reading, Work};
 use crate::common::table::Look;
@@ -39,11 +39,10 @@ pub struct Arguments {
 impl Arguments {
     pub fn run(&self, terminal: &mut Terminal) -> io::Result<u8> {
         let budget = self.limits.budget();
-        terminal.each(&self.files, |terminal, target| self.explain(terminal, target, &budget))
+        terminal.each(&self.files, |terminal, path| self.explain(terminal, path, &budget))
     }
 
-    fn explain(&self, terminal: &mut Terminal, target: &Target, budget: &Budget) -> Result<(), Failure> {
-        let path = target.path();
+    fn explain(&self, terminal: &mut Terminal, path: &Path, budget: &Budget) -> Result<(), Failure> {
         let bytes = map(path).map_err(|error| Failure::unreadable(&error))?;
         let Terminal { out, look, .. } = terminal;
         if let Err(error) = open(&bytes) {
@@ -53,8 +52,9 @@ impl Arguments {
             // Standard input cannot be read twice.
             return Ok(writeln!(out, "-: {}", look.painted("32", "accepted"))?);
         }
-        let mapped = Mapped::new(target)?;
-        let model = mapped.open()?;
+        let mapped = Mapped::new(path)?;
+        let mut tables = mapped.tables();
+        let model = mapped.open(&mut tables)?;
         let unreadable = model.tensors().find_map(|(opened, tensor)| Some((opened, tensor.problem()?)));
         if let Some((opened, error)) = unreadable {
             return refused(out, *look, opened.path, opened.bytes, error);

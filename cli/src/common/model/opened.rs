@@ -1,14 +1,15 @@
 //! An open file of a model: its tensors, its warnings and problems, its shards.
 
 use std::borrow::Cow;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
-use tenslice::{Component, Error, ErrorKind, File, Tensor, Warning, Warnings};
+use tenslice::{Component, Error, ErrorKind, File, Model, Tensor, Warning, Warnings};
 
-use super::array::{Array, Arrays};
-use super::files::Shards;
+use super::array::{Array, Arrays, compressed};
+use super::problems::Lacking;
 use crate::common::budget::Stop;
+use crate::common::details::uninitialised_chunks;
 use crate::common::failure::Failure;
 use crate::common::problem::Problem;
 use crate::common::reading::{is_compressed_array, stored};
@@ -23,9 +24,12 @@ pub struct Opened<'m> {
     pub file: File<'m>,
     /// The warnings of the file, after a check of all names.
     pub warnings: Warnings,
-    pub shards: &'m Shards,
-    /// Tensors that the index places elsewhere or does not list.
-    pub unlisted: HashSet<String>,
+    /// The number of the file in the model.
+    pub number: usize,
+    model: Model<'m, 'm>,
+    lacking: Lacking,
+    /// The indices of the tensors of the file that are part of the model; `None` for all.
+    listed: Option<HashSet<u64>>,
     /// The number of chunks of a Blosc2 array that were never written.
     pub uninitialised_chunks: u64,
     /// The descriptions of compressed arrays.
@@ -33,11 +37,40 @@ pub struct Opened<'m> {
 }
 
 impl<'m> Opened<'m> {
+    /// File `number` of a model, with its path, name and bytes, its warnings, and the shards that it lacks.
+    pub fn new(
+        (model, number): (Model<'m, 'm>, usize),
+        file: File<'m>,
+        (path, name, bytes): (&'m Path, Option<&'m str>, &'m [u8]),
+        warnings: Warnings,
+        lacking: Lacking,
+    ) -> Self {
+        let uninitialised_chunks = uninitialised_chunks(&file).unwrap_or(0);
+        let arrays = compressed(&file, name, bytes);
+        let listed = None;
+        Self { path, name, bytes, file, warnings, number, model, lacking, listed, uninitialised_chunks, arrays }
+    }
+
+    /// Notes which tensors of the files an index lists.
+    pub fn select(files: &mut [Self], model: &Model<'m, 'm>) {
+        let mut listed: HashMap<usize, HashSet<u64>> = HashMap::new();
+        for (number, tensor) in model {
+            listed.entry(number).or_default().insert(tensor.index());
+        }
+        for opened in files {
+            let listed = listed.remove(&opened.number).unwrap_or_default();
+            opened.listed = Some(listed).filter(|listed| listed.len() as u64 != opened.file.tensor_count());
+        }
+    }
+
+    /// Returns true if a tensor of the file is part of the model.
+    pub fn is_listed(&self, tensor: &Tensor<'_>) -> bool {
+        self.listed.as_ref().is_none_or(|listed| listed.contains(&tensor.index()))
+    }
+
     /// The tensors of the file that are part of the model.
     pub fn tensors(&self) -> impl Iterator<Item = Tensor<'m>> {
-        let is_listed =
-            |tensor: &Tensor<'m>| self.unlisted.is_empty() || !self.unlisted.contains(&tensor.name().to_string());
-        self.file.tensors().filter(is_listed)
+        self.file.tensors().filter(|tensor| self.is_listed(tensor))
     }
 
     /// The number of bytes that these tensors occupy in the file.
@@ -47,7 +80,7 @@ impl<'m> Opened<'m> {
 
     /// The number of these tensors.
     pub fn tensor_count(&self) -> u64 {
-        self.file.tensor_count().saturating_sub(self.unlisted.len() as u64)
+        self.listed.as_ref().map_or(self.file.tensor_count(), |listed| listed.len() as u64)
     }
 
     /// The tensors of the file that cannot be read.
@@ -138,15 +171,15 @@ impl<'m> Opened<'m> {
     /// Explains why the bytes of a component are missing.
     pub fn without_shard(&self, component: &Component<'_>) -> Failure {
         let name = component.shard().unwrap_or_default();
-        let why = self.shards.lacking.get(name).map(|why| format!(": {why}")).unwrap_or_default();
+        let why = self.lacking.get(name).map(|why| format!(": {why}")).unwrap_or_default();
         Failure::new(ErrorKind::InShard.name(), format!("the bytes are in shard \"{}\"{why}", printable(name)))
     }
 
-    /// Adds the bytes of a component that is in a shard; `None` if the shard is missing.
-    pub fn with_shard<'s>(&'s self, component: &Component<'m>) -> Result<Option<Component<'s>>, Error> {
+    /// Adds the bytes of a component that is in a shard; `None` if the shard is missing or invalid.
+    pub fn with_shard(&self, component: &Component<'m>) -> Result<Option<Component<'m>>, Error> {
         match component.shard() {
-            None => Ok(Some(*component)),
-            Some(name) => self.shards.found.get(name).map(|bytes| component.with_shard(bytes)).transpose(),
+            Some(name) if self.lacking.contains_key(name) => Ok(None),
+            _ => self.model.with_shard(*component).map(Some),
         }
     }
 }
