@@ -226,7 +226,6 @@ mod pages {
         chip "../docs/chip.md"
         features_and_figures "../docs/features-and-figures.md"
         gguf "../docs/gguf.md"
-        models "../docs/models.md"
         npy "../docs/npy.md"
         parts "../docs/parts.md"
         promises "../docs/promises.md"

@@ -1,7 +1,6 @@
 //! Opens models on a machine with a file system, for [`tenslice`], which reads no files and allocates no memory.
 //!
 //! ```
-//! # std::env::set_current_dir("..")?;
 //! use tenslice::Expected;
 //!
 //! let host = tenslice_host::open("tests/fixtures/safetensors/rs_sharded.safetensors.index.json")?;
@@ -213,6 +212,10 @@ impl<'h> Tables<'h> {
         model.map_err(|error| Error::invalid("", error, text))
     }
 }
+
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/models.md")]
+mod page {}
 
 /// Opens a file, and compares what opening cannot compare without memory.
 fn checked(bytes: &[u8]) -> Result<File<'_>, tenslice::Error> {

@@ -10,7 +10,6 @@ use crate::Error;
 /// A file that is read in ranges: one that cannot be mapped, or that is fetched over a network.
 ///
 /// ```
-/// # std::env::set_current_dir("..")?;
 /// let disk = std::fs::File::open("tests/fixtures/v1.2/dense_all_dtypes.zt")?;
 /// let ranges = tenslice_host::Ranges::new(disk)?;
 /// let fetched = ranges.fetch()?;

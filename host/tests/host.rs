@@ -7,7 +7,7 @@ use tenslice::File;
 use tenslice_host::{Error, Ranges};
 
 fn fixtures() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/fixtures")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures")
 }
 
 fn files_below(folder: &Path) -> Vec<PathBuf> {
