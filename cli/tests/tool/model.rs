@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::support::{Folder, out, run, run_with};
+use crate::support::{Folder, fixture, out, run, run_with};
 
 /// A safetensors file with tensors of one `f32` each.
 fn safetensors(tensors: &[(&str, f32)]) -> Vec<u8> {
@@ -277,6 +277,36 @@ fn files_below_an_index() {
     let refused = run(&["list", &index]);
     assert_eq!(refused.status, 1);
     assert!(refused.err.contains("must stay in the folder"), "{}", refused.err);
+}
+
+/// A folder with one model is a model for every command. Shards are not models of their own.
+#[test]
+fn a_folder_with_one_model() {
+    let (folder, first) = overlay();
+    let path = folder.as_path().to_str().unwrap();
+    assert!(out(&["show", path, "w"]).contains("9.0"));
+    out(&["diff", path, &first]);
+    folder.write("b.safetensors.index.json", &index(&[("a", "1-base.safetensors")]));
+    let refused = run(&["show", path, "w"]);
+    assert!(
+        refused.status == 1 && refused.err.contains("the folder has several models: pass the path"),
+        "{}",
+        refused.err
+    );
+
+    let folder = Folder::new();
+    let path = folder.as_path().to_str().unwrap();
+    for name in ["shards.zt", "shards-base.zt"] {
+        folder.write(name, &std::fs::read(fixture(&format!("v2/{name}"))).unwrap());
+    }
+    let record = json(&["list", "--json", path]); // one line
+    assert_eq!((names(&record), kinds(&record, "problems")), (vec!["local", "base.b", "base.w"], vec![]));
+    out(&["verify", path]);
+    std::fs::remove_file(folder.path("shards-base.zt")).unwrap();
+    let record = json(&["list", "--json", path]);
+    assert_eq!(kinds(&record, "problems"), [("MissingShard", Some("shards-base.zt"), None)]);
+    let shown = run(&["verify", path]);
+    assert!(shown.err.contains("shards-base.zt: shard \"base\" of 12519 bytes is missing"), "{}", shown.err);
 }
 
 /// Two quantizations of a model have the same split metadata.

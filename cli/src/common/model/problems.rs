@@ -117,7 +117,10 @@ pub(super) fn lacking(file: &File<'_>, name: &str, files: &Files<'_>, problems: 
     let Some(file) = file.as_ztensor2() else { return lacking };
     let kinds = [ProblemKind::MissingShard, ProblemKind::WrongShard].map(ProblemKind::name);
     let mut wrong = Vec::new();
-    let mut known = problems.iter_mut().filter(|problem| kinds.contains(&problem.kind));
+    let is_of_file = |problem: &&mut Problem| {
+        kinds.contains(&problem.kind) && problem.file.as_deref().is_none_or(|file| file == name)
+    };
+    let mut known = problems.iter_mut().filter(is_of_file);
     for shard in file.shards() {
         let found = files.shards.get(shard.name).and_then(|found| found.bytes().ok());
         let error = match found.filter(|bytes| bytes.len() as u64 == shard.size) {
