@@ -187,6 +187,7 @@ problem part 2 of 2 is missing' alone
 mkdir "$out/renamed"
 cp "$out/parts/m-00001-of-00002.gguf" "$out/renamed"
 cp "$out/parts/m-00002-of-00002.gguf" "$out/renamed/rest"
+mkfifo "$out/renamed/pipe"
 for path in renamed renamed/rest; do
     prints 'file m-00001-of-00002.gguf
 file rest
@@ -220,6 +221,11 @@ for folder in "$(dirname "${TENSLICE_CHECK:-none/check}")"/reports/*/; do
 done
 
 # Other paths.
+mkfifo "$out/pipe"
+for program in $programs; do
+    run "$program" pipe
+    diff <(echo 'error: pipe: Invalid argument') "$out/printed" || exit 1
+done
 prints 'error: none: No such file or directory' none
 mkdir "$out/empty"
 prints 'error: the folder has no tensor file' empty

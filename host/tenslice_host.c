@@ -154,7 +154,7 @@ static mapping map(const char *path)
 {
     mapping all = {NULL, 0, 0};
     struct stat status;
-    const int handle = open(path, O_RDONLY);
+    const int handle = open(path, O_RDONLY | O_NONBLOCK); /* does not wait for the other end of a pipe */
     void *data;
 
     if (handle < 0) return all;

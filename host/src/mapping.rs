@@ -1,6 +1,6 @@
 //! The bytes of files, mapped into memory.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io;
 use std::ops::Deref;
 use std::path::Path;
@@ -38,12 +38,12 @@ impl From<Vec<u8>> for Mapping {
 /// The error of the system; `InvalidInput` if `path` is not that of a file, such as a pipe.
 #[allow(unsafe_code)]
 pub fn map(path: &Path) -> io::Result<Mapping> {
-    let file = File::open(path)?;
-    let metadata = file.metadata()?;
-    if !metadata.is_file() {
+    if !fs::metadata(path)?.is_file() {
+        // Before opening, which would wait for the other end of a pipe.
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "Invalid argument"));
     }
-    if metadata.len() == 0 {
+    let file = File::open(path)?;
+    if file.metadata()?.len() == 0 {
         return Ok(Vec::new().into()); // an empty file cannot be mapped
     }
     // SAFETY: the library never assumes that bytes stay the same: it validates every range on each access.
