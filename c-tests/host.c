@@ -64,7 +64,7 @@ int main(int argc, char **argv)
             double sum = 0;
             size_t k;
             for (k = 0; k < numbers.length; k++) sum += numbers.data[k];
-            printf("%s: %lu numbers, sum %g\n", argv[i], (unsigned long)numbers.length, sum);
+            printf("%s: %lu numbers, sum %.3f\n", argv[i], (unsigned long)numbers.length, sum);
         } else {
             printf("%s: %s\n", argv[i], text);
         }

@@ -2,6 +2,7 @@
  * Prints what host.c prints, by tenslice::model. models.sh compares both. Arguments: the path of the model, then names of
  * tensors.
  */
+#include <iomanip>
 #include <iostream>
 #include <numeric>
 
@@ -40,7 +41,8 @@ int main(int argc, char **argv)
             std::cout << moved.explain(bytes.error(), argv[i]) << '\n';
         std::cout << argv[i] << ": ";
         if (const auto all = moved.get_f32(argv[i]))
-            std::cout << all->size() << " numbers, sum " << std::accumulate(all->begin(), all->end(), 0.0) << '\n';
+            std::cout << all->size() << " numbers, sum " << std::fixed << std::setprecision(3)
+                      << std::accumulate(all->begin(), all->end(), 0.0) << '\n';
         else
             std::cout << moved.explain(all.error(), argv[i]) << '\n';
     }

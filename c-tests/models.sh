@@ -206,12 +206,15 @@ mkdir "$out/shards"
 cp "$fixtures/v2/shards.zt" "$fixtures/v2/shards-base.zt" "$out/shards"
 for path in shards shards/shards.zt; do
     matches 3 ' bytes, sum ' $path local base.b base.w
+    matches 3 ' numbers, sum ' $path local base.b base.w
     matches 0 '^problem' $path
 done
 rm "$out/shards/shards-base.zt"
 matches 1 '^problem shards.zt: shard "base" of [0-9]* bytes is missing$' shards
 matches 1 '^local: .* bytes, sum' shards local
-matches 1 '^base.w: tensor "base.w": the bytes are in another file' shards base.w
+matches 2 '^base.w: tensor "base.w": the bytes are in another file' shards base.w
+# Blocks are converted.
+matches 1 ' numbers, sum ' "$fixtures/gguf-blocks/q8_0.gguf" q8_0.random
 
 # Folders that have caused trouble for users, next to a corpus: all programs must agree.
 for folder in "$(dirname "${TENSLICE_CHECK:-none/check}")"/reports/*/; do

@@ -32,12 +32,20 @@ fn print(path: &str, names: impl Iterator<Item = String>) -> Result<(), Error> {
     for problem in model.problems() {
         println!("problem {problem}");
     }
+    let mut room = Vec::new();
     for name in names {
         let expected = Expected::named(&name);
-        match model.expect(&expected).and_then(|data| data.bytes()) {
+        match model.get(&expected).and_then(|data| data.bytes()) {
             Ok(bytes) => {
                 let sum: u64 = bytes.iter().copied().map(u64::from).sum();
                 println!("{name}: {} bytes, sum {sum}", bytes.len());
+            }
+            Err(error) => println!("{name}: {}", model.explain(&expected, error)),
+        }
+        match tenslice_host::get_f32(&model, &expected, &mut room) {
+            Ok(numbers) => {
+                let sum: f64 = numbers.iter().copied().map(f64::from).sum();
+                println!("{name}: {} numbers, sum {sum:.3}", numbers.len());
             }
             Err(error) => println!("{name}: {}", model.explain(&expected, error)),
         }

@@ -12,9 +12,9 @@
 //! for (file, tensor) in &model {
 //!     println!("{} {} in {}", tensor.name(), tensor.shape(), model.files()[file].name());
 //! }
-//! let expected = Expected::named("enc.b");
-//! match model.expect(&expected) {
-//!     Ok(data) => println!("{} bytes", data.bytes()?.len()), // in the mapped file
+//! let expected = Expected::named("enc.b").shape(&[2]);
+//! match tenslice_host::get_f32(&model, &expected, &mut Vec::new()) {
+//!     Ok(numbers) => println!("{numbers:?}"), // in the mapped file, or converted
 //!     Err(error) => println!("{}", model.explain(&expected, error)),
 //! }
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -33,7 +33,7 @@ mod ranges;
 use std::path::{Path, PathBuf};
 
 use tenslice::safetensors::Index;
-use tenslice::{File, Model, ModelFile};
+use tenslice::{Expected, File, Model, ModelFile, ReadOptions};
 
 pub use self::error::Error;
 pub use self::mapping::{Mapping, map};
@@ -211,6 +211,32 @@ impl<'h> Tables<'h> {
         };
         model.map_err(|error| Error::invalid("", error, text))
     }
+}
+
+/// Gets the elements of a tensor as `f32`, whatever their type, layout and encoding: in the mapped file if they are
+/// stored so, otherwise converted into `room`. See [`Model::get_f32`]. Makes `room` longer if necessary. Allocates
+/// scratch memory for the call if the elements are encoded or sparse.
+///
+/// A file does not bound the length of a sparse tensor: expect a shape if the file is untrusted.
+///
+/// # Errors
+/// The errors of [`Model::get_f32`], for which [`Model::explain`] has messages.
+pub fn get_f32<'d, 'h: 'd>(
+    model: &Model<'_, 'h>,
+    expected: &Expected<'_>,
+    room: &'d mut Vec<f32>,
+) -> tenslice::Result<&'d [f32]> {
+    let needed = model.get_f32_requirements(expected)?;
+    // A length that is unknown, or that does not fit into memory, is refused by the call itself.
+    let length = |needed: Option<u64>| needed.and_then(|length| usize::try_from(length).ok()).unwrap_or(0);
+    let (output, mut scratch) = (length(needed.output), Vec::new());
+    if output > room.len() && room.try_reserve(output - room.len()).is_ok() {
+        room.resize(output, 0.0);
+    }
+    if scratch.try_reserve(length(needed.scratch)).is_ok() {
+        scratch.resize(length(needed.scratch), 0);
+    }
+    model.get_f32(expected, room, ReadOptions::new().scratch(&mut scratch))
 }
 
 #[cfg(doctest)]

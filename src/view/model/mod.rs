@@ -25,7 +25,7 @@ use crate::bytes::text::Text;
 #[cfg(feature = "dequantize")]
 use crate::codec::BuiltIn;
 #[cfg(feature = "dequantize")]
-use crate::codec::options::ReadOptions;
+use crate::codec::options::{ReadOptions, Requirements};
 use crate::error::{Error, ErrorKind, Result};
 #[cfg(feature = "safetensors")]
 use crate::format::safetensors::Index;
@@ -197,6 +197,17 @@ impl<'m, 'a> Model<'m, 'a> {
         let mut built_in = BuiltIn::default();
         let (decoder, scratch) = options.parts(&mut built_in);
         tensor.f32_of(elements, decoder, room, scratch)
+    }
+
+    /// Returns the memory that [`get_f32`](Self::get_f32) needs: `output` numbers, none if the elements are in place, and
+    /// `scratch` bytes.
+    ///
+    /// # Errors
+    /// The errors of [`get_f32`](Self::get_f32), except those of reading.
+    #[cfg(feature = "dequantize")]
+    pub fn get_f32_requirements(&self, expected: &Expected<'_>) -> Result<Requirements> {
+        let (tensor, elements) = self.checked(expected)?;
+        Ok(tensor.get_f32_requirements(elements.as_ref()))
     }
 
     /// Finds a tensor, compares it with what is expected, and returns it with the component that holds its elements.
