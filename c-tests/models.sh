@@ -97,6 +97,7 @@ tensor enc.b in rs_sharded-00001-of-00002.safetensors
 tensor enc.w in rs_sharded-00001-of-00002.safetensors
 tensor dec.w in rs_sharded-00002-of-00002.safetensors'
 prints "$all
+dec.v: no tensor \"dec.v\"; the nearest name is \"dec.w\"
 dec.v: no tensor \"dec.v\"; the nearest name is \"dec.w\"" indexed dec.v
 prints "$all" indexed/
 prints "$all" ./indexed/rs_sharded.safetensors.index.json

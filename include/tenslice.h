@@ -239,7 +239,7 @@ tenslice_status tenslice_index_find(const tenslice_index *index, const char *nam
  * Gets a tensor as tenslice_file_get does, from an index. Constant time on average; logarithmic if the names were
  * crafted to collide. After an error, tenslice_file_get_text writes the message.
  *
- * Errors: the errors of tenslice_file_get.
+ * Errors: the errors of tenslice_file_get, among them NOT_IN_MEMORY.
  */
 tenslice_status tenslice_index_get(const tenslice_index *index, const char *name, size_t length,
     const tenslice_expected *expected, tenslice_bytes *bytes, tenslice_error *error);
@@ -331,8 +331,8 @@ tenslice_status tenslice_model_find(const tenslice_model *model, const char *nam
  *
  * After an error, tenslice_model_get_text writes a message that says what the model has instead.
  *
- * Errors: the errors of tenslice_model_find and tenslice_file_get; IN_SHARD if the shard is missing, OUT_OF_FILE if
- * it is too short.
+ * Errors: the errors of tenslice_model_find and tenslice_file_get, among them NOT_IN_MEMORY; IN_SHARD if the shard
+ * is missing, OUT_OF_FILE if it is too short.
  */
 tenslice_status tenslice_model_get(const tenslice_model *model, const char *name, size_t length,
     const tenslice_expected *expected, tenslice_bytes *bytes, tenslice_error *error);
@@ -413,6 +413,9 @@ typedef struct {
     uint64_t file;
     tenslice_str tensor; /**< The name of the tensor; its `data` is NULL if the problem is not about a tensor. */
     tenslice_error error; /**< The error of the file or of the tensor, if that is the problem; else its `kind` is 0. */
+    /** The index of the first of the parts that are missing, from 0; UINT64_MAX if that is not the problem. */
+    uint64_t first_part;
+    uint64_t last_part; /**< The index of the last of the parts that are missing. */
 } tenslice_problem_info;
 
 /** Fills `info` with information about a problem. */
@@ -519,7 +522,7 @@ tenslice_status tenslice_tensor_bytes(const tenslice_tensor *tensor, uint32_t dt
  * Compares a tensor found earlier with what is expected, and sets `bytes` to its bytes: tenslice_file_get without
  * the name. Constant cost.
  *
- * Errors: the errors of tenslice_file_get except NOT_FOUND.
+ * Errors: the errors of tenslice_file_get except NOT_FOUND, among them NOT_IN_MEMORY.
  */
 tenslice_status tenslice_tensor_get(const tenslice_tensor *tensor, const tenslice_expected *expected,
     tenslice_bytes *bytes, tenslice_error *error);
@@ -585,10 +588,11 @@ tenslice_status tenslice_tensor_describe(const tenslice_tensor *tensor, uint64_t
  * dense array, whose length the file does not bound. Two layouts cost more: blocks of chunks are decoded as a whole
  * (see tenslice_b2nd_region_work), and the elements of a tensor train are computed (see tenslice_blz_slice).
  *
- * Errors: TOO_SMALL, OUT_OF_SCRATCH, UNSUPPORTED_LAYOUT, SHAPE_OVERFLOW, the errors of tenslice_component_read_into;
- * for a sparse tensor INVALID_ROW_POINTERS, INDEX_OUT_OF_RANGE, INDEX_ORDER, COUNT_MISMATCH, PACKED_LENGTH; for a
- * chunked array UNSUPPORTED_CODEC if there is no decoder for its chunks, UNSUPPORTED_FILTER, and the error of a
- * malformed chunk; NO_VALUES if the values are elsewhere or still to be computed.
+ * Errors: TOO_SMALL, OUT_OF_SCRATCH, UNSUPPORTED_LAYOUT, SHAPE_OVERFLOW, NOT_IN_MEMORY; the errors of
+ * tenslice_component_read_into; for a sparse tensor INVALID_ROW_POINTERS, INDEX_OUT_OF_RANGE, INDEX_ORDER,
+ * COUNT_MISMATCH, PACKED_LENGTH; for a chunked array UNSUPPORTED_CODEC if there is no decoder for its chunks,
+ * UNSUPPORTED_FILTER, and the error of a malformed chunk; NO_VALUES if the values are elsewhere or still to be
+ * computed.
  */
 tenslice_status tenslice_tensor_read_into(const tenslice_tensor *tensor, void *destination, size_t capacity,
     const tenslice_read_options *options, uint64_t *length, tenslice_error *error);
@@ -661,7 +665,7 @@ tenslice_status tenslice_file_get_f32(const tenslice_file *file, const char *nam
  * Gets the numbers of a tensor as tenslice_file_get_f32 does, from an index. Constant time on average, and linear in
  * the elements if they are converted. After an error, tenslice_file_get_text writes the message.
  *
- * Errors: the errors of tenslice_file_get_f32.
+ * Errors: the errors of tenslice_file_get_f32, among them NOT_IN_MEMORY.
  */
 tenslice_status tenslice_index_get_f32(const tenslice_index *index, const char *name, size_t length,
     const tenslice_expected *expected, float *room, size_t capacity, const tenslice_read_options *options,
@@ -673,7 +677,7 @@ tenslice_status tenslice_index_get_f32(const tenslice_index *index, const char *
  * an error, tenslice_model_get_text writes the message.
  *
  * Errors: the errors of tenslice_model_find and of tenslice_file_get_f32; IN_SHARD if the shard is missing, or if
- * one of several components is in a shard; OUT_OF_FILE if the shard is too short.
+ * one of several components is in a shard; OUT_OF_FILE if the shard is too short; NOT_IN_MEMORY.
  */
 tenslice_status tenslice_model_get_f32(const tenslice_model *model, const char *name, size_t length,
     const tenslice_expected *expected, float *room, size_t capacity, const tenslice_read_options *options,
@@ -682,7 +686,7 @@ tenslice_status tenslice_model_get_f32(const tenslice_model *model, const char *
 /**
  * Gets the numbers of a tensor found earlier: tenslice_file_get_f32 without the name.
  *
- * Errors: the errors of tenslice_file_get_f32 except NOT_FOUND.
+ * Errors: the errors of tenslice_file_get_f32 except NOT_FOUND, among them NOT_IN_MEMORY.
  */
 tenslice_status tenslice_tensor_get_f32(const tenslice_tensor *tensor, const tenslice_expected *expected, float *room,
     size_t capacity, const tenslice_read_options *options, tenslice_floats *numbers, tenslice_requirements *needed,
@@ -711,7 +715,8 @@ tenslice_status tenslice_tensor_read_f32(const tenslice_tensor *tensor, uint64_t
  * of elements, not bytes. Scratch memory: TENSLICE_PURPOSE_READ_F32. The cost is that of tenslice_tensor_read_into,
  * and linear in the elements.
  *
- * Errors: TOO_SMALL, OUT_OF_SCRATCH; the errors of tenslice_tensor_read_f32 and tenslice_tensor_read_into.
+ * Errors: TOO_SMALL, OUT_OF_SCRATCH, NOT_IN_MEMORY; the errors of tenslice_tensor_read_f32 and
+ * tenslice_tensor_read_into.
  */
 tenslice_status tenslice_tensor_read_f32_into(const tenslice_tensor *tensor, float *out, size_t capacity,
     const tenslice_read_options *options, uint64_t *count, tenslice_error *error);
@@ -1208,9 +1213,9 @@ typedef struct {
  * the header of a compressed entry of an NPZ archive causes a warning, such as bytes after the array. These warnings
  * may be missing if no decoder reads the first bytes of a stream, or if the scratch memory is too small.
  *
- * Errors: the errors of tenslice_component_verify, for the first component that fails; INDEX_OUT_OF_RANGE,
- * INVALID_ROW_POINTERS, INDEX_ORDER, COUNT_MISMATCH, PACKED_LENGTH; NO_VALUES if the values of a Blosc2 array are
- * not in the file; the errors of an invalid NPY file in a compressed entry.
+ * Errors: the errors of tenslice_component_verify, among them NOT_IN_MEMORY, for the first component that fails;
+ * INDEX_OUT_OF_RANGE, INVALID_ROW_POINTERS, INDEX_ORDER, COUNT_MISMATCH, PACKED_LENGTH; NO_VALUES if the values of a
+ * Blosc2 array are not in the file; the errors of an invalid NPY file in a compressed entry.
  */
 tenslice_status tenslice_file_verify(const tenslice_file *file, const tenslice_read_options *options,
     tenslice_verified *verified, tenslice_error *error);

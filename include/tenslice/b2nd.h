@@ -151,7 +151,7 @@ tenslice_status tenslice_b2nd_chunk_extent(const tenslice_file *file, uint64_t i
  * tenslice_b2nd_get_chunk; the table of chunks also uses them.
  *
  * Errors: TOO_SMALL, OUT_OF_SCRATCH, UNSUPPORTED_CODEC, UNSUPPORTED_FILTER, CORRUPT_STREAM, DECODED_LENGTH,
- * CHECKSUM_MISMATCH, the errors of tenslice_b2nd_get_chunk.
+ * CHECKSUM_MISMATCH, NOT_IN_MEMORY, the errors of tenslice_b2nd_get_chunk.
  */
 tenslice_status tenslice_b2nd_read_chunk(const tenslice_file *file, uint64_t index, void *destination,
     size_t capacity, const tenslice_read_options *options, uint64_t *length, tenslice_error *error);
@@ -199,7 +199,7 @@ tenslice_status tenslice_b2nd_get_metalayer(const tenslice_file *file, uint32_t 
  * Decodes the content of metalayer `index` of the trailer to `destination`. Scratch memory: the `scratch` bytes of
  * tenslice_b2nd_get_metalayer.
  *
- * Errors: NOT_FOUND if there is no such metalayer; the errors of tenslice_b2nd_read_chunk.
+ * Errors: NOT_FOUND if there is no such metalayer; the errors of tenslice_b2nd_read_chunk, among them NOT_IN_MEMORY.
  */
 tenslice_status tenslice_b2nd_read_metalayer(const tenslice_file *file, uint32_t index, void *destination,
     size_t capacity, const tenslice_read_options *options, uint64_t *length, tenslice_error *error);

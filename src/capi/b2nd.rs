@@ -236,7 +236,7 @@ pub extern "C" fn tenslice_b2nd_chunk_extent(
 /// tenslice_b2nd_get_chunk; the table of chunks also uses them.
 ///
 /// Errors: TOO_SMALL, OUT_OF_SCRATCH, UNSUPPORTED_CODEC, UNSUPPORTED_FILTER, CORRUPT_STREAM, DECODED_LENGTH,
-/// CHECKSUM_MISMATCH, the errors of tenslice_b2nd_get_chunk.
+/// CHECKSUM_MISMATCH, NOT_IN_MEMORY, the errors of tenslice_b2nd_get_chunk.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_b2nd_read_chunk(
     file: Handle<tenslice_file>,
@@ -327,7 +327,8 @@ pub extern "C" fn tenslice_b2nd_get_metalayer(
 /// Decodes the content of metalayer `index` of the trailer to `destination`. Scratch memory: the `scratch` bytes of
 /// tenslice_b2nd_get_metalayer.
 ///
-/// Errors: NOT_FOUND if there is no such metalayer; the errors of tenslice_b2nd_read_chunk.
+/// Errors: NOT_FOUND if there is no such metalayer; the errors of tenslice_b2nd_read_chunk,
+/// among them NOT_IN_MEMORY.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_b2nd_read_metalayer(
     file: Handle<tenslice_file>,

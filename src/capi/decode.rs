@@ -247,10 +247,11 @@ pub extern "C" fn tenslice_file_requirements(
 /// dense array, whose length the file does not bound. Two layouts cost more: blocks of chunks are decoded as a whole
 /// (see tenslice_b2nd_region_work), and the elements of a tensor train are computed (see tenslice_blz_slice).
 ///
-/// Errors: TOO_SMALL, OUT_OF_SCRATCH, UNSUPPORTED_LAYOUT, SHAPE_OVERFLOW, the errors of tenslice_component_read_into;
-/// for a sparse tensor INVALID_ROW_POINTERS, INDEX_OUT_OF_RANGE, INDEX_ORDER, COUNT_MISMATCH, PACKED_LENGTH; for a
-/// chunked array UNSUPPORTED_CODEC if there is no decoder for its chunks, UNSUPPORTED_FILTER, and the error of a
-/// malformed chunk; NO_VALUES if the values are elsewhere or still to be computed.
+/// Errors: TOO_SMALL, OUT_OF_SCRATCH, UNSUPPORTED_LAYOUT, SHAPE_OVERFLOW, NOT_IN_MEMORY; the errors of
+/// tenslice_component_read_into; for a sparse tensor INVALID_ROW_POINTERS, INDEX_OUT_OF_RANGE, INDEX_ORDER,
+/// COUNT_MISMATCH, PACKED_LENGTH; for a chunked array UNSUPPORTED_CODEC if there is no decoder for its chunks,
+/// UNSUPPORTED_FILTER, and the error of a malformed chunk; NO_VALUES if the values are elsewhere or still to be
+/// computed.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_tensor_read_into(
     tensor: Handle<tenslice_tensor>,
@@ -349,7 +350,8 @@ pub extern "C" fn tenslice_component_verify(
 /// header of a compressed entry of an NPZ archive causes a warning, such as bytes after the array. These warnings may
 /// be missing if no decoder reads the first bytes of a stream, or if the scratch memory is too small.
 ///
-/// Errors: the errors of tenslice_component_verify, for the first component that fails; INDEX_OUT_OF_RANGE,
+/// Errors: the errors of tenslice_component_verify, among them NOT_IN_MEMORY, for the first component that fails;
+/// INDEX_OUT_OF_RANGE,
 /// INVALID_ROW_POINTERS, INDEX_ORDER, COUNT_MISMATCH, PACKED_LENGTH; NO_VALUES if the values of a Blosc2 array are not
 /// in the file; the errors of an invalid NPY file in a compressed entry.
 #[unsafe(no_mangle)]

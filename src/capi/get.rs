@@ -78,7 +78,7 @@ pub extern "C" fn tenslice_file_get(
 /// Gets a tensor as tenslice_file_get does, from an index. Constant time on average; logarithmic if the names were
 /// crafted to collide. After an error, tenslice_file_get_text writes the message.
 ///
-/// Errors: the errors of tenslice_file_get.
+/// Errors: the errors of tenslice_file_get, among them NOT_IN_MEMORY.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_index_get(
     index: Handle<tenslice_index>,
@@ -98,7 +98,7 @@ pub extern "C" fn tenslice_index_get(
 /// Compares a tensor found earlier with what is expected, and sets `bytes` to its bytes: tenslice_file_get without the
 /// name. Constant cost.
 ///
-/// Errors: the errors of tenslice_file_get except NOT_FOUND.
+/// Errors: the errors of tenslice_file_get except NOT_FOUND, among them NOT_IN_MEMORY.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_tensor_get(
     tensor: Handle<tenslice_tensor>,

@@ -68,7 +68,7 @@ pub extern "C" fn tenslice_file_get_f32(
 /// Gets the numbers of a tensor as tenslice_file_get_f32 does, from an index. Constant time on average, and linear in
 /// the elements if they are converted. After an error, tenslice_file_get_text writes the message.
 ///
-/// Errors: the errors of tenslice_file_get_f32.
+/// Errors: the errors of tenslice_file_get_f32, among them NOT_IN_MEMORY.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_index_get_f32(
     index: Handle<tenslice_index>,
@@ -95,7 +95,7 @@ pub extern "C" fn tenslice_index_get_f32(
 /// error, tenslice_model_get_text writes the message.
 ///
 /// Errors: the errors of tenslice_model_find and of tenslice_file_get_f32; IN_SHARD if the shard is missing, or if one
-/// of several components is in a shard; OUT_OF_FILE if the shard is too short.
+/// of several components is in a shard; OUT_OF_FILE if the shard is too short; NOT_IN_MEMORY.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_model_get_f32(
     model: Handle<tenslice_model>,
@@ -119,7 +119,7 @@ pub extern "C" fn tenslice_model_get_f32(
 
 /// Gets the numbers of a tensor found earlier: tenslice_file_get_f32 without the name.
 ///
-/// Errors: the errors of tenslice_file_get_f32 except NOT_FOUND.
+/// Errors: the errors of tenslice_file_get_f32 except NOT_FOUND, among them NOT_IN_MEMORY.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_tensor_get_f32(
     tensor: Handle<tenslice_tensor>,

@@ -66,6 +66,10 @@ pub struct tenslice_problem_info {
     pub tensor: tenslice_str,
     /// The error of the file or of the tensor, if that is the problem; else its `kind` is 0.
     pub error: tenslice_error,
+    /// The index of the first of the parts that are missing, from 0; UINT64_MAX if that is not the problem.
+    pub first_part: u64,
+    /// The index of the last of the parts that are missing.
+    pub last_part: u64,
 }
 
 /// Makes `model_file` an open file. `name` is a path from the folder of the model, with `/` between folders. The name
@@ -216,8 +220,8 @@ pub extern "C" fn tenslice_model_find(
 ///
 /// After an error, tenslice_model_get_text writes a message that says what the model has instead.
 ///
-/// Errors: the errors of tenslice_model_find and tenslice_file_get; IN_SHARD if the shard is missing, OUT_OF_FILE if it
-/// is too short.
+/// Errors: the errors of tenslice_model_find and tenslice_file_get, among them NOT_IN_MEMORY; IN_SHARD if the shard is
+/// missing, OUT_OF_FILE if it is too short.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_model_get(
     model: Handle<tenslice_model>,
@@ -424,6 +428,7 @@ pub extern "C" fn tenslice_problem_get_info(
 ) -> tenslice_status {
     run(|| {
         let problem = problem.get::<Problem<'static, 'static>>()?;
+        let (first_part, last_part) = problem.parts().unwrap_or((u64::MAX, u64::MAX));
         info.writable()?.fill(tenslice_problem_info {
             struct_size: 0,
             kind: problem.kind().code().into(),
@@ -433,6 +438,8 @@ pub extern "C" fn tenslice_problem_get_info(
                 let (offset, entry_distance, kind, format, part) = error.parts();
                 tenslice_error { offset, entry_distance, kind, format, part }
             }),
+            first_part,
+            last_part,
         });
         Ok(OK)
     })

@@ -104,6 +104,7 @@ fn a_model_of_parts() {
             (2, 1, ErrorKind::CountTooLarge.code())
         );
         assert!(info.read().tensor.data.is_null());
+        assert_eq!((info.read().first_part, info.read().last_part), (u64::MAX, u64::MAX));
         assert!(sentence(problem, text).starts_with(b"m-00002-of-00002.gguf: gguf 3: "));
         ok!(tenslice_model_next_problem(problems, problem), tenslice_problem_get_info(problem, info));
         assert_eq!((info.read().kind, info.read().file, info.read().error.kind), (1, 2, 0));

@@ -40,7 +40,8 @@ pub extern "C" fn tenslice_tensor_read_f32(
 /// elements, not bytes. Scratch memory: TENSLICE_PURPOSE_READ_F32. The cost is that of tenslice_tensor_read_into, and
 /// linear in the elements.
 ///
-/// Errors: TOO_SMALL, OUT_OF_SCRATCH; the errors of tenslice_tensor_read_f32 and tenslice_tensor_read_into.
+/// Errors: TOO_SMALL, OUT_OF_SCRATCH, NOT_IN_MEMORY; the errors of tenslice_tensor_read_f32 and
+/// tenslice_tensor_read_into.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_tensor_read_f32_into(
     tensor: Handle<tenslice_tensor>,

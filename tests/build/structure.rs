@@ -139,6 +139,38 @@ fn the_tests_for_miri_call_every_function() {
     assert!(count > 150, "{count}");
 }
 
+/// The comment of a C function that can find bytes missing names that error, also if it refers to another function for
+/// its errors.
+#[test]
+fn missing_bytes_are_an_error_of_every_call_that_reads() {
+    let mut comments = Vec::new();
+    for (_, text) in sources().into_iter().filter(|(name, _)| name.starts_with("capi/")) {
+        let mut comment = String::new();
+        for line in text.lines() {
+            if let Some(words) = line.strip_prefix("/// ") {
+                comment = format!("{comment} {words}");
+            } else if let Some((_, rest)) = line.split_once("pub extern \"C\" fn ") {
+                let (function, _) = rest.split_once(['(', '<']).unwrap();
+                comments.push((function.to_string(), std::mem::take(&mut comment)));
+            } else if !line.starts_with("#[") && line != "///" {
+                comment.clear();
+            }
+        }
+    }
+    let reads: Vec<&str> =
+        comments.iter().filter(|(_, comment)| comment.contains("NOT_IN_MEMORY")).map(|(name, _)| &**name).collect();
+    for (function, comment) in &comments {
+        let Some((_, errors)) = comment.split_once("Errors: ") else { continue };
+        let inherits = |name: &&str| {
+            let word = |c: char| !c.is_ascii_alphanumeric() && c != '_';
+            errors.contains("errors of") && errors.split(word).any(|other| other == *name)
+        };
+        let inherited = reads.iter().find(|name| inherits(name));
+        assert!(inherited.is_none() || comment.contains("NOT_IN_MEMORY"), "{function}: {inherited:?}");
+    }
+    assert!(reads.len() > 25, "{reads:?}");
+}
+
 /// Let chains need Rust 1.88, and no lint reports them.
 #[test]
 fn syntax_is_that_of_the_declared_rust_version() {

@@ -179,6 +179,23 @@ fn numbers_that_are_not_real() {
     assert_eq!(message, format!("tensor \"cplx\": {}", ErrorKind::WrongType.text()));
 }
 
+/// The shape of a compressed entry is unknown until it is decoded, so it is not what differs.
+#[test]
+fn layouts_without_a_shape() {
+    let bytes = fixture("npz/deflated.npz");
+    let file = File::open(&bytes).unwrap();
+    let mut compressed = 0;
+    for tensor in file.tensors().filter(|tensor| tensor.layout() == Layout::Other) {
+        let expected = Expected::named("x").shape(&[1, 2, 3]);
+        let kind = tensor.get(&expected).map(drop).unwrap_err().kind();
+        assert_eq!(kind, ErrorKind::NotDense);
+        let kind = tensor.get_f32(&expected, &mut [], ReadOptions::new()).unwrap_err().kind();
+        assert_eq!(kind, ErrorKind::UnsupportedLayout);
+        compressed += 1;
+    }
+    assert!(compressed > 0);
+}
+
 #[test]
 fn numbers_in_shards() {
     let values: Vec<u8> = [1.5_f32, -2.0].iter().flat_map(|value| value.to_le_bytes()).collect();

@@ -101,6 +101,9 @@ impl<'a> Tensor<'a> {
         dst: &'d mut [f32],
         scratch: &mut [u8],
     ) -> Result<&'d mut [f32]> {
+        if self.layout() == Layout::Other {
+            return Err(self.error(ErrorKind::UnsupportedLayout)); // the shape may be unknown
+        }
         let count = self.shape().element_count().ok_or_else(|| self.error(ErrorKind::ShapeOverflow))?;
         let dst = to_usize(count).and_then(|count| dst.get_mut(..count));
         let dst = dst.ok_or_else(|| self.error(ErrorKind::TooSmall))?;
