@@ -37,6 +37,10 @@ pub(crate) trait FileFormat<'a>: NamedTensors<'a> + Computed<'a> + Copy {
     /// The bytes of the file.
     fn input(&self) -> Input<'a>;
 
+    /// Returns the same file over other bytes, which are not checked: the bytes of a source to which the caller has
+    /// added ranges, or in tests bytes that have changed.
+    fn with_input(self, input: Input<'a>) -> Self;
+
     /// The version as the file states it.
     fn version(&self) -> Option<&'a str>;
 

@@ -54,9 +54,9 @@ pub(crate) use record::{Phrase, phrase};
 
 use crate::bytes::extent::Extent;
 use crate::bytes::keywords::{Keywords, keywords};
-use crate::bytes::source::{Input, ParseContext, ParseResult};
+use crate::bytes::source::{Input, ParseContext, ParseResult, Source};
 use crate::error::origin::{Format, Part};
-use crate::error::{Error, ErrorKind};
+use crate::error::{Error, ErrorKind, Result};
 
 /// The table of formats. A line has the feature, the name in [`Format`], the module, the type that represents a file,
 /// the magics (each after its offset), and the accessor of [`File`](crate::File) that returns that type, with its
@@ -133,6 +133,17 @@ macro_rules! any_file {
                         return Err(opening.stop(not_read(head, format)));
                     }
                 })
+            }
+
+            /// Returns the same file, with the bytes of `source`. Fails if the source describes a file of another
+            /// length.
+            pub(crate) fn with_source(mut self, source: &'a Source<'_>) -> Result<Self> {
+                let length = dispatch!(&self, file => file.input()).length();
+                if length != source.length() {
+                    return Err(Error::new(ErrorKind::InvalidArgument));
+                }
+                dispatch!(&mut self, file => *file = file.with_input(source.into()));
+                Ok(self)
             }
 
             /// The format.

@@ -83,6 +83,23 @@ impl<'a> File<'a> {
         opened
     }
 
+    /// Returns the same file, whose bytes are looked for in `source`: a clone of the source that the file was opened
+    /// from, to which the caller has added more ranges. Constant cost: nothing is parsed again.
+    ///
+    /// The views of single formats then find the added bytes as well, such as
+    /// [`b2nd::Frame::read_region`](crate::b2nd::Frame::read_region). [`Tensor::with_source`] has an example.
+    ///
+    /// A file opened from a slice works too; the source then needs all ranges that later calls read.
+    ///
+    /// # Errors
+    /// `InvalidArgument` if the source describes a file of another length.
+    pub fn with_source<'b>(&self, source: &'b Source<'_>) -> Result<File<'b>>
+    where
+        'a: 'b,
+    {
+        Ok(File { inner: self.inner.with_source(source)?, summary: self.summary })
+    }
+
     /// Returns the version as the file states it, such as `1.2.0`; `None` if the file states no version.
     #[must_use]
     pub fn version(&self) -> Option<&'a str> {

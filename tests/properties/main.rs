@@ -9,6 +9,7 @@ mod damage;
 mod decode;
 mod digests;
 mod get;
+mod fetched;
 mod index;
 mod limits;
 mod messages;

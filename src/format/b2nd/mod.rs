@@ -359,6 +359,10 @@ impl<'a> FileFormat<'a> for Frame<'a> {
         self.input
     }
 
+    fn with_input(self, input: Input<'a>) -> Self {
+        Self { input, ..self }
+    }
+
     fn version(&self) -> Option<&'a str> {
         version(self.version)
     }

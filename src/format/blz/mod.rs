@@ -339,6 +339,10 @@ impl<'a> FileFormat<'a> for BlzFile<'a> {
         self.input
     }
 
+    fn with_input(self, input: Input<'a>) -> Self {
+        Self { input, ..self }
+    }
+
     fn version(&self) -> Option<&'a str> {
         Some("1")
     }

@@ -410,6 +410,10 @@ impl<'a> FileFormat<'a> for GgufFile<'a> {
         self.input
     }
 
+    fn with_input(self, input: Input<'a>) -> Self {
+        Self { input, ..self }
+    }
+
     fn version(&self) -> Option<&'a str> {
         Some(match self.version {
             1 => "1",
@@ -511,14 +515,6 @@ impl<'a> NamedTensors<'a> for GgufFile<'a> {
 }
 
 impl StoredElements for GgufFile<'_> {}
-
-#[cfg(test)]
-impl<'a> GgufFile<'a> {
-    /// Returns the file as if its bytes had changed since it was opened.
-    pub(crate) const fn with_input(self, input: Input<'a>) -> Self {
-        Self { input, ..self }
-    }
-}
 
 #[cfg(test)]
 mod tests {

@@ -76,6 +76,10 @@ impl<'a> FileFormat<'a> for NpyFile<'a> {
         self.input
     }
 
+    fn with_input(self, input: Input<'a>) -> Self {
+        Self { input, ..self }
+    }
+
     fn version(&self) -> Option<&'a str> {
         npy::version(self.head).map(|(_, name, _)| name)
     }

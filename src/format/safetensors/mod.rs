@@ -236,6 +236,10 @@ impl<'a> FileFormat<'a> for SafetensorsFile<'a> {
         self.input
     }
 
+    fn with_input(self, input: Input<'a>) -> Self {
+        Self { input, ..self }
+    }
+
     fn version(&self) -> Option<&'a str> {
         None
     }

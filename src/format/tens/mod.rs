@@ -437,6 +437,10 @@ impl<'a> FileFormat<'a> for TensFile<'a> {
         self.input
     }
 
+    fn with_input(self, input: Input<'a>) -> Self {
+        Self { input, ..self }
+    }
+
     fn version(&self) -> Option<&'a str> {
         Some(if self.version == VERSION_1_0 { "1.0" } else { "0.9" })
     }

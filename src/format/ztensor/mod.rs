@@ -251,6 +251,10 @@ impl<'a> FileFormat<'a> for ZtensorFile<'a> {
         self.input
     }
 
+    fn with_input(self, input: Input<'a>) -> Self {
+        Self { input, ..self }
+    }
+
     fn version(&self) -> Option<&'a str> {
         match self.manifest.generation {
             Generation::V0_1 => Some("0.1"), // stated by the magic

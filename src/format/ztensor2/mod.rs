@@ -364,6 +364,10 @@ impl<'a> FileFormat<'a> for Ztensor2File<'a> {
         self.input
     }
 
+    fn with_input(self, input: Input<'a>) -> Self {
+        Self { input, ..self }
+    }
+
     fn version(&self) -> Option<&'a str> {
         Some("2")
     }

@@ -45,6 +45,10 @@ impl<'n> FileFormat<'n> for Names<'n> {
         Input::from(&[][..])
     }
 
+    fn with_input(self, _: Input<'n>) -> Self {
+        self
+    }
+
     fn version(&self) -> Option<&'n str> {
         None
     }

@@ -9,6 +9,7 @@ use core::iter::FusedIterator;
 pub use self::verify::Verified;
 use crate::attributes::Attributes;
 use crate::bytes::num::to_usize;
+use crate::bytes::source::Source;
 use crate::bytes::text::Text;
 use crate::bytes::utf8::Utf8;
 use crate::codec::BuiltIn;
@@ -48,6 +49,42 @@ impl<'a> Tensor<'a> {
 
     pub(crate) const fn record_mut(&mut self) -> &mut TensorRecord<'a> {
         &mut self.record
+    }
+
+    /// Returns the same tensor, whose data is looked for in `source`: a clone of the source that the file was opened
+    /// from, to which the caller has added the data. Constant cost: nothing is parsed again. All calls that read
+    /// elements then find the data, whatever the layout.
+    ///
+    /// Add the [extent](Component::extent) of each component in one piece.
+    ///
+    /// # Errors
+    /// `InvalidArgument` if the source describes a file of another length.
+    ///
+    /// ```
+    /// # let bytes: &[u8] = include_bytes!("../../../tests/fixtures/v1.2/objects_sparse_quant_logical.zt");
+    /// # let fetch = |extent: tenslice::Extent| &bytes[std::ops::Range::try_from(extent).unwrap()];
+    /// use tenslice::{File, Opened, ReadOptions, Source};
+    ///
+    /// let mut source = Source::new(bytes.len() as u64);
+    /// while let Opened::Need(need) = File::open_source(&source)? {
+    ///     source.add(need.extent.offset, fetch(need.extent))?;
+    /// }
+    /// let Opened::File(file) = File::open_source(&source)? else { unreachable!() };
+    ///
+    /// let tensor = file.find("csr_i32")?; // sparse: three components
+    /// let mut with_data = source.clone();
+    /// for component in tensor.components() {
+    ///     with_data.add(component.extent().offset, fetch(component.extent()))?;
+    /// }
+    /// let mut numbers = [0_f32; 5 * 6];
+    /// tensor.with_source(&with_data)?.read_elements(&mut numbers, ReadOptions::new())?;
+    /// # Ok::<(), tenslice::Error>(())
+    /// ```
+    pub fn with_source<'b>(&self, source: &'b Source<'_>) -> Result<Tensor<'b>>
+    where
+        'a: 'b,
+    {
+        Ok(Tensor { file: self.file.with_source(source)?, record: self.record })
     }
 
     /// Returns the name of the tensor, which may be empty or contain any character.
