@@ -45,7 +45,8 @@
 //! | write a tensor of any layout to a buffer | [`Tensor::read_into`], [`Tensor::read_elements`], `Tensor::to_vec` |
 //! | convert elements of any real type to `f32` | `Tensor::read_f32_into`, module `float` |
 //! | read a sparse tensor | [`Tensor::sparse`], module [`sparse`] |
-//! | fetch data that is not in memory | [`Component::extent`], [`Component::with_bytes`] |
+//! | fetch data that is not in memory | [`Component::extent`], [`Component::with_bytes`], [`Tensor::with_source`] |
+//! | read many tensors at the speed of the disk | [`Plan`], [`Piece`] |
 //! | read attributes | [`File::attributes`], [`Tensor::attributes`], [`Value`] |
 //! | verify digests | [`File::verify`], [`Tensor::verify`], [`Component::verify`] |
 //! | compare names and ranges that opening could not compare | [`File::check`] |
@@ -192,6 +193,7 @@ pub use view::file::{File, Opened, Tensors};
 pub use view::get::{Expected, Mismatch};
 pub use view::index::Index;
 pub use view::model::{Model, ModelFile, ModelMismatch, ModelTensors, Problem, ProblemKind, Problems};
+pub use view::plan::{Piece, Plan, PlanOptions, PlannedRead, PlannedReads};
 pub use view::tensor::{Components, Tensor, Verified};
 
 macro_rules! modules {

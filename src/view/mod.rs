@@ -9,5 +9,6 @@ pub(crate) mod index;
 pub(crate) mod model;
 #[cfg(feature = "dequantize")]
 pub(crate) mod numbers;
+pub(crate) mod plan;
 pub(crate) mod requirements;
 pub(crate) mod tensor;

@@ -46,7 +46,7 @@ fn layer(module: &str) -> usize {
         &["codec"],
         &["attributes"],
         &["format"],
-        &["view/component"],
+        &["view/component", "view/plan"],
         &["view/tensor"],
         &["view/numbers", "view/index"],
         &["view/file"],
