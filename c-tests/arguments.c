@@ -58,6 +58,44 @@ static void sparse(const tenslice_tensor *tensor)
     CHECK(IS_MARKED(index) && IS_MARKED(value) && IS_MARKED(rank));
 }
 
+static void plans(void)
+{
+    tenslice_piece pieces[3] = {{1, 90, 10, 77}, {2, 10, 20, 78}, {3, 0, 0, 79}}, before[3], odd[4];
+    tenslice_plan plan, unset;
+    tenslice_cursor cursor;
+    tenslice_planned_read read;
+    uint64_t length, longer[2];
+
+    memset(&unset, 0, sizeof unset);
+    memcpy(before, pieces, sizeof before);
+    memset(odd, 0, sizeof odd);
+    MARK(plan), MARK(cursor), MARK(read), MARK(length), MARK(longer);
+    EXPECT(BAD, tenslice_plan_open(NULL, pieces, 3, 100, 16, 0));
+    EXPECT(BAD, tenslice_plan_open(&plan, NULL, 3, 100, 16, 0));
+    EXPECT(BAD, tenslice_plan_open(&plan, ODD(tenslice_piece, odd), 3, 100, 16, 0));
+    EXPECT(BAD, tenslice_plan_open(&plan, pieces, SIZE_MAX / 8, 100, 16, 0));
+    EXPECT(BAD, tenslice_plan_open(&plan, pieces, 3, 100, 0, 0));
+    EXPECT(BAD, tenslice_plan_open(&plan, pieces, 3, 100, 15, 0));
+    EXPECT(BAD, tenslice_plan_open(&plan, pieces, 3, UINT64_MAX, 16, 0));
+    EXPECT(TENSLICE_OUT_OF_FILE, tenslice_plan_open(&plan, pieces, 3, 99, 16, 0));
+    CHECK(memcmp(before, pieces, sizeof before) == 0); /* neither sorted nor placed */
+    EXPECT(HANDLE, tenslice_plan_length(NULL, &length));
+    EXPECT(HANDLE, tenslice_plan_length(&unset, &length));
+    EXPECT(HANDLE, tenslice_plan_reads(NULL, 16, &cursor));
+    EXPECT(HANDLE, tenslice_plan_reads(&unset, 16, &cursor));
+    EXPECT(HANDLE, tenslice_reads_next(NULL, &read));
+    CHECK(IS_MARKED(plan) && IS_MARKED(cursor) && IS_MARKED(read) && IS_MARKED(length));
+    EXPECT(TENSLICE_OK, tenslice_plan_open(&plan, NULL, 0, 100, 16, 0));
+    EXPECT(TENSLICE_OK, tenslice_plan_open(&plan, pieces, 3, 100, 16, 0));
+    EXPECT(BAD, tenslice_plan_length(&plan, NULL));
+    EXPECT(BAD, tenslice_plan_length(&plan, ODD(uint64_t, longer)));
+    EXPECT(BAD, tenslice_plan_reads(&plan, 16, NULL));
+    EXPECT(TENSLICE_OK, tenslice_plan_reads(&plan, 0, &cursor));
+    EXPECT(BAD, tenslice_reads_next(&cursor, NULL));
+    EXPECT(HANDLE, tenslice_reads_next((tenslice_cursor *)(void *)&plan, &read));
+    CHECK(IS_MARKED(longer) && IS_MARKED(read));
+}
+
 /* `other` is a file of another format. */
 static void tens(const tenslice_file *file, const tenslice_file *other)
 {
@@ -1153,6 +1191,16 @@ int main(int argc, char **argv)
     EXPECT(BAD, tenslice_source_add(&source, 0, NULL, 1));
     EXPECT(BAD, tenslice_source_add(&source, b.size, b.data, 1));
     EXPECT(BAD, tenslice_source_add(&source, UINT64_MAX, b.data, 1));
+    EXPECT(HANDLE, tenslice_tensor_with_source(NULL, &source, &tensor));
+    EXPECT(HANDLE, tenslice_tensor_with_source(&unset_tensor, &source, &tensor));
+    EXPECT(HANDLE, tenslice_tensor_with_source(&tensor, NULL, &tensor));
+    EXPECT(HANDLE, tenslice_tensor_with_source(&tensor, &unset_source, &tensor));
+    EXPECT(BAD, tenslice_tensor_with_source(&tensor, &source, NULL));
+    EXPECT(HANDLE, tenslice_file_with_source(NULL, &source, &file));
+    EXPECT(HANDLE, tenslice_file_with_source(&file, NULL, &file));
+    EXPECT(HANDLE, tenslice_file_with_source(&file, &unset_source, &file));
+    EXPECT(BAD, tenslice_file_with_source(&file, &source, NULL));
+    plans();
     EXPECT(BAD, tenslice_file_open_source(NULL, &source, &need, NULL));
     EXPECT(HANDLE, tenslice_file_open_source(&file, NULL, &need, NULL));
     EXPECT(HANDLE, tenslice_file_open_source(&file, &unset_source, &need, NULL));

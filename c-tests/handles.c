@@ -60,7 +60,7 @@ static const char *const names[FILES] = {
     "gguf/kv_all_types.gguf", "gguf-blocks/q8_0.gguf", "v2/shards.zt",
 };
 enum { DENSE = FILES, OF_NPY, OF_BLOCKS, IN_ORDER, COMPONENT, IN_SHARD, TENSORS, COMPONENTS, ATTRIBUTES, LIST, SHARDED, INFOS,
-       SHARDS, CHUNKS, ENTRIES, SOURCE, SPARSE, INDEX, SHARD_INDEX, TRAIN, MODEL_FILE, MODEL, OF_MODEL, PROBLEMS, PROBLEM,
+       SHARDS, CHUNKS, ENTRIES, READS, SOURCE, PLAN, SPARSE, INDEX, SHARD_INDEX, TRAIN, MODEL_FILE, MODEL, OF_MODEL, PROBLEMS, PROBLEM,
        HANDLES };
 
 static struct {
@@ -73,6 +73,7 @@ static struct {
 /* The objects that the calls below refer to. */
 static blob files[FILES], ordered, sharded, shard;
 static const uint64_t zeros[4] = {0}, twos[2] = {2, 2}, every[2] = {UINT64_MAX, UINT64_MAX};
+static tenslice_piece pieces[1] = {{7, 1, 5000, 0}};
 static uint32_t words[64], shard_names[4], model_words[78];
 static tenslice_model_file model_files[2];
 static tenslice_error not_found, unknown;
@@ -82,233 +83,244 @@ static uint64_t symmetry;
 static size_t rank_of_tens; /* for the TENS tensor */
 
 /* Each call with the kind of handle that it takes, named `h`, and the status that it returns for a valid handle. */
-#define CALLS(X)                                                                                                        \
-    X(ZTENSOR, tenslice_file, file_get_info, 0, tenslice_file_get_info(h, INFO(0, tenslice_file_info)))                 \
-    X(ZTENSOR, tenslice_file, file_warning_tensor, TENSLICE_NOT_FOUND,                                                  \
-      tenslice_file_warning_tensor(h, 1, OUT(0, uint64_t)))                                                             \
-    X(ZTENSOR, tenslice_file, file_check_length, 0, tenslice_file_check_length(h, OUT(0, size_t)))                      \
-    X(ZTENSOR, tenslice_file, file_check, 0, tenslice_file_check(h, OUT(0, uint32_t), 13, OPTIONAL(1, uint32_t), ERR))  \
-    X(ZTENSOR, tenslice_file, file_get, 0,                                                                           \
-      tenslice_file_get(h, "t.float64", 9, NULL, OUT(0, tenslice_bytes), ERR))                                          \
-    X(ZTENSOR, tenslice_file, expect_text, 0,                                                                           \
-      tenslice_file_get_text(h, "none", 4, NULL, &not_found, TEXT(0), OPTIONAL(1, size_t)))                             \
-    X(ZTENSOR, tenslice_file, file_find, 0, tenslice_file_find(h, "t.float64", 9, OUT(0, tenslice_tensor), ERR))        \
-    X(ZTENSOR, tenslice_file, file_tensors, 0, tenslice_file_tensors(h, OUT(0, tenslice_cursor)))                       \
-    X(ZTENSOR, tenslice_file, file_index_length, 0, tenslice_file_index_length(h, OUT(0, size_t)))                      \
-    X(ZTENSOR, tenslice_file, file_index, 0,                                                                            \
-      tenslice_file_index(h, OUT(0, uint32_t), 39, OUT(1, tenslice_index), ERR))                                        \
-    X(ZTENSOR, tenslice_file, file_attributes, 0, tenslice_file_attributes(h, OUT(0, tenslice_cursor)))                 \
-    X(ZTENSOR, tenslice_file, file_verify, 0,                                                                           \
-      tenslice_file_verify(h, OPTIONS_ROOM(0), INFO(1, tenslice_verified), ERR))                                        \
-    X(ZTENSOR, tenslice_file, file_requirements, 0,                                                                     \
-      tenslice_file_requirements(h, TENSLICE_PURPOSE_VERIFY, INFO(0, tenslice_requirements), ERR))                      \
-    X(TENS, tenslice_file, tens_get_dimension, 0,                                                                       \
-      tenslice_tens_get_dimension(h, 0, INFO(0, tenslice_tens_dimension)))                                              \
-    X(TENS, tenslice_file, tens_chunks, 0, tenslice_tens_chunks(h, OUT(0, tenslice_cursor)))                            \
-    X(TENS, tenslice_file, tens_permutation, 0, tenslice_tens_permutation(h, symmetry, OUT(0, uint32_t), 4, ERR))       \
-    X(TENS, tenslice_file, tens_element, 0,                                                                             \
-      tenslice_tens_element(h, zeros, rank_of_tens, OUT(0, tenslice_bytes), ERR))                                       \
-    X(BLZ, tenslice_file, blz_get_info, 0, tenslice_blz_get_info(h, INFO(0, tenslice_blz_info)))                        \
-    X(BLZ, tenslice_file, blz_get_core, 0, tenslice_blz_get_core(h, 0, INFO(0, tenslice_blz_core)))                     \
-    X(BLZ, tenslice_file, blz_train, 0, tenslice_blz_train(h, OUT(0, tenslice_train), ERR))                             \
-    X(BLZ, tenslice_file, blz_train_in, 0,                                                                              \
+#define CALLS(X)                                                                                                       \
+    X(ZTENSOR, tenslice_file, file_get_info, 0, tenslice_file_get_info(h, INFO(0, tenslice_file_info)))                \
+    X(ZTENSOR, tenslice_file, file_warning_tensor, TENSLICE_NOT_FOUND,                                                 \
+      tenslice_file_warning_tensor(h, 1, OUT(0, uint64_t)))                                                            \
+    X(ZTENSOR, tenslice_file, file_check_length, 0, tenslice_file_check_length(h, OUT(0, size_t)))                     \
+    X(ZTENSOR, tenslice_file, file_check, 0, tenslice_file_check(h, OUT(0, uint32_t), 13, OPTIONAL(1, uint32_t), ERR)) \
+    X(ZTENSOR, tenslice_file, file_get, 0,                                                                             \
+      tenslice_file_get(h, "t.float64", 9, NULL, OUT(0, tenslice_bytes), ERR))                                         \
+    X(ZTENSOR, tenslice_file, expect_text, 0,                                                                          \
+      tenslice_file_get_text(h, "none", 4, NULL, &not_found, TEXT(0), OPTIONAL(1, size_t)))                            \
+    X(ZTENSOR, tenslice_file, file_find, 0, tenslice_file_find(h, "t.float64", 9, OUT(0, tenslice_tensor), ERR))       \
+    X(ZTENSOR, tenslice_file, file_tensors, 0, tenslice_file_tensors(h, OUT(0, tenslice_cursor)))                      \
+    X(ZTENSOR, tenslice_file, file_index_length, 0, tenslice_file_index_length(h, OUT(0, size_t)))                     \
+    X(ZTENSOR, tenslice_file, file_index, 0,                                                                           \
+      tenslice_file_index(h, OUT(0, uint32_t), 39, OUT(1, tenslice_index), ERR))                                       \
+    X(ZTENSOR, tenslice_file, file_attributes, 0, tenslice_file_attributes(h, OUT(0, tenslice_cursor)))                \
+    X(ZTENSOR, tenslice_file, file_verify, 0,                                                                          \
+      tenslice_file_verify(h, OPTIONS_ROOM(0), INFO(1, tenslice_verified), ERR))                                       \
+    X(ZTENSOR, tenslice_file, file_requirements, 0,                                                                    \
+      tenslice_file_requirements(h, TENSLICE_PURPOSE_VERIFY, INFO(0, tenslice_requirements), ERR))                     \
+    X(ZTENSOR, tenslice_file, file_with_source, 0,                                                                     \
+      tenslice_file_with_source(h, AT(SOURCE, tenslice_source), OUT(0, tenslice_file)))                                \
+    X(TENS, tenslice_file, tens_get_dimension, 0,                                                                      \
+      tenslice_tens_get_dimension(h, 0, INFO(0, tenslice_tens_dimension)))                                             \
+    X(TENS, tenslice_file, tens_chunks, 0, tenslice_tens_chunks(h, OUT(0, tenslice_cursor)))                           \
+    X(TENS, tenslice_file, tens_permutation, 0, tenslice_tens_permutation(h, symmetry, OUT(0, uint32_t), 4, ERR))      \
+    X(TENS, tenslice_file, tens_element, 0,                                                                            \
+      tenslice_tens_element(h, zeros, rank_of_tens, OUT(0, tenslice_bytes), ERR))                                      \
+    X(BLZ, tenslice_file, blz_get_info, 0, tenslice_blz_get_info(h, INFO(0, tenslice_blz_info)))                       \
+    X(BLZ, tenslice_file, blz_get_core, 0, tenslice_blz_get_core(h, 0, INFO(0, tenslice_blz_core)))                    \
+    X(BLZ, tenslice_file, blz_train, 0, tenslice_blz_train(h, OUT(0, tenslice_train), ERR))                            \
+    X(BLZ, tenslice_file, blz_train_in, 0,                                                                             \
       tenslice_blz_train_from_bytes(h, files[BLZ].data + cores.offset, (size_t)cores.length, OUT(0, tenslice_train), ERR))\
-    X(B2ND, tenslice_file, b2nd_get_info, 0, tenslice_b2nd_get_info(h, INFO(0, tenslice_b2nd_info)))                    \
-    X(B2ND, tenslice_file, b2nd_chunk_shape, 0,                                                                         \
-      tenslice_b2nd_chunk_shape(h, 0, OUT(0, uint64_t), 2, OPTIONAL(1, uint32_t)))                                      \
-    X(B2ND, tenslice_file, b2nd_get_chunk, 0,                                                                           \
-      tenslice_b2nd_get_chunk(h, 0, OPTIONS_ROOM(0), INFO(1, tenslice_b2nd_chunk), ERR))                                \
-    X(B2ND, tenslice_file, b2nd_chunk_extent, 0,                                                                        \
-      tenslice_b2nd_chunk_extent(h, 0, OPTIONS_ROOM(0), OUT(1, uint64_t), OUT(2, uint64_t), ERR))                       \
-    X(B2ND, tenslice_file, b2nd_uninitialised_chunks, 0,                                                                \
-      tenslice_b2nd_uninitialised_chunks(h, OPTIONS_ROOM(0), OUT(1, uint64_t), ERR))                                    \
-    X(B2ND, tenslice_file, b2nd_read_chunk, 0,                                                                          \
-      tenslice_b2nd_read_chunk(h, 0, ROOM(0), OPTIONS_ROOM(1), OPTIONAL(2, uint64_t), ERR))                             \
-    X(B2ND, tenslice_file, b2nd_get_metalayer, 0,                                                                       \
-      tenslice_b2nd_get_metalayer(h, 0, 0, INFO(0, tenslice_b2nd_metalayer)))                                           \
-    X(METALAYERS, tenslice_file, b2nd_read_metalayer, 0,                                                                \
-      tenslice_b2nd_read_metalayer(h, 0, ROOM(0), OPTIONS_ROOM(1), OPTIONAL(2, uint64_t), ERR))                         \
-    X(B2ND, tenslice_file, b2nd_region_requirements, 0,                                                                 \
-      tenslice_b2nd_region_requirements(h, zeros, twos, 2, INFO(0, tenslice_requirements), ERR))                        \
-    X(B2ND, tenslice_file, b2nd_region_work, 0, tenslice_b2nd_region_work(h, zeros, twos, 2, OUT(0, uint64_t), ERR))    \
-    X(B2ND, tenslice_file, b2nd_read_region, 0,                                                                         \
-      tenslice_b2nd_read_region(h, zeros, twos, 2, ROOM(0), OPTIONS_ROOM(1), OPTIONAL(2, uint64_t), ERR))               \
-    X(NPY, tenslice_file, npy_descr, 0, tenslice_npy_descr(h, OUT(0, tenslice_str)))                                    \
-    X(NPZ, tenslice_file, npz_entries, 0, tenslice_npz_entries(h, OUT(0, tenslice_cursor)))                             \
-    X(GGUF, tenslice_file, gguf_get_info, 0, tenslice_gguf_get_info(h, INFO(0, tenslice_gguf_file_info)))               \
-    X(GGUF, tenslice_file, gguf_infos, 0, tenslice_gguf_infos(h, OUT(0, tenslice_cursor)))                              \
-    X(ZTENSOR2, tenslice_file, ztensor2_shards, 0, tenslice_ztensor2_shards(h, OUT(0, tenslice_cursor)))                \
-    X(ZTENSOR2, tenslice_file, ztensor2_check_shard, 0,                                                                 \
-      tenslice_ztensor2_check_shard(h, "base", 4, shard.data, shard.size, OPTIONAL(0, uint32_t), ERR))                  \
-    X(DENSE, tenslice_tensor, tensor_shape, 0,                                                                          \
-      tenslice_tensor_shape(h, OUT(0, uint64_t), 4, OPTIONAL(1, uint32_t)))                                             \
-    X(DENSE, tenslice_tensor, tensor_strides, 0, tenslice_tensor_strides(h, OUT(0, uint64_t), 4))                       \
-    X(DENSE, tenslice_tensor, tensor_get_info, 0, tenslice_tensor_get_info(h, INFO(0, tenslice_tensor_info)))           \
-    X(DENSE, tenslice_tensor, tensor_problem, 0, tenslice_tensor_problem(h, ERR))                                       \
-    X(DENSE, tenslice_tensor, tensor_bytes, 0, tenslice_tensor_bytes(h, 0, OUT(0, tenslice_bytes), ERR))                \
-    X(DENSE, tenslice_tensor, tensor_get, 0,                                                                         \
-      tenslice_tensor_get(h, NULL, OUT(0, tenslice_bytes), ERR))                                                        \
-    X(DENSE, tenslice_tensor, tensor_describe, 0,                                                                       \
-      tenslice_tensor_describe(h, OUT(1, uint64_t), 4, OPTIONS_ROOM(0), INFO(2, tenslice_described), ERR))              \
-    X(DENSE, tenslice_tensor, tensor_requirements, 0,                                                                   \
-      tenslice_tensor_requirements(h, TENSLICE_PURPOSE_READ, INFO(0, tenslice_requirements), ERR))                      \
-    X(DENSE, tenslice_tensor, tensor_read_into, 0,                                                                      \
-      tenslice_tensor_read_into(h, ROOM(0), OPTIONS_ROOM(1), OPTIONAL(2, uint64_t), ERR))                               \
-    X(DENSE, tenslice_tensor, tensor_read_f32, 0, tenslice_tensor_read_f32(h, 0, OUT(0, float), 6, ERR))                \
-    X(DENSE, tenslice_tensor, tensor_read_f32_into, 0,                                                                  \
-      tenslice_tensor_read_f32_into(h, OUT(0, float), 6, OPTIONS_ROOM(1), OPTIONAL(2, uint64_t), ERR))                  \
-    X(DENSE, tenslice_tensor, tensor_data, 0, tenslice_tensor_data(h, OUT(0, tenslice_component), ERR))                 \
-    X(DENSE, tenslice_tensor, tensor_component, 0,                                                                      \
-      tenslice_tensor_component(h, "data", 4, OUT(0, tenslice_component), ERR))                                         \
-    X(DENSE, tenslice_tensor, tensor_components, 0, tenslice_tensor_components(h, OUT(0, tenslice_cursor)))             \
-    X(DENSE, tenslice_tensor, tensor_attributes, 0, tenslice_tensor_attributes(h, OUT(0, tenslice_cursor)))             \
-    X(DENSE, tenslice_tensor, tensor_name, 0, tenslice_tensor_name(h).data == NULL ? HANDLE : 0)                        \
-    X(DENSE, tenslice_tensor, tensor_dtype, 0, tenslice_tensor_dtype(h) == 0 ? HANDLE : 0)                              \
-    X(OF_NPY, tenslice_tensor, tensor_stated_type, 0,                                                                   \
-      tenslice_tensor_stated_type(h).data == NULL ? HANDLE : 0)                                                         \
-    X(DENSE, tenslice_tensor, tensor_rank, 0, tenslice_tensor_rank(h) == 0 ? HANDLE : 0)                                \
-    X(DENSE, tenslice_tensor, tensor_dimension, 0, tenslice_tensor_dimension(h, 1) == 0 ? HANDLE : 0)                   \
-    X(DENSE, tenslice_tensor, tensor_elements, 0, tenslice_tensor_element_count(h) == 0 ? HANDLE : 0)                   \
-    X(DENSE, tenslice_tensor, tensor_layout, 0, tenslice_tensor_layout(h) == UINT32_MAX ? HANDLE : 0)                   \
-    X(OF_BLOCKS, tenslice_tensor, tensor_block, 0,                                                                      \
-      tenslice_tensor_block(h, OPTIONAL(0, uint32_t), OPTIONAL(1, uint64_t), OPTIONAL(2, uint64_t)))                    \
-    X(IN_ORDER, tenslice_tensor, tensor_sparse, 0,                                                                      \
-      tenslice_tensor_sparse(h, OPTIONS_ROOM(0), OUT(1, tenslice_sparse), ERR))                                         \
-    X(COMPONENT, tenslice_component, component_get_info, 0,                                                             \
-      tenslice_component_get_info(h, INFO(0, tenslice_component_info)))                                                 \
-    X(COMPONENT, tenslice_component, component_bytes, 0,                                                                \
-      tenslice_component_bytes(h, 0, OUT(0, tenslice_bytes), ERR))                                                      \
-    X(COMPONENT, tenslice_component, component_stored, 0, tenslice_component_stored(h, OUT(0, tenslice_bytes), ERR))    \
-    X(COMPONENT, tenslice_component, component_caps, 0, tenslice_component_caps(h, OUT(0, uint32_t)))                   \
-    X(COMPONENT, tenslice_component, component_read_into, 0,                                                            \
-      tenslice_component_read_into(h, ROOM(0), NULL, OPTIONAL(1, uint64_t), ERR))                                       \
-    X(COMPONENT, tenslice_component, component_read_range, 0,                                                           \
-      tenslice_component_read_range(h, 0, output(0, 0, 0, 0), 8, OPTIONS_ROOM(1), ERR))                                 \
-    X(COMPONENT, tenslice_component, component_requirements, 0,                                                         \
-      tenslice_component_requirements(h, TENSLICE_PURPOSE_VERIFY, INFO(0, tenslice_requirements), ERR))                 \
-    X(COMPONENT, tenslice_component, component_with_bytes, 0,                                                           \
-      tenslice_component_with_bytes(h, stored.data, stored.length, OUT(0, tenslice_component), ERR))                    \
-    X(COMPONENT, tenslice_component, component_verify, 0,                                                               \
-      tenslice_component_verify(h, OPTIONS_ROOM(0), INFO(1, tenslice_verified), ERR))                                   \
-    X(COMPONENT, tenslice_component, component_shard, 0, tenslice_component_shard(h, OUT(0, tenslice_str)))             \
-    X(IN_SHARD, tenslice_component, component_with_shard, 0,                                                            \
-      tenslice_component_with_shard(h, shard.data, shard.size, OUT(0, tenslice_component), ERR))                        \
-    X(TENSORS, tenslice_cursor, tensors_next, 0, tenslice_tensors_next(h, OUT(0, tenslice_tensor), ERR))                \
-    X(COMPONENTS, tenslice_cursor, components_next, 0, tenslice_components_next(h, OUT(0, tenslice_component), ERR))    \
-    X(ATTRIBUTES, tenslice_cursor, attributes_next, 0,                                                                  \
-      tenslice_attributes_next(h, OPTIONAL_INFO(0, tenslice_value), INFO(1, tenslice_value), ERR))                      \
-    X(ATTRIBUTES, tenslice_cursor, attributes_get, 0,                                                                   \
-      tenslice_attributes_get(h, "k.u8", 4, INFO(0, tenslice_value), ERR))                                              \
-    X(ATTRIBUTES, tenslice_cursor, attributes_get_u64, 0,                                                               \
-      tenslice_attributes_get_u64(h, "k.u8", 4, OUT(0, uint64_t), ERR))                                                 \
-    X(ATTRIBUTES, tenslice_cursor, attributes_get_i64, 0,                                                               \
-      tenslice_attributes_get_i64(h, "k.u8", 4, OUT(0, int64_t), ERR))                                                  \
-    X(ATTRIBUTES, tenslice_cursor, attributes_get_f64, 0,                                                               \
-      tenslice_attributes_get_f64(h, "k.f32", 5, OUT(0, double), ERR))                                                  \
-    X(ATTRIBUTES, tenslice_cursor, attributes_get_bool, 0,                                                              \
-      tenslice_attributes_get_bool(h, "k.true", 6, OUT(0, uint32_t), ERR))                                              \
-    X(ATTRIBUTES, tenslice_cursor, attributes_get_str, 0,                                                               \
-      tenslice_attributes_get_str(h, "k.str", 5, OUT(0, tenslice_str), ERR))                                            \
-    X(ATTRIBUTES, tenslice_cursor, attributes_length, 0, tenslice_attributes_length(h, OUT(0, uint64_t)))               \
-    X(LIST, tenslice_cursor, attributes_extent, 0,                                                                      \
-      tenslice_attributes_extent(h, OUT(0, uint64_t), OUT(1, uint64_t)))                                                \
-    X(SHARDED, tenslice_cursor, safetensors_index_next, 0,                                                              \
-      tenslice_safetensors_index_next(h, OPTIONAL(0, tenslice_str), OPTIONAL(1, tenslice_str), ERR))                    \
-    X(INFOS, tenslice_cursor, gguf_infos_next, 0,                                                                       \
-      tenslice_gguf_infos_next(h, INFO(0, tenslice_gguf_tensor_info), ERR))                                             \
-    X(SHARDS, tenslice_cursor, ztensor2_shards_next, 0,                                                                 \
-      tenslice_ztensor2_shards_next(h, INFO(0, tenslice_ztensor2_shard), ERR))                                          \
-    X(CHUNKS, tenslice_cursor, tens_chunks_next, 0, tenslice_tens_chunks_next(h, INFO(0, tenslice_tens_chunk), ERR))    \
-    X(ENTRIES, tenslice_cursor, npz_entries_next, 0, tenslice_npz_entries_next(h, INFO(0, tenslice_npz_entry), ERR))    \
-    X(SOURCE, tenslice_source, source_add, 0, tenslice_source_add(h, 0, files[ZTENSOR].data, 1))                        \
-    X(SOURCE, tenslice_source, file_open_source, 0,                                                                     \
-      tenslice_file_open_source(OUT(0, tenslice_file), h, OUT(1, tenslice_need), ERR))                                  \
-    X(SOURCE, tenslice_source, error_text_source, 0,                                                                    \
-      tenslice_error_text_source(&unknown, h, TEXT(0), OPTIONAL(1, size_t)))                                            \
-    X(SPARSE, tenslice_sparse, sparse_get_info, 0, tenslice_sparse_get_info(h, INFO(0, tenslice_sparse_info)))          \
-    X(SPARSE, tenslice_sparse, sparse_next, 0,                                                                          \
-      tenslice_sparse_next(h, OUT(0, uint64_t), 3, OUT(1, tenslice_bytes), ERR))                                        \
-    X(INDEX, tenslice_index, index_find, 0, tenslice_index_find(h, "t.float64", 9, OUT(0, tenslice_tensor), ERR))       \
-    X(INDEX, tenslice_index, index_get, 0, tenslice_index_get(h, "t.float64", 9, NULL, OUT(0, tenslice_bytes), ERR))    \
-    X(INDEX, tenslice_index, index_get_f32, 0,                                                                          \
-      tenslice_index_get_f32(h, "t.float64", 9, NULL, OUT(0, float), 6, NULL, OUT(1, tenslice_floats),                  \
-                             OPTIONAL_INFO(2, tenslice_requirements), ERR))                                             \
-    X(ZTENSOR, tenslice_file, file_get_f32, 0,                                                                          \
-      tenslice_file_get_f32(h, "t.float64", 9, NULL, OUT(0, float), 6, NULL, OUT(1, tenslice_floats),                   \
-                            OPTIONAL_INFO(2, tenslice_requirements), ERR))                                              \
-    X(MODEL, tenslice_model, model_get_f32, 0,                                                                          \
-      tenslice_model_get_f32(h, "t.float64", 9, NULL, OUT(0, float), 6, NULL, OUT(1, tenslice_floats),                  \
-                             OPTIONAL_INFO(2, tenslice_requirements), ERR))                                             \
-    X(DENSE, tenslice_tensor, tensor_get_f32, 0,                                                                        \
-      tenslice_tensor_get_f32(h, NULL, OUT(0, float), 6, NULL, OUT(1, tenslice_floats),                                 \
-                              OPTIONAL_INFO(2, tenslice_requirements), ERR))                                            \
-    X(SHARD_INDEX, tenslice_safetensors_index, safetensors_index_count, 0,                                              \
-      tenslice_safetensors_index_count(h, OUT(0, uint64_t)))                                                            \
-    X(SHARD_INDEX, tenslice_safetensors_index, safetensors_index_find, 0,                                               \
-      tenslice_safetensors_index_find(h, "enc.w", 5, OUT(0, tenslice_str), ERR))                                        \
-    X(SHARD_INDEX, tenslice_safetensors_index, safetensors_index_entries, 0,                                            \
-      tenslice_safetensors_index_entries(h, OUT(0, tenslice_cursor)))                                                   \
-    X(SHARD_INDEX, tenslice_safetensors_index, safetensors_index_files, 0,                                              \
-      tenslice_safetensors_index_files(h, OUT(0, uint32_t), 4, OUT(1, size_t), ERR))                                    \
-    X(SHARD_INDEX, tenslice_safetensors_index, safetensors_index_file, 0,                                               \
-      tenslice_safetensors_index_file(h, shard_names[0], OUT(0, tenslice_str)))                                         \
-    X(SHARD_INDEX, tenslice_safetensors_index, safetensors_index_metadata, 0,                                           \
-      tenslice_safetensors_index_metadata(h, OUT(0, tenslice_cursor)))                                                  \
-    X(SHARD_INDEX, tenslice_safetensors_index, safetensors_index_check, 0,                                              \
-      tenslice_safetensors_index_check(h, OUT(0, uint32_t), 4, ERR))                                                    \
-    X(TRAIN, tenslice_train, blz_get_scratch, 0, tenslice_blz_get_scratch(h, INFO(0, tenslice_blz_scratch)))            \
-    X(TRAIN, tenslice_train, blz_element, 0,                                                                            \
-      tenslice_blz_element(h, zeros, 2, ROOM(0), OUT(1, double), ERR))                                                  \
-    X(TRAIN, tenslice_train, blz_slice, 0,                                                                              \
-      tenslice_blz_slice(h, every, 2, ROOM(0), ROOM(1), OPTIONAL(2, uint64_t), ERR))                                    \
-    X(TRAIN, tenslice_train, blz_sum, 0, tenslice_blz_sum(h, ROOM(0), OUT(1, tenslice_scaled), ERR))                    \
-    X(TRAIN, tenslice_train, blz_norm, 0, tenslice_blz_norm(h, ROOM(0), OUT(1, tenslice_scaled), ERR))                  \
-    X(TRAIN, tenslice_train, blz_inner, 0,                                                                              \
-      tenslice_blz_inner(h, AT(TRAIN, tenslice_train), ROOM(0), OUT(1, tenslice_scaled), OPTIONAL(2, uint64_t), ERR))   \
-    X(TRAIN, tenslice_train, blz_inner_with, 0,                                                                         \
-      tenslice_blz_inner(AT(TRAIN, tenslice_train), h, ROOM(0), OUT(1, tenslice_scaled), OPTIONAL(2, uint64_t), ERR))   \
-    X(ZTENSOR, tenslice_file, model_file_opened, 0,                                                                     \
-      tenslice_model_file_opened(OUT(0, tenslice_model_file), "m", 1, h))                                               \
-    X(MODEL_FILE, tenslice_model_file, model_length, 0, tenslice_model_length(h, 1, OUT(0, size_t)))                    \
-    X(MODEL_FILE, tenslice_model_file, model_open, 0,                                                                   \
-      tenslice_model_open(OUT(0, tenslice_model), h, 1, OUT(1, uint32_t), 78, ERR))                                     \
-    X(MODEL_FILE, tenslice_model_file, safetensors_model_open, 0,                                                       \
-      tenslice_safetensors_model_open(OUT(0, tenslice_model), AT(SHARD_INDEX, tenslice_safetensors_index), h, 1,        \
-                                      OUT(1, uint32_t), 78, ERR))                                                       \
-    X(SHARD_INDEX, tenslice_safetensors_index, safetensors_model_open_of_index, 0,                                      \
-      tenslice_safetensors_model_open(OUT(0, tenslice_model), h, NULL, 0, OUT(1, uint32_t), 78, ERR))                   \
-    X(SHARD_INDEX, tenslice_safetensors_index, safetensors_model_length, 0,                                             \
-      tenslice_safetensors_model_length(h, OUT(0, size_t)))                                                             \
-    X(MODEL, tenslice_model, model_find, 0,                                                                             \
-      tenslice_model_find(h, "t.float64", 9, OUT(0, tenslice_tensor), OPTIONAL(1, uint64_t), ERR))                      \
-    X(MODEL, tenslice_model, model_get, 0,                                                                           \
-      tenslice_model_get(h, "t.float64", 9, NULL, OUT(0, tenslice_bytes), ERR))                                         \
-    X(MODEL, tenslice_model, model_get_text, 0,                                                                      \
-      tenslice_model_get_text(h, "none", 4, NULL, &not_found, TEXT(0), OPTIONAL(1, size_t)))                            \
-    X(MODEL, tenslice_model, model_check_length, 0, tenslice_model_check_length(h, OUT(0, size_t)))                     \
-    X(MODEL, tenslice_model, model_check, 0,                                                                            \
-      tenslice_model_check(h, OUT(0, uint32_t), 13, OPTIONAL(1, uint64_t), ERR))                                        \
-    X(MODEL, tenslice_model, model_component, 0,                                                                        \
-      tenslice_model_component(h, AT(COMPONENT, tenslice_component), OUT(0, tenslice_component), ERR))                  \
-    X(COMPONENT, tenslice_component, model_component_of, 0,                                                             \
-      tenslice_model_component(AT(MODEL, tenslice_model), h, OUT(0, tenslice_component), ERR))                          \
-    X(MODEL, tenslice_model, model_file_count, 0, tenslice_model_file_count(h, OUT(0, uint64_t)))                       \
-    X(MODEL, tenslice_model, model_get_file, 0,                                                                         \
-      tenslice_model_get_file(h, 0, OPTIONAL(0, tenslice_str), OPTIONAL(1, tenslice_file)))                             \
-    X(MODEL, tenslice_model, model_get_tensors, 0, tenslice_model_get_tensors(h, OUT(0, tenslice_model_tensors)))       \
-    X(OF_MODEL, tenslice_model_tensors, model_next_tensor, 0,                                                           \
-      tenslice_model_next_tensor(h, OUT(0, tenslice_tensor), OPTIONAL(1, uint64_t), ERR))                               \
-    X(MODEL, tenslice_model, model_get_problems, 0, tenslice_model_get_problems(h, OUT(0, tenslice_model_problems)))    \
-    X(PROBLEMS, tenslice_model_problems, model_next_problem, 0,                                                         \
-      tenslice_model_next_problem(h, OUT(0, tenslice_problem)))                                                         \
-    X(PROBLEM, tenslice_problem, problem_get_info, 0, tenslice_problem_get_info(h, INFO(0, tenslice_problem_info)))     \
+    X(B2ND, tenslice_file, b2nd_get_info, 0, tenslice_b2nd_get_info(h, INFO(0, tenslice_b2nd_info)))                   \
+    X(B2ND, tenslice_file, b2nd_chunk_shape, 0,                                                                        \
+      tenslice_b2nd_chunk_shape(h, 0, OUT(0, uint64_t), 2, OPTIONAL(1, uint32_t)))                                     \
+    X(B2ND, tenslice_file, b2nd_get_chunk, 0,                                                                          \
+      tenslice_b2nd_get_chunk(h, 0, OPTIONS_ROOM(0), INFO(1, tenslice_b2nd_chunk), ERR))                               \
+    X(B2ND, tenslice_file, b2nd_chunk_extent, 0,                                                                       \
+      tenslice_b2nd_chunk_extent(h, 0, OPTIONS_ROOM(0), OUT(1, uint64_t), OUT(2, uint64_t), ERR))                      \
+    X(B2ND, tenslice_file, b2nd_uninitialised_chunks, 0,                                                               \
+      tenslice_b2nd_uninitialised_chunks(h, OPTIONS_ROOM(0), OUT(1, uint64_t), ERR))                                   \
+    X(B2ND, tenslice_file, b2nd_read_chunk, 0,                                                                         \
+      tenslice_b2nd_read_chunk(h, 0, ROOM(0), OPTIONS_ROOM(1), OPTIONAL(2, uint64_t), ERR))                            \
+    X(B2ND, tenslice_file, b2nd_get_metalayer, 0,                                                                      \
+      tenslice_b2nd_get_metalayer(h, 0, 0, INFO(0, tenslice_b2nd_metalayer)))                                          \
+    X(METALAYERS, tenslice_file, b2nd_read_metalayer, 0,                                                               \
+      tenslice_b2nd_read_metalayer(h, 0, ROOM(0), OPTIONS_ROOM(1), OPTIONAL(2, uint64_t), ERR))                        \
+    X(B2ND, tenslice_file, b2nd_region_requirements, 0,                                                                \
+      tenslice_b2nd_region_requirements(h, zeros, twos, 2, INFO(0, tenslice_requirements), ERR))                       \
+    X(B2ND, tenslice_file, b2nd_region_work, 0, tenslice_b2nd_region_work(h, zeros, twos, 2, OUT(0, uint64_t), ERR))   \
+    X(B2ND, tenslice_file, b2nd_read_region, 0,                                                                        \
+      tenslice_b2nd_read_region(h, zeros, twos, 2, ROOM(0), OPTIONS_ROOM(1), OPTIONAL(2, uint64_t), ERR))              \
+    X(NPY, tenslice_file, npy_descr, 0, tenslice_npy_descr(h, OUT(0, tenslice_str)))                                   \
+    X(NPZ, tenslice_file, npz_entries, 0, tenslice_npz_entries(h, OUT(0, tenslice_cursor)))                            \
+    X(GGUF, tenslice_file, gguf_get_info, 0, tenslice_gguf_get_info(h, INFO(0, tenslice_gguf_file_info)))              \
+    X(GGUF, tenslice_file, gguf_infos, 0, tenslice_gguf_infos(h, OUT(0, tenslice_cursor)))                             \
+    X(ZTENSOR2, tenslice_file, ztensor2_shards, 0, tenslice_ztensor2_shards(h, OUT(0, tenslice_cursor)))               \
+    X(ZTENSOR2, tenslice_file, ztensor2_check_shard, 0,                                                                \
+      tenslice_ztensor2_check_shard(h, "base", 4, shard.data, shard.size, OPTIONAL(0, uint32_t), ERR))                 \
+    X(DENSE, tenslice_tensor, tensor_shape, 0,                                                                         \
+      tenslice_tensor_shape(h, OUT(0, uint64_t), 4, OPTIONAL(1, uint32_t)))                                            \
+    X(DENSE, tenslice_tensor, tensor_strides, 0, tenslice_tensor_strides(h, OUT(0, uint64_t), 4))                      \
+    X(DENSE, tenslice_tensor, tensor_get_info, 0, tenslice_tensor_get_info(h, INFO(0, tenslice_tensor_info)))          \
+    X(DENSE, tenslice_tensor, tensor_problem, 0, tenslice_tensor_problem(h, ERR))                                      \
+    X(DENSE, tenslice_tensor, tensor_bytes, 0, tenslice_tensor_bytes(h, 0, OUT(0, tenslice_bytes), ERR))               \
+    X(DENSE, tenslice_tensor, tensor_get, 0,                                                                           \
+      tenslice_tensor_get(h, NULL, OUT(0, tenslice_bytes), ERR))                                                       \
+    X(DENSE, tenslice_tensor, tensor_describe, 0,                                                                      \
+      tenslice_tensor_describe(h, OUT(1, uint64_t), 4, OPTIONS_ROOM(0), INFO(2, tenslice_described), ERR))             \
+    X(DENSE, tenslice_tensor, tensor_requirements, 0,                                                                  \
+      tenslice_tensor_requirements(h, TENSLICE_PURPOSE_READ, INFO(0, tenslice_requirements), ERR))                     \
+    X(DENSE, tenslice_tensor, tensor_read_into, 0,                                                                     \
+      tenslice_tensor_read_into(h, ROOM(0), OPTIONS_ROOM(1), OPTIONAL(2, uint64_t), ERR))                              \
+    X(DENSE, tenslice_tensor, tensor_read_f32, 0, tenslice_tensor_read_f32(h, 0, OUT(0, float), 6, ERR))               \
+    X(DENSE, tenslice_tensor, tensor_read_f32_into, 0,                                                                 \
+      tenslice_tensor_read_f32_into(h, OUT(0, float), 6, OPTIONS_ROOM(1), OPTIONAL(2, uint64_t), ERR))                 \
+    X(DENSE, tenslice_tensor, tensor_data, 0, tenslice_tensor_data(h, OUT(0, tenslice_component), ERR))                \
+    X(DENSE, tenslice_tensor, tensor_component, 0,                                                                     \
+      tenslice_tensor_component(h, "data", 4, OUT(0, tenslice_component), ERR))                                        \
+    X(DENSE, tenslice_tensor, tensor_components, 0, tenslice_tensor_components(h, OUT(0, tenslice_cursor)))            \
+    X(DENSE, tenslice_tensor, tensor_attributes, 0, tenslice_tensor_attributes(h, OUT(0, tenslice_cursor)))            \
+    X(DENSE, tenslice_tensor, tensor_name, 0, tenslice_tensor_name(h).data == NULL ? HANDLE : 0)                       \
+    X(DENSE, tenslice_tensor, tensor_dtype, 0, tenslice_tensor_dtype(h) == 0 ? HANDLE : 0)                             \
+    X(DENSE, tenslice_tensor, tensor_with_source, 0,                                                                   \
+      tenslice_tensor_with_source(h, AT(SOURCE, tenslice_source), OUT(0, tenslice_tensor)))                            \
+    X(OF_NPY, tenslice_tensor, tensor_stated_type, 0,                                                                  \
+      tenslice_tensor_stated_type(h).data == NULL ? HANDLE : 0)                                                        \
+    X(DENSE, tenslice_tensor, tensor_rank, 0, tenslice_tensor_rank(h) == 0 ? HANDLE : 0)                               \
+    X(DENSE, tenslice_tensor, tensor_dimension, 0, tenslice_tensor_dimension(h, 1) == 0 ? HANDLE : 0)                  \
+    X(DENSE, tenslice_tensor, tensor_elements, 0, tenslice_tensor_element_count(h) == 0 ? HANDLE : 0)                  \
+    X(DENSE, tenslice_tensor, tensor_layout, 0, tenslice_tensor_layout(h) == UINT32_MAX ? HANDLE : 0)                  \
+    X(OF_BLOCKS, tenslice_tensor, tensor_block, 0,                                                                     \
+      tenslice_tensor_block(h, OPTIONAL(0, uint32_t), OPTIONAL(1, uint64_t), OPTIONAL(2, uint64_t)))                   \
+    X(IN_ORDER, tenslice_tensor, tensor_sparse, 0,                                                                     \
+      tenslice_tensor_sparse(h, OPTIONS_ROOM(0), OUT(1, tenslice_sparse), ERR))                                        \
+    X(COMPONENT, tenslice_component, component_get_info, 0,                                                            \
+      tenslice_component_get_info(h, INFO(0, tenslice_component_info)))                                                \
+    X(COMPONENT, tenslice_component, component_bytes, 0,                                                               \
+      tenslice_component_bytes(h, 0, OUT(0, tenslice_bytes), ERR))                                                     \
+    X(COMPONENT, tenslice_component, component_stored, 0, tenslice_component_stored(h, OUT(0, tenslice_bytes), ERR))   \
+    X(COMPONENT, tenslice_component, component_caps, 0, tenslice_component_caps(h, OUT(0, uint32_t)))                  \
+    X(COMPONENT, tenslice_component, component_read_into, 0,                                                           \
+      tenslice_component_read_into(h, ROOM(0), NULL, OPTIONAL(1, uint64_t), ERR))                                      \
+    X(COMPONENT, tenslice_component, component_read_range, 0,                                                          \
+      tenslice_component_read_range(h, 0, output(0, 0, 0, 0), 8, OPTIONS_ROOM(1), ERR))                                \
+    X(COMPONENT, tenslice_component, component_requirements, 0,                                                        \
+      tenslice_component_requirements(h, TENSLICE_PURPOSE_VERIFY, INFO(0, tenslice_requirements), ERR))                \
+    X(COMPONENT, tenslice_component, component_with_bytes, 0,                                                          \
+      tenslice_component_with_bytes(h, stored.data, stored.length, OUT(0, tenslice_component), ERR))                   \
+    X(COMPONENT, tenslice_component, component_verify, 0,                                                              \
+      tenslice_component_verify(h, OPTIONS_ROOM(0), INFO(1, tenslice_verified), ERR))                                  \
+    X(COMPONENT, tenslice_component, component_shard, 0, tenslice_component_shard(h, OUT(0, tenslice_str)))            \
+    X(IN_SHARD, tenslice_component, component_with_shard, 0,                                                           \
+      tenslice_component_with_shard(h, shard.data, shard.size, OUT(0, tenslice_component), ERR))                       \
+    X(TENSORS, tenslice_cursor, tensors_next, 0, tenslice_tensors_next(h, OUT(0, tenslice_tensor), ERR))               \
+    X(COMPONENTS, tenslice_cursor, components_next, 0, tenslice_components_next(h, OUT(0, tenslice_component), ERR))   \
+    X(ATTRIBUTES, tenslice_cursor, attributes_next, 0,                                                                 \
+      tenslice_attributes_next(h, OPTIONAL_INFO(0, tenslice_value), INFO(1, tenslice_value), ERR))                     \
+    X(ATTRIBUTES, tenslice_cursor, attributes_get, 0,                                                                  \
+      tenslice_attributes_get(h, "k.u8", 4, INFO(0, tenslice_value), ERR))                                             \
+    X(ATTRIBUTES, tenslice_cursor, attributes_get_u64, 0,                                                              \
+      tenslice_attributes_get_u64(h, "k.u8", 4, OUT(0, uint64_t), ERR))                                                \
+    X(ATTRIBUTES, tenslice_cursor, attributes_get_i64, 0,                                                              \
+      tenslice_attributes_get_i64(h, "k.u8", 4, OUT(0, int64_t), ERR))                                                 \
+    X(ATTRIBUTES, tenslice_cursor, attributes_get_f64, 0,                                                              \
+      tenslice_attributes_get_f64(h, "k.f32", 5, OUT(0, double), ERR))                                                 \
+    X(ATTRIBUTES, tenslice_cursor, attributes_get_bool, 0,                                                             \
+      tenslice_attributes_get_bool(h, "k.true", 6, OUT(0, uint32_t), ERR))                                             \
+    X(ATTRIBUTES, tenslice_cursor, attributes_get_str, 0,                                                              \
+      tenslice_attributes_get_str(h, "k.str", 5, OUT(0, tenslice_str), ERR))                                           \
+    X(ATTRIBUTES, tenslice_cursor, attributes_length, 0, tenslice_attributes_length(h, OUT(0, uint64_t)))              \
+    X(LIST, tenslice_cursor, attributes_extent, 0,                                                                     \
+      tenslice_attributes_extent(h, OUT(0, uint64_t), OUT(1, uint64_t)))                                               \
+    X(SHARDED, tenslice_cursor, safetensors_index_next, 0,                                                             \
+      tenslice_safetensors_index_next(h, OPTIONAL(0, tenslice_str), OPTIONAL(1, tenslice_str), ERR))                   \
+    X(INFOS, tenslice_cursor, gguf_infos_next, 0,                                                                      \
+      tenslice_gguf_infos_next(h, INFO(0, tenslice_gguf_tensor_info), ERR))                                            \
+    X(SHARDS, tenslice_cursor, ztensor2_shards_next, 0,                                                                \
+      tenslice_ztensor2_shards_next(h, INFO(0, tenslice_ztensor2_shard), ERR))                                         \
+    X(CHUNKS, tenslice_cursor, tens_chunks_next, 0, tenslice_tens_chunks_next(h, INFO(0, tenslice_tens_chunk), ERR))   \
+    X(ENTRIES, tenslice_cursor, npz_entries_next, 0, tenslice_npz_entries_next(h, INFO(0, tenslice_npz_entry), ERR))   \
+    X(SOURCE, tenslice_source, source_add, 0, tenslice_source_add(h, 0, files[ZTENSOR].data, 1))                       \
+    X(SOURCE, tenslice_source, file_with_source_of, 0,                                                                 \
+      tenslice_file_with_source(AT(ZTENSOR, tenslice_file), h, OUT(0, tenslice_file)))                                 \
+    X(SOURCE, tenslice_source, tensor_with_source_of, 0,                                                               \
+      tenslice_tensor_with_source(AT(DENSE, tenslice_tensor), h, OUT(0, tenslice_tensor)))                             \
+    X(PLAN, tenslice_plan, plan_length, 0, tenslice_plan_length(h, OUT(0, uint64_t)))                                  \
+    X(PLAN, tenslice_plan, plan_reads, 0, tenslice_plan_reads(h, 4096, OUT(0, tenslice_cursor)))                       \
+    X(READS, tenslice_cursor, reads_next, 0, tenslice_reads_next(h, OUT(0, tenslice_planned_read)))                    \
+    X(SOURCE, tenslice_source, file_open_source, 0,                                                                    \
+      tenslice_file_open_source(OUT(0, tenslice_file), h, OUT(1, tenslice_need), ERR))                                 \
+    X(SOURCE, tenslice_source, error_text_source, 0,                                                                   \
+      tenslice_error_text_source(&unknown, h, TEXT(0), OPTIONAL(1, size_t)))                                           \
+    X(SPARSE, tenslice_sparse, sparse_get_info, 0, tenslice_sparse_get_info(h, INFO(0, tenslice_sparse_info)))         \
+    X(SPARSE, tenslice_sparse, sparse_next, 0,                                                                         \
+      tenslice_sparse_next(h, OUT(0, uint64_t), 3, OUT(1, tenslice_bytes), ERR))                                       \
+    X(INDEX, tenslice_index, index_find, 0, tenslice_index_find(h, "t.float64", 9, OUT(0, tenslice_tensor), ERR))      \
+    X(INDEX, tenslice_index, index_get, 0, tenslice_index_get(h, "t.float64", 9, NULL, OUT(0, tenslice_bytes), ERR))   \
+    X(INDEX, tenslice_index, index_get_f32, 0,                                                                         \
+      tenslice_index_get_f32(h, "t.float64", 9, NULL, OUT(0, float), 6, NULL, OUT(1, tenslice_floats),                 \
+                             OPTIONAL_INFO(2, tenslice_requirements), ERR))                                            \
+    X(ZTENSOR, tenslice_file, file_get_f32, 0,                                                                         \
+      tenslice_file_get_f32(h, "t.float64", 9, NULL, OUT(0, float), 6, NULL, OUT(1, tenslice_floats),                  \
+                            OPTIONAL_INFO(2, tenslice_requirements), ERR))                                             \
+    X(MODEL, tenslice_model, model_get_f32, 0,                                                                         \
+      tenslice_model_get_f32(h, "t.float64", 9, NULL, OUT(0, float), 6, NULL, OUT(1, tenslice_floats),                 \
+                             OPTIONAL_INFO(2, tenslice_requirements), ERR))                                            \
+    X(DENSE, tenslice_tensor, tensor_get_f32, 0,                                                                       \
+      tenslice_tensor_get_f32(h, NULL, OUT(0, float), 6, NULL, OUT(1, tenslice_floats),                                \
+                              OPTIONAL_INFO(2, tenslice_requirements), ERR))                                           \
+    X(SHARD_INDEX, tenslice_safetensors_index, safetensors_index_count, 0,                                             \
+      tenslice_safetensors_index_count(h, OUT(0, uint64_t)))                                                           \
+    X(SHARD_INDEX, tenslice_safetensors_index, safetensors_index_find, 0,                                              \
+      tenslice_safetensors_index_find(h, "enc.w", 5, OUT(0, tenslice_str), ERR))                                       \
+    X(SHARD_INDEX, tenslice_safetensors_index, safetensors_index_entries, 0,                                           \
+      tenslice_safetensors_index_entries(h, OUT(0, tenslice_cursor)))                                                  \
+    X(SHARD_INDEX, tenslice_safetensors_index, safetensors_index_files, 0,                                             \
+      tenslice_safetensors_index_files(h, OUT(0, uint32_t), 4, OUT(1, size_t), ERR))                                   \
+    X(SHARD_INDEX, tenslice_safetensors_index, safetensors_index_file, 0,                                              \
+      tenslice_safetensors_index_file(h, shard_names[0], OUT(0, tenslice_str)))                                        \
+    X(SHARD_INDEX, tenslice_safetensors_index, safetensors_index_metadata, 0,                                          \
+      tenslice_safetensors_index_metadata(h, OUT(0, tenslice_cursor)))                                                 \
+    X(SHARD_INDEX, tenslice_safetensors_index, safetensors_index_check, 0,                                             \
+      tenslice_safetensors_index_check(h, OUT(0, uint32_t), 4, ERR))                                                   \
+    X(TRAIN, tenslice_train, blz_get_scratch, 0, tenslice_blz_get_scratch(h, INFO(0, tenslice_blz_scratch)))           \
+    X(TRAIN, tenslice_train, blz_element, 0,                                                                           \
+      tenslice_blz_element(h, zeros, 2, ROOM(0), OUT(1, double), ERR))                                                 \
+    X(TRAIN, tenslice_train, blz_slice, 0,                                                                             \
+      tenslice_blz_slice(h, every, 2, ROOM(0), ROOM(1), OPTIONAL(2, uint64_t), ERR))                                   \
+    X(TRAIN, tenslice_train, blz_sum, 0, tenslice_blz_sum(h, ROOM(0), OUT(1, tenslice_scaled), ERR))                   \
+    X(TRAIN, tenslice_train, blz_norm, 0, tenslice_blz_norm(h, ROOM(0), OUT(1, tenslice_scaled), ERR))                 \
+    X(TRAIN, tenslice_train, blz_inner, 0,                                                                             \
+      tenslice_blz_inner(h, AT(TRAIN, tenslice_train), ROOM(0), OUT(1, tenslice_scaled), OPTIONAL(2, uint64_t), ERR))  \
+    X(TRAIN, tenslice_train, blz_inner_with, 0,                                                                        \
+      tenslice_blz_inner(AT(TRAIN, tenslice_train), h, ROOM(0), OUT(1, tenslice_scaled), OPTIONAL(2, uint64_t), ERR))  \
+    X(ZTENSOR, tenslice_file, model_file_opened, 0,                                                                    \
+      tenslice_model_file_opened(OUT(0, tenslice_model_file), "m", 1, h))                                              \
+    X(MODEL_FILE, tenslice_model_file, model_length, 0, tenslice_model_length(h, 1, OUT(0, size_t)))                   \
+    X(MODEL_FILE, tenslice_model_file, model_open, 0,                                                                  \
+      tenslice_model_open(OUT(0, tenslice_model), h, 1, OUT(1, uint32_t), 78, ERR))                                    \
+    X(MODEL_FILE, tenslice_model_file, safetensors_model_open, 0,                                                      \
+      tenslice_safetensors_model_open(OUT(0, tenslice_model), AT(SHARD_INDEX, tenslice_safetensors_index), h, 1,       \
+                                      OUT(1, uint32_t), 78, ERR))                                                      \
+    X(SHARD_INDEX, tenslice_safetensors_index, safetensors_model_open_of_index, 0,                                     \
+      tenslice_safetensors_model_open(OUT(0, tenslice_model), h, NULL, 0, OUT(1, uint32_t), 78, ERR))                  \
+    X(SHARD_INDEX, tenslice_safetensors_index, safetensors_model_length, 0,                                            \
+      tenslice_safetensors_model_length(h, OUT(0, size_t)))                                                            \
+    X(MODEL, tenslice_model, model_find, 0,                                                                            \
+      tenslice_model_find(h, "t.float64", 9, OUT(0, tenslice_tensor), OPTIONAL(1, uint64_t), ERR))                     \
+    X(MODEL, tenslice_model, model_get, 0,                                                                             \
+      tenslice_model_get(h, "t.float64", 9, NULL, OUT(0, tenslice_bytes), ERR))                                        \
+    X(MODEL, tenslice_model, model_get_text, 0,                                                                        \
+      tenslice_model_get_text(h, "none", 4, NULL, &not_found, TEXT(0), OPTIONAL(1, size_t)))                           \
+    X(MODEL, tenslice_model, model_check_length, 0, tenslice_model_check_length(h, OUT(0, size_t)))                    \
+    X(MODEL, tenslice_model, model_check, 0,                                                                           \
+      tenslice_model_check(h, OUT(0, uint32_t), 13, OPTIONAL(1, uint64_t), ERR))                                       \
+    X(MODEL, tenslice_model, model_component, 0,                                                                       \
+      tenslice_model_component(h, AT(COMPONENT, tenslice_component), OUT(0, tenslice_component), ERR))                 \
+    X(COMPONENT, tenslice_component, model_component_of, 0,                                                            \
+      tenslice_model_component(AT(MODEL, tenslice_model), h, OUT(0, tenslice_component), ERR))                         \
+    X(MODEL, tenslice_model, model_file_count, 0, tenslice_model_file_count(h, OUT(0, uint64_t)))                      \
+    X(MODEL, tenslice_model, model_get_file, 0,                                                                        \
+      tenslice_model_get_file(h, 0, OPTIONAL(0, tenslice_str), OPTIONAL(1, tenslice_file)))                            \
+    X(MODEL, tenslice_model, model_get_tensors, 0, tenslice_model_get_tensors(h, OUT(0, tenslice_model_tensors)))      \
+    X(OF_MODEL, tenslice_model_tensors, model_next_tensor, 0,                                                          \
+      tenslice_model_next_tensor(h, OUT(0, tenslice_tensor), OPTIONAL(1, uint64_t), ERR))                              \
+    X(MODEL, tenslice_model, model_get_problems, 0, tenslice_model_get_problems(h, OUT(0, tenslice_model_problems)))   \
+    X(PROBLEMS, tenslice_model_problems, model_next_problem, 0,                                                        \
+      tenslice_model_next_problem(h, OUT(0, tenslice_problem)))                                                        \
+    X(PROBLEM, tenslice_problem, problem_get_info, 0, tenslice_problem_get_info(h, INFO(0, tenslice_problem_info)))    \
     X(PROBLEM, tenslice_problem, problem_text, 0, tenslice_problem_text(h, TEXT(0), OPTIONAL(1, size_t)))
 
-#define CALL(kind, type, name, status, expression)                                                                      \
-    static tenslice_status call_##name(void *any)                                                                       \
-    {                                                                                                                   \
-        type *h = (type *)any;                                                                                          \
-        return expression;                                                                                              \
+#define CALL(kind, type, name, status, expression)                                                                     \
+    static tenslice_status call_##name(void *any)                                                                      \
+    {                                                                                                                  \
+        type *h = (type *)any;                                                                                         \
+        return expression;                                                                                             \
     }
 #define ROW(kind, type, name, status, expression) {#name, kind, status, call_##name},
 
@@ -373,6 +385,8 @@ static void make_handles(const char *folder)
     EXPECT(TENSLICE_OK, tenslice_source_init(MAKE(SOURCE, tenslice_source), files[ZTENSOR].size));
     EXPECT(TENSLICE_OK,
            tenslice_source_add(AT(SOURCE, tenslice_source), 0, files[ZTENSOR].data, files[ZTENSOR].size));
+    EXPECT(TENSLICE_OK, tenslice_plan_open(MAKE(PLAN, tenslice_plan), pieces, 1, 10000, 4096, 0));
+    EXPECT(TENSLICE_OK, tenslice_plan_reads(AT(PLAN, tenslice_plan), 4096, MAKE(READS, tenslice_cursor)));
     EXPECT(TENSLICE_OK, tenslice_file_index_length(AT(ZTENSOR, tenslice_file), &count));
     CHECK(count <= sizeof words / sizeof *words);
     EXPECT(TENSLICE_OK,

@@ -17,10 +17,23 @@ int main(void)
     SIZE(tenslice_component, 192);
     SIZE(tenslice_cursor, 256);
     SIZE(tenslice_source, 1040);
+    SIZE(tenslice_plan, 96);
     SIZE(tenslice_items, 96);
     SIZE(tenslice_sparse, 256);
     SIZE(tenslice_train, 96);
     SIZE(tenslice_safetensors_index, 128);
+
+    SIZE(tenslice_piece, 32);
+    AT(tenslice_piece, key, 0);
+    AT(tenslice_piece, offset, 8);
+    AT(tenslice_piece, length, 16);
+    AT(tenslice_piece, at, 24);
+
+    SIZE(tenslice_planned_read, 32);
+    AT(tenslice_planned_read, offset, 0);
+    AT(tenslice_planned_read, length, 8);
+    AT(tenslice_planned_read, at, 16);
+    AT(tenslice_planned_read, room, 24);
 
     SIZE(tenslice_sparse_info, 32);
     AT(tenslice_sparse_info, dtype, 4);

@@ -94,6 +94,43 @@ static void read_model(const tenslice_model *all)
     }
 }
 
+/* Plans the reads of all components of a file of `size` bytes, and reads its tensors through a source. */
+static void read_planned(const tenslice_file *file, size_t size)
+{
+    static tenslice_piece pieces[4096];
+    tenslice_cursor tensors, components, reads;
+    tenslice_file bound_file;
+    tenslice_tensor tensor;
+    tenslice_component component;
+    tenslice_component_info info;
+    tenslice_source source;
+    tenslice_plan plan;
+    tenslice_planned_read read;
+    uint64_t length;
+    size_t count = 0;
+
+    IN(tenslice_source_init(&source, size));
+    IN(tenslice_source_add(&source, 0, model, size));
+    IN(tenslice_file_with_source(file, &source, &bound_file));
+    info.struct_size = sizeof info;
+    IN(tenslice_file_tensors(file, &tensors));
+    while (IN(tenslice_tensors_next(&tensors, &tensor, NULL)) == TENSLICE_OK) {
+        if (IN(tenslice_tensor_with_source(&tensor, &source, &tensor)) != TENSLICE_OK)
+            exit(1);
+        IN(tenslice_tensor_components(&tensor, &components));
+        while (count < 4096 && IN(tenslice_components_next(&components, &component, NULL)) == TENSLICE_OK) {
+            IN(tenslice_component_get_info(&component, &info));
+            pieces[count].key = count, pieces[count].offset = info.offset, pieces[count++].length = info.length;
+        }
+    }
+    if (IN(tenslice_plan_open(&plan, pieces, count, UINT64_C(1) << 40, 512, 0)) != TENSLICE_OK)
+        exit(1);
+    IN(tenslice_plan_length(&plan, &length));
+    IN(tenslice_plan_reads(&plan, 4096, &reads));
+    while (IN(tenslice_reads_next(&reads, &read)) == TENSLICE_OK)
+        ;
+}
+
 /* Reads an index of a model in several files. */
 static void read_index(const char *folder)
 {
@@ -213,6 +250,7 @@ int main(int argc, char **argv)
         if (IN(tenslice_file_open(&file, model, size, NULL)) != TENSLICE_OK)
             continue;
         read_gguf(&file);
+        read_planned(&file, size);
         IN(tenslice_model_file_opened(&model_file, names[i], TENSLICE_NUL, &file));
         if (IN(tenslice_model_open(&all, &model_file, 1, words, sizeof words / sizeof *words, NULL)) != TENSLICE_OK)
             return 1;

@@ -70,6 +70,12 @@ static tenslice_status source_add(unsigned char **at, const memory *of)
     return tenslice_source_add(AT(tenslice_source, 1), 0, at[0], of[0].size);
 }
 
+static tenslice_status plan_open(unsigned char **at, const memory *of)
+{
+    return tenslice_plan_open(AT(tenslice_plan, 1), AT(tenslice_piece, 0), of[0].size / sizeof(tenslice_piece), 1000,
+                              64, 0);
+}
+
 static tenslice_status with_bytes(unsigned char **at, const memory *of)
 {
     return tenslice_component_with_bytes(&component, at[0], of[0].size, AT(tenslice_component, 1), NULL);
@@ -393,6 +399,7 @@ int main(int argc, char **argv)
 {
     static const uint64_t start[2] = {0, 0}, stop[2] = {2, 2}, all[2] = {UINT64_MAX, UINT64_MAX};
     static const char shards[] = "{\"weight_map\": {\"a\": \"file\"}}   "; /* 32 bytes: whatever follows is aligned */
+    static const tenslice_piece pieces[2] = {{1, 500, 9, 0}, {2, 7, 8, 0}};
     blob b;
     tenslice_tensor tensor;
     tenslice_cursor cursor;
@@ -434,6 +441,7 @@ int main(int argc, char **argv)
     EXPECT(TENSLICE_OK, tenslice_tensor_data(&tensor, &component, NULL));
     EXPECT(TENSLICE_OK, tenslice_component_bytes(&component, TENSLICE_ANY, &data, NULL));
     EXPECT(TENSLICE_OK, tenslice_source_init(&source, b.size));
+    TRY(TENSLICE_OK, 1, plan_open, OF(pieces), OUT(tenslice_plan));
     TRY(TENSLICE_OK, 1, source_add, {b.data, 64}, OF(source));
     TRY(TENSLICE_OK, 1, with_bytes, {data.data, data.length}, OUT(tenslice_component));
     TRY(TENSLICE_OK, 1, error_text, ROOM(256), OF(error), OUT(size_t), {b.data, 64});

@@ -291,6 +291,121 @@ static void attributes(const char *folder)
     free(b.data);
 }
 
+/* Fetches the ranges of a file that its program asks for. The bytes of `b` stand for a file that is not in memory. */
+static void open_in_parts(tenslice_file *file, tenslice_source *source, blob b)
+{
+    tenslice_need need;
+    tenslice_status status;
+
+    EXPECT(TENSLICE_OK, tenslice_source_init(source, b.size));
+    while ((status = tenslice_file_open_source(file, source, &need, NULL)) == TENSLICE_NEED)
+        EXPECT(TENSLICE_OK, tenslice_source_add(source, need.offset, b.data + need.offset, (size_t)need.length));
+    EXPECT(TENSLICE_OK, status);
+}
+
+/* A sparse tensor of three components, read through a copy of the source. */
+static void with_source(const char *folder)
+{
+    blob b = load(folder, "v1.2/objects_sparse_quant_logical.zt");
+    tenslice_file file, whole, bound_file;
+    tenslice_source source, with_data, longer;
+    tenslice_tensor tensor, expected, bound;
+    tenslice_component component;
+    tenslice_component_info part;
+    tenslice_cursor parts;
+    float numbers[30], same_numbers[30];
+
+    open_in_parts(&file, &source, b);
+    EXPECT(TENSLICE_OK, tenslice_file_find(&file, "csr_i32", TENSLICE_NUL, &tensor, NULL));
+    EXPECT(TENSLICE_NOT_IN_MEMORY, tenslice_tensor_read_into(&tensor, numbers, sizeof numbers, NULL, NULL, NULL));
+    with_data = source;
+    EXPECT(TENSLICE_OK, tenslice_tensor_components(&tensor, &parts));
+    part.struct_size = sizeof part;
+    while (tenslice_components_next(&parts, &component, NULL) == TENSLICE_OK) {
+        EXPECT(TENSLICE_OK, tenslice_component_get_info(&component, &part));
+        EXPECT(TENSLICE_OK, tenslice_source_add(&with_data, part.offset, b.data + part.offset, (size_t)part.length));
+    }
+    EXPECT(TENSLICE_OK, tenslice_file_open(&whole, b.data, b.size, NULL));
+    EXPECT(TENSLICE_OK, tenslice_file_find(&whole, "csr_i32", TENSLICE_NUL, &expected, NULL));
+    EXPECT(TENSLICE_OK, tenslice_tensor_read_into(&expected, numbers, sizeof numbers, NULL, NULL, NULL));
+
+    EXPECT(TENSLICE_OK, tenslice_tensor_with_source(&tensor, &with_data, &bound));
+    memset(same_numbers, 0, sizeof same_numbers);
+    EXPECT(TENSLICE_OK, tenslice_tensor_read_into(&bound, same_numbers, sizeof numbers, NULL, NULL, NULL));
+    CHECK(memcmp(numbers, same_numbers, sizeof numbers) == 0);
+    EXPECT(TENSLICE_NOT_IN_MEMORY, tenslice_tensor_read_into(&tensor, numbers, sizeof numbers, NULL, NULL, NULL));
+    EXPECT(TENSLICE_OK, tenslice_file_with_source(&file, &with_data, &bound_file));
+    EXPECT(TENSLICE_OK, tenslice_file_find(&bound_file, "csr_i32", TENSLICE_NUL, &bound, NULL));
+    memset(same_numbers, 0, sizeof same_numbers);
+    EXPECT(TENSLICE_OK, tenslice_tensor_read_into(&bound, same_numbers, sizeof numbers, NULL, NULL, NULL));
+    CHECK(memcmp(numbers, same_numbers, sizeof numbers) == 0);
+    /* The output may be the input. */
+    EXPECT(TENSLICE_OK, tenslice_tensor_with_source(&tensor, &with_data, &tensor));
+    EXPECT(TENSLICE_OK, tenslice_tensor_read_into(&tensor, same_numbers, sizeof numbers, NULL, NULL, NULL));
+    EXPECT(TENSLICE_OK, tenslice_source_init(&longer, b.size + 1));
+    EXPECT(TENSLICE_INVALID_ARGUMENT, tenslice_tensor_with_source(&tensor, &longer, &tensor));
+    EXPECT(TENSLICE_INVALID_ARGUMENT, tenslice_file_with_source(&file, &longer, &file));
+    EXPECT(TENSLICE_OK, tenslice_tensor_read_into(&tensor, same_numbers, sizeof numbers, NULL, NULL, NULL));
+    free(b.data);
+}
+
+/* All tensors of a file, fetched into one region of memory by the reads of a plan. */
+static void planned_reads(const char *folder)
+{
+    enum { ALIGNMENT = 64, LONGEST = 1000 };
+    blob b = load(folder, "safetensors/py_transformer.safetensors");
+    tenslice_piece pieces[256];
+    tenslice_tensor tensors[256], tensor;
+    tenslice_file file;
+    tenslice_source source;
+    tenslice_component component, bound;
+    tenslice_component_info part;
+    tenslice_cursor cursor;
+    tenslice_plan plan;
+    tenslice_planned_read read;
+    tenslice_bytes bytes;
+    uint64_t length, end = 0;
+    unsigned char *memory;
+    size_t count = 0, i;
+
+    open_in_parts(&file, &source, b);
+    part.struct_size = sizeof part;
+    EXPECT(TENSLICE_OK, tenslice_file_tensors(&file, &cursor));
+    while (tenslice_tensors_next(&cursor, &tensor, NULL) == TENSLICE_OK) {
+        CHECK(count < 256);
+        EXPECT(TENSLICE_OK, tenslice_tensor_data(&tensor, &component, NULL));
+        EXPECT(TENSLICE_OK, tenslice_component_get_info(&component, &part));
+        tensors[count] = tensor;
+        pieces[count].key = count, pieces[count].offset = part.offset, pieces[count].length = part.length;
+        pieces[count].at = UINT64_MAX;
+        count++;
+    }
+    EXPECT(TENSLICE_OK, tenslice_plan_open(&plan, pieces, count, b.size, ALIGNMENT, 0));
+    EXPECT(TENSLICE_OK, tenslice_plan_length(&plan, &length));
+    memory = (unsigned char *)malloc((size_t)length);
+    CHECK(count == 200 && memory != NULL && length < b.size + 2 * ALIGNMENT);
+    memset(memory, 0x5a, (size_t)length);
+    EXPECT(TENSLICE_OK, tenslice_plan_reads(&plan, LONGEST, &cursor));
+    while (tenslice_reads_next(&cursor, &read) == TENSLICE_OK) {
+        CHECK(read.offset % ALIGNMENT == 0 && read.at == end && read.room % ALIGNMENT == 0 && read.room <= LONGEST);
+        CHECK(read.length == read.room || read.offset + read.length == b.size);
+        memcpy(memory + read.at, b.data + read.offset, (size_t)read.length);
+        end += read.room;
+    }
+    CHECK(end == length);
+    EXPECT(TENSLICE_END, tenslice_reads_next(&cursor, &read));
+    for (i = 0; i < count; i++) {
+        EXPECT(TENSLICE_OK, tenslice_tensor_data(&tensors[pieces[i].key], &component, NULL));
+        EXPECT(TENSLICE_OK, tenslice_component_with_bytes(&component, memory + pieces[i].at, (size_t)pieces[i].length,
+                                                          &bound, NULL));
+        EXPECT(TENSLICE_OK, tenslice_component_stored(&bound, &bytes, NULL));
+        CHECK(memcmp(bytes.data, b.data + pieces[i].offset, bytes.length) == 0);
+        CHECK(i == 0 || pieces[i - 1].offset <= pieces[i].offset);
+    }
+    free(memory);
+    free(b.data);
+}
+
 /* An expected shape means row-major elements, unless column-major is requested. */
 static void orders(const char *folder)
 {
@@ -563,6 +678,8 @@ int main(int argc, char **argv)
     attributes(argv[1]);
     other_values();
     unknown_digest(argv[1]);
+    with_source(argv[1]);
+    planned_reads(argv[1]);
     expectations(argv[1]);
     error_text(argv[1]);
     other_files(argv[1]);

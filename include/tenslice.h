@@ -16,10 +16,10 @@
  * functions do not repeat them.
  *
  * Ownership. The caller owns all memory: the bytes of the file, and the handles. Handles are plain structs that may
- * be placed anywhere and copied by assignment. (A tenslice_source may be copied only until something has been opened
- * from it.) The library allocates nothing, so nothing needs to be freed or closed. Exception: a library with
- * Zstandard built in allocates memory while it decodes, up to about twice the smaller of a stream's window and its
- * output. If an allocation fails, the library terminates the program.
+ * be placed anywhere and copied by assignment. (A copy of a tenslice_source does not replace the original: whatever
+ * was opened from the original needs it in place.) The library allocates nothing, so nothing needs to be freed or
+ * closed. Exception: a library with Zstandard built in allocates memory while it decodes, up to about twice the
+ * smaller of a stream's window and its output. If an allocation fails, the library terminates the program.
  *
  * Lifetimes. A handle, a string or a pointer to bytes is valid for as long as the bytes that the file was opened
  * from stay in place, unchanged. If the file was opened from a source, the source must also stay in place, unmoved
@@ -77,6 +77,7 @@
  *     A file and its warnings
  *     Components
  *     Ranges: files that are not in memory
+ *     Reading many tensors
  *     Sparse tensors
  *     Attributes
  *     Strings
@@ -946,9 +947,13 @@ tenslice_status tenslice_component_requirements(const tenslice_component *compon
  * Tensor data is not fetched this way: tenslice_component_get_info returns where the data is in the file, and
  * tenslice_component_with_bytes takes the bytes read from there. Calls that read data from the file itself
  * (tenslice_tensor_read_into, tenslice_tensor_sparse, tenslice_tens_element, tenslice_tens_chunks_next, the calls of
- * tenslice/b2nd.h that read chunks) return NOT_IN_MEMORY unless the data was added before the file was opened. For
- * these calls, open the file once to find its components, then again from a second source that includes the bytes of
- * the components. A chunked array needs the table of chunks and the chunks to read: see tenslice_b2nd_get_info and
+ * tenslice/b2nd.h that read chunks) return NOT_IN_MEMORY until the tensor or the file knows a source with the data:
+ *
+ *     tenslice_source with_data = source; // the original stays in place, unchanged
+ *     tenslice_source_add(&with_data, info.offset, data, (size_t)info.length);
+ *     tenslice_tensor_with_source(&tensor, &with_data, &tensor);
+ *
+ * A chunked array needs the table of chunks and the chunks to read: see tenslice_b2nd_get_info and
  * tenslice_b2nd_chunk_extent.
  */
 
@@ -957,8 +962,8 @@ tenslice_status tenslice_component_requirements(const tenslice_component *compon
 
 /**
  * A file that is only partly in memory: its length, and the ranges fetched so far (at most TENSLICE_MAX_SEGMENTS).
- * Do not add to a source while anything opened from it is used. Instead, pass bytes read later to
- * tenslice_component_with_bytes, or open the file again.
+ * Do not add to a source while anything opened from it is used. Instead, add bytes read later to a copy of the
+ * source, for tenslice_tensor_with_source, or pass them to tenslice_component_with_bytes.
  */
 typedef struct {
     uint64_t opaque[130];
@@ -1008,11 +1013,112 @@ tenslice_status tenslice_component_with_bytes(const tenslice_component *componen
     tenslice_component *bound, tenslice_error *error);
 
 /**
+ * Sets `bound` to the same tensor, whose data is looked for in `source`: a copy of the source that the file was
+ * opened from, to which the program has added the data. The source must stay in place, unchanged, while `bound` is
+ * used, and so must whatever the file was opened from. `bound` may be the same handle as `tensor`. Constant cost:
+ * nothing is parsed again. All calls that read elements then find the data, whatever the layout.
+ *
+ * Errors: INVALID_ARGUMENT also if the source describes a file of another length.
+ */
+tenslice_status tenslice_tensor_with_source(const tenslice_tensor *tensor, const tenslice_source *source,
+    tenslice_tensor *bound);
+
+/**
+ * Sets `bound` to the same file, whose bytes are looked for in `source`: a copy of the source that `file` was opened
+ * from, to which the program has added more ranges. The source must stay in place, unchanged, while `bound` or
+ * anything made from it is used, and so must whatever `file` was opened from. `bound` may be the same handle as
+ * `file`. Constant cost: nothing is parsed again.
+ *
+ * Errors: INVALID_ARGUMENT also if the source describes a file of another length.
+ */
+tenslice_status tenslice_file_with_source(const tenslice_file *file, const tenslice_source *source,
+    tenslice_file *bound);
+
+/**
  * Writes the message of an error as tenslice_error_text does, for a file that was opened from a source. The message
  * has the names and numbers that are still in memory.
  */
 tenslice_status tenslice_error_text_source(const tenslice_error *error, const tenslice_source *source, char *buffer,
     size_t capacity, size_t *needed);
+
+/* ---- Reading many tensors -------------------------------------------------------------------------------------------
+ *
+ * A plan merges the ranges of many tensors into few large aligned reads, and places all bytes in one region of
+ * memory:
+ *
+ *     tenslice_plan_open(&plan, pieces, count, file_length, 4096, 65536);
+ *     tenslice_plan_length(&plan, &length);
+ *     memory = aligned_alloc(4096, (size_t)length);
+ *     tenslice_plan_reads(&plan, 8 << 20, &cursor);
+ *     while (tenslice_reads_next(&cursor, &read) == TENSLICE_OK)
+ *         pread(handle, memory + read.at, (size_t)read.room, (off_t)read.offset); // or any other way to read a file
+ *
+ * The bytes of each piece are then at memory + pieces[i].at.
+ */
+
+/** A range of bytes of a file that a program wants in memory, usually the bytes of one component. */
+typedef struct {
+    /** A number that the caller chooses, to recognize the piece after tenslice_plan_open has sorted the pieces:
+     *  usually the number of a tensor. */
+    uint64_t key;
+    uint64_t offset; /**< Offset of the first byte in the file. */
+    uint64_t length; /**< Number of bytes. */
+    /** Set by tenslice_plan_open: the offset of the first byte from the start of the memory; 0 for an empty piece. */
+    uint64_t at;
+} tenslice_piece;
+
+/** The reads that fetch many pieces of a file into one region of memory. */
+typedef struct {
+    uint64_t opaque[12];
+} tenslice_plan;
+
+/** A read: a range of the file, and its place in memory. All but `length` are multiples of the alignment. */
+typedef struct {
+    uint64_t offset; /**< Offset of the first byte in the file. */
+    uint64_t length; /**< Number of bytes. Less than `room` only at the end of the file. */
+    uint64_t at; /**< Offset of the first byte from the start of the memory. */
+    /** Number of bytes that the memory has for this read: `length`, rounded up to a multiple of the alignment.
+     *  Direct I/O requires that the program requests this many bytes; at the end of the file it gets fewer. */
+    uint64_t room;
+} tenslice_planned_read;
+
+/**
+ * Plans the reads of the `count` pieces at `pieces`, which are ranges of a file of `file_length` bytes. Sorts the
+ * pieces in the order of the file, N log N comparisons, and sets their `at`. The array must stay in place,
+ * unchanged, while the plan is used.
+ *
+ * Each read begins at a multiple of `alignment`, in the file and in memory. Direct I/O requires the size of a block
+ * of the device; 4096 is a good choice for most files. A gap of at most `gap` bytes between two pieces is read as
+ * well, so that one read fetches both; 65536 is a good choice for a disk, and a million for a server. Pieces may
+ * overlap and repeat: their bytes are read once, and they share memory.
+ *
+ * Errors: INVALID_ARGUMENT also if `alignment` is no power of two, or if the length of the file, rounded up to a
+ * multiple of the alignment, exceeds 64 bits; OUT_OF_FILE if a piece extends past the end of the file. The pieces
+ * are unchanged after an error.
+ */
+tenslice_status tenslice_plan_open(tenslice_plan *plan, tenslice_piece *pieces, size_t count, uint64_t file_length,
+    uint64_t alignment, uint64_t gap);
+
+/**
+ * Sets `length` to the number of bytes of memory that all reads of a plan need together. Allocate this many bytes,
+ * aligned as the reads are. After all reads the bytes of each piece are at its `at`, without a copy.
+ */
+tenslice_status tenslice_plan_length(const tenslice_plan *plan, uint64_t *length);
+
+/**
+ * Sets `cursor` before the first read of a plan, for tenslice_reads_next. Each read has at most `longest` bytes,
+ * rounded down to a multiple of the alignment, but at least one such multiple. Reads of a few MiB keep a disk busy
+ * if several are under way at the same time. With UINT64_MAX each read is a whole run of pieces, which can be added
+ * to a source.
+ */
+tenslice_status tenslice_plan_reads(const tenslice_plan *plan, uint64_t longest, tenslice_cursor *cursor);
+
+/**
+ * Computes the next read, in the order of the file; returns TENSLICE_END after the last. The program may execute the
+ * reads in any order, and at the same time: no byte is in two of them. All calls together are linear in the number
+ * of pieces and of reads.
+ */
+tenslice_status tenslice_reads_next(tenslice_cursor *cursor, tenslice_planned_read *read);
 
 /* ---- Sparse tensors -------------------------------------------------------------------------------------------------
  *

@@ -86,6 +86,25 @@ pub extern "C" fn tenslice_file_open_source(
     })
 }
 
+/// Sets `bound` to the same file, whose bytes are looked for in `source`: a copy of the source that `file` was opened
+/// from, to which the program has added more ranges. The source must stay in place, unchanged, while `bound` or anything
+/// made from it is used, and so must whatever `file` was opened from. `bound` may be the same handle as `file`. Constant
+/// cost: nothing is parsed again.
+///
+/// Errors: INVALID_ARGUMENT also if the source describes a file of another length.
+#[unsafe(no_mangle)]
+pub extern "C" fn tenslice_file_with_source(
+    file: Handle<tenslice_file>,
+    source: Handle<'static, tenslice_source>,
+    bound: Out<tenslice_file>,
+) -> tenslice_status {
+    run(|| {
+        let file = file.get()?.with_source(source.get()?)?;
+        bound.writable()?.store::<File<'static>>(&file); // may be the old handle, which has already been read
+        Ok(OK)
+    })
+}
+
 /// Fills `info` with information about a file.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_file_get_info(

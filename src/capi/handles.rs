@@ -13,6 +13,7 @@ use super::super::memory::{Memory, range, range_apart};
 use super::super::model::{
     tenslice_model, tenslice_model_file, tenslice_model_problems, tenslice_model_tensors, tenslice_problem,
 };
+use super::super::plan::{tenslice_piece, tenslice_plan};
 #[cfg(feature = "safetensors")]
 use super::super::safetensors;
 use super::super::source::tenslice_source;
@@ -20,11 +21,11 @@ use super::super::sparse::{SparseCursor, tenslice_sparse};
 use super::super::status::FfiResult;
 use super::super::tensor::tenslice_tensor;
 use super::super::text::tenslice_str;
-use super::{Array, Buffer, Handle, Holds, INVALID_ARGUMENT, In, InfoIn, InfoOut, Length, Slot, Writable};
+use super::{Array, Buffer, Handle, Holds, INVALID_ARGUMENT, In, InfoIn, InfoOut, Length, Plain, Slot, Writable};
 use crate::bytes::text::Text;
 use crate::{
-    Attributes, Component, Components, File, Index, Model, ModelFile, ModelTensors, Problem, Problems, Source,
-    Tensor, Tensors,
+    Attributes, Component, Components, File, Index, Model, ModelFile, ModelTensors, Piece, Plan, PlannedReads,
+    Problem, Problems, Source, Tensor, Tensors,
 };
 
 macro_rules! held {
@@ -43,6 +44,8 @@ held! {
     tenslice_cursor: Attributes<'static> = b"ATTR";
     tenslice_items: Attributes<'static> = b"ATTR";
     tenslice_source: Source<'static> = b"SRCE";
+    tenslice_plan: Plan<'static> = b"PLAN";
+    tenslice_cursor: PlannedReads<'static> = b"PLRD";
     tenslice_sparse: SparseCursor = b"SPRS";
     tenslice_index: Index<'static, 'static> = b"INDX";
     tenslice_model_file: ModelFile<'static> = b"MFIL";
@@ -81,6 +84,13 @@ held! {
 #[cfg(feature = "blz")]
 held! {
     blz::tenslice_train: crate::blz::Train<'static> = b"TRAN";
+}
+
+const _: () = assert!(size_of::<tenslice_piece>() == size_of::<Piece>());
+
+// SAFETY: both are four `u64` in the same order.
+unsafe impl Plain for tenslice_piece {
+    type Number = Piece;
 }
 
 impl<'a> InfoIn<'a, tenslice_value> {

@@ -26,6 +26,7 @@ mod decode;
 mod sparse;
 mod attributes;
 mod source;
+mod plan;
 #[cfg(feature = "tens")]
 mod tens;
 #[cfg(feature = "blz")]

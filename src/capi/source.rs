@@ -8,8 +8,8 @@ use super::status::{OK, tenslice_status};
 use crate::Source;
 
 /// A file that is only partly in memory: its length, and the ranges fetched so far (at most TENSLICE_MAX_SEGMENTS). Do
-/// not add to a source while anything opened from it is used. Instead, pass bytes read later to
-/// tenslice_component_with_bytes, or open the file again.
+/// not add to a source while anything opened from it is used. Instead, add bytes read later to a copy of the source, for
+/// tenslice_tensor_with_source, or pass them to tenslice_component_with_bytes.
 #[repr(C)]
 pub struct tenslice_source {
     opaque: [u64; 130],

@@ -7,10 +7,11 @@ use super::call::{run, with_details};
 use super::component::{tenslice_bytes, tenslice_component, typed_bytes};
 use super::memory::Memory;
 use super::pointer::{Array, Buffer, Capacity, Handle, HandleMut, InfoOut, Length, OptionalOut, Out};
+use super::source::tenslice_source;
 use super::status::{ApiError, FfiResult, OK, tenslice_error, tenslice_status};
 use super::text::{tenslice_str, to_code};
 use crate::error::ErrorKind;
-use crate::{Components, Shape};
+use crate::{Components, Shape, Tensor};
 
 /// A tensor of an open file: a handle.
 #[repr(C)]
@@ -79,6 +80,25 @@ pub extern "C" fn tenslice_tensor_problem(
     error: OptionalOut<tenslice_error>,
 ) -> tenslice_status {
     with_details(&error, |details| details.of(tensor.get()?.problem().map_or(Ok(OK), Err)))
+}
+
+/// Sets `bound` to the same tensor, whose data is looked for in `source`: a copy of the source that the file was opened
+/// from, to which the program has added the data. The source must stay in place, unchanged, while `bound` is used, and
+/// so must whatever the file was opened from. `bound` may be the same handle as `tensor`. Constant cost: nothing is
+/// parsed again. All calls that read elements then find the data, whatever the layout.
+///
+/// Errors: INVALID_ARGUMENT also if the source describes a file of another length.
+#[unsafe(no_mangle)]
+pub extern "C" fn tenslice_tensor_with_source(
+    tensor: Handle<tenslice_tensor>,
+    source: Handle<'static, tenslice_source>,
+    bound: Out<tenslice_tensor>,
+) -> tenslice_status {
+    run(|| {
+        let tensor = tensor.get()?.with_source(source.get()?)?;
+        bound.writable()?.store::<Tensor<'static>>(&tensor); // may be the old handle, which has already been read
+        Ok(OK)
+    })
 }
 
 /// Returns the name of a tensor; empty for an invalid handle.

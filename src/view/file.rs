@@ -412,7 +412,7 @@ mod tests {
     fn bytes_that_have_changed_are_not_verified() {
         use std::prelude::v1::*;
 
-        use super::{AnyFile, File, ReadOptions};
+        use super::{AnyFile, File, FileFormat, ReadOptions};
         use crate::error::ErrorKind;
 
         let mut bytes = b"GGUF\x03\0\0\0\x02\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0".to_vec();

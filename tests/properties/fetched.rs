@@ -3,7 +3,8 @@
 
 use crate::support::{Random, cases, open_in_parts};
 use tenslice::{
-    Error, ErrorKind, Extent, File, Opened, Piece, Plan, PlanOptions, PlannedRead, Purpose, ReadOptions, Source, Tensor,
+    Error, ErrorKind, Extent, File, Opened, Piece, Plan, PlanOptions, PlannedRead, Purpose, ReadOptions, Source,
+    Tensor,
 };
 
 /// Reads a tensor, unless its output is too long for a test.

@@ -6,6 +6,7 @@ use std::prelude::v1::*;
 
 use super::table::Order;
 use super::*;
+use crate::format::FileFormat;
 use crate::view::file::File;
 use crate::view::index::hash::crafted::{Random, colliding, name_of_hash};
 use crate::view::index::hash::hash;
