@@ -157,6 +157,18 @@ grep -q '100000 bytes at offset 64 extend past the end of the file (323 bytes)' 
 $c -D_GNU_SOURCE examples/ranges.c "$lib/libtenslice.a" -o "$out/ranges"
 "$out/ranges" tests/fixtures/v1.2/converted_safetensors.zt a.w | grep -q 'bytes of f32; [0-9]* of [0-9]* bytes were fetched'
 "$out/ranges" tests/fixtures/tens/good/unknown_chunks_many.tens "" | grep -q '18 bytes of u16'
+
+# All tensors of a file, by the reads of a plan: direct and through the page cache.
+$c -Wconversion -D_GNU_SOURCE examples/plan.c "$lib/libtenslice.a" -pthread -o "$out/plan"
+for cached in "" cached; do
+    "$out/plan" tests/fixtures/safetensors/py_transformer.safetensors $cached > "$out/plan.txt"
+    grep -q '^200 tensors, 32768 bytes, .* the last bytes add up to 19348$' "$out/plan.txt" || { cat "$out/plan.txt"; exit 1; }
+done
+if "$out/plan" tests/fixtures/bad/v1.2/end_past_eof.zt 2> "$out/plan.txt"; then
+    echo "plan: accepted a bad file" >&2
+    exit 1
+fi
+grep -q 'error: .*exceeds the file size' "$out/plan.txt"
 $cxx -std=c++17 examples/span.cpp "$lib/libtenslice.a" -o "$out/span"
 "$out/span" tests/fixtures/v1.2/converted_safetensors.zt a.w | grep -q 'sum -2.472'
 if "$out/span" tests/fixtures/bad/v1.2/end_past_eof.zt 2> "$out/span.txt"; then
