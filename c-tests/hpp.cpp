@@ -537,6 +537,24 @@ void in_ranges(const char *fixtures)
     const auto bound = get(get(tensor.data()).with_bytes(fetched));
     CHECK(get(bound.bytes()).size() == 48 && get(bound.stored()).data() == get(bound.bytes()).data());
 
+    /* The same by a plan of reads and a copy of the source. */
+    std::array<tenslice_piece, 1> pieces{{{7, info.offset, info.length, 0}}};
+    const auto plan = get(tenslice::plan::open(pieces, b.size, 16));
+    std::array<unsigned char, 96> memory;
+    CHECK(plan.length() <= memory.size() && pieces[0].at == info.offset % 16);
+    int count = 0;
+    for (const auto &read : plan.reads(32)) {
+        std::memcpy(memory.data() + read.at, b.data + read.offset, static_cast<std::size_t>(read.length));
+        count++;
+    }
+    CHECK(count > 1 && status_of([&] { return tenslice::plan::open(pieces, 1); }) == TENSLICE_OUT_OF_FILE);
+    auto with_data = source.copy();
+    CHECK(get(with_data.add(info.offset, memory.data() + pieces[0].at, 48)) == 48);
+    const auto by_file = get(get(file.with_source(with_data)).find("t.float64"));
+    CHECK(get(get(tensor.with_source(with_data)).bytes()).data() == get(by_file.bytes()).data());
+    CHECK(status_of([&] { return tensor.bytes(); }) == TENSLICE_NOT_IN_MEMORY);
+    CHECK(status_of([&] { return tensor.with_source(tenslice::source(1)); }) == TENSLICE_INVALID_ARGUMENT);
+
     tenslice::source broken(bad.size);
     while (const auto need = broken.needs())
         CHECK(get(broken.add(need->offset, bad.data + need->offset, static_cast<std::size_t>(need->length))) > 0);

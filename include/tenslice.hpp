@@ -1016,10 +1016,15 @@ public:
     }
 };
 
+class source;
+
 /** A tensor of an open file: tenslice_tensor. */
 class tensor {
 public:
     explicit tensor(const tenslice_tensor &handle) noexcept : handle_(handle) {}
+
+    /** The same tensor, whose data is looked for in `data`: a copy of the source of the file, with data added. */
+    result<tensor> with_source(const source &data) const;
 
     tenslice_tensor_info info() const noexcept
     {
@@ -1689,6 +1694,9 @@ public:
         });
     }
 
+    /** The same file, whose bytes are looked for in `data`: a copy of the source of the file, with ranges added. */
+    result<file> with_source(const source &data) const;
+
     tenslice_file_info info() const noexcept
     {
         tenslice_file_info info{};
@@ -1955,6 +1963,8 @@ public:
     source(const source &) = delete;
     source &operator=(const source &) = delete;
 
+    /** A source with the same ranges, to which data may be added while the original is in use: see with_source(). */
+    source copy() const noexcept { return source(handle_); }
     /** The next range to fetch and add; none if open() will return the file or an error. */
     std::optional<tenslice_need> needs() noexcept
     {
@@ -1984,11 +1994,72 @@ public:
         return status == TENSLICE_OK ? std::string_view(dst.data(), needed - 1) : std::string_view(why.what());
     }
 
+    const tenslice_source &handle() const noexcept { return handle_; }
+
 private:
+    explicit source(const tenslice_source &handle) noexcept : handle_(handle) {}
+
     tenslice_source handle_{};
     tenslice_file file_{};
     tenslice_error why_ = detail::no_details;
     tenslice_status status_ = TENSLICE_NEED;
+};
+
+inline result<tensor> tensor::with_source(const source &data) const
+{
+    tenslice_tensor bound{};
+    const auto status = tenslice_tensor_with_source(&handle_, &data.handle(), &bound);
+    return detail::finish(status, detail::no_details, tensor(bound));
+}
+
+inline result<file> file::with_source(const source &data) const
+{
+    tenslice_file bound{};
+    const auto status = tenslice_file_with_source(&handle_, &data.handle(), &bound);
+    return detail::finish(status, detail::no_details, file(bound));
+}
+
+namespace detail {
+inline tenslice_status next_read(tenslice_cursor *cursor, tenslice_planned_read *read, tenslice_error *)
+{
+    return tenslice_reads_next(cursor, read);
+}
+} // namespace detail
+
+using planned_read_range =
+    detail::range<tenslice_cursor, tenslice_planned_read, tenslice_planned_read, detail::next_read>;
+
+/** The reads that fetch many pieces of a file into one region of memory: tenslice_plan. */
+class plan {
+public:
+    /** Sorts the pieces, and sets their places in memory. They must stay in place, unchanged, while the plan is used. */
+    static result<plan> open(span<tenslice_piece> pieces, std::uint64_t file_length, std::uint64_t alignment = 4096,
+                             std::uint64_t gap = 65536)
+    {
+        plan made;
+        const auto status =
+            tenslice_plan_open(&made.handle_, pieces.data(), pieces.size(), file_length, alignment, gap);
+        return detail::finish(status, detail::no_details, made);
+    }
+    /** The number of bytes of memory that all reads need together. */
+    std::uint64_t length() const noexcept
+    {
+        std::uint64_t length = 0;
+        (void)tenslice_plan_length(&handle_, &length);
+        return length;
+    }
+    /** The reads, in the order of the file, each of at most `longest` bytes. A single-pass range. */
+    planned_read_range reads(std::uint64_t longest) const noexcept
+    {
+        tenslice_cursor cursor{};
+        (void)tenslice_plan_reads(&handle_, longest, &cursor);
+        return planned_read_range(cursor);
+    }
+
+private:
+    plan() noexcept = default;
+
+    tenslice_plan handle_{};
 };
 
 namespace detail {

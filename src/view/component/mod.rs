@@ -142,8 +142,8 @@ impl<'a> Component<'a> {
     /// # Errors
     /// - `InShard` if the bytes are in another file.
     /// - `NotInMemory` if the file was opened from a source and no segment contains all of the bytes: read
-    ///   [`extent`](Self::extent) and use [`with_bytes`](Self::with_bytes). (For chunked arrays, add the bytes to the
-    ///   source instead.)
+    ///   [`extent`](Self::extent) and use [`with_bytes`](Self::with_bytes) or
+    ///   [`Tensor::with_source`](crate::Tensor::with_source).
     pub fn stored(&self) -> Result<&'a [u8]> {
         if !self.is_bound && self.shard_text().is_some() {
             return Err(self.error(ErrorKind::InShard, Part::Component));
