@@ -947,7 +947,7 @@ tenslice_status tenslice_component_requirements(const tenslice_component *compon
  * Tensor data is not fetched this way: tenslice_component_get_info returns where the data is in the file, and
  * tenslice_component_with_bytes takes the bytes read from there. Calls that read data from the file itself
  * (tenslice_tensor_read_into, tenslice_tensor_sparse, tenslice_tens_element, tenslice_tens_chunks_next, the calls of
- * tenslice/b2nd.h that read chunks) return NOT_IN_MEMORY until the tensor or the file knows a source with the data:
+ * tenslice/b2nd.h that read chunks) return NOT_IN_MEMORY until the tensor or the file has a source with the data:
  *
  *     tenslice_source with_data = source; // the original stays in place, unchanged
  *     tenslice_source_add(&with_data, info.offset, data, (size_t)info.length);
