@@ -19,7 +19,6 @@ use super::gguf::*;
 use super::index::*;
 use super::numbers::*;
 use super::options::*;
-use super::plan::*;
 use super::pointer::test_args::FromC;
 use super::safetensors::*;
 use super::source::*;
@@ -369,58 +368,6 @@ fn parts() {
             }
             ok!(tenslice_error_text_source(error, source, sentence.cast(), 200, needed));
             assert!(!kept.is_empty() && read(sentence, needed.read()).ends_with(b"]\0"));
-        }
-    }
-}
-
-/// All components are fetched by the reads of a plan, and added to a copy of the source.
-#[test]
-fn fetched_later() {
-    for bytes in [fixture!("v1.2/objects_sparse_quant_logical.zt"), fixture!("npz/mixed_methods.npz")] {
-        // SAFETY: the arguments are as the header requires.
-        unsafe {
-            places!(file: tenslice_file, source: tenslice_source, copied: tenslice_source, cursor: tenslice_cursor);
-            places!(tensor: tenslice_tensor, parts: tenslice_cursor, component: tenslice_component);
-            places!(plan: tenslice_plan, planned: tenslice_planned_read, length: u64, data: tenslice_bytes);
-            infos!(part: tenslice_component_info);
-            let mut kept = Vec::new();
-            open_in_parts(bytes, file, source, &mut kept);
-            let mut pieces = Vec::new();
-            ok!(tenslice_file_tensors(file, cursor));
-            while call!(tenslice_tensors_next(cursor, tensor, null_mut())) == OK {
-                ok!(tenslice_tensor_components(tensor, parts));
-                while call!(tenslice_components_next(parts, component, null_mut())) == OK {
-                    ok!(tenslice_component_get_info(component, part));
-                    let (offset, length) = (part.read().offset, part.read().length);
-                    pieces.push(tenslice_piece { key: 0, offset, length, at: 0 });
-                }
-            }
-            let (first, count) = (pieces.as_mut_ptr(), pieces.len());
-            assert!(count > 1);
-            ok!(
-                tenslice_plan_open(plan, first, count, bytes.len() as u64, 64, 64),
-                tenslice_plan_length(plan, length)
-            );
-            ok!(tenslice_plan_reads(plan, u64::MAX, cursor));
-            let mut memory = std::vec![0_u8; length.read() as usize];
-            core::ptr::copy_nonoverlapping(source, copied, 1);
-            while call!(tenslice_reads_next(cursor, planned)) == OK {
-                let tenslice_planned_read { offset, length, at, .. } = planned.read();
-                let to = memory.as_mut_ptr().add(at as usize);
-                to.copy_from_nonoverlapping(bytes.as_ptr().add(offset as usize), length as usize);
-                ok!(tenslice_source_add(copied, offset, to.cast_const().cast(), length as usize));
-            }
-            ok!(tenslice_file_with_source(file, copied, file), tenslice_file_tensors(file, cursor));
-            while call!(tenslice_tensors_next(cursor, tensor, null_mut())) == OK {
-                ok!(tenslice_tensor_with_source(tensor, copied, tensor), tenslice_tensor_components(tensor, parts));
-                while call!(tenslice_components_next(parts, component, null_mut())) == OK {
-                    ok!(tenslice_component_get_info(component, part));
-                    ok!(tenslice_component_stored(component, data, null_mut()));
-                    let stored = &bytes[part.read().offset as usize..][..part.read().length as usize];
-                    assert_eq!(read(data.read().data, data.read().length), stored);
-                }
-            }
-            drop(pieces);
         }
     }
 }

@@ -73,10 +73,12 @@ fn reading_with_a_source_equals_reading_a_slice() {
             }
         }
     }
-    assert!(read_later > 1000 && others > 0, "{read_later} {others}");
+    let least = if cfg!(feature = "formats") { 1000 } else { 10 };
+    assert!(read_later > least && (others > 0 || least == 10), "{read_later} {others}");
 }
 
 #[test]
+#[cfg(feature = "ztensor")]
 fn a_source_of_another_length_is_refused() {
     let bytes = crate::support::fixture("v1.2/dense_all_dtypes.zt");
     let file = File::open(&bytes).unwrap();
