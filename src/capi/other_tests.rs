@@ -154,6 +154,10 @@ fn fetched_later() {
             }
             let (first, count) = (pieces.as_mut_ptr(), pieces.len());
             assert!(count > 1);
+            // The place of an empty piece at the end is set too.
+            let mut empty = tenslice_piece { key: 0, offset: 9, length: 0, at: 77 };
+            ok!(tenslice_plan_open(plan, &raw mut empty, 1, 9, 1, 0));
+            assert_eq!(empty.at, 0);
             ok!(
                 tenslice_plan_open(plan, first, count, bytes.len() as u64, 64, 64),
                 tenslice_plan_length(plan, length)

@@ -249,6 +249,17 @@ fn plans_of_special_pieces() {
 }
 
 #[test]
+fn default_options_of_a_plan() {
+    for (gap, runs) in [(65_535, 1), (65_536, 1), (65_537, 2)] {
+        let mut pieces = [Piece::new(0, Extent::new(4095, 1)), Piece::new(1, Extent::new(4096 + gap, 1))];
+        let plan = Plan::new(&mut pieces, 1 << 20, PlanOptions::new()).unwrap();
+        assert_eq!(plan.reads(u64::MAX).count(), runs, "{gap}");
+        assert_eq!(plan.reads(0).next().map(|read| read.room), Some(4096));
+    }
+    assert_eq!(PlanOptions::default(), PlanOptions::new());
+}
+
+#[test]
 fn plans_of_large_files() {
     const GIB: u64 = 1 << 30;
     // Two pieces of a file beyond 4 GiB: the plan needs no such memory to be computed.

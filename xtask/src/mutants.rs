@@ -40,7 +40,7 @@ an interrupted run can continue. If a source or a test is newer than that file, 
   --list       list the mutants";
 
 /// The paths that are mutated if the command names none.
-const SCOPE: [&str; 14] = [
+const SCOPE: [&str; 15] = [
     "format",
     "codec",
     "bytes",
@@ -54,6 +54,7 @@ const SCOPE: [&str; 14] = [
     "view/file.rs",
     "view/index",
     "view/numbers",
+    "view/plan.rs",
     "view/tensor",
 ];
 /// Compiled in place of another file on chips: no test here can reach these files.
