@@ -109,7 +109,7 @@ extern "C" {
  */
 tenslice_status tenslice_file_open(tenslice_file *file, const void *data, size_t length, tenslice_error *error);
 
-/** What a program expects of a tensor. A NULL pointer stands for any dense tensor. */
+/** The tensor that a program expects: its type and its shape. A NULL pointer stands for any dense tensor. */
 typedef struct {
     uint32_t struct_size; /**< Size of this struct in bytes, set by the caller. */
     /** The type in which the elements are stored: a dtype, a block type (TENSLICE_GGML_Q4_0), or TENSLICE_ANY. If a

@@ -25,7 +25,7 @@ const COLUMN_MAJOR: u32 = 1 << 31;
 #[cfg(feature = "gguf")]
 pub(super) const FIRST_BLOCK: u32 = 1 << 16;
 
-/// What a program expects of a tensor. A NULL pointer stands for any dense tensor.
+/// The tensor that a program expects: its type and its shape. A NULL pointer stands for any dense tensor.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct tenslice_expected {

@@ -82,7 +82,7 @@ macro_rules! ok {
     ($($function:ident($($argument:expr),* $(,)?)),*) => {{ $( assert_eq!(call!($function($($argument),*)), OK); )* }};
 }
 
-/// What a call expects of a tensor.
+/// The tensor that a call expects.
 fn expecting(dtype: u32, rank: usize, shape: &[u64]) -> tenslice_expected {
     let struct_size = u32::try_from(size_of::<tenslice_expected>()).unwrap();
     tenslice_expected { struct_size, dtype, rank, shape: shape.as_ptr() }

@@ -22,7 +22,7 @@ fn bits(numbers: &[f32]) -> Vec<Option<u32>> {
     numbers.iter().map(|number| (!number.is_nan()).then(|| number.to_bits())).collect()
 }
 
-/// What a program expects that knows the shape and the order of this tensor.
+/// The expectation of a program that knows the shape and the order of this tensor.
 fn like<'e>(tensor: &Tensor<'_>, name: &'e str, shape: &'e [u64]) -> Expected<'e> {
     Expected::named(name).shape(shape).order(tensor.order())
 }
