@@ -1,7 +1,7 @@
 /*
  * tenslice.hpp: a header-only wrapper of tenslice.h for C++17 and later. The wrapper owns no memory, so nothing needs
- * to be freed. Only text::to_string() and throwing an exception allocate. tenslice.h is the manual: lifetimes, threads,
- * cost and errors of each call.
+ * to be freed, except class model, which frees what it has opened. Only text::to_string(), class model and throwing an
+ * exception allocate. tenslice.h is the manual: lifetimes, threads, cost and errors of each call.
  *
  *     auto file = tenslice::file::open(data, size);                   // the caller owns the bytes
  *     if (!file) return fail(file.error());
@@ -2354,7 +2354,8 @@ public:
             room.resize(static_cast<std::size_t>(needed.output));
             scratch.resize(static_cast<std::size_t>(needed.scratch));
             status = get();
-            converted_.push_back(std::move(room)); // the numbers stay in place
+            if (status == TENSLICE_OK)
+                converted_.push_back(std::move(room)); // the numbers stay in place
         }
         return detail::finish(status, why, span<const float>(found.data, found.length), [&](span<char> dst) {
             return write(error(status, why), dst, name, TENSLICE_ANY, shape);

@@ -59,7 +59,7 @@ fn a_model_of_parts() {
         ok!(tenslice_model_get(model, of("a"), 1, null(), found, error));
         assert_eq!(found.read().length % 8, 0);
         let shape = [9_u64, 1];
-        let expected = expecting(0, 2, &shape);
+        let expected = get::expecting(0, 2, &shape);
         let wrong = call!(tenslice_model_get(model, of("a"), 1, &raw const expected, found, error));
         assert_eq!(wrong, code(ErrorKind::WrongShape));
         let wrong = call!(tenslice_model_get_f32(

@@ -14,7 +14,6 @@ use super::component::*;
 use super::decode::*;
 use super::file::*;
 use super::get::*;
-use super::get_f32::*;
 use super::gguf::*;
 use super::index::*;
 use super::numbers::*;
@@ -82,12 +81,6 @@ macro_rules! ok {
     ($($function:ident($($argument:expr),* $(,)?)),*) => {{ $( assert_eq!(call!($function($($argument),*)), OK); )* }};
 }
 
-/// The tensor that a call expects.
-fn expecting(dtype: u32, rank: usize, shape: &[u64]) -> tenslice_expected {
-    let struct_size = u32::try_from(size_of::<tenslice_expected>()).unwrap();
-    tenslice_expected { struct_size, dtype, rank, shape: shape.as_ptr() }
-}
-
 /// Numbers are passed unchanged.
 macro_rules! numbers {
     ($($ty:ty),*) => { $(
@@ -128,32 +121,6 @@ unsafe fn read<T>(data: *const T, length: usize) -> Vec<u8> {
 unsafe fn text(text: tenslice_str) -> Vec<u8> {
     // SAFETY: guaranteed by the caller.
     unsafe { read(text.data, text.length) }
-}
-
-/// Gets "t.float64", of 2 rows and 3 columns, as floats.
-///
-/// # Safety
-/// `file` has this tensor, `index` is an index of it, and `tensor` is the tensor.
-unsafe fn get_f32(file: *mut tenslice_file, index: *mut tenslice_index, tensor: *mut tenslice_tensor) {
-    // SAFETY: guaranteed by the caller.
-    unsafe {
-        places!(room: [f32; 6], numbers: tenslice_floats, error: tenslice_error);
-        infos!(needed: tenslice_requirements);
-        let (name, shape, room) = (of("t.float64"), [2_u64, 3], room.cast::<f32>());
-        let whole = expecting(0, 2, &shape);
-        let whole = &raw const whole;
-        let none = call!(tenslice_tensor_get_f32(tensor, whole, null_mut(), 0, null(), numbers, needed, error));
-        assert_eq!((none, (*needed).output, (*needed).scratch), (code(ErrorKind::TooSmall), 6, 0));
-        ok!(
-            tenslice_tensor_get_f32(tensor, whole, room, 6, null(), numbers, null_mut(), error),
-            tenslice_file_get_f32(file, name, 9, whole, room, 6, null(), numbers, null_mut(), error),
-            tenslice_index_get_f32(index, name, 9, whole, room, 6, null(), numbers, needed, error)
-        );
-        assert_eq!((numbers.read().data, numbers.read().length), (room.cast_const(), 6));
-        let cut = tenslice_expected { struct_size: 4, ..*whole };
-        let cut = call!(tenslice_tensor_get_f32(tensor, &raw const cut, room, 6, null(), numbers, needed, error));
-        assert_eq!(cut, code(ErrorKind::InvalidArgument));
-    }
 }
 
 #[test]
@@ -207,21 +174,21 @@ fn dense() {
         ok!(tenslice_index_find(index, of("t.float64"), 9, tensor, error), tenslice_tensor_get_info(tensor, about));
         assert_eq!(text(about.read().name), b"t.float64");
         let (name, shape) = (of("t.float64\0"), [2_u64, 3]);
-        let whole = expecting(0, 2, &shape);
+        let whole = get::expecting(0, 2, &shape);
         ok!(tenslice_file_get(file, name, usize::MAX, &raw const whole, data, error));
         ok!(tenslice_index_get(index, name, 9, null(), data, error));
         let native = if cfg!(target_endian = "little") { OK } else { code(ErrorKind::ForeignEndian) };
-        let doubles = expecting(DType::F64.code().into(), usize::MAX, &[]);
+        let doubles = get::expecting(DType::F64.code().into(), usize::MAX, &[]);
         let found = call!(tenslice_tensor_get(tensor, &raw const doubles, data, error));
         assert_eq!(found, native);
-        let vector = expecting(0, 1, &shape);
+        let vector = get::expecting(0, 1, &shape);
         let wrong = call!(tenslice_file_get(file, name, 9, &raw const vector, data, error));
         assert_eq!(wrong, code(ErrorKind::WrongShape));
         places!(message: [u8; 80]);
         ok!(tenslice_file_get_text(file, name, 9, &raw const vector, error, message.cast(), 80, length.cast()));
         let expected = b"tensor \"t.float64\": expected [2]; the file has f64 [2, 3]\0";
         assert_eq!(read(message, expected.len()), expected);
-        get_f32(file, index, tensor);
+        get::numbers(file, index, tensor);
         assert_eq!(text(call!(tenslice_tensor_name(tensor))), b"t.float64");
         assert_eq!((call!(tenslice_tensor_rank(tensor)), call!(tenslice_tensor_dimension(tensor, 1))), (2, 3));
         assert_eq!((call!(tenslice_tensor_element_count(tensor)), call!(tenslice_tensor_layout(tensor))), (6, 0));
@@ -722,6 +689,8 @@ fn mistakes() {
     }
 }
 
+#[path = "get_tests.rs"]
+mod get;
 #[path = "model_tests.rs"]
 mod model;
 #[path = "other_tests.rs"] // beside this file: xtask expects only files in this folder
