@@ -11,14 +11,15 @@
 enum { LAYERS = 22, HIDDEN = 8, KEYS = 4, MLP = 16, WORDS = 12 };
 
 /* Returns the sum of the numbers of a weight; an engine would keep the pointer. Sets `loaded` to 0 on failure. */
-static double load(tenslice_host *host, const char *name, size_t rank, const uint64_t *shape, int *loaded)
+static double load(tenslice_host *host, const char *name, size_t rank, const uint64_t *shape,
+                   int *loaded)
 {
     const tenslice_expected expected = {sizeof expected, TENSLICE_ANY, rank, shape};
     double sum = 0;
     char why[512];
     const tenslice_floats numbers = tenslice_host_get_f32(host, name, &expected, why, sizeof why);
     if (numbers.data == NULL)
-        *loaded = fprintf(stderr, "error: %s\n", why) < 0;
+        fprintf(stderr, "error: %s\n", why), *loaded = 0;
     for (size_t i = 0; i < numbers.length; i++)
         sum += numbers.data[i];
     return sum;
@@ -37,8 +38,7 @@ int main(int argc, char **argv)
     char name[64], why[512];
     int loaded = 1;
     tenslice_host *host = tenslice_host_open(argc == 2 ? argv[1] : NULL, why, sizeof why);
-    if (host == NULL)
-        return fprintf(stderr, "error: %s\n", why), 1;
+    if (host == NULL) return fprintf(stderr, "error: %s\n", why), 1;
     double sum = load(host, "model.embed_tokens.weight", 2, words, &loaded);
     sum += load(host, "model.norm.weight", 1, square, &loaded);
     for (int i = 0; loaded && i < LAYERS * 9; i++) {

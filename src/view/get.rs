@@ -148,7 +148,7 @@ impl<'e> Expected<'e> {
     #[inline(always)]
     fn check_shape(&self, tensor: &Tensor<'_>) -> Result<()> {
         let differs = self.shape.is_some_and(|shape| tensor.shape() != *shape);
-        if differs && tensor.layout() != Layout::Other { Err(tensor.error(ErrorKind::WrongShape)) } else { Ok(()) }
+        if differs && !tensor.is_unknown() { Err(tensor.error(ErrorKind::WrongShape)) } else { Ok(()) }
     }
 
     /// Compares the type and the order.

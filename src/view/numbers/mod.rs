@@ -101,8 +101,8 @@ impl<'a> Tensor<'a> {
         dst: &'d mut [f32],
         scratch: &mut [u8],
     ) -> Result<&'d mut [f32]> {
-        if self.layout() == Layout::Other {
-            return Err(self.error(ErrorKind::UnsupportedLayout)); // the shape may be unknown
+        if self.is_unknown() {
+            return Err(self.error(ErrorKind::UnsupportedLayout));
         }
         let count = self.shape().element_count().ok_or_else(|| self.error(ErrorKind::ShapeOverflow))?;
         let dst = to_usize(count).and_then(|count| dst.get_mut(..count));

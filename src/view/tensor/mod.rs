@@ -213,6 +213,11 @@ impl<'a> Tensor<'a> {
         self.record.layout
     }
 
+    /// True if the file states neither dtype nor shape, as for a compressed entry of an NPZ archive.
+    pub(crate) const fn is_unknown(&self) -> bool {
+        matches!(self.layout(), Layout::Other) && self.dtype().is_none()
+    }
+
     /// Returns the name of the layout, as the file spells it.
     #[must_use]
     pub fn layout_name(&self) -> &'a str {
