@@ -108,6 +108,7 @@ file rs_sharded-00002-of-00002.safetensors
 tensor enc.b in rs_sharded-00001-of-00002.safetensors
 tensor enc.w in rs_sharded-00001-of-00002.safetensors
 problem rs_sharded-00002-of-00002.safetensors: the file is missing, and with it 1 tensor of the index
+dec.w: rs_sharded-00002-of-00002.safetensors: the file is missing, and with it 1 tensor of the index
 dec.w: rs_sharded-00002-of-00002.safetensors: the file is missing, and with it 1 tensor of the index' lacking dec.w
 # Folders below the index, another spelling, and links to files elsewhere, as in a cache of models.
 mkdir -p "$out/links/below" "$out/blobs"
@@ -173,6 +174,7 @@ tensor b in m-00002-of-00002.gguf
 problem m-00001-of-00002.gguf: this is part 2 of 2 (split.no 1), and so is "m-00002-of-00002.gguf"
 problem part 1 of 2 is missing
 problem m-00001-of-00002.gguf: this is part 2 of 2 (split.no 1), and its name states another
+b: m-00001-of-00002.gguf: this is part 2 of 2 (split.no 1), and so is "m-00002-of-00002.gguf"
 b: m-00001-of-00002.gguf: this is part 2 of 2 (split.no 1), and so is "m-00002-of-00002.gguf"' twice b
 cp "$out/parts/m-00001-of-00002.gguf" "$out/alone"
 head -c 40 "$out/parts/m-00002-of-00002.gguf" > "$out/alone/m-00002-of-00002.gguf"
@@ -202,6 +204,16 @@ cp "$(grep -L split.no "$fixtures"/gguf/*.gguf | head -n 1)" "$out/invalid/m-000
 matches 1 '^problem m-00002-of-00002.gguf: the file does not state that it is a part of a model, but' invalid
 matches 1 '^problem part 2 of 2 is missing$' invalid
 
+# A damaged first part does not hide the others, nor does its folder.
+mkdir "$out/damaged"
+head -c 40 "$out/parts/m-00001-of-00002.gguf" > "$out/damaged/m-00001-of-00002.gguf"
+cp "$out/parts/m-00002-of-00002.gguf" "$out/damaged"
+for path in damaged damaged/m-00002-of-00002.gguf; do
+    matches 1 '^tensor b in m-00002-of-00002.gguf$' $path
+    matches 1 '^problem m-00001-of-00002.gguf: gguf 3: ' $path
+done
+matches 1 '^error: m-00001-of-00002.gguf: gguf 3: ' damaged/m-00001-of-00002.gguf
+
 # The shards of a zTensor 2 file.
 mkdir "$out/shards"
 cp "$fixtures/v2/shards.zt" "$fixtures/v2/shards-base.zt" "$out/shards"
@@ -213,9 +225,23 @@ done
 rm "$out/shards/shards-base.zt"
 matches 1 '^problem shards.zt: shard "base" of [0-9]* bytes is missing$' shards
 matches 1 '^local: .* bytes, sum' shards local
-matches 2 '^base.w: tensor "base.w": the bytes are in another file' shards base.w
+matches 2 '^base.w: tensor "base.w": its bytes are in the shard "base", which is missing \[in "shards.zt"\]$' shards base.w
 # Blocks are converted.
 matches 1 ' numbers, sum ' "$fixtures/gguf-blocks/q8_0.gguf" q8_0.random
+
+# A file with the name of a shard, which the other file does not list.
+mkdir "$out/two"
+cp "$fixtures/v2/scalar_rank0.zt" "$out/two/a.zt"
+cp "$fixtures/v2/scalar_rank0.zt" "$out/two/a-q8.zt"
+matches 1 '^error: the folder has several models: pass the path of one, such as a.zt or a-q8.zt$' two
+# A message is as long as its names.
+python3 - "$out/long.safetensors" << 'PYTHON'
+import struct, sys
+
+header = b'{"%s":{"dtype":"U8","shape":[9],"data_offsets":[0,9]}}' % (b"a" * 600)
+open(sys.argv[1], "wb").write(struct.pack("<Q", len(header)) + header)
+PYTHON
+matches 1 '^error: long.safetensors: safetensors: .*a\{600\}.*missing' long.safetensors
 
 # Folders that have caused trouble for users, next to a corpus: all programs must agree.
 for folder in "$(dirname "${TENSLICE_CHECK:-none/check}")"/reports/*/; do

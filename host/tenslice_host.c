@@ -325,10 +325,25 @@ static int no_memory(tenslice_host *host)
 /* The message of an error in the bytes of a file. */
 static int fail_with(tenslice_host *host, const char *name, const tenslice_error *error, mapping bytes)
 {
-    char text[512];
-    const char *reason = tenslice_status_text((tenslice_status)error->kind);
-    if (tenslice_error_text(error, bytes.data, bytes.size, text, sizeof text, NULL) == TENSLICE_OK) reason = text;
-    return fail(host, name, reason);
+    size_t needed = 0;
+    char *text;
+
+    fail(host, name, tenslice_status_text((tenslice_status)error->kind));
+    tenslice_error_text(error, bytes.data, bytes.size, NULL, 0, &needed);
+    text = (char *)allocate(needed, 1);
+    if (text != NULL && tenslice_error_text(error, bytes.data, bytes.size, text, needed, NULL) == TENSLICE_OK)
+        fail(host, name, text);
+    free(text);
+    return 0;
+}
+
+static int fail_to_list(tenslice_host *host)
+{
+    const size_t length = strlen(host->folder);
+    char *folder = length < 2 ? NULL : copy_text(host->folder, length - 1); /* without the separator */
+    fail(host, length == 0 ? "." : folder == NULL ? host->folder : folder, "the folder cannot be listed");
+    free(folder);
+    return 0;
 }
 
 /* Makes room for a file, and keeps its name. Returns the path of the file, to be freed, or NULL. */
@@ -474,7 +489,7 @@ static int is_gguf(mapping bytes)
 static int add_parts(tenslice_host *host, const char *name, uint64_t part_count)
 {
     listing all = {NULL, 0};
-    int is_complete = list(host->folder, &all);
+    int is_complete = list(host->folder, &all) || fail_to_list(host);
     size_t i;
 
     for (i = 0; is_complete && i < all.count; i++) {
@@ -579,7 +594,7 @@ static int open_file(tenslice_host *host, const char *name)
     return add_shards(host, &file, name) && make_model(host, 0);
 }
 
-/* Returns 1 if the name is that of a shard of a file in the same folder: `model-NAME.zt` next to `model.zt`. */
+/* Returns 1 if the name may be that of a shard of a file in the same folder: `model-NAME.zt` next to `model.zt`. */
 static int is_shard_name(const listing *all, const char *name)
 {
     size_t i;
@@ -591,35 +606,76 @@ static int is_shard_name(const listing *all, const char *name)
     return 0;
 }
 
+/* Returns 1 if the open file `name` lists the file `shard` as a shard. */
+static int has_shard(const tenslice_host *host, const char *name, const char *shard)
+{
+    const size_t stem = strlen(name) - 3;
+    size_t i;
+
+    if (!ends_with(name, ".zt") || strncmp(name, shard, stem) != 0 || shard[stem] != '-') return 0;
+    for (i = 1; i < host->count; i++) {
+        const size_t length = strlen(host->names[i]);
+        if (strncmp(shard + stem + 1, host->names[i], length) == 0 && strcmp(shard + stem + 1 + length, ".zt") == 0)
+            return 1;
+    }
+    return 0;
+}
+
+/* Returns 1 if both are parts of a GGUF model that may be the same. */
+static int are_parts(const char *part, const char *other)
+{
+    return is_part_name(part) && ends_with(other, ".gguf") && may_be_together(part, other);
+}
+
+/* Opens the model that `name` represents. If this is a damaged part of a model, another part represents it. */
+static int open_one_of(tenslice_host *host, const char *name, const listing *all)
+{
+    const size_t room = host->room;
+    size_t i;
+
+    if (open_file(host, name)) return 1;
+    host->room = 0; /* the message is about the first part */
+    for (i = 0; i < all->count; i++)
+        if (strcmp(all->names[i], name) != 0 && are_parts(name, all->names[i]) && open_file(host, all->names[i])) break;
+    host->room = room;
+    return i < all->count;
+}
+
+static int fail_with_several(tenslice_host *host, const char *one, const char *other)
+{
+    if (host->room > 0)
+        snprintf(host->why, host->room, "the folder has several models: pass the path of one, such as %s or %s", one,
+                 other);
+    return 0;
+}
+
 /* Opens the only model in the folder. */
 static int open_folder(tenslice_host *host)
 {
     listing all = {NULL, 0};
     const char *found = NULL, *other = NULL;
     size_t i;
-    int is_open = list(host->folder, &all);
+    int is_open = list(host->folder, &all) || fail_to_list(host);
 
-    if (!is_open) fail(host, host->folder, "the folder cannot be listed");
     for (i = 0; is_open && i < all.count; i++)
         if (is_index(all.names[i])) other = found, found = all.names[i];
     for (i = 0; is_open && found == NULL && i < all.count; i++) {
         if (!is_tensor_file(all.names[i]) || is_shard_name(&all, all.names[i])) continue;
         for (found = all.names[i]; ++i < all.count && other == NULL;)
             if (is_tensor_file(all.names[i]) && !is_shard_name(&all, all.names[i])
-                && !(is_part_name(found) && ends_with(all.names[i], ".gguf")
-                     && may_be_together(found, all.names[i])))
+                && !are_parts(found, all.names[i]))
                 other = all.names[i];
     }
-    if (is_open && other != NULL) {
-        is_open = 0;
-        if (host->room > 0)
-            snprintf(host->why, host->room, "the folder has several models: pass the path of one, such as %s or %s",
-                     found, other);
-    } else if (is_open && found == NULL) {
+    if (is_open && other != NULL)
+        is_open = fail_with_several(host, found, other);
+    else if (is_open && found == NULL)
         is_open = fail(host, "", "the folder has no tensor file");
-    } else if (is_open) {
-        is_open = open_file(host, found);
-    }
+    else if (is_open)
+        is_open = open_one_of(host, found, &all);
+    /* A file with the name of a shard is one only if the open file lists it. */
+    for (i = 0; is_open && host->text.data == NULL && i < all.count; i++)
+        if (ends_with(all.names[i], ".zt") && strcmp(all.names[i], found) != 0 && !has_shard(host, found, all.names[i]))
+            is_open = fail_with_several(host, found, all.names[i]);
     free_listing(all);
     return is_open;
 }
@@ -693,12 +749,13 @@ tenslice_floats tenslice_host_get_f32(tenslice_host *host, const char *name, con
         tenslice_model_get_f32(model, name, TENSLICE_NUL, expected, NULL, 0, NULL, &numbers, &needed, &error);
 
     if ((status == TENSLICE_TOO_SMALL || status == TENSLICE_OUT_OF_SCRATCH)
-        && needed.output < (SIZE_MAX - sizeof *room) / sizeof(float) && needed.scratch < SIZE_MAX) {
-        const size_t count = (size_t)needed.output;
+        && needed.output < (SIZE_MAX - sizeof *room) / sizeof(float)) {
+        /* If the length is unknown, the call fails, and says why. */
+        const size_t count = (size_t)needed.output, length = needed.scratch < SIZE_MAX ? (size_t)needed.scratch : 0;
         room = (converted *)allocate(sizeof *room + count * sizeof(float), 1);
-        scratch = (char *)allocate((size_t)needed.scratch, 1);
+        scratch = (char *)allocate(length, 1);
         if (room != NULL && scratch != NULL) {
-            const tenslice_read_options options = {sizeof options, 0, NULL, scratch, (size_t)needed.scratch};
+            const tenslice_read_options options = {sizeof options, 0, NULL, scratch, length};
             status = tenslice_model_get_f32(model, name, TENSLICE_NUL, expected, (float *)(room + 1), count,
                                             &options, &numbers, NULL, &error);
         }

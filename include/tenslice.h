@@ -605,14 +605,15 @@ tenslice_status tenslice_tensor_read_into(const tenslice_tensor *tensor, void *d
  *   for a tensor train the vectors along the train, for a chunked array one or two blocks.
  * - READ_F32: tenslice_tensor_read_f32_into. Scratch memory: 0 for dense data and quantized blocks that are stored
  *   raw.
+ * - GET_F32: tenslice_tensor_get_f32. No memory if the elements are returned in place, otherwise that of READ_F32.
  * - SPARSE: tenslice_tensor_sparse.
  * - VERIFY: the part of tenslice_file_verify that is about this tensor.
  * - DESCRIBE: tenslice_tensor_describe. Scratch memory: for a compressed entry of an NPZ archive, the length of its
  *   header. To determine this length, the built-in decoder decodes the first 12 bytes of the header.
  *
- * READ_RANGE applies only to components: for a tensor, both lengths are UINT64_MAX. For a chunked array, READ and
- * READ_F32 read the headers of all chunks; the scratch memory is also UINT64_MAX if a chunk is malformed or not in
- * memory, and tenslice_b2nd_region_requirements returns the error.
+ * READ_RANGE applies only to components: for a tensor, both lengths are UINT64_MAX. For a chunked array, READ,
+ * READ_F32 and GET_F32 read the headers of all chunks; the scratch memory is also UINT64_MAX if a chunk is malformed
+ * or not in memory, and tenslice_b2nd_region_requirements returns the error.
  *
  * Errors: INVALID_ARGUMENT if there is no such purpose.
  */
@@ -648,9 +649,10 @@ typedef struct {
  * `numbers` is in the file. Otherwise they are converted into the `capacity` floats at `room`, as by
  * tenslice_tensor_read_f32_into. If `expected` states a type, the tensor must be stored in it.
  *
- * Sets `needed` (may be NULL) to the memory that the call needs, also if it fails because there is too little: first
- * call it with NULL and 0 as `room`, then with `needed.output` floats (0 if the elements are in place) and with
- * `needed.scratch` bytes of scratch memory (0 unless the tensor is encoded or sparse).
+ * Sets `needed` (may be NULL) to the memory that the call needs, also if the call fails, unless the tensor is not as
+ * expected: first call it with NULL and 0 as `room`, then with `needed.output` floats (0 if the elements are in
+ * place) and with `needed.scratch` bytes of scratch memory (0 unless the tensor is encoded or sparse; UINT64_MAX if
+ * the length is unknown or the call will fail).
  *
  * Linear in the bytes of the metadata, and in the elements if they are converted. After an error,
  * tenslice_file_get_text writes a message that says what the file has instead.

@@ -31,6 +31,8 @@
 #include <initializer_list>
 #include <iosfwd>
 #include <iterator>
+#include <memory>
+#include <new>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -2332,38 +2334,37 @@ public:
     }
     /**
      * The elements of a tensor as float, as tensor::get_f32: a span into its mapped file, or into memory that the model
-     * allocates and owns. The span is valid for as long as the model. Not for use in two threads at once.
+     * allocates and owns. The span is valid for as long as the model. Not for use in two threads at once. A file does
+     * not bound the length of a sparse tensor: pass a shape if the file is untrusted. TOO_SMALL or OUT_OF_SCRATCH if
+     * there is not enough memory.
      */
     result<span<const float>> get_f32(std::string_view name, const numbers &shape = any_shape)
     {
         tenslice_floats found{};
         tenslice_error why = detail::no_details;
         tenslice_requirements needed{};
-        std::vector<float> room;
-        std::vector<std::byte> scratch;
         needed.struct_size = sizeof needed;
         const auto expected = shape.expected(TENSLICE_ANY);
-        const auto get = [&] {
-            const tenslice_read_options options = {sizeof options, 0, nullptr, scratch.data(), scratch.size()};
-            return tenslice_model_get_f32(handle(), name.data(), name.size(), &expected, room.data(), room.size(),
-                                          &options, &found, &needed, &why);
-        };
-        auto status = get();
-        const bool fits = needed.output <= room.max_size() && needed.scratch <= scratch.max_size();
-        if ((status == TENSLICE_TOO_SMALL || status == TENSLICE_OUT_OF_SCRATCH) && fits) {
-            room.resize(static_cast<std::size_t>(needed.output));
-            scratch.resize(static_cast<std::size_t>(needed.scratch));
-            status = get();
+        auto status = tenslice_model_get_f32(handle(), name.data(), name.size(), &expected, nullptr, 0, nullptr,
+                                             &found, &needed, &why);
+        if (status == TENSLICE_TOO_SMALL || status == TENSLICE_OUT_OF_SCRATCH) {
+            auto room = allocate<float>(needed.output);
+            const auto scratch = allocate<std::byte>(needed.scratch);
+            const tenslice_read_options options = {sizeof options, 0, nullptr, scratch.get(),
+                                                   scratch ? static_cast<std::size_t>(needed.scratch) : 0};
+            status = tenslice_model_get_f32(handle(), name.data(), name.size(), &expected, room.get(),
+                                            room ? static_cast<std::size_t>(needed.output) : 0, &options, &found,
+                                            nullptr, &why);
             if (status == TENSLICE_OK)
-                converted_.push_back(std::move(room)); // the numbers stay in place
+                converted_.push_back(std::move(room));
         }
         return detail::finish(status, why, span<const float>(found.data, found.length), [&](span<char> dst) {
             return write(error(status, why), dst, name, TENSLICE_ANY, shape);
         });
     }
     /**
-     * The message of an error of find, get, or get_f32 with TENSLICE_ANY: what the model has instead, in which file, or the nearest name.
-     * Allocates.
+     * The message of an error of find, get, or get_f32 with TENSLICE_ANY: what the model has instead, in which file, or
+     * the nearest name. Allocates.
      */
     std::string explain(const error &why, std::string_view name, std::uint32_t dtype = TENSLICE_ANY,
                         const numbers &shape = any_shape) const
@@ -2391,6 +2392,12 @@ public:
 private:
     model() = default;
 
+    /** `count` values, or none if the number is 0 or unknown, or if there is not enough memory. */
+    template <class T> static std::unique_ptr<T[]> allocate(std::uint64_t count)
+    {
+        const bool fits = count > 0 && count <= static_cast<std::size_t>(-1) / 2 / sizeof(T);
+        return std::unique_ptr<T[]>(fits ? new (std::nothrow) T[static_cast<std::size_t>(count)] : nullptr);
+    }
     template <class T>
     result<span<const T>> bytes(std::string_view name, std::uint32_t dtype, const numbers &shape) const
     {
@@ -2417,7 +2424,7 @@ private:
 
     tenslice_host *host_ = nullptr;
     std::string why_;
-    std::vector<std::vector<float>> converted_;
+    std::vector<std::unique_ptr<float[]>> converted_;
 };
 
 } // inline namespace

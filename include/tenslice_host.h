@@ -1,7 +1,7 @@
 /*
  * tenslice_host.h: opens a model on a machine with a file system, built on tenslice.h. The library itself reads no
  * files and allocates no memory. This helper does both, in one source file, tenslice_host.c, without other
- * dependencies: compile it into the program, or link libtenslice_host.a. POSIX and Windows.
+ * dependencies: compile it into the program. It needs a library with all formats and `dequantize`. POSIX and Windows.
  *
  *     char why[512];
  *     tenslice_host *host = tenslice_host_open("llama", why, sizeof why);
@@ -55,7 +55,7 @@ tenslice_bytes tenslice_host_get(const tenslice_host *host, const char *name, co
  * Gets the elements of the tensor named `name` as floats, whatever their type, layout and encoding:
  * tenslice_model_get_f32. Returns them in the mapped file if they are stored so, otherwise in memory that it allocates.
  * They are valid until the model is closed, which frees this memory. Do not call it for one model in two threads at
- * once. It needs a library with the feature `dequantize`.
+ * once. A file does not bound the length of a sparse tensor: expect a shape if the file is untrusted.
  *
  * Returns floats whose `data` is NULL on failure, and writes the reason to the `capacity` bytes at `why`.
  */

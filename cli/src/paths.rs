@@ -17,17 +17,25 @@ pub fn expand(path: &Path) -> io::Result<Vec<PathBuf>> {
     }
     let mut found = linked_once(tensor_files_below(path)?);
     found.sort_by_cached_key(|path| order(path));
-    let (mut targets, mut taken) = (Vec::new(), HashSet::new());
+    let (mut models, mut alone) = (Vec::new(), Vec::new());
+    let mut taken = HashSet::new();
     for path in found {
         if taken.contains(&real_file(&path)) {
             continue; // it belongs to a model
         }
         let (path, files) = model_of(path);
-        taken.extend(files.iter().map(|file| real_file(file)));
-        targets.push(path);
+        if files.len() > 1 {
+            taken.extend(files.iter().map(|file| real_file(file)));
+            models.push(path);
+        } else {
+            alone.push(path);
+        }
     }
-    targets.sort();
-    Ok(targets)
+    // A damaged part may have been found before the other parts.
+    alone.retain(|path| !taken.contains(&real_file(path)));
+    models.append(&mut alone);
+    models.sort();
+    Ok(models)
 }
 
 /// The order in which files are opened: an index before its files, the parts of a GGUF model before copies with other
@@ -46,10 +54,11 @@ fn model_of(path: PathBuf) -> (PathBuf, Vec<PathBuf>) {
     let host = if may_have_more { tenslice_host::open(&path).ok() } else { None };
     let Some(host) = host else { return (path.clone(), vec![path]) };
     let files = host.files().iter().map(|file| file.path().into()).chain([path.clone()]).collect();
-    // The first part of a GGUF model represents all of them.
+    // The first part of a GGUF model that can be opened represents all of them.
     let mut tables = host.tables();
     let model = if is_gguf { tables.model().ok() } else { None };
-    let first = model.and_then(|model| Some(path.with_file_name(model.files().first()?.name().to_string())));
+    let first = model.and_then(|model| model.files().iter().find(|file| file.file().is_some()));
+    let first = first.map(|file| path.with_file_name(file.name().to_string()));
     (first.unwrap_or(path), files)
 }
 

@@ -12,8 +12,7 @@ use crate::{Error, Host, HostFile, Mapping, checked, is_index_name, is_tensor_fi
 
 pub(crate) fn open(path: &Path) -> Result<Host, Error> {
     if path.is_dir() {
-        let name = only_model(path)?;
-        return open_file(path, &path.join(&name), &name);
+        return open_folder(path);
     }
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     open_file(path.parent().unwrap_or(Path::new("")), path, &name)
@@ -27,24 +26,46 @@ fn list(folder: &Path) -> Result<Vec<String>, Error> {
             .map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned()))
             .collect::<std::io::Result<Vec<_>>>()
     });
-    let mut names = names.map_err(|error| Error::Unlisted { path: folder.into(), error })?;
+    let mut names = names.map_err(|error| Error::Unlisted { path: place.into(), error })?;
     names.retain(|name| !name.starts_with('.'));
     names.sort_unstable();
     Ok(names)
 }
 
-/// Returns the name of the file that represents the only model in a folder.
-fn only_model(folder: &Path) -> Result<String, Error> {
+/// Opens the only model in a folder.
+fn open_folder(folder: &Path) -> Result<Host, Error> {
     let all = list(folder)?;
+    let name = only_model(&all)?;
+    let host = open_file(folder, &folder.join(&name), &name).or_else(|error| {
+        // If this is a damaged part of a model, another part represents it.
+        let mut others = all.iter().filter(|other| **other != name && are_parts(&name, other));
+        others.find_map(|other| open_file(folder, &folder.join(other), other).ok()).ok_or(error)
+    })?;
+    // A file with the name of a shard is one only if the open file lists it.
+    let is_listed = |other: &str| {
+        let mut shards = host.files().iter().filter(|file| file.is_shard());
+        other == name || shards.any(|shard| shard_file_name(&name, shard.name()) == other)
+    };
+    match all.iter().find(|other| other.ends_with(".zt") && !is_listed(other)) {
+        Some(other) if host.index().is_none() => Err(Error::SeveralModels(name, other.clone())),
+        _ => Ok(host),
+    }
+}
+
+/// Returns true if both are parts of a GGUF model that may be the same.
+fn are_parts(part: &str, other: &str) -> bool {
+    is_part_name(part) && other.ends_with(".gguf") && may_be_together(part, other)
+}
+
+/// Returns the name of the file that represents the only model in a folder.
+fn only_model(all: &[String]) -> Result<String, Error> {
     let mut indices = all.iter().rev().filter(|name| is_index_name(name));
-    let mut files = all.iter().filter(|name| is_tensor_file_name(name) && !is_shard_name(&all, name));
+    let mut files = all.iter().filter(|name| is_tensor_file_name(name) && !is_shard_name(all, name));
     let (found, other) = match indices.next() {
         Some(index) => (index, indices.next()),
         None => {
             let first = files.next().ok_or(Error::NoTensorFile)?;
-            let is_part =
-                |name: &String| is_part_name(first) && name.ends_with(".gguf") && may_be_together(first, name);
-            (first, files.find(|name| !is_part(name)))
+            (first, files.find(|name| !are_parts(first, name)))
         }
     };
     other.map_or_else(|| Ok(found.clone()), |other| Err(Error::SeveralModels(found.clone(), other.clone())))

@@ -45,7 +45,7 @@ pub fn shard_file_name(name: &str, shard: &str) -> String {
     format!("{}-{shard}.zt", name.strip_suffix(".zt").unwrap_or(name))
 }
 
-/// Returns true if the name is that of a shard of one of the files: `model-NAME.zt` next to `model.zt`.
+/// Returns true if the name may be that of a shard of one of the files: `model-NAME.zt` next to `model.zt`.
 pub(crate) fn is_shard_name(files: &[String], name: &str) -> bool {
     let is_of = |other: &String| {
         let stem = other.strip_suffix(".zt");

@@ -29,7 +29,7 @@ pub struct Ranges<R> {
     blocks: [OnceLock<Block>; 32],
 }
 
-type Block = Box<[OnceLock<Vec<u8>>]>;
+type Block = Box<[OnceLock<(Extent, Vec<u8>)>]>;
 
 impl<R: Read + Seek> Ranges<R> {
     /// Takes a reader of a whole file. Seeks to its end to find the length.
@@ -60,8 +60,7 @@ impl<R: Read + Seek> Ranges<R> {
                 Opened::File(_) => return Ok(Fetched(before)),
                 Opened::Need(need) => need,
             };
-            let bytes = self.read(need.extent).map_err(|error| Error::Unreadable { path: "".into(), error })?;
-            let bytes = self.keep(number, bytes).ok_or(Error::OutOfMemory)?;
+            let bytes = self.kept(number, need.extent)?;
             source.add(need.extent.offset, bytes).map_err(|error| Error::invalid("", error, &before))?;
         }
         Err(Error::OutOfMemory)
@@ -82,11 +81,21 @@ impl<R: Read + Seek> Ranges<R> {
         if bytes.len() as u64 == extent.length { Ok(bytes) } else { Err(io::ErrorKind::UnexpectedEof.into()) }
     }
 
-    /// Keeps the bytes as the range numbered `number`, from 1.
-    fn keep(&self, number: u32, bytes: Vec<u8>) -> Option<&[u8]> {
-        let block = self.blocks.get(number.ilog2() as usize)?;
+    /// Returns the range numbered `number`, from 1. Reads it only the first time. If a file has changed since, so that
+    /// another range has this number, the file cannot be read.
+    fn kept(&self, number: u32, extent: Extent) -> Result<&[u8], Error> {
+        let fail = |error| Error::Unreadable { path: "".into(), error };
+        let block = self.blocks.get(number.ilog2() as usize).ok_or(Error::OutOfMemory)?;
         let block = block.get_or_init(|| (0..1_u32 << number.ilog2()).map(|_| OnceLock::new()).collect());
-        Some(block.get((number - (1 << number.ilog2())) as usize)?.get_or_init(|| bytes))
+        let range = block.get((number - (1 << number.ilog2())) as usize).ok_or(Error::OutOfMemory)?;
+        if range.get().is_none() {
+            let bytes = self.read(extent).map_err(fail)?;
+            let _ = range.set((extent, bytes)); // another thread may have been faster
+        }
+        match range.get() {
+            Some((kept, bytes)) if *kept == extent => Ok(bytes),
+            _ => Err(fail(io::Error::new(io::ErrorKind::InvalidData, "the file has changed"))),
+        }
     }
 }
 

@@ -172,9 +172,9 @@ typedef struct {
 typedef struct {
     uint32_t struct_size; /**< Size of this struct in bytes, set by the caller. */
     uint32_t reserved; /**< Reserved, 0. */
-    /** Length of the output: a number of elements for TENSLICE_PURPOSE_READ_F32, else a number of bytes; 0 if the
-     *  call has no destination. UINT64_MAX if the file does not state the length, if the caller chooses it, or if
-     *  the call will fail. */
+    /** Length of the output: a number of elements for TENSLICE_PURPOSE_READ_F32 and GET_F32, else a number of bytes;
+     *  0 if the call has no destination. UINT64_MAX if the file does not state the length, if the caller chooses it,
+     *  or if the call will fail. */
     uint64_t output;
     /** Length of the scratch memory in bytes. UINT64_MAX if the file does not state it, or if the call will fail. */
     uint64_t scratch;

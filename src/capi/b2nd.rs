@@ -327,8 +327,7 @@ pub extern "C" fn tenslice_b2nd_get_metalayer(
 /// Decodes the content of metalayer `index` of the trailer to `destination`. Scratch memory: the `scratch` bytes of
 /// tenslice_b2nd_get_metalayer.
 ///
-/// Errors: NOT_FOUND if there is no such metalayer; the errors of tenslice_b2nd_read_chunk,
-/// among them NOT_IN_MEMORY.
+/// Errors: NOT_FOUND if there is no such metalayer; the errors of tenslice_b2nd_read_chunk, among them NOT_IN_MEMORY.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_b2nd_read_metalayer(
     file: Handle<tenslice_file>,

@@ -167,13 +167,14 @@ pub extern "C" fn tenslice_tensor_describe(
 /// - READ: tenslice_tensor_read_into. Scratch memory: for a sparse tensor the decoded size of the encoded components, for
 ///   a tensor train the vectors along the train, for a chunked array one or two blocks.
 /// - READ_F32: tenslice_tensor_read_f32_into. Scratch memory: 0 for dense data and quantized blocks that are stored raw.
+/// - GET_F32: tenslice_tensor_get_f32. No memory if the elements are returned in place, otherwise that of READ_F32.
 /// - SPARSE: tenslice_tensor_sparse.
 /// - VERIFY: the part of tenslice_file_verify that is about this tensor.
 /// - DESCRIBE: tenslice_tensor_describe. Scratch memory: for a compressed entry of an NPZ archive, the length of its
 ///   header. To determine this length, the built-in decoder decodes the first 12 bytes of the header.
 ///
-/// READ_RANGE applies only to components: for a tensor, both lengths are UINT64_MAX. For a chunked array, READ and
-/// READ_F32 read the headers of all chunks; the scratch memory is also UINT64_MAX if a chunk is malformed or not in
+/// READ_RANGE applies only to components: for a tensor, both lengths are UINT64_MAX. For a chunked array, READ,
+/// READ_F32 and GET_F32 read the headers of all chunks; the scratch memory is also UINT64_MAX if a chunk is malformed or not in
 /// memory, and tenslice_b2nd_region_requirements returns the error.
 ///
 /// Errors: INVALID_ARGUMENT if there is no such purpose.
@@ -351,9 +352,8 @@ pub extern "C" fn tenslice_component_verify(
 /// be missing if no decoder reads the first bytes of a stream, or if the scratch memory is too small.
 ///
 /// Errors: the errors of tenslice_component_verify, among them NOT_IN_MEMORY, for the first component that fails;
-/// INDEX_OUT_OF_RANGE,
-/// INVALID_ROW_POINTERS, INDEX_ORDER, COUNT_MISMATCH, PACKED_LENGTH; NO_VALUES if the values of a Blosc2 array are not
-/// in the file; the errors of an invalid NPY file in a compressed entry.
+/// INDEX_OUT_OF_RANGE, INVALID_ROW_POINTERS, INDEX_ORDER, COUNT_MISMATCH, PACKED_LENGTH; NO_VALUES if the values of a
+/// Blosc2 array are not in the file; the errors of an invalid NPY file in a compressed entry.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_file_verify(
     file: Handle<tenslice_file>,

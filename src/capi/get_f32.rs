@@ -33,9 +33,10 @@ pub struct tenslice_floats {
 /// `numbers` is in the file. Otherwise they are converted into the `capacity` floats at `room`, as by
 /// tenslice_tensor_read_f32_into. If `expected` states a type, the tensor must be stored in it.
 ///
-/// Sets `needed` (may be NULL) to the memory that the call needs, also if it fails because there is too little: first
-/// call it with NULL and 0 as `room`, then with `needed.output` floats (0 if the elements are in place) and with
-/// `needed.scratch` bytes of scratch memory (0 unless the tensor is encoded or sparse).
+/// Sets `needed` (may be NULL) to the memory that the call needs, also if the call fails, unless the tensor is not as
+/// expected: first call it with NULL and 0 as `room`, then with `needed.output` floats (0 if the elements are in place)
+/// and with `needed.scratch` bytes of scratch memory (0 unless the tensor is encoded or sparse; UINT64_MAX if the length
+/// is unknown or the call will fail).
 ///
 /// Linear in the bytes of the metadata, and in the elements if they are converted. After an error,
 /// tenslice_file_get_text writes a message that says what the file has instead.

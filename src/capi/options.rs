@@ -84,7 +84,7 @@ pub struct tenslice_requirements {
     pub struct_size: u32,
     /// Reserved, 0.
     pub reserved: u32,
-    /// Length of the output: a number of elements for TENSLICE_PURPOSE_READ_F32, else a number of bytes; 0 if the call
+    /// Length of the output: a number of elements for TENSLICE_PURPOSE_READ_F32 and GET_F32, else a number of bytes; 0 if the call
     /// has no destination. UINT64_MAX if the file does not state the length, if the caller chooses it, or if the call
     /// will fail.
     pub output: u64,

@@ -99,9 +99,9 @@ abi_enum! {
 /// [`File::requirements`](crate::File::requirements).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Requirements {
-    /// The length of the output: a number of elements for [`Purpose::ReadF32`] and [`Purpose::GetF32`], otherwise a number of bytes; 0 if the
-    /// call has no output buffer. `None` if the file does not state the length, if the caller chooses it, or if the
-    /// call will fail.
+    /// The length of the output: a number of elements for [`Purpose::ReadF32`] and [`Purpose::GetF32`], otherwise a
+    /// number of bytes; 0 if the call has no output buffer. `None` if the file does not state the length, if the caller
+    /// chooses it, or if the call will fail.
     pub output: Option<u64>,
     /// The length of the scratch memory, in bytes. `None` if the file does not state the length, or if the call will
     /// fail.

@@ -175,7 +175,12 @@ impl<'e> Expected<'e> {
             }
             _ => tensor.data_into(component)?,
         }
-        self.check_elements(tensor)
+        self.check_elements(tensor)?;
+        #[cfg(all(feature = "gguf", feature = "ztensor2"))]
+        if let Some(Stored::Blocks(block)) = self.stored {
+            tensor.check_block(block)?;
+        }
+        Ok(())
     }
 
     /// Returns the message of an error of [`File::get`] or [`File::get_f32`], or of a call that reads the tensor found. It names the
@@ -312,8 +317,8 @@ impl<'a> Tensor<'a> {
     /// Compares this tensor, except its name and its layout, with what is expected.
     #[cfg(feature = "dequantize")]
     pub(crate) fn check(&self, expected: &Expected<'_>) -> Result<()> {
-        self.problem().map_or(Ok(()), Err)?;
         expected.check_shape(self)?;
+        self.problem().map_or(Ok(()), Err)?;
         expected.check_elements(self)
     }
 }
@@ -356,7 +361,7 @@ impl Expected<'_> {
     pub(crate) fn write_difference(&self, out: &mut impl Out, error: Error, tensor: &Tensor<'_>) {
         name(out, "tensor \"", self.name);
         let is_compared = match error.kind() {
-            ErrorKind::WrongType => self.stored.is_some(),
+            ErrorKind::WrongType => self.stored.is_some_and(|stored| !stored.is_of(tensor)),
             kind => matches!(kind, ErrorKind::NotDense | ErrorKind::WrongShape | ErrorKind::WrongOrder),
         };
         if !is_compared {

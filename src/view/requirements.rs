@@ -21,8 +21,9 @@ impl Tensor<'_> {
     ///   bytes of the entry; 0 for any other tensor. `None` if [`describe`](Self::describe) fails, and in builds without
     ///   `zlib`: a caller with another decoder tries some length, and a larger one after `OutOfScratch`.
     ///
-    /// For a chunked array, `Read`, `ReadF32` and `GetF32` read the headers of all chunks; the scratch memory is also `None` if a
-    /// chunk is malformed or not in memory. Otherwise linear in the number of components and the tables of frames.
+    /// For a chunked array, `Read`, `ReadF32` and `GetF32` read the headers of all chunks; the scratch memory is also
+    /// `None` if a chunk is malformed or not in memory. Otherwise linear in the number of components and the tables of
+    /// frames.
     ///
     /// ```
     /// # let bytes: &[u8] = include_bytes!("../../tests/fixtures/v1.2/objects_sparse_quant_logical.zt");

@@ -176,8 +176,10 @@ fn numbers_that_are_not_real() {
     let expected = Expected::named("cplx");
     let error = file.get_f32(&expected, &mut [0.0; 64], ReadOptions::new()).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::WrongType);
-    let message = expected.explain(&file, error).to_string();
-    assert_eq!(message, format!("tensor \"cplx\": {}", ErrorKind::WrongType.text()));
+    for expected in [expected, expected.dtype(DType::C64)] {
+        let message = expected.explain(&file, error).to_string();
+        assert_eq!(message, format!("tensor \"cplx\": {}", ErrorKind::WrongType.text()));
+    }
 }
 
 /// The shape of a compressed entry is unknown until it is decoded, so it is not what differs.
@@ -195,6 +197,41 @@ fn layouts_without_a_shape() {
         compressed += 1;
     }
     assert!(compressed > 0);
+}
+
+/// Blocks whose data has the type of a float, or another length than the shape, are not numbers in place.
+#[test]
+fn blocks_of_floats() {
+    let object = |layout, shape: u64, dtype, stored: Vec<u8>| Object {
+        name: "a",
+        shape: vec![shape],
+        layout,
+        attributes: serde_json::json!({"elems_per_block": 32, "block_bytes": 34}),
+        parts: vec![Stored { role: "data", dtype, stored, ..Stored::default() }],
+    };
+    for (layout, shape, length, known) in [("gguf.zz/1", 1000, 36, false), ("gguf.q8_0/1", 32, 36, true)] {
+        let bytes = file(&[object(layout, shape, "f32", vec![0; length])], &[]);
+        let file = File::open(&bytes).unwrap();
+        let shape = [shape];
+        let expected = Expected::named("a").shape(&shape);
+        let error = file.get_f32(&expected, &mut [], ReadOptions::new()).map(<[f32]>::len).unwrap_err();
+        let kind = if known { ErrorKind::SizeMismatch } else { ErrorKind::UnsupportedLayout };
+        assert_eq!(error.kind(), kind, "{layout}");
+        let kind = file.get(&expected.blocks(BlockType::Q8_0)).map(drop).unwrap_err().kind();
+        assert_eq!(kind, if known { ErrorKind::SizeMismatch } else { ErrorKind::WrongType }, "{layout}");
+    }
+}
+
+/// A larger memory does not help if the elements cannot be converted, so its size is not what is reported.
+#[test]
+fn the_memory_is_judged_last() {
+    let bytes = fixture("v1.2/objects_sparse_quant_logical.zt");
+    let file = File::open(&bytes).unwrap();
+    let kind =
+        |name| file.get_f32(&Expected::named(name), &mut [], ReadOptions::new()).map(drop).map_err(|e| e.kind());
+    assert_eq!(kind("cplx"), Err(ErrorKind::WrongType));
+    assert_eq!(kind("gptq"), Err(ErrorKind::WrongType));
+    assert_eq!(kind("coo"), Err(ErrorKind::TooSmall));
 }
 
 #[test]

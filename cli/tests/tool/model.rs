@@ -232,6 +232,22 @@ fn parts_are_missing_or_stored_twice() {
     check(&[(one, a), (two, b), (three, gguf(Some((2, 3, 3)), &["c", "d"]))], &sum);
 }
 
+/// A damaged first part is a problem of the model, which the next part represents.
+#[test]
+fn a_damaged_first_part_hides_no_other() {
+    let folder = Folder::new();
+    let part = |number, name| gguf(Some((number, 2, 2)), &[name]);
+    let first = folder.write("m-00001-of-00002.gguf", &part(0, "a")[..40]);
+    let second = folder.write("m-00002-of-00002.gguf", &part(1, "b"));
+    for path in [folder.as_path().to_str().unwrap(), &*second] {
+        let record = json(&["list", "--json", path]);
+        assert_eq!((names(&record), record["file"].as_str()), (vec!["b"], Some(&*second)));
+        let problems = kinds(&record, "problems");
+        assert_eq!(problems.iter().map(|(_, file, _)| *file).collect::<Vec<_>>(), [Some("m-00001-of-00002.gguf")]);
+    }
+    assert_eq!(run(&["list", &first]).status, 1);
+}
+
 /// An index in a folder represents its files, even if its name has more parts.
 #[test]
 fn indices_in_a_folder() {

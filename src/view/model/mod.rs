@@ -199,8 +199,8 @@ impl<'m, 'a> Model<'m, 'a> {
         tensor.f32_of(elements, decoder, room, scratch)
     }
 
-    /// Returns the memory that [`get_f32`](Self::get_f32) needs: `output` numbers, none if the elements are in place, and
-    /// `scratch` bytes.
+    /// Returns the memory that [`get_f32`](Self::get_f32) needs: `output` numbers, none if the elements are in place,
+    /// and `scratch` bytes.
     ///
     /// # Errors
     /// The errors of [`get_f32`](Self::get_f32), except those of reading.
@@ -262,11 +262,17 @@ impl<'m, 'a> Model<'m, 'a> {
     }
 
     /// Returns the message of an error of [`find`](Self::find), [`get`](Self::get), [`get_f32`](Self::get_f32), or of
-    /// a call that reads the tensor found. It names the tensor, what was expected, and what the model has instead; the file, if that is
-    /// missing; the nearest name, if no tensor has the name.
+    /// a call that reads the tensor found. It names the tensor, what was expected, and what the model has instead; the
+    /// file or the shard, if that is missing; the nearest name, if no tensor has the name.
     #[must_use]
     pub const fn explain<'e>(&self, expected: &Expected<'e>, error: Error) -> ModelMismatch<'e, 'm, 'a> {
         ModelMismatch { model: *self, expected: *expected, error }
+    }
+
+    /// Returns the name of the first shard of a tensor that is missing.
+    fn missing_shard(&self, tensor: &Tensor<'a>) -> Option<&'a str> {
+        let mut shards = tensor.components().filter_map(|component| component.shard());
+        shards.find(|shard| shard_bytes(self.files(), (*shard).into()).is_none())
     }
 
     /// Returns true if another file states the same part as this one.
@@ -366,7 +372,14 @@ impl ModelMismatch<'_, '_, '_> {
             Some(problem) => problem.write_to(out),
             None => match entry.tensor(model.files()) {
                 Some(Ok(tensor)) => {
-                    expected.write_difference(out, *error, &tensor);
+                    match model.missing_shard(&tensor).filter(|_| error.kind() == ErrorKind::InShard) {
+                        Some(shard) => {
+                            quoted(out, "tensor ", tensor.name());
+                            quoted(out, ": its bytes are in the shard ", shard.into());
+                            out.text(", which is missing");
+                        }
+                        None => expected.write_difference(out, *error, &tensor),
+                    }
                     if let Some(file) = entry.file().and_then(|file| model.files().get(file)) {
                         quoted(out, " [in ", file.name());
                         out.text("]");

@@ -10,8 +10,6 @@ use zerocopy::{FromBytes, IntoBytes};
 #[cfg(feature = "ztensor2")]
 use self::microscaling::Scaled;
 use crate::bytes::num::{product, to_u64, to_usize};
-#[cfg(all(feature = "gguf", feature = "ztensor2"))]
-use crate::bytes::num::{quotient, remainder};
 use crate::codec::BuiltIn;
 #[cfg(feature = "gguf")]
 use crate::codec::blocks::{self, BlockType};
@@ -19,8 +17,6 @@ use crate::codec::decoder::Decoder;
 #[cfg(not(small))]
 use crate::codec::f16;
 use crate::codec::options::{ReadOptions, Requirements};
-#[cfg(all(feature = "gguf", feature = "ztensor2"))]
-use crate::error::origin::Format;
 use crate::error::{ErrorKind, Result};
 use crate::types::element::{Element, Elements};
 use crate::types::float;
@@ -88,7 +84,7 @@ impl<'a> Tensor<'a> {
     where
         'a: 'd,
     {
-        match elements.as_ref().and_then(in_place) {
+        match self.in_place(elements.as_ref()) {
             Some(numbers) => Ok(numbers),
             None => self.read_f32_of(elements.as_ref(), decoder, room, scratch).map(|numbers| &*numbers),
         }
@@ -104,23 +100,24 @@ impl<'a> Tensor<'a> {
         if self.is_unknown() {
             return Err(self.error(ErrorKind::UnsupportedLayout));
         }
-        let count = self.shape().element_count().ok_or_else(|| self.error(ErrorKind::ShapeOverflow))?;
-        let dst = to_usize(count).and_then(|count| dst.get_mut(..count));
-        let dst = dst.ok_or_else(|| self.error(ErrorKind::TooSmall))?;
+        // The memory is judged last: a larger one does not help if the elements cannot be converted.
         #[cfg(feature = "ztensor2")]
         if self.layout() == Layout::Microscaling {
-            Scaled::of(self)?.read(decoder, dst, scratch)?;
+            let (scaled, dst) = (Scaled::of(self)?, self.room_in(dst)?);
+            scaled.read(decoder, dst, scratch)?;
             return Ok(dst);
         }
         let kind = self.kind()?;
         if let Some(elements) = elements {
+            let dst = self.room_in(dst)?;
             let mut scratch = &mut *scratch; // reborrowed for this call only
             let bytes = elements.decoded(decoder, &mut scratch)?;
             self.convert(bytes, decoded_order(elements), kind, 0, dst)?;
             return Ok(dst);
         }
-        let out_of_scratch = || self.error(ErrorKind::OutOfScratch);
         let length = self.read_length().ok_or_else(|| self.error(ErrorKind::UnsupportedLayout))?;
+        let dst = self.room_in(dst)?;
+        let out_of_scratch = || self.error(ErrorKind::OutOfScratch);
         let length = to_usize(length).ok_or_else(out_of_scratch)?;
         let (elements, scratch) = scratch.split_at_mut_checked(length).ok_or_else(out_of_scratch)?;
         let elements = self.read_into_using(decoder, elements, scratch)?;
@@ -128,9 +125,24 @@ impl<'a> Tensor<'a> {
         Ok(dst)
     }
 
+    /// Returns the part of `dst` that the elements fill.
+    fn room_in<'d>(&self, dst: &'d mut [f32]) -> Result<&'d mut [f32]> {
+        let count = self.shape().element_count().ok_or_else(|| self.error(ErrorKind::ShapeOverflow))?;
+        let dst = to_usize(count).and_then(|count| dst.get_mut(..count));
+        dst.ok_or_else(|| self.error(ErrorKind::TooSmall))
+    }
+
+    /// Returns the elements if the tensor is dense, and they are stored as `f32`, in this machine's byte order and
+    /// aligned.
+    fn in_place(&self, elements: Option<&Component<'a>>) -> Option<&'a [f32]> {
+        let elements = elements.filter(|_| self.layout() == Layout::Dense)?;
+        let numbers: &[f32] = elements.as_slice().ok()?;
+        (Some(to_u64(numbers.len())) == self.shape().element_count()).then_some(numbers)
+    }
+
     /// Returns the memory that [`get_f32`](Self::get_f32) needs, for a tensor whose elements are in `elements`.
     pub(crate) fn get_f32_requirements(&self, elements: Option<&Component<'a>>) -> Requirements {
-        match elements.and_then(in_place) {
+        match self.in_place(elements) {
             Some(_) => Requirements::of_scratch(Some(0)),
             None => self.f32_requirements(),
         }
@@ -194,29 +206,6 @@ impl<'a> Tensor<'a> {
         self.dtype().filter(is_real).map(Kind::Number).ok_or_else(|| self.error(ErrorKind::WrongType))
     }
 
-    /// Checks the blocks of a zTensor 2 tensor (`gguf.<type>/1`): the stated block size must be the size of the type,
-    /// and the number of bytes must match.
-    #[cfg(all(feature = "gguf", feature = "ztensor2"))]
-    fn check_block(&self, block: BlockType) -> Result<()> {
-        if self.file_format() != Format::Ztensor2 {
-            return Ok(());
-        }
-        let (attributes, count) = (self.attributes(), self.shape().element_count());
-        let is_stated = attributes.get_u64("elems_per_block") == Some(block.elements())
-            && attributes.get_u64("block_bytes") == Some(block.bytes());
-        let is_whole = count.is_some_and(|count| remainder(count, block.elements()) == 0);
-        if !is_stated || !is_whole {
-            return Err(self.error(ErrorKind::UnsupportedLayout));
-        }
-        let length = product(count.map(|count| quotient(count, block.elements())), block.bytes());
-        if self.stored_data()?.decoded_length() == length { Ok(()) } else { Err(self.error(ErrorKind::SizeMismatch)) }
-    }
-
-    /// Returns the component of a dense tensor, or of a tensor in quantized blocks.
-    fn stored_data(&self) -> Result<Component<'a>> {
-        if self.layout() == Layout::Blocks { self.component("data") } else { self.data() }
-    }
-
     /// Returns the component that holds all elements; `None` if they are in several components, or in none.
     pub(crate) fn elements_component(&self) -> Option<Component<'a>> {
         matches!(self.layout(), Layout::Dense | Layout::Blocks).then(|| self.stored_data().ok())?
@@ -236,11 +225,6 @@ impl<'a> Tensor<'a> {
         };
         converted.ok_or_else(|| self.error(ErrorKind::PartialElement))
     }
-}
-
-/// Returns the elements if they are stored as `f32`, in this machine's byte order and aligned.
-fn in_place<'a>(elements: &Component<'a>) -> Option<&'a [f32]> {
-    elements.as_slice().ok()
 }
 
 /// Returns the byte order of the bytes that [`Component::decoded`] returns: decoding converts elements of a dtype.

@@ -9,6 +9,8 @@ use core::iter::FusedIterator;
 pub use self::verify::Verified;
 use crate::attributes::Attributes;
 use crate::bytes::num::to_usize;
+#[cfg(all(feature = "gguf", feature = "ztensor2"))]
+use crate::bytes::num::{product, quotient, remainder};
 use crate::bytes::source::Source;
 use crate::bytes::text::Text;
 use crate::bytes::utf8::Utf8;
@@ -355,6 +357,29 @@ impl<'a> Tensor<'a> {
             return Err(self.refusal(ErrorKind::NotDense));
         }
         self.component_into(b"data", component)
+    }
+
+    /// Returns the component of a dense tensor, or of a tensor in quantized blocks.
+    pub(crate) fn stored_data(&self) -> Result<Component<'a>> {
+        if self.layout() == Layout::Blocks { self.component("data") } else { self.data() }
+    }
+
+    /// Checks the blocks of a zTensor 2 tensor (`gguf.<type>/1`): the stated block size must be the size of the type,
+    /// and the number of bytes must match.
+    #[cfg(all(feature = "gguf", feature = "ztensor2"))]
+    pub(crate) fn check_block(&self, block: BlockType) -> Result<()> {
+        if self.file_format() != Format::Ztensor2 {
+            return Ok(());
+        }
+        let (attributes, count) = (self.attributes(), self.shape().element_count());
+        let is_stated = attributes.get_u64("elems_per_block") == Some(block.elements())
+            && attributes.get_u64("block_bytes") == Some(block.bytes());
+        let is_whole = count.is_some_and(|count| remainder(count, block.elements()) == 0);
+        if !is_stated || !is_whole {
+            return Err(self.error(ErrorKind::UnsupportedLayout));
+        }
+        let length = product(count.map(|count| quotient(count, block.elements())), block.bytes());
+        if self.stored_data()?.decoded_length() == length { Ok(()) } else { Err(self.error(ErrorKind::SizeMismatch)) }
     }
 
     /// Writes the strides to `dst`, one per dimension, and returns the part of `dst` written. A stride is the distance,
