@@ -2272,14 +2272,13 @@ public:
     static model open(const std::string &path)
     {
         model opened;
-        opened.why_.resize(512);
+        opened.why_.resize(4096);
         opened.host_ = tenslice_host_open(path.c_str(), &opened.why_[0], opened.why_.size());
         opened.why_.resize(opened.host_ != nullptr ? 0 : std::strlen(opened.why_.c_str()));
 #if defined(TENSLICE_THROW)
         if (!opened) {
             detail::fail(error(TENSLICE_NOT_FOUND, detail::no_details), [&](span<char> dst) {
-                opened.why_.copy(dst.data(), dst.size() - 1);
-                return std::string_view(dst.data(), opened.why_.size());
+                return std::string_view(dst.data(), opened.why_.copy(dst.data(), dst.size() - 1));
             });
         }
 #endif

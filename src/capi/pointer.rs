@@ -381,10 +381,13 @@ impl<'a, E: Plain> Array<'a, E> {
     }
 }
 
+/// The code of an expected type, and the expected shape.
+type ExpectedFields<'a> = (u32, Option<&'a [u64]>);
+
 impl<'a> OptionalIn<'a, tenslice_expected> {
     /// Returns the code of the type, and the shape, which is `None` for TENSLICE_ANY_SHAPE. Returns `None` if the
     /// pointer is NULL.
-    pub(super) fn fields(&self) -> FfiResult<Option<(u32, Option<&'a [u64]>)>> {
+    pub(super) fn fields(&self) -> FfiResult<Option<ExpectedFields<'a>>> {
         if self.0.is_null() {
             return Ok(None);
         }

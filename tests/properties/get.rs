@@ -22,6 +22,9 @@ fn bits(numbers: &[f32]) -> Vec<Option<u32>> {
     numbers.iter().map(|number| (!number.is_nan()).then(|| number.to_bits())).collect()
 }
 
+/// The bits of the numbers that a call has found.
+type Found = Result<Vec<Option<u32>>, Error>;
+
 /// The expectation of a program that knows the shape and the order of this tensor.
 fn like<'e>(tensor: &Tensor<'_>, name: &'e str, shape: &'e [u64]) -> Expected<'e> {
     Expected::named(name).shape(shape).order(tensor.order())
@@ -56,7 +59,7 @@ fn numbers_of_every_tensor_of_every_file() {
             let (output, scratch) = (needed.output.unwrap(), needed.scratch.unwrap());
             assert!(output == 0 && scratch == 0 || needed == most, "{context}");
             let (mut room, mut scratch) = (vec![0.0; output as usize], vec![0; scratch as usize]);
-            let mut get = |get: &dyn Fn(&mut [f32], ReadOptions<'_>) -> Result<Vec<Option<u32>>, Error>| {
+            let mut get = |get: &dyn Fn(&mut [f32], ReadOptions<'_>) -> Found| {
                 get(&mut room, ReadOptions::new().scratch(&mut scratch))
             };
             let found = get(&|room, options| tensor.get_f32(&expected, room, options).map(bits));
