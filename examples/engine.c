@@ -19,7 +19,7 @@ static double load(tenslice_host *host, const char *name, size_t rank, const uin
     char why[512];
     const tenslice_floats numbers = tenslice_host_get_f32(host, name, &expected, why, sizeof why);
     if (numbers.data == NULL)
-        fprintf(stderr, "error: %s\n", why), *loaded = 0;
+        return fprintf(stderr, "error: %s\n", why), *loaded = 0;
     for (size_t i = 0; i < numbers.length; i++)
         sum += numbers.data[i];
     return sum;
