@@ -1281,6 +1281,8 @@ static void plain_numbers(const char *folder)
     EXPECT(TENSLICE_OK, tenslice_component_bytes(&data, TENSLICE_ANY, &bytes, NULL));
     CHECK(bytes.length == 576);
     EXPECT(TENSLICE_FOREIGN_ENDIAN, tenslice_tensor_read_f32(&tensor, 0, numbers, 1, NULL));
+    EXPECT(TENSLICE_FOREIGN_ENDIAN,
+           tenslice_tensor_get(&tensor, WANT(TENSLICE_GGML_Q4_K, NULL, TENSLICE_ANY_SHAPE), &bytes, NULL));
     EXPECT(TENSLICE_OK, tenslice_file_find(&file, "m", 1, &tensor, NULL)); /* MXFP4: only bytes */
     EXPECT(TENSLICE_OK, tenslice_tensor_read_f32_into(&tensor, numbers, 256, NULL, &count, NULL));
     CHECK(count == 192);

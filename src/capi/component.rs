@@ -6,9 +6,9 @@ use super::call::{run, with_details};
 use super::pointer::{Array, Handle, InfoOut, Length, OptionalOut, Out};
 use super::status::{OK, tenslice_error, tenslice_status};
 use super::text::{of_code, tenslice_str, to_code};
-use crate::Component;
 use crate::error::origin::Part;
 use crate::error::{Error, ErrorKind, Result};
+use crate::{ByteOrder, Component};
 
 /// A component of a tensor.
 #[repr(C)]
@@ -68,7 +68,7 @@ pub(super) fn typed_bytes<'a>(component: &Component<'a>, dtype: u32) -> Result<&
         if component.dtype() != Some(dtype) {
             return Err(component.error(ErrorKind::WrongType, Part::DType));
         }
-        return component.aligned_bytes(dtype.alignment());
+        return component.aligned_bytes(dtype.alignment(), ByteOrder::NATIVE);
     }
     component.bytes()
 }

@@ -43,7 +43,7 @@ pub struct tenslice_expected {
 }
 
 /// Finds the tensor named `name`, compares it with what is `expected`, and sets `bytes` to its bytes, without a copy:
-/// the elements of a dense tensor, in this machine's byte order, and aligned; or quantized blocks as they are stored,
+/// the elements of a dense tensor, in this machine's byte order, and aligned; or quantized blocks, little-endian, and
 /// aligned to 4 bytes, if a block type is expected. With TENSLICE_ANY as dtype, the bytes are as they are in the file.
 /// Linear in the bytes of the metadata; for many tensors, use tenslice_index_get.
 ///

@@ -13,6 +13,8 @@ use crate::codec::blocks::BlockType;
 #[cfg(feature = "dequantize")]
 use crate::codec::options::ReadOptions;
 use crate::error::{Error, ErrorKind, Result};
+#[cfg(feature = "capi")]
+use crate::types::ByteOrder;
 use crate::types::{DType, Layout, Order};
 use crate::view::component::Component;
 use crate::view::explain::{Formatted, Out, kind_text, plain, quoted, shape};
@@ -62,14 +64,17 @@ impl Stored {
         }
     }
 
-    /// Returns the alignment that the elements need in memory. No block of ggml needs more than 4 bytes.
+    /// Returns the bytes of a component if they have the alignment and the byte order that C needs. Blocks are
+    /// little-endian on every machine, as the functions that decode them take them, and need no more than 4 bytes.
     #[cfg(feature = "capi")]
-    fn alignment(self) -> usize {
-        match self {
-            Self::DType(dtype) => dtype.alignment(),
+    #[inline(always)] // a program for a chip has one caller
+    fn bytes_of<'a>(self, component: &Component<'a>) -> Result<&'a [u8]> {
+        let (alignment, order) = match self {
+            Self::DType(dtype) => (dtype.alignment(), ByteOrder::NATIVE),
             #[cfg(feature = "gguf")]
-            Self::Blocks(_) => 4,
-        }
+            Self::Blocks(_) => (4, ByteOrder::Little),
+        };
+        component.aligned_bytes(alignment, order)
     }
 
     fn text(self) -> &'static str {
@@ -133,12 +138,12 @@ impl<'e> Expected<'e> {
         self.order.or(self.shape.map(|_| Order::RowMajor))
     }
 
-    /// Returns the bytes of the elements as C takes them: of the expected type, in this machine's byte order, and
-    /// aligned. If no type is expected, returns them as they are in the file.
+    /// Returns the bytes of the elements as C takes them: of the expected type, in its byte order, and aligned. If no
+    /// type is expected, returns them as they are in the file.
     #[cfg(feature = "capi")]
     pub(crate) fn bytes_of<'a>(&self, component: &Component<'a>) -> Result<&'a [u8]> {
         match self.stored {
-            Some(stored) => component.aligned_bytes(stored.alignment()),
+            Some(stored) => stored.bytes_of(component),
             None => component.bytes(),
         }
     }

@@ -188,19 +188,19 @@ impl<'a> Component<'a> {
     /// ```
     pub fn as_slice<T: Element>(&self) -> Result<&'a [T]> {
         self.bytes_of::<T>()?;
-        let bytes = self.aligned_bytes(align_of::<T>())?;
+        let bytes = self.aligned_bytes(align_of::<T>(), ByteOrder::NATIVE)?;
         typed(bytes).map_err(|kind| self.error(kind, Part::Component))
     }
 
-    /// Returns the bytes if they are in this machine's byte order and their address is a multiple of `alignment`.
+    /// Returns the bytes if they are in the byte order `order` and their address is a multiple of `alignment`.
     /// Inlined: a program for a chip has one caller.
     #[inline(always)]
-    pub(crate) fn aligned_bytes(&self, alignment: usize) -> Result<&'a [u8]> {
+    pub(crate) fn aligned_bytes(&self, alignment: usize, order: ByteOrder) -> Result<&'a [u8]> {
         let bytes = self.bytes()?;
         let is_single = self.record.dtype.is_some_and(|dtype| dtype.lane_size() == 1);
         let (kind, item) = if !self.is_whole(bytes) {
             (ErrorKind::PartialElement, Part::Length)
-        } else if self.record.order != ByteOrder::NATIVE && !is_single {
+        } else if self.record.order != order && !is_single {
             (ErrorKind::ForeignEndian, Part::ByteOrder)
         } else if !bytes.is_empty() && bytes.as_ptr().addr() & alignment.wrapping_sub(1) != 0 {
             (ErrorKind::Misaligned, Part::Component)

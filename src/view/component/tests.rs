@@ -321,7 +321,7 @@ fn parts_of_elements() {
         encoded.record_mut().dtype = Some(dtype);
         let decoded = &mut [0; 4001];
         let errors = [
-            raw.aligned_bytes(1).err(),
+            raw.aligned_bytes(1, ByteOrder::NATIVE).err(),
             raw.read_into(decoded, ReadOptions::new().decoder(&mut Libzstd::default())).err(),
             encoded.read_into(decoded, ReadOptions::new().decoder(&mut Libzstd::default())).err(),
         ];
