@@ -91,7 +91,7 @@ static size_t rank_of_tens; /* for the TENS tensor */
     X(ZTENSOR, tenslice_file, file_check, 0, tenslice_file_check(h, OUT(0, uint32_t), 13, OPTIONAL(1, uint32_t), ERR)) \
     X(ZTENSOR, tenslice_file, file_get, 0,                                                                             \
       tenslice_file_get(h, "t.float64", 9, NULL, OUT(0, tenslice_bytes), ERR))                                         \
-    X(ZTENSOR, tenslice_file, expect_text, 0,                                                                          \
+    X(ZTENSOR, tenslice_file, file_get_text, 0,                                                                        \
       tenslice_file_get_text(h, "none", 4, NULL, &not_found, TEXT(0), OPTIONAL(1, size_t)))                            \
     X(ZTENSOR, tenslice_file, file_find, 0, tenslice_file_find(h, "t.float64", 9, OUT(0, tenslice_tensor), ERR))       \
     X(ZTENSOR, tenslice_file, file_tensors, 0, tenslice_file_tensors(h, OUT(0, tenslice_cursor)))                      \

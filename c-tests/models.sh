@@ -78,13 +78,20 @@ matches() { # LINES PATTERN PATH NAME...: this many lines of every program must 
     count=$((count + 1))
 }
 agrees() { # PATH: the tool must list what the last program has printed, or refuse the file for the same reason
-    (cd "$out" && "$tool" list --json "$1") > "$out/records" 2> "$out/errors" || true
+    local code=0
+    (cd "$out" && "$tool" list --json "$1") > "$out/records" 2> "$out/errors" || code=$?
+    if [ $code -gt 1 ]; then # a panic, or wrong usage
+        cat "$out/errors"
+        echo "models.sh: tenslice list --json $1: exit code $code" >&2
+        exit 1
+    fi
     if grep -q '^error: ' "$out/printed"; then
         # The tool lists all models of a folder.
         [ -d "$(cd "$out" && realpath "$1")" ] \
             || python3 c-tests/models.py < "$out/records" | grep -qF "$(sed 's/^error: [^:]*: //' "$out/printed")"
     else
-        diff <(grep '^tensor \|^problem ' "$out/printed" | sort) <(python3 c-tests/models.py < "$out/records" | sort)
+        python3 c-tests/models.py < "$out/records" > "$out/listed" \
+            && diff <(grep '^tensor \|^problem ' "$out/printed" | sort) <(sort "$out/listed")
     fi || { cat "$out/printed" "$out/records" "$out/errors"; echo "models.sh: tenslice list --json $1" >&2; exit 1; }
 }
 

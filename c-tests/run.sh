@@ -223,7 +223,8 @@ done
 lines() { # FILE: the lines of code
     sed -e 's://.*$::' "$1" | awk '/\/\*/ { comment = 1 } !comment && NF { n++ } /\*\// { comment = 0 } END { print n }'
 }
-[ "$(lines examples/engine.c)" -le 40 ] && [ "$(lines examples/engine.cpp)" -le 25 ]
+[ "$(lines examples/engine.c)" -le 40 ]
+[ "$(lines examples/engine.cpp)" -le 25 ]
 
 echo "examples: ok"
 

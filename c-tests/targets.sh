@@ -61,7 +61,7 @@ elif command -v s390x-linux-gnu-gcc > /dev/null && command -v qemu-s390x > /dev/
     # Emulated, so only the unit tests and the tests that read elements and metadata, without damaged files.
     test_on s390x-unknown-linux-gnu --lib
     test_on s390x-unknown-linux-gnu --test formats --test properties -- --skip damage:: \
-        reading:: corpus:: manifest:: decode:: tens:: blz:: b2nd:: npy:: npz:: safetensors:: blocks::
+        reading:: get:: fetched:: model:: corpus:: manifest:: decode:: tens:: blz:: b2nd:: npy:: npz:: safetensors:: blocks::
     test_on s390x-unknown-linux-gnu --test reference --test build -- peers:: structure::
     lib=$(library s390x-unknown-linux-gnu staticlib)
     for test in layout arguments handles overlap parts formats read changed; do

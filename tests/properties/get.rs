@@ -82,7 +82,8 @@ fn numbers_of_every_tensor_of_every_file() {
         }
     }
     println!("{in_place} {ways:?}");
-    assert!(in_place > 50, "{in_place}");
+    let least = if cfg!(target_endian = "little") { 50 } else { 5 }; // most files are little-endian
+    assert!(in_place > least, "{in_place}");
     let has = |layout: &str| ways.keys().any(|(found, _)| found == layout);
     for layout in ["dense", "sparse_csr", "sparse_coo", "index_value", "gguf.q4_0", "gguf.q8_0/1", "zt.mx/1"] {
         assert!(has(layout), "{layout}: {ways:?}");
