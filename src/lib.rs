@@ -40,10 +40,10 @@
 //! | list tensors, or find one | [`File::tensors`], [`File::find`] |
 //! | find many tensors by name | [`File::index`], [`Index`] |
 //! | open a model in several files | [`Model`], [`ModelFile`] |
-//! | check dtype and shape, and get the bytes | [`File::expect`], [`Expected`] |
+//! | check dtype and shape, and get the bytes | [`File::get`], [`Expected`] |
 //! | read a dense tensor in place | [`Tensor::data`], [`Component::as_slice`], [`Component::elements`] |
 //! | write a tensor of any layout to a buffer | [`Tensor::read_into`], [`Tensor::read_elements`], `Tensor::to_vec` |
-//! | convert elements of any real type to `f32` | `Tensor::read_f32_into`, module `float` |
+//! | convert elements of any real type to `f32` | `Tensor::get_f32`, `Tensor::read_f32_into`, module `float` |
 //! | read a sparse tensor | [`Tensor::sparse`], module [`sparse`] |
 //! | fetch data that is not in memory | [`Component::extent`], [`Component::with_bytes`], [`Tensor::with_source`] |
 //! | read many tensors at the speed of the disk | [`Plan`], [`Piece`] |

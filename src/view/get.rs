@@ -213,7 +213,7 @@ impl<'a> File<'a> {
     }
 
     /// Finds a tensor, compares it with what is expected, and returns its elements as `f32`, as [`Tensor::get_f32`]
-    /// does. Linear in the bytes of the metadata, too, as [`find`](Self::find) is.
+    /// does. Linear in the bytes of the metadata, as [`find`](Self::find) is, and in the elements if they are converted.
     ///
     /// # Errors
     /// `NotFound` and the errors of [`Tensor::get_f32`], for which [`Expected::explain`] has messages.

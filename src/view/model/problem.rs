@@ -205,8 +205,8 @@ impl<'a> Problem<'_, 'a> {
         }
     }
 
-    /// Writes that a file is missing, and how many tensors of the index with it, unless an index names so many files
-    /// that counting for each of them would take long.
+    /// Writes that a file is missing, and the number of tensors that the index lists in it. The number is left out if an
+    /// index names many files: counting takes one pass over all tensors for each file.
     fn write_missing(&self, out: &mut impl Out) {
         const MOST_FILES: usize = 1024;
         out.text("the file is missing");
