@@ -167,6 +167,8 @@ mod error;
 mod format;
 mod types;
 mod view;
+#[cfg(feature = "write")]
+pub mod write;
 
 pub use attributes::{Attribute, Attributes, Value, ValueKind};
 pub use bytes::extent::Extent;

@@ -72,6 +72,12 @@ impl Keywords {
         self.find_map(|(word, number)| text.eq_bytes(word).then_some(number)).unwrap_or(UNKNOWN)
     }
 
+    /// Returns the first keyword with a number.
+    #[cfg(feature = "write")]
+    pub(crate) fn word_of(mut self, number: u8) -> Option<&'static str> {
+        self.find_map(|(word, other)| if other == number { core::str::from_utf8(word).ok() } else { None })
+    }
+
     /// Removes the first keyword from the list and returns it.
     #[inline]
     fn split_first(&mut self) -> Option<(&'static [u8], u8)> {

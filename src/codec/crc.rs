@@ -32,6 +32,37 @@ pub(crate) fn crc32c(data: &[u8]) -> u32 {
     by_tables(&CRC_32C, data)
 }
 
+/// Returns the CRC-32C of `data` after bytes whose CRC-32C is `sum`; 0 for no bytes.
+#[cfg(all(feature = "crc32c", feature = "write"))]
+pub(crate) fn crc32c_after(sum: u32, data: &[u8]) -> u32 {
+    #[cfg(all(
+        any(
+            all(target_arch = "x86_64", target_feature = "sse2"),
+            all(target_arch = "aarch64", target_feature = "neon")
+        ),
+        not(miri)
+    ))]
+    if let Some(sum) = instructions::crc32c_after(sum, data) {
+        return sum;
+    }
+    by_tables_after(&CRC_32C, sum, data)
+}
+
+/// Continues a checksum with tables: see [`by_tables`].
+#[cfg(all(feature = "crc32c", feature = "write"))]
+fn by_tables_after(tables: &'static Crc, sum: u32, data: &[u8]) -> u32 {
+    // Both checksums are reflected and inverted.
+    let mut digest = tables.digest_with_initial((sum ^ u32::MAX).reverse_bits());
+    let mut blocks = data.chunks_exact(16);
+    for block in &mut blocks {
+        if let Ok(block) = <&[u8; 16]>::try_from(block) {
+            digest.update(block);
+        }
+    }
+    blocks.remainder().iter().for_each(|byte| digest.update(core::slice::from_ref(byte)));
+    digest.finalize()
+}
+
 /// Returns the CRC-32, as in ZIP archives.
 #[cfg(all(feature = "crc32", feature = "npz"))]
 pub(crate) fn crc32(data: &[u8]) -> u32 {
@@ -81,13 +112,19 @@ mod instructions {
 
     /// Returns the sum, or `None` if the machine does not have the instructions.
     pub(super) fn crc32c(data: &[u8]) -> Option<u32> {
+        crc32c_after(0, data)
+    }
+
+    /// Returns the sum of `data` after bytes with the sum `before`, or `None` as above.
+    pub(super) fn crc32c_after(before: u32, data: &[u8]) -> Option<u32> {
+        let state = before ^ u32::MAX;
         let (has_sum, has_product) = (has_crc32c(), has_carryless_product());
         if has_sum && has_product {
             // SAFETY: the machine has both instructions, and the function needs nothing else.
-            Some(unsafe { by_three(data) })
+            Some(unsafe { by_three(state, data) } ^ u32::MAX)
         } else if has_sum {
             // SAFETY: the machine has the instruction, and the function needs nothing else.
-            Some(unsafe { one_by_one(u32::MAX, data) ^ u32::MAX })
+            Some(unsafe { one_by_one(state, data) } ^ u32::MAX)
         } else {
             None
         }
@@ -95,10 +132,10 @@ mod instructions {
 
     #[cfg_attr(target_arch = "x86_64", target_feature(enable = "sse4.2,pclmulqdq"))]
     #[cfg_attr(target_arch = "aarch64", target_feature(enable = "crc,aes"))]
-    fn by_three(data: &[u8]) -> u32 {
-        let (sum, rest) = blocks::<512>(u32::MAX, data);
+    fn by_three(sum: u32, data: &[u8]) -> u32 {
+        let (sum, rest) = blocks::<512>(sum, data);
         let (sum, rest) = blocks::<32>(sum, rest);
-        one_by_one(sum, rest) ^ u32::MAX
+        one_by_one(sum, rest)
     }
 
     /// Adds all whole blocks of three times `WORDS` words, and returns the sum and the remaining bytes.
@@ -196,11 +233,11 @@ mod instructions {
         let mut sums = std::vec::Vec::new();
         if has_sum {
             // SAFETY: the machine has the instruction.
-            sums.push(unsafe { one_by_one(u32::MAX, data) ^ u32::MAX });
+            sums.push(unsafe { one_by_one(u32::MAX, data) } ^ u32::MAX);
         }
         if has_sum && has_product {
             // SAFETY: the machine has both instructions.
-            sums.push(unsafe { by_three(data) });
+            sums.push(unsafe { by_three(u32::MAX, data) } ^ u32::MAX);
         }
         sums
     }
@@ -217,6 +254,12 @@ mod tests {
         let at = data.as_ptr().addr() & 63;
         assert_eq!(crc32c(data), sum, "{} bytes at {at}", data.len());
         assert_eq!(by_tables(&CRC_32C, data), sum, "by tables, {} bytes at {at}", data.len());
+        #[cfg(feature = "write")]
+        for (first, second) in [0, 1, 7, 100, data.len()].iter().filter_map(|at| data.split_at_checked(*at)) {
+            assert_eq!(crc32c_after(crc32c_after(0, first), second), sum, "{} and {}", first.len(), second.len());
+            let by_tables = by_tables_after(&CRC_32C, by_tables_after(&CRC_32C, 0, first), second);
+            assert_eq!(by_tables, sum, "by tables, {} and {}", first.len(), second.len());
+        }
         #[cfg(all(
             any(
                 all(target_arch = "x86_64", target_feature = "sse2"),

@@ -102,6 +102,11 @@ kinds! {
         NotInShard = 113, "the bytes are in the file itself, not in a shard";
         WrongShape = 114, "the tensor is of another shape than the one requested";
         WrongOrder = 115, "the elements are in another order than the one requested";
+        NotInFormat = 116, "the format cannot hold this";
+        TooManyBytes = 117, "all tensors are complete";
+        TooFewBytes = 118, "data is missing";
+        WrongState = 119, "the writer is in another state";
+        SinkFailed = 120, "the sink failed";
 
         Truncated = 200, "unexpected end of input", PART FileSize;
         ManifestSize = 201, "the manifest does not fit between header and footer", ALONE FileSize;
@@ -268,6 +273,24 @@ impl Error {
         Self { at, entry_distance: NO_ENTRY, kind, format, part }
     }
 
+    /// Creates an error of `part` of a file of kind `format` that is being written.
+    #[cfg(feature = "write")]
+    pub(crate) const fn at_file(kind: ErrorKind, format: Format, part: Part) -> Self {
+        Self::at(kind, format, part, NOWHERE)
+    }
+
+    /// Creates an error in declaration `index`: of a tensor, or of an attribute if the part is a key or a value.
+    #[cfg(feature = "write")]
+    pub(crate) const fn declared(kind: ErrorKind, format: Format, part: Part, index: u32) -> Self {
+        Self::at(kind, format, part, NOWHERE).after_entry(index)
+    }
+
+    /// Returns the same error for a file of kind `format`, if the kind is not known yet.
+    #[cfg(feature = "write")]
+    pub(crate) const fn in_format(self, format: Format) -> Self {
+        Self { format, ..self }
+    }
+
     /// Sets the number of bytes from the record of the tensor to the error; [`NO_ENTRY`] if no tensor is involved.
     pub(crate) const fn after_entry(self, entry_distance: u32) -> Self {
         Self { entry_distance, ..self }
@@ -302,7 +325,19 @@ impl Error {
     /// record. `None` if no tensor is involved.
     #[must_use]
     pub fn entry(&self) -> Option<u64> {
-        if self.entry_distance == NO_ENTRY { None } else { self.at.checked_sub(u64::from(self.entry_distance)) }
+        if self.entry_distance == NO_ENTRY {
+            None
+        } else {
+            self.offset()?.checked_sub(u64::from(self.entry_distance))
+        }
+    }
+
+    /// Returns the index of the declaration in question if a file cannot be written: of an attribute if
+    /// [`part`](Self::part) is `Key` or `Value`, otherwise of a tensor. `None` if no single declaration is involved.
+    #[cfg(feature = "write")]
+    #[must_use]
+    pub const fn declaration(&self) -> Option<u32> {
+        if self.at == NOWHERE && self.entry_distance != NO_ENTRY { Some(self.entry_distance) } else { None }
     }
 
     /// Returns the integers that represent an error across the C boundary: offset, distance, then the three codes.

@@ -35,6 +35,8 @@ mod json_str;
 pub mod tens;
 #[cfg(feature = "ztensor")]
 pub mod ztensor;
+#[cfg(feature = "write")]
+mod write;
 #[cfg(feature = "ztensor2")]
 pub mod ztensor2;
 
@@ -51,6 +53,10 @@ pub(crate) use record::{ComponentRecord, Context, Cursor, ListedShard, Stated, S
 pub use record::{Described, Split};
 #[cfg(not(target_os = "none"))]
 pub(crate) use record::{Phrase, phrase};
+
+#[cfg(feature = "write")]
+#[allow(unused_imports)] // depends on the formats that are built in
+pub(crate) use write::{FormatWriter, Place, Stage, check_sorted, each_sorted, writer_of};
 
 use crate::bytes::extent::Extent;
 use crate::bytes::keywords::{Keywords, keywords};

@@ -154,6 +154,12 @@ impl DType {
         code
     }
 
+    /// Returns the code of a dtype with a single lane, in a byte; `None` for several lanes.
+    #[cfg(feature = "write")]
+    pub(crate) fn single_code(self) -> Option<u8> {
+        (self.log2_lanes() == 0).then_some(self.short_code())
+    }
+
     /// Returns the dtype for the number that a keyword list returned: a short code, or [`UNKNOWN`].
     pub(crate) fn from_keyword(number: u8) -> Option<Self> {
         if number == UNKNOWN { None } else { NonZeroU16::new(number.into()).map(Self) }

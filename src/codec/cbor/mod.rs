@@ -13,6 +13,8 @@
 
 #[cfg(feature = "ztensor")]
 mod record;
+#[cfg(feature = "write")]
+pub(crate) mod write;
 #[cfg_attr(small, path = "fast_none.rs")]
 pub(crate) mod fast;
 #[cfg(not(small))]

@@ -16,6 +16,8 @@ use crate::error::{Error, ErrorKind};
 
 #[cfg(not(small))]
 pub(crate) mod fast;
+#[cfg(feature = "write")]
+pub(crate) mod write;
 
 /// The maximum nesting depth, including the outermost object. The limit is that of `serde_json`, which other readers of
 /// these files use.

@@ -19,6 +19,8 @@ mod explain;
 mod header;
 mod index;
 mod member;
+#[cfg(feature = "write")]
+mod write;
 #[cfg_attr(small, path = "fast_none.rs")]
 mod fast;
 
@@ -29,6 +31,8 @@ use self::entry::Entry;
 pub use self::header::SafetensorsFile;
 use self::header::{HEADER, MAX_HEADER, METADATA, START};
 pub use self::index::{Files, Index, IndexEntries, IndexEntry};
+#[cfg(feature = "write")]
+pub(crate) use self::write::SafetensorsWriter;
 use super::{
     ComponentRecord, Context, Cursor, FileFormat, JsonStr, Name, Named, NamedTensors, StoredElements, Summary,
     TensorRecord,

@@ -77,7 +77,7 @@ pub(super) use short_dtypes;
 pub(super) const SHORT_DTYPES: Keywords = short_dtypes!(dtypes);
 
 /// The logical types of 1.2.
-const LOGICAL_TYPES: Keywords = dtypes! {
+pub(super) const LOGICAL_TYPES: Keywords = dtypes! {
     "f8_e4m3fn": F8_E4M3FN,
     "f8_e5m2": F8_E5M2,
     "f8_e4m3fnuz": F8_E4M3FNUZ,
@@ -87,7 +87,7 @@ const LOGICAL_TYPES: Keywords = dtypes! {
 };
 
 /// The dtype that a logical type of 1.2 is stored as.
-fn storage_of(logical: DType) -> DType {
+pub(super) fn storage_of(logical: DType) -> DType {
     match logical {
         DType::C64 => DType::F32,
         DType::C128 => DType::F64,

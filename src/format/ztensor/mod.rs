@@ -23,11 +23,15 @@ mod manifest;
 mod fast;
 mod v0;
 mod v1;
+#[cfg(feature = "write")]
+mod write;
 
 use self::compare::Keys;
 use self::layout::Role;
 pub use self::manifest::Generation;
 use self::manifest::{Key, Manifest, position};
+#[cfg(feature = "write")]
+pub(crate) use self::write::ZtensorWriter;
 use super::{
     ComponentRecord, Context, Cursor, FileFormat, Name, Named, NamedTensors, StoredElements, Summary, TensorRecord,
 };

@@ -1,0 +1,147 @@
+//! The interface between the formats and the writer: what a format implements to be written.
+#![forbid(unsafe_code)]
+
+use core::cmp::Ordering;
+
+use crate::duplicates::MAX_COMPARED;
+use crate::error::origin::{Format, Part};
+use crate::error::{Error, ErrorKind, Result};
+use crate::write::declaration::{Checked, Declarations, NewAttribute, NewTensor, Refusal, tensors};
+use crate::write::out::{Out, padding};
+use crate::write::sum::{Sum, SumKind, Sums};
+
+/// A component of a file being written: its tensor, its index in the tensor, and its number in the file.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Stage {
+    pub(crate) tensor: u32,
+    #[allow(dead_code)] // depends on the formats that are built in
+    pub(crate) component: u32,
+    #[allow(dead_code)]
+    pub(crate) number: u32,
+}
+
+/// Writes a format. What is written depends only on the declarations, so it can be counted first and written then.
+pub(crate) trait FormatWriter: Sync {
+    /// Fails if the format cannot hold the file, by its alignment or its number of tensors.
+    fn check_file(&self, file: &dyn Declarations) -> Checked;
+
+    /// Fails if the format cannot hold an attribute of the file.
+    fn check_attribute(&self, attribute: &NewAttribute<'_>) -> Checked;
+
+    /// Fails if the format cannot hold a tensor, by its name, its layout, its dtype or its shape.
+    fn check_tensor(&self, file: &dyn Declarations, tensor: &NewTensor<'_>) -> Checked;
+
+    /// True if the format stores the names of the tensors.
+    fn has_names(&self) -> bool {
+        true
+    }
+
+    /// The kind of digest that is stored for each component.
+    fn sum(&self, _file: &dyn Declarations) -> SumKind {
+        SumKind::None
+    }
+
+    /// The alignment of the data of each component; 1 if there is no padding between components.
+    fn alignment(&self, file: &dyn Declarations) -> u64;
+
+    /// Writes what precedes all data.
+    fn head(&self, file: &dyn Declarations, out: &mut Out<'_>);
+
+    /// Writes what precedes the data of a component, after the padding. What belongs to the digest is added to `sum`.
+    fn before(&self, _file: &dyn Declarations, _stage: Stage, _sum: &mut Sum, _out: &mut Out<'_>) {}
+
+    /// Writes what follows the data of a component, whose digest is `sum`.
+    fn after(&self, _file: &dyn Declarations, _stage: Stage, _sum: &Sum, _out: &mut Out<'_>) {}
+
+    /// Writes what follows all data.
+    fn tail(&self, _file: &dyn Declarations, _sums: &Sums<'_>, _out: &mut Out<'_>) {}
+
+    /// The order of the tensors that the reference implementation writes.
+    fn compare(&self, _a: &NewTensor<'_>, _b: &NewTensor<'_>) -> Ordering {
+        Ordering::Equal
+    }
+}
+
+/// Returns the writer of a format.
+pub(crate) fn writer_of(format: Format) -> Result<&'static dyn FormatWriter> {
+    Ok(match format {
+        #[cfg(feature = "safetensors")]
+        Format::Safetensors => &super::safetensors::SafetensorsWriter,
+        #[cfg(feature = "ztensor")]
+        Format::Ztensor => &super::ztensor::ZtensorWriter,
+        _ => return Err(Error::at_file(ErrorKind::NotBuiltIn, format, Part::File)),
+    })
+}
+
+/// The position of a component in a file whose blobs follow each other, and its number.
+#[derive(Clone, Copy)]
+pub(crate) struct Place {
+    /// The end of the blob before the component. The component begins at the next multiple of the alignment.
+    pub(crate) at: u64,
+    pub(crate) number: u32,
+}
+
+impl Place {
+    /// Moves past the components of a tensor.
+    fn pass(&mut self, tensor: &NewTensor<'_>, alignment: u64) {
+        let mut index = 0;
+        while let Ok(Some(component)) = tensor.component(index) {
+            let start = self.at.saturating_add(padding(self.at, alignment));
+            self.at = start.saturating_add(component.length);
+            self.number = self.number.saturating_add(1);
+            index = index.saturating_add(1);
+        }
+    }
+}
+
+/// The order of two names.
+pub(crate) type NameOrder = fn(&str, &str) -> Ordering;
+
+/// True if the tensors are declared in the order of their names.
+fn are_sorted(file: &dyn Declarations, order: NameOrder) -> bool {
+    let mut last: Option<&str> = None;
+    tensors(file).all(|(_, tensor)| {
+        let is_next = last.is_none_or(|last| order(last, tensor.name).is_lt());
+        last = Some(tensor.name);
+        is_next
+    })
+}
+
+/// Fails if there are too many tensors to list them by name in another order than that of their declarations.
+pub(crate) fn check_sorted(file: &dyn Declarations, order: NameOrder) -> Checked {
+    let is_short = u32::try_from(file.tensor_count()).is_ok_and(|count| count <= MAX_COMPARED);
+    if is_short || are_sorted(file, order) { Ok(()) } else { Err(Refusal::new(ErrorKind::KeyOrder, Part::Name)) }
+}
+
+/// Calls `each` for the tensors in the order of their names, with the place of the first component. `start` is the place
+/// of the first component in the file. Quadratic in the tensors if they are not declared in that order.
+pub(crate) fn each_sorted(
+    file: &dyn Declarations,
+    order: NameOrder,
+    start: Place,
+    alignment: u64,
+    mut each: impl FnMut(&NewTensor<'_>, Place),
+) {
+    if are_sorted(file, order) {
+        let mut place = start;
+        for (_, tensor) in tensors(file) {
+            each(&tensor, place);
+            place.pass(&tensor, alignment);
+        }
+        return;
+    }
+    let mut last: Option<&str> = None;
+    loop {
+        let (mut place, mut next) = (start, None::<(NewTensor<'_>, Place)>);
+        for (_, tensor) in tensors(file) {
+            let is_after = last.is_none_or(|last| order(last, tensor.name).is_lt());
+            if is_after && next.is_none_or(|(next, _)| order(tensor.name, next.name).is_lt()) {
+                next = Some((tensor, place));
+            }
+            place.pass(&tensor, alignment);
+        }
+        let Some((tensor, place)) = next else { return };
+        each(&tensor, place);
+        last = Some(tensor.name);
+    }
+}

@@ -1,0 +1,400 @@
+//! What a program wants to write: tensors and attributes, declared before their data.
+//!
+//! A writer reads the declarations as often as it needs them, and copies nothing.
+#![forbid(unsafe_code)]
+
+use crate::bytes::num::{product, quotient, remainder};
+#[cfg(feature = "gguf")]
+use crate::codec::blocks::BlockType;
+use crate::error::origin::{Format, Part};
+use crate::error::{Error, ErrorKind};
+use crate::types::DType;
+use crate::types::shape::ElementCount;
+
+/// A tensor to write.
+///
+/// ```
+/// use tenslice::DType;
+/// use tenslice::write::NewTensor;
+///
+/// let weight = NewTensor::dense("layer1.weight", DType::F32, &[64, 32]);
+/// assert_eq!(weight.length(), Some(64 * 32 * 4));
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct NewTensor<'a> {
+    /// The name. Formats with a single unnamed tensor ignore it.
+    pub name: &'a str,
+    /// The lengths of the dimensions, outermost first as in a row-major array. Empty for a scalar.
+    pub shape: &'a [u64],
+    /// The type of the elements, and how they are stored.
+    pub layout: NewLayout<'a>,
+    /// The attributes of the tensor, in formats that have them: zTensor.
+    pub attributes: &'a [NewAttribute<'a>],
+}
+
+/// The layout of a tensor to write: the types and the lengths of its components, in the order in which their bytes are
+/// passed to the writer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum NewLayout<'a> {
+    /// An array of elements, row-major (in TENS: column-major), little-endian.
+    Dense(DType),
+    /// An array of items that no dtype describes, such as texts and times, with their type as NumPy spells it and their
+    /// size in bytes. Only NPY and NPZ have such items.
+    Items {
+        /// The value of `descr` in the header of an NPY file: a Python literal, such as `'<M8[ns]'`.
+        descr: &'a str,
+        /// The size of an item in bytes.
+        size: u64,
+    },
+    /// An array of quantized blocks, as GGUF and zTensor 2 store them.
+    #[cfg(feature = "gguf")]
+    Blocks(BlockType),
+    /// A matrix in compressed rows: the values, their column indices, and for each row the position of its first value.
+    Csr {
+        /// The type of the values.
+        dtype: DType,
+        /// The number of values.
+        count: u64,
+        /// The type of the column indices.
+        indices: DType,
+        /// The type of the row positions, of which there is one more than there are rows.
+        pointers: DType,
+    },
+    /// Values and their coordinates: all indices of the first dimension, then those of the second, and so on.
+    Coo {
+        /// The type of the values.
+        dtype: DType,
+        /// The number of values.
+        count: u64,
+        /// The type of the indices.
+        indices: DType,
+    },
+    /// Pairs of a 64-bit linear index and a value, as TENS stores them. The index of the first dimension varies fastest.
+    Pairs {
+        /// The type of the values.
+        dtype: DType,
+        /// The number of pairs.
+        count: u64,
+    },
+    /// The cores of a tensor train, as BLZ1 stores them.
+    Train {
+        /// The type of the elements: `f64` or `c128`.
+        dtype: DType,
+        /// The bond dimensions, one more than the tensor has dimensions. The first and the last are 1.
+        ranks: &'a [u64],
+    },
+}
+
+/// A component of a tensor to write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NewComponent {
+    /// The role: `data`, `values`, `indices`, …
+    pub role: &'static str,
+    /// The type of the elements; `None` for items, blocks and pairs.
+    pub dtype: Option<DType>,
+    /// The length in bytes.
+    pub length: u64,
+}
+
+impl<'a> NewTensor<'a> {
+    /// A dense array of `dtype`, without attributes.
+    #[must_use]
+    pub const fn dense(name: &'a str, dtype: DType, shape: &'a [u64]) -> Self {
+        Self { name, shape, layout: NewLayout::Dense(dtype), attributes: &[] }
+    }
+
+    /// An array of quantized blocks, without attributes. The shape is in elements.
+    #[cfg(feature = "gguf")]
+    #[must_use]
+    pub const fn blocks(name: &'a str, block_type: BlockType, shape: &'a [u64]) -> Self {
+        Self { name, shape, layout: NewLayout::Blocks(block_type), attributes: &[] }
+    }
+
+    /// Returns the number of elements; `None` beyond 64 bits.
+    #[must_use]
+    pub fn element_count(&self) -> Option<u64> {
+        let mut count = ElementCount::ONE;
+        self.shape.iter().for_each(|length| count.multiply(*length));
+        count.total()
+    }
+
+    /// Returns the number of bytes of all components together; `None` beyond 64 bits, or if a dimension is not a whole
+    /// number of blocks.
+    #[must_use]
+    pub fn length(&self) -> Option<u64> {
+        let mut length = 0_u64;
+        for index in 0.. {
+            let Some(component) = self.component(index).ok()? else { break };
+            length = length.checked_add(component.length)?;
+        }
+        Some(length)
+    }
+
+    /// Fails if the shape and the layout contradict each other, or if the length exceeds 64 bits.
+    pub(crate) fn check_components(&self) -> Checked {
+        let mut index = 0;
+        while self.component(index)?.is_some() {
+            index = index.saturating_add(1);
+        }
+        self.length().map(drop).ok_or(Refusal::new(ErrorKind::ShapeOverflow, Part::Shape))
+    }
+
+    /// Returns component `index`; `Ok(None)` after the last. Fails if the shape and the layout contradict each other.
+    pub(crate) fn component(&self, index: u32) -> Checked<Option<NewComponent>> {
+        use NewLayout as L;
+        const OVERFLOW: Refusal = Refusal::new(ErrorKind::ShapeOverflow, Part::Shape);
+        let of = |role, dtype: DType, count: Option<u64>| {
+            let length = count.and_then(|count| dtype.byte_length(count)).ok_or(OVERFLOW)?;
+            Ok(Some(NewComponent { role, dtype: Some(dtype), length }))
+        };
+        let plain =
+            |role, length: Option<u64>| Ok(Some(NewComponent { role, dtype: None, length: length.ok_or(OVERFLOW)? }));
+        match (self.layout, index) {
+            (L::Dense(dtype), 0) => of("data", dtype, self.element_count()),
+            (L::Items { size, .. }, 0) => plain("data", product(self.element_count(), size)),
+            #[cfg(feature = "gguf")]
+            (L::Blocks(block_type), 0) => {
+                let count = self.element_count();
+                if remainder(self.shape.last().copied().unwrap_or(1), block_type.elements()) != 0 {
+                    return Err(Refusal::new(ErrorKind::PartialBlock, Part::Shape));
+                }
+                let blocks = count.map(|count| quotient(count, block_type.elements()));
+                plain("data", product(blocks, block_type.bytes()))
+            }
+            (L::Csr { dtype, count, .. } | L::Coo { dtype, count, .. }, 0) => of("values", dtype, Some(count)),
+            (L::Csr { count, indices, .. }, 1) => of("indices", indices, Some(count)),
+            (L::Csr { pointers, .. }, 2) => {
+                let [rows, _] = self.shape else { return Err(Refusal::new(ErrorKind::RankMismatch, Part::Shape)) };
+                of("indptr", pointers, rows.checked_add(1))
+            }
+            (L::Coo { count, indices, .. }, 1) => {
+                let rank = u64::try_from(self.shape.len()).ok();
+                of("coords", indices, rank.and_then(|rank| rank.checked_mul(count)))
+            }
+            (L::Pairs { dtype, count }, 0) => {
+                let pair = dtype.size().and_then(|size| size.checked_add(8));
+                plain("pairs", pair.and_then(|pair| pair.checked_mul(count)))
+            }
+            (L::Train { dtype, ranks }, _) => {
+                let core = usize::try_from(index).unwrap_or(usize::MAX);
+                let Some(length) = self.shape.get(core) else { return Ok(None) };
+                let [left, right, ..] = ranks.get(core..).unwrap_or_default() else {
+                    return Err(Refusal::new(ErrorKind::RankMismatch, Part::BondDimension));
+                };
+                of("core", dtype, product(product(Some(*left), *length), *right))
+            }
+            _ => Ok(None),
+        }
+    }
+}
+
+/// An attribute to write.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct NewAttribute<'a> {
+    /// The key.
+    pub key: &'a str,
+    /// The value.
+    pub value: NewValue<'a>,
+}
+
+impl<'a> NewAttribute<'a> {
+    /// An attribute with the value `value`: a number, a boolean or a text.
+    pub fn new(key: &'a str, value: impl Into<NewValue<'a>>) -> Self {
+        Self { key, value: value.into() }
+    }
+}
+
+/// The value of an attribute to write.
+///
+/// GGUF stores the width of a number; all other formats store only its value. safetensors has only texts.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+#[allow(missing_docs)] // the names of the types say it
+pub enum NewValue<'a> {
+    Null,
+    Bool(bool),
+    U8(u8),
+    U16(u16),
+    U32(u32),
+    U64(u64),
+    I8(i8),
+    I16(i16),
+    I32(i32),
+    I64(i64),
+    F32(f32),
+    F64(f64),
+    Text(&'a str),
+    Bytes(&'a [u8]),
+    /// Values without keys. In GGUF all must be of one type.
+    List(&'a [NewValue<'a>]),
+    /// Pairs of a key and a value, one after the other.
+    Map(&'a [NewValue<'a>]),
+}
+
+macro_rules! from {
+    ($($variant:ident $ty:ty;)*) => { $(
+        impl<'a> From<$ty> for NewValue<'a> {
+            fn from(value: $ty) -> Self {
+                Self::$variant(value)
+            }
+        }
+    )* };
+}
+
+from! {
+    Bool bool; U8 u8; U16 u16; U32 u32; U64 u64; I8 i8; I16 i16; I32 i32; I64 i64; F32 f32; F64 f64; Text &'a str;
+}
+
+impl NewValue<'_> {
+    /// Returns the value if it is an integer.
+    pub(crate) fn integer(&self) -> Option<i128> {
+        Some(match *self {
+            Self::U8(n) => n.into(),
+            Self::U16(n) => n.into(),
+            Self::U32(n) => n.into(),
+            Self::U64(n) => n.into(),
+            Self::I8(n) => n.into(),
+            Self::I16(n) => n.into(),
+            Self::I32(n) => n.into(),
+            Self::I64(n) => n.into(),
+            _ => return None,
+        })
+    }
+}
+
+/// A file to write: its format, its tensors and its attributes.
+///
+/// ```
+/// use tenslice::write::{NewAttribute, NewFile, NewTensor};
+/// use tenslice::{DType, Format};
+///
+/// let tensors = [NewTensor::dense("w", DType::F32, &[2, 3]), NewTensor::dense("b", DType::F32, &[3])];
+/// let attributes = [NewAttribute::new("format", "pt")];
+/// let file = NewFile::new(Format::Safetensors, &tensors).attributes(&attributes);
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct NewFile<'a> {
+    tensors: &'a [NewTensor<'a>],
+    attributes: &'a [NewAttribute<'a>],
+    options: FileOptions,
+}
+
+/// The properties of a file to write besides its tensors and attributes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct FileOptions {
+    pub(crate) format: Format,
+    /// The requested alignment of the data; `None` for that of the format.
+    pub(crate) alignment: Option<u64>,
+    /// Whether a digest of each component is stored, in formats that do not require one.
+    pub(crate) has_digests: bool,
+}
+
+impl<'a> NewFile<'a> {
+    /// A file of `format` with these tensors, whose data is written in this order.
+    #[must_use]
+    pub const fn new(format: Format, tensors: &'a [NewTensor<'a>]) -> Self {
+        Self { tensors, attributes: &[], options: FileOptions { format, alignment: None, has_digests: false } }
+    }
+
+    /// Sets the attributes of the file. The default is none.
+    #[must_use]
+    pub const fn attributes(self, attributes: &'a [NewAttribute<'a>]) -> Self {
+        Self { attributes, ..self }
+    }
+
+    /// Sets the alignment of the data in the file, a power of two: of the first tensor in safetensors, of each tensor
+    /// in the others. The default is that of the format: 8 in safetensors, 32 in GGUF, 64 in zTensor 1.2 and NPY, 4096
+    /// in zTensor 2.
+    #[must_use]
+    pub const fn alignment(self, alignment: u64) -> Self {
+        Self { options: FileOptions { alignment: Some(alignment), ..self.options }, ..self }
+    }
+
+    /// Stores a digest of each component: a CRC-32C in zTensor 1.2. zTensor 2 and NPZ always store one, and the other
+    /// formats have none. The default is false.
+    #[must_use]
+    pub const fn digests(self, has_digests: bool) -> Self {
+        Self { options: FileOptions { has_digests, ..self.options }, ..self }
+    }
+}
+
+/// The declarations of a file, in the memory of the caller.
+pub(crate) trait Declarations {
+    fn options(&self) -> FileOptions;
+
+    /// Returns the number of tensors.
+    fn tensor_count(&self) -> usize;
+
+    /// Returns tensor `index`; `None` past the last, or if the caller's memory no longer holds a valid declaration.
+    fn tensor(&self, index: u32) -> Option<NewTensor<'_>>;
+
+    /// Returns the number of attributes.
+    fn attribute_count(&self) -> usize;
+
+    /// Returns attribute `index`, as [`tensor`](Self::tensor) does.
+    fn attribute(&self, index: u32) -> Option<NewAttribute<'_>>;
+}
+
+impl Declarations for NewFile<'_> {
+    fn options(&self) -> FileOptions {
+        self.options
+    }
+
+    fn tensor_count(&self) -> usize {
+        self.tensors.len()
+    }
+
+    fn tensor(&self, index: u32) -> Option<NewTensor<'_>> {
+        self.tensors.get(usize::try_from(index).ok()?).copied()
+    }
+
+    fn attribute_count(&self) -> usize {
+        self.attributes.len()
+    }
+
+    fn attribute(&self, index: u32) -> Option<NewAttribute<'_>> {
+        self.attributes.get(usize::try_from(index).ok()?).copied()
+    }
+}
+
+/// Iterates over the tensors and their indices.
+pub(crate) fn tensors(file: &dyn Declarations) -> impl Iterator<Item = (u32, NewTensor<'_>)> {
+    (0..).map_while(|index| Some((index, file.tensor(index)?)))
+}
+
+/// Iterates over the attributes of the file and their indices.
+pub(crate) fn attributes(file: &dyn Declarations) -> impl Iterator<Item = (u32, NewAttribute<'_>)> {
+    (0..).map_while(|index| Some((index, file.attribute(index)?)))
+}
+
+/// The result of checking a declaration.
+pub(crate) type Checked<T = ()> = Result<T, Refusal>;
+
+/// The reason why a format cannot hold a tensor or an attribute.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Refusal {
+    pub(crate) kind: ErrorKind,
+    pub(crate) part: Part,
+}
+
+impl Refusal {
+    pub(crate) const fn new(kind: ErrorKind, part: Part) -> Self {
+        Self { kind, part }
+    }
+
+    /// The format has no `part` like this one.
+    pub(crate) const fn not_in_format(part: Part) -> Self {
+        Self::new(ErrorKind::NotInFormat, part)
+    }
+
+    /// Returns the error for a file of `format`.
+    pub(crate) const fn of_file(self, format: Format) -> Error {
+        Error::at_file(self.kind, format, self.part)
+    }
+
+    /// Returns the error for declaration `index` of a file of `format`.
+    pub(crate) const fn of(self, format: Format, index: u32) -> Error {
+        Error::declared(self.kind, format, self.part, index)
+    }
+}

@@ -1,0 +1,176 @@
+//! Where a writer's bytes go: the caller's sink, and the count of the bytes before it.
+#![forbid(unsafe_code)]
+
+use crate::bytes::num::{remainder, to_u64, to_usize};
+use crate::error::origin::{Format, Part};
+use crate::error::{Error, ErrorKind};
+
+/// Takes the bytes of a file that is being written: stores them in a file or in flash, or sends them.
+///
+/// A closure is a sink:
+///
+/// ```
+/// use tenslice::write::{Sink, SinkError};
+///
+/// let mut bytes = Vec::new();
+/// let mut sink = |_offset: u64, piece: &[u8]| -> Result<(), SinkError> {
+///     bytes.extend_from_slice(piece);
+///     Ok(())
+/// };
+/// sink.write(0, b"first").unwrap();
+/// ```
+pub trait Sink {
+    /// Takes all of `bytes`, whose first byte is byte `offset` of the file. The offsets increase without gaps from call
+    /// to call. Pieces of metadata can be as short as one byte: a sink that prefers longer pieces collects them.
+    ///
+    /// # Errors
+    ///
+    /// Any failure: the writer stops. The sink itself remembers the reason.
+    fn write(&mut self, offset: u64, bytes: &[u8]) -> Result<(), SinkError>;
+}
+
+/// A failure of a [`Sink`], which remembers the reason itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SinkError;
+
+impl<F: FnMut(u64, &[u8]) -> Result<(), SinkError>> Sink for F {
+    fn write(&mut self, offset: u64, bytes: &[u8]) -> Result<(), SinkError> {
+        self(offset, bytes)
+    }
+}
+
+/// The point that a file being written has reached.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Position {
+    /// The number of bytes before this point.
+    pub(crate) at: u64,
+    /// The bytes before this point are already in the file: they were written before a restart.
+    pub(crate) resumed_at: u64,
+}
+
+/// Writes to a sink, or only counts. After an error, nothing more is written: callers ask for the error once, at the
+/// end.
+pub(crate) struct Out<'s> {
+    sink: Option<&'s mut dyn Sink>,
+    pub(crate) position: Position,
+    error: Option<Error>,
+}
+
+impl<'s> Out<'s> {
+    pub(crate) fn to(sink: &'s mut dyn Sink, position: Position) -> Self {
+        Self { sink: Some(sink), position, error: None }
+    }
+
+    /// Only counts, from `at` on.
+    pub(crate) const fn counting(at: u64) -> Self {
+        Self { sink: None, position: Position { at, resumed_at: 0 }, error: None }
+    }
+
+    /// Returns the number of bytes that `write` writes.
+    pub(crate) fn length_of(write: impl FnOnce(&mut Out<'_>)) -> u64 {
+        let mut out = Out::counting(0);
+        write(&mut out);
+        // After an overflow the count is larger than any limit.
+        if out.error.is_some() { u64::MAX } else { out.position.at }
+    }
+
+    /// Writes bytes.
+    pub(crate) fn bytes(&mut self, bytes: &[u8]) {
+        let start = self.position.at;
+        self.skip(to_u64(bytes.len()));
+        let (None, Some(sink)) = (self.error, &mut self.sink) else { return };
+        // Bytes that are already in the file are not written again.
+        let there = to_usize(self.position.resumed_at.saturating_sub(start)).unwrap_or(usize::MAX);
+        let Some(missing) = bytes.get(there..).filter(|missing| !missing.is_empty()) else { return };
+        let offset = start.max(self.position.resumed_at);
+        if sink.write(offset, missing).is_err() {
+            self.error = Some(Error::at(ErrorKind::SinkFailed, Format::Unknown, Part::File, offset));
+        }
+    }
+
+    /// Counts bytes that are written elsewhere.
+    pub(crate) fn skip(&mut self, length: u64) {
+        match self.position.at.checked_add(length) {
+            Some(at) => self.position.at = at,
+            None => self.error = self.error.or(Some(Error::new(ErrorKind::TooMany))),
+        }
+    }
+
+    /// Writes `count` zeros.
+    pub(crate) fn zeros(&mut self, count: u64) {
+        self.repeat(&[0; 64], count);
+    }
+
+    /// Writes `count` bytes from `block`, repeated.
+    pub(crate) fn repeat(&mut self, block: &[u8], count: u64) {
+        if self.sink.is_none() {
+            return self.skip(count);
+        }
+        let mut left = count;
+        while left > 0 && self.error.is_none() {
+            let part = to_usize(left).and_then(|left| block.get(..left)).unwrap_or(block);
+            self.bytes(part);
+            left = left.saturating_sub(to_u64(part.len()).max(1));
+        }
+    }
+
+    /// Writes zeros up to a multiple of `alignment`.
+    pub(crate) fn pad(&mut self, alignment: u64) {
+        self.zeros(padding(self.position.at, alignment));
+    }
+
+    pub(crate) fn u16(&mut self, number: u16) {
+        self.bytes(&number.to_le_bytes());
+    }
+
+    pub(crate) fn u32(&mut self, number: u32) {
+        self.bytes(&number.to_le_bytes());
+    }
+
+    pub(crate) fn u64(&mut self, number: u64) {
+        self.bytes(&number.to_le_bytes());
+    }
+
+    /// Writes a number in decimal digits.
+    pub(crate) fn decimal(&mut self, number: u64) {
+        use crate::bytes::num::quotient;
+        let (mut digits, mut first, mut left) = ([0_u8; 20], 20_usize, number);
+        loop {
+            let higher = quotient(left, 10);
+            let [digit, ..] = left.wrapping_sub(higher.wrapping_mul(10)).to_le_bytes();
+            first = first.saturating_sub(1);
+            if let Some(place) = digits.get_mut(first) {
+                *place = b'0'.wrapping_add(digit);
+            }
+            left = higher;
+            if left == 0 {
+                break;
+            }
+        }
+        self.bytes(digits.get(first..).unwrap_or_default());
+    }
+
+    /// Writes the first `count` hexadecimal digits of a number; `ten` is the letter for 10.
+    pub(crate) fn hexadecimal(&mut self, number: u64, count: u32, ten: u8) {
+        let mut left = number;
+        for _ in 0..count {
+            let [digit, ..] = (left >> 60).to_le_bytes();
+            self.bytes(&[digit.wrapping_add(if digit < 10 { b'0' } else { ten.wrapping_sub(10) })]);
+            left <<= 4;
+        }
+    }
+
+    /// Fails if anything failed, and returns the position otherwise.
+    pub(crate) fn finish(self, format: Format) -> Result<Position, Error> {
+        self.error.map_or(Ok(self.position), |error| Err(error.in_format(format)))
+    }
+}
+
+/// Returns the number of bytes from `at` to the next multiple of `alignment`; 0 if `alignment` is 0.
+pub(crate) fn padding(at: u64, alignment: u64) -> u64 {
+    match remainder(at, alignment) {
+        _ if alignment == 0 => 0,
+        0 => 0,
+        rest => alignment.saturating_sub(rest),
+    }
+}

@@ -1,0 +1,278 @@
+//! The position of a writer in its file, and the calls that advance it. The declarations, the scratch memory and the
+//! sink are passed to each call, so that Rust and C take the same path.
+#![forbid(unsafe_code)]
+
+use super::Due;
+use super::declaration::{Declarations, NewComponent, attributes, tensors};
+use super::names::{Names, attribute_key, tensor_name};
+use super::out::{Out, Position, Sink};
+use super::sum::{Sum, SumKind, Sums};
+use crate::bytes::num::{to_u64, to_usize};
+use crate::error::origin::Part;
+use crate::error::{Error, ErrorKind, Result};
+use crate::format::{FormatWriter, Stage, writer_of};
+
+/// The position of a writer.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct State {
+    phase: Phase,
+    /// True if what precedes the data of the component has been written.
+    is_open: bool,
+    /// The component whose data comes next: its tensor, its index in the tensor, and its number in the file.
+    tensor: u32,
+    component: u32,
+    number: u32,
+    /// The bytes of the open component that are missing.
+    missing: u64,
+    sum: Sum,
+    position: Position,
+    length: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    Planned,
+    Data,
+    Done,
+    Failed,
+}
+
+impl State {
+    const START: Self = Self {
+        phase: Phase::Planned,
+        is_open: false,
+        tensor: 0,
+        component: 0,
+        number: 0,
+        missing: 0,
+        sum: Sum::NONE,
+        position: Position { at: 0, resumed_at: 0 },
+        length: 0,
+    };
+
+    /// Checks the declarations and computes the length of the file.
+    pub(crate) fn plan(file: &dyn Declarations, scratch: &mut [u64]) -> Result<Self> {
+        let format = file.options().format;
+        let writer = writer_of(format)?;
+        writer.check_file(file).map_err(|refusal| refusal.of_file(format))?;
+        for (index, attribute) in attributes(file) {
+            writer.check_attribute(&attribute).map_err(|refusal| refusal.of(format, index))?;
+        }
+        for (index, tensor) in tensors(file) {
+            let checked = writer.check_tensor(file, &tensor).and_then(|()| tensor.check_components());
+            checked.map_err(|refusal| refusal.of(format, index))?;
+        }
+        let repeated = Names { file, name: attribute_key }.first_repeated(file.attribute_count(), scratch)?;
+        if let Some(index) = repeated {
+            return Err(Error::declared(ErrorKind::RepeatedKey, format, Part::Key, index));
+        }
+        let repeated = Names { file, name: tensor_name }.first_repeated(file.tensor_count(), scratch)?;
+        if let (true, Some(index)) = (writer.has_names(), repeated) {
+            return Err(Error::declared(ErrorKind::RepeatedName, format, Part::Name, index));
+        }
+        if to_u64(scratch.len()) < Self::digest_words(file, writer) {
+            return Err(Error::new(ErrorKind::OutOfScratch));
+        }
+        // Writes the file without its data, and without a sink, to find its length. Leaves the scratch memory alone.
+        let (mut counted, mut out) = (Self::START, Out::counting(0));
+        writer.head(file, &mut out);
+        while counted.open(file, writer, &mut [], &mut out) {
+            out.skip(counted.missing);
+            counted.close(file, writer, &mut [], &mut out);
+        }
+        writer.tail(file, &Sums::new(writer.sum(file), &[]), &mut out);
+        Ok(Self { length: out.finish(format)?.at, ..Self::START })
+    }
+
+    /// Returns the number of words of scratch memory that a file needs.
+    pub(crate) fn scratch_length(file: &dyn Declarations) -> Result<usize> {
+        let writer = writer_of(file.options().format)?;
+        let digests = to_usize(Self::digest_words(file, writer)).ok_or(Error::new(ErrorKind::TooMany))?;
+        let names = Names { file, name: tensor_name }.words(file.tensor_count());
+        Ok(digests.max(names).max(Names { file, name: attribute_key }.words(file.attribute_count())))
+    }
+
+    /// Returns the number of words for the digests of all components.
+    fn digest_words(file: &dyn Declarations, writer: &dyn FormatWriter) -> u64 {
+        let mut parts = Self::START;
+        let mut count = 0_u64;
+        while parts.advance(file).is_some() {
+            parts.component = parts.component.saturating_add(1);
+            count = count.saturating_add(1);
+        }
+        writer.sum(file).words(count)
+    }
+
+    pub(crate) const fn length(&self) -> u64 {
+        self.length
+    }
+
+    pub(crate) const fn position(&self) -> u64 {
+        self.position.at
+    }
+
+    /// Writes the header, except for the first `written` bytes of the file, and moves to that byte.
+    pub(crate) fn resume(
+        &mut self,
+        file: &dyn Declarations,
+        scratch: &mut [u64],
+        sink: &mut dyn Sink,
+        written: u64,
+    ) -> Result<()> {
+        self.check(Phase::Planned)?;
+        if written > self.length {
+            return Err(Error::new(ErrorKind::InvalidArgument));
+        }
+        self.position.resumed_at = written;
+        self.write(file, sink, |state, writer, out| {
+            writer.head(file, out);
+            state.phase = Phase::Data;
+            while out.position.at < written && state.open(file, writer, scratch, out) {
+                let end = out.position.at.saturating_add(state.missing);
+                if end > written {
+                    let done = written.saturating_sub(out.position.at);
+                    if done > 0 && writer.sum(file) != SumKind::None {
+                        return Err(Error::new(ErrorKind::InvalidArgument));
+                    }
+                    out.skip(done);
+                    state.missing = state.missing.saturating_sub(done);
+                    break;
+                }
+                out.skip(state.missing);
+                state.missing = 0;
+                state.close(file, writer, scratch, out);
+            }
+            Ok(())
+        })
+    }
+
+    /// Returns the data that is expected next.
+    pub(crate) fn due(&self, file: &dyn Declarations) -> Option<Due> {
+        if self.phase != Phase::Data {
+            return None;
+        }
+        let mut next = *self;
+        loop {
+            let part = next.advance(file)?;
+            let missing = if next.is_open { next.missing } else { part.length };
+            if missing > 0 {
+                let offset = part.length.saturating_sub(missing);
+                return Some(Due { tensor: next.tensor, component: next.component, offset, missing });
+            }
+            next.is_open = false;
+            next.component = next.component.saturating_add(1);
+        }
+    }
+
+    /// Writes the next bytes of the data.
+    pub(crate) fn data(
+        &mut self,
+        file: &dyn Declarations,
+        scratch: &mut [u64],
+        sink: &mut dyn Sink,
+        bytes: &[u8],
+    ) -> Result<()> {
+        self.check(Phase::Data)?;
+        self.write(file, sink, |state, writer, out| {
+            let mut rest = bytes;
+            while !rest.is_empty() {
+                if !state.is_open && !state.open(file, writer, scratch, out) {
+                    return Err(Error::new(ErrorKind::TooManyBytes));
+                }
+                let count = to_usize(state.missing).unwrap_or(usize::MAX).min(rest.len());
+                let (taken, after) = rest.split_at_checked(count).unwrap_or((rest, &[]));
+                out.bytes(taken);
+                state.sum.add(taken, scratch);
+                rest = after;
+                state.missing = state.missing.saturating_sub(to_u64(taken.len()));
+                if state.missing == 0 {
+                    state.close(file, writer, scratch, out);
+                }
+            }
+            Ok(())
+        })
+    }
+
+    /// Writes what comes after the data.
+    pub(crate) fn finish(&mut self, file: &dyn Declarations, scratch: &mut [u64], sink: &mut dyn Sink) -> Result<()> {
+        self.check(Phase::Data)?;
+        self.write(file, sink, |state, writer, out| {
+            while state.is_open || state.open(file, writer, scratch, out) {
+                if state.missing > 0 {
+                    let format = file.options().format;
+                    return Err(Error::declared(ErrorKind::TooFewBytes, format, Part::Tensor, state.tensor));
+                }
+                state.close(file, writer, scratch, out);
+            }
+            writer.tail(file, &Sums::new(writer.sum(file), scratch), out);
+            state.phase = Phase::Done;
+            Ok(())
+        })
+    }
+
+    /// Fails if the writer is not in `phase`.
+    fn check(&self, phase: Phase) -> Result<()> {
+        if self.phase == phase { Ok(()) } else { Err(Error::new(ErrorKind::WrongState)) }
+    }
+
+    /// Writes to the sink from the current position on. A failure ends the file.
+    fn write(
+        &mut self,
+        file: &dyn Declarations,
+        sink: &mut dyn Sink,
+        write: impl FnOnce(&mut Self, &dyn FormatWriter, &mut Out<'_>) -> Result<()>,
+    ) -> Result<()> {
+        let format = file.options().format;
+        let writer = writer_of(format)?;
+        let mut out = Out::to(sink, self.position);
+        let written = write(self, writer, &mut out);
+        self.position = out.position;
+        let result = out.finish(format).and(written);
+        if result.is_err() {
+            self.phase = Phase::Failed;
+        }
+        result
+    }
+
+    /// Moves to the next component, unless one is current. `None` after the last.
+    fn advance(&mut self, file: &dyn Declarations) -> Option<NewComponent> {
+        loop {
+            let tensor = file.tensor(self.tensor)?;
+            if let Ok(Some(part)) = tensor.component(self.component) {
+                return Some(part);
+            }
+            self.tensor = self.tensor.checked_add(1)?;
+            self.component = 0;
+        }
+    }
+
+    /// Writes what precedes the next component. Returns `false` after the last.
+    fn open(
+        &mut self,
+        file: &dyn Declarations,
+        writer: &dyn FormatWriter,
+        scratch: &mut [u64],
+        out: &mut Out<'_>,
+    ) -> bool {
+        let Some(part) = self.advance(file) else { return false };
+        out.pad(writer.alignment(file));
+        self.sum = Sum::start(writer.sum(file), scratch);
+        writer.before(file, self.stage(), &mut self.sum, out);
+        self.missing = part.length;
+        self.is_open = true;
+        true
+    }
+
+    /// Writes what follows the open component, which is complete.
+    fn close(&mut self, file: &dyn Declarations, writer: &dyn FormatWriter, scratch: &mut [u64], out: &mut Out<'_>) {
+        self.sum.store(self.number, scratch);
+        writer.after(file, self.stage(), &self.sum, out);
+        self.is_open = false;
+        self.component = self.component.saturating_add(1);
+        self.number = self.number.saturating_add(1);
+    }
+
+    const fn stage(&self) -> Stage {
+        Stage { tensor: self.tensor, component: self.component, number: self.number }
+    }
+}

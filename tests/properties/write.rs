@@ -1,0 +1,320 @@
+//! Writers: what they write, the reader reads back; what the format cannot hold, they refuse before the first byte.
+
+use tenslice::write::{
+    NewAttribute, NewFile, NewLayout, NewTensor, NewValue, Sink, SinkError, Writer, reference_order,
+};
+use tenslice::{DType, Error, ErrorKind, File, Format, ReadOptions};
+
+/// A sink that collects the bytes of a file and fails at byte `limit`.
+struct Collected {
+    bytes: Vec<u8>,
+    limit: usize,
+}
+
+impl Collected {
+    fn new() -> Self {
+        Self { bytes: Vec::new(), limit: usize::MAX }
+    }
+}
+
+impl Sink for Collected {
+    fn write(&mut self, offset: u64, bytes: &[u8]) -> Result<(), SinkError> {
+        assert_eq!(offset, self.bytes.len() as u64, "a gap");
+        assert!(!bytes.is_empty());
+        if self.bytes.len() + bytes.len() > self.limit {
+            // As much as there is room for, as on a disk that is full.
+            self.bytes.extend_from_slice(&bytes[..self.limit - self.bytes.len()]);
+            return Err(SinkError);
+        }
+        self.bytes.extend_from_slice(bytes);
+        Ok(())
+    }
+}
+
+/// Writes a whole file in pieces of `piece` bytes.
+fn write_in(file: NewFile<'_>, data: &[u8], piece: usize, sink: &mut Collected) -> Result<u64, Error> {
+    let mut scratch = vec![u64::MAX; Writer::scratch_length(&file)?];
+    let mut writer = Writer::new(file, &mut scratch)?;
+    writer.begin(sink)?;
+    for piece in data.chunks(piece) {
+        writer.data(sink, piece)?;
+    }
+    writer.finish(sink)?;
+    assert_eq!(writer.position(), writer.length());
+    Ok(writer.length())
+}
+
+fn written(file: NewFile<'_>, data: &[u8]) -> Vec<u8> {
+    let mut sink = Collected::new();
+    let length =
+        write_in(file, data, usize::MAX, &mut sink).unwrap_or_else(|error| panic!("{}", file.explain(&error)));
+    assert_eq!(length, sink.bytes.len() as u64);
+    sink.bytes
+}
+
+/// Data in which no two bytes near each other are equal.
+fn data_of(tensors: &[NewTensor<'_>]) -> Vec<u8> {
+    let length: u64 = tensors.iter().map(|tensor| tensor.length().unwrap()).sum();
+    (0..length).map(|at| (at * 7 + at / 251) as u8).collect()
+}
+
+const TENSORS: &[NewTensor<'static>] = &[
+    NewTensor::dense("layer.weight", DType::F32, &[3, 5]),
+    NewTensor::dense("empty", DType::F64, &[0, 7]),
+    NewTensor::dense("a \"quoted\"\n\u{1}name \u{e9}", DType::I8, &[3]),
+    NewTensor::dense("scalar", DType::F64, &[]),
+    NewTensor::dense("halves", DType::BF16, &[2, 1, 3]),
+];
+
+const ATTRIBUTES: &[NewAttribute<'static>] = &[
+    NewAttribute { key: "format", value: NewValue::Text("pt") },
+    NewAttribute { key: "a \\ key", value: NewValue::Text("\u{7}\u{1f}/\u{2028}") },
+];
+
+/// A file of each format that holds tensors with names, attributes and everything else that the format has.
+fn files() -> Vec<(NewFile<'static>, &'static [NewTensor<'static>])> {
+    let mut files = Vec::new();
+    let mut add = |file: NewFile<'static>, tensors| files.push((file, tensors));
+    #[cfg(feature = "safetensors")]
+    {
+        add(NewFile::new(Format::Safetensors, TENSORS).attributes(ATTRIBUTES), TENSORS);
+        add(NewFile::new(Format::Safetensors, TENSORS).alignment(4096), TENSORS);
+        add(NewFile::new(Format::Safetensors, &[]), &[]);
+    }
+    #[cfg(feature = "ztensor")]
+    {
+        const MORE: &[NewAttribute<'static>] = &[
+            NewAttribute { key: "", value: NewValue::Null },
+            NewAttribute {
+                key: "list",
+                value: NewValue::List(&[NewValue::U8(1), NewValue::I64(-1), NewValue::F64(0.5)]),
+            },
+            NewAttribute { key: "map", value: NewValue::Map(&[NewValue::Text("key"), NewValue::Bytes(&[1, 2])]) },
+        ];
+        const SPARSE: &[NewTensor<'static>] = &[
+            NewTensor {
+                name: "csr",
+                shape: &[2, 4],
+                layout: NewLayout::Csr { dtype: DType::F32, count: 3, indices: DType::U32, pointers: DType::U64 },
+                attributes: MORE,
+            },
+            NewTensor {
+                name: "coo",
+                shape: &[300, 70],
+                layout: NewLayout::Coo { dtype: DType::C64, count: 1, indices: DType::I16 },
+                attributes: &[],
+            },
+        ];
+        add(NewFile::new(Format::Ztensor, TENSORS).attributes(MORE), TENSORS);
+        add(NewFile::new(Format::Ztensor, TENSORS).digests(true).alignment(128), TENSORS);
+        add(NewFile::new(Format::Ztensor, SPARSE), SPARSE);
+        add(NewFile::new(Format::Ztensor, &[]), &[]);
+    }
+    files
+}
+
+/// Checks that the tensors of a file are those that were declared, with their data.
+fn check(bytes: &[u8], tensors: &[NewTensor<'_>], data: &[u8]) {
+    let file = File::open(bytes).unwrap_or_else(|error| panic!("{}", error.explain(bytes)));
+    assert_eq!(file.tensors().count(), tensors.len());
+    let mut rest = data;
+    for declared in tensors {
+        let tensor = file.find(declared.name).unwrap();
+        assert_eq!(tensor.shape(), *declared.shape, "{}", declared.name);
+        if let NewLayout::Dense(dtype) = declared.layout {
+            assert_eq!(tensor.dtype(), Some(dtype));
+        }
+        let (bytes, after) = rest.split_at(usize::try_from(declared.length().unwrap()).unwrap());
+        let stored: Vec<u8> = tensor.components().flat_map(|part| part.bytes().unwrap().to_vec()).collect();
+        assert!(stored == bytes, "{}: {stored:?}, not {bytes:?}", declared.name);
+        assert_eq!(tensor.attributes().count(), declared.attributes.len());
+        rest = after;
+    }
+    file.check(&mut [0; 64]).unwrap();
+}
+
+#[test]
+fn files_are_read_back() {
+    for (file, tensors) in files() {
+        let data = data_of(tensors);
+        let bytes = written(file, &data);
+        check(&bytes, tensors, &data);
+        for piece in [1, 3, 64] {
+            let mut sink = Collected::new();
+            write_in(file, &data, piece, &mut sink).unwrap();
+            assert!(sink.bytes == bytes, "in pieces of {piece}");
+        }
+    }
+}
+
+#[test]
+fn digests_are_those_of_the_data() {
+    for (file, tensors) in files() {
+        let bytes = written(file, &data_of(tensors));
+        let opened = File::open(&bytes).unwrap();
+        for tensor in &opened {
+            for part in tensor.components() {
+                assert!(part.digest().is_none() || part.verify(ReadOptions::new()).is_ok(), "{}", tensor.name());
+            }
+        }
+    }
+}
+
+/// A sink that fails at any byte: the file written so far is refused, or complete except for padding.
+#[test]
+fn incomplete_files_are_refused() {
+    for (file, tensors) in files() {
+        let data = data_of(tensors);
+        let bytes = written(file, &data);
+        for limit in 0..bytes.len() {
+            let mut sink = Collected { bytes: Vec::new(), limit };
+            let error = write_in(file, &data, 5, &mut sink).unwrap_err();
+            assert_eq!((error.kind(), sink.bytes.len()), (ErrorKind::SinkFailed, limit));
+            assert!(sink.bytes[..] == bytes[..limit]);
+            if let Ok(opened) = File::open(&sink.bytes) {
+                assert_eq!(opened.format(), Format::Gguf, "{limit} of {} bytes", bytes.len());
+                check(&sink.bytes, tensors, &data);
+            }
+        }
+    }
+}
+
+/// After a restart at any byte, the rest of the file is the same.
+#[test]
+fn files_are_resumed_at_any_byte() {
+    for (file, tensors) in files() {
+        let data = data_of(tensors);
+        let bytes = written(file, &data);
+        let mut scratch = vec![0; Writer::scratch_length(&file).unwrap()];
+        let has_digests = !scratch.is_empty();
+        for at in 0..=bytes.len() {
+            let mut sink = Collected { bytes: bytes[..at].to_vec(), limit: usize::MAX };
+            let mut writer = Writer::new(file, &mut scratch).unwrap();
+            match writer.resume(&mut sink, at as u64) {
+                Ok(()) => {}
+                Err(error) => {
+                    assert!(has_digests && error.kind() == ErrorKind::InvalidArgument, "{error:?}");
+                    continue;
+                }
+            }
+            // The data that is due, by the tensor and the component.
+            let start = writer.due().map_or(data.len(), |due| {
+                let before: u64 = tensors[..due.tensor as usize].iter().map(|tensor| tensor.length().unwrap()).sum();
+                let parts = File::open(&bytes).unwrap().find(tensors[due.tensor as usize].name).unwrap().components();
+                let parts: u64 = parts.take(due.component as usize).map(|part| part.extent().length).sum();
+                (before + parts + due.offset) as usize
+            });
+            writer.data(&mut sink, &data[start..]).unwrap();
+            writer.finish(&mut sink).unwrap();
+            assert!(has_digests || sink.bytes == bytes, "resumed at {at}");
+        }
+    }
+}
+
+#[test]
+fn too_much_and_too_little_data() {
+    for (file, tensors) in files() {
+        let mut data = data_of(tensors);
+        data.push(0);
+        let error = write_in(file, &data, 3, &mut Collected::new()).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::TooManyBytes);
+        if data.len() > 1 {
+            let error = write_in(file, &data[..data.len() - 2], 3, &mut Collected::new()).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::TooFewBytes);
+            assert!(error.declaration().is_some());
+        }
+    }
+}
+
+#[test]
+fn calls_in_another_order_are_refused() {
+    let (file, _) = files()[0];
+    let mut scratch = vec![0; Writer::scratch_length(&file).unwrap()];
+    let mut writer = Writer::new(file, &mut scratch).unwrap();
+    let mut sink = Collected::new();
+    let state = |result: Result<(), Error>| assert_eq!(result.unwrap_err().kind(), ErrorKind::WrongState);
+    state(writer.data(&mut sink, &[1]));
+    state(writer.finish(&mut sink));
+    writer.begin(&mut sink).unwrap();
+    state(writer.begin(&mut sink));
+    writer.finish(&mut sink).unwrap_err();
+    state(writer.finish(&mut sink));
+    state(writer.data(&mut sink, &[1]));
+}
+
+#[test]
+#[cfg(feature = "safetensors")]
+fn declarations_that_a_file_cannot_have() {
+    let refused = |tensors: &[NewTensor<'_>]| {
+        let file = NewFile::new(Format::Safetensors, tensors);
+        let error = Writer::new(file, &mut [0; 2000]).unwrap_err();
+        (error.kind(), file.explain(&error).to_string())
+    };
+    let f32 = |name, shape| NewTensor::dense(name, DType::F32, shape);
+    let (kind, message) = refused(&[f32("a", &[1]), f32("b", &[2]), f32("a", &[3])]);
+    assert_eq!(
+        (kind, &*message),
+        (ErrorKind::RepeatedName, "safetensors: tensor 2 \"a\": another tensor has this name")
+    );
+    let (kind, message) = refused(&[f32("a", &[1 << 40, 1 << 40])]);
+    assert_eq!(kind, ErrorKind::ShapeOverflow, "{message}");
+    let (kind, message) = refused(&[NewTensor::dense("a", DType::U128, &[1])]);
+    assert_eq!(kind, ErrorKind::NotInFormat);
+    assert_eq!(message, "safetensors: tensor 0 \"a\": the format has no dtype u128; convert the data");
+    assert_eq!(refused(&[f32("__metadata__", &[1])]).0, ErrorKind::NotInFormat);
+    assert_eq!(refused(&[NewTensor::dense("a", DType::F4_E2M1, &[3])]).0, ErrorKind::PartialElement);
+
+    // Names are compared beyond 1024, in the scratch memory.
+    let names: Vec<String> = (0..2000).rev().map(|number| format!("{number}")).collect();
+    let mut tensors: Vec<_> = names.iter().map(|name| f32(name, &[1])).collect();
+    let file = NewFile::new(Format::Safetensors, &tensors);
+    assert_eq!(Writer::scratch_length(&file).unwrap(), 1000);
+    assert_eq!(Writer::new(file, &mut []).unwrap_err().kind(), ErrorKind::OutOfScratch);
+    Writer::new(file, &mut [0; 1000]).unwrap();
+    tensors[1999].name = "1999";
+    assert_eq!(
+        refused(&tensors),
+        (ErrorKind::RepeatedName, "safetensors: tensor 1999 \"1999\": another tensor has this name".into())
+    );
+
+    for alignment in [0, 1, 4, 24] {
+        let file = NewFile::new(Format::Safetensors, &[]).alignment(alignment);
+        let error = Writer::new(file, &mut []).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidAlignment);
+        let message = file.explain(&error).to_string();
+        assert_eq!(message, format!("safetensors: the format does not allow the alignment {alignment}"));
+    }
+}
+
+/// The bytes that the reference implementation writes.
+#[test]
+#[cfg(feature = "safetensors")]
+fn safetensors_as_the_reference_writes_them() {
+    let names = ["u8", "f64", "i64 b", "i64 a", "bool"];
+    let dtypes = [DType::U8, DType::F64, DType::I64, DType::I64, DType::BOOL];
+    let mut tensors: Vec<_> =
+        names.iter().zip(dtypes).map(|(name, dtype)| NewTensor::dense(name, dtype, &[2, 1])).collect();
+    tensors.sort_by(|a, b| reference_order(Format::Safetensors, a, b).unwrap());
+    let data: Vec<u8> = (0..52).collect();
+    let attributes = [NewAttribute::new("format", "pt\t\u{1}")];
+    let bytes = written(NewFile::new(Format::Safetensors, &tensors).attributes(&attributes), &data);
+    let views = tensors.iter().scan(&data[..], |rest, tensor| {
+        let (bytes, after) = rest.split_at(tensor.length().unwrap() as usize);
+        *rest = after;
+        let dtype = match dtype_of(tensor) {
+            DType::U8 => safetensors::Dtype::U8,
+            DType::F64 => safetensors::Dtype::F64,
+            DType::I64 => safetensors::Dtype::I64,
+            _ => safetensors::Dtype::BOOL,
+        };
+        Some((tensor.name, safetensors::tensor::TensorView::new(dtype, vec![2, 1], bytes).unwrap()))
+    });
+    let metadata = [("format".to_string(), "pt\t\u{1}".to_string())].into();
+    assert!(bytes == safetensors::serialize(views, Some(metadata)).unwrap());
+}
+
+#[cfg(feature = "safetensors")]
+fn dtype_of(tensor: &NewTensor<'_>) -> DType {
+    let NewLayout::Dense(dtype) = tensor.layout else { unreachable!() };
+    dtype
+}
