@@ -8,7 +8,7 @@ use crate::bytes::extent::Extent;
 use crate::bytes::source::{Input, ParseContext, ParseResult};
 use crate::bytes::text::Text;
 use crate::bytes::utf8::is_utf8;
-use crate::codec::gguf::{Encoding, Reader, kind};
+use crate::codec::gguf::{Encoding, Reader, ValueType, kind};
 use crate::error::Error;
 use crate::error::origin::Part;
 
@@ -47,6 +47,18 @@ impl<'a> Items<'a> {
     /// Returns the place of the remaining elements of an array; `None` for pairs.
     pub(super) fn extent(&self) -> Option<Extent> {
         self.kind.map(|_| Extent::new(self.at.into(), self.end.saturating_sub(self.at).into()))
+    }
+
+    /// Returns the type of the next value; `None` at the end.
+    pub(super) fn value_type(mut self) -> Option<ValueType> {
+        let kind = self.step(|items, reader| match items.kind {
+            Some(kind) => Ok(kind),
+            None => {
+                reader.string()?;
+                reader.kind()
+            }
+        });
+        ValueType::from_code(kind?)
     }
 
     /// Moves past the first pair with the key `key`, and returns its value. The values before it need not be in memory.

@@ -223,6 +223,33 @@ impl<'a> Attributes<'a> {
         }
     }
 
+    /// Returns the type that a GGUF file states for the next value: of a pair, or of the elements of a list. `None` in
+    /// other formats, at the end, and if the bytes have changed since the file was opened.
+    ///
+    /// A [`Value`] does not state the width of a number. This type keeps it when metadata is copied to another file.
+    ///
+    /// ```
+    /// # let bytes: &[u8] = include_bytes!("../../tests/fixtures/gguf/kv_all_types.gguf");
+    /// use tenslice::gguf::ValueType;
+    ///
+    /// let file = tenslice::File::open(bytes)?;
+    /// let mut attributes = file.attributes();
+    /// while let Some(value_type) = attributes.value_type() {
+    ///     let attribute = attributes.next().ok_or("the file has changed")?;
+    ///     println!("{:?}: {value_type}, {:?}", attribute.key, attribute.value);
+    /// }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[cfg(feature = "gguf")]
+    #[must_use]
+    pub fn value_type(&self) -> Option<crate::codec::gguf::ValueType> {
+        match self.0 {
+            Inner::Gguf(items) => items.value_type(),
+            #[allow(unreachable_patterns)]
+            _ => None,
+        }
+    }
+
     /// Returns the text string with the key `key`: see [`get`](Self::get). `None` for any other kind of value, or if
     /// the string is spelled with escapes. [`get`](Self::get) and [`Value::as_text`] also return strings with escapes.
     #[must_use]

@@ -7,6 +7,7 @@
 use crate::bytes::extent::Extent;
 use crate::bytes::num::{product, to_u64, to_usize};
 use crate::bytes::source::{Input, Interrupted, ParseContext, ParseResult, Walk};
+use crate::error::abi_enum::abi_enum;
 use crate::error::origin::{Format, Part};
 use crate::error::{Error, ErrorKind, NO_ENTRY};
 
@@ -43,6 +44,25 @@ pub(crate) mod kind {
     pub(crate) const U64: u32 = 10;
     pub(crate) const I64: u32 = 11;
     pub(crate) const F64: u32 = 12;
+}
+
+abi_enum! {
+    /// The type of a value in the metadata. Its [code](ValueType::code) is ggml's number.
+    ValueType: u32 {
+        U8 = 0, "u8";
+        I8 = 1, "i8";
+        U16 = 2, "u16";
+        I16 = 3, "i16";
+        U32 = 4, "u32";
+        I32 = 5, "i32";
+        F32 = 6, "f32";
+        Bool = 7, "bool";
+        String = 8, "string";
+        Array = 9, "array";
+        U64 = 10, "u64";
+        I64 = 11, "i64";
+        F64 = 12, "f64";
+    }
 }
 
 /// The encoding of numbers.

@@ -67,6 +67,8 @@ pub(crate) fn writer_of(format: Format) -> Result<&'static dyn FormatWriter> {
     Ok(match format {
         #[cfg(feature = "safetensors")]
         Format::Safetensors => &super::safetensors::SafetensorsWriter,
+        #[cfg(feature = "gguf")]
+        Format::Gguf => &super::gguf::GgufWriter,
         #[cfg(feature = "ztensor")]
         Format::Ztensor => &super::ztensor::ZtensorWriter,
         _ => return Err(Error::at_file(ErrorKind::NotBuiltIn, format, Part::File)),

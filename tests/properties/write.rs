@@ -1,5 +1,8 @@
 //! Writers: what they write, the reader reads back; what the format cannot hold, they refuse before the first byte.
 
+#[cfg(feature = "gguf")]
+mod gguf;
+
 use tenslice::write::{
     NewAttribute, NewFile, NewLayout, NewTensor, NewValue, Sink, SinkError, Writer, reference_order,
 };
@@ -80,6 +83,25 @@ fn files() -> Vec<(NewFile<'static>, &'static [NewTensor<'static>])> {
         add(NewFile::new(Format::Safetensors, TENSORS).attributes(ATTRIBUTES), TENSORS);
         add(NewFile::new(Format::Safetensors, TENSORS).alignment(4096), TENSORS);
         add(NewFile::new(Format::Safetensors, &[]), &[]);
+    }
+    #[cfg(feature = "gguf")]
+    {
+        use tenslice::blocks::BlockType;
+        const PAIRS: &[NewAttribute<'static>] = &[
+            NewAttribute { key: "general.architecture", value: NewValue::Text("a\0\u{e9}") },
+            NewAttribute { key: "numbers", value: NewValue::List(&[NewValue::F64(0.5), NewValue::F64(-1e300)]) },
+            NewAttribute { key: "bytes", value: NewValue::Bytes(&[1, 2, 3]) },
+            NewAttribute { key: "flag", value: NewValue::Bool(true) },
+        ];
+        const BLOCKS: &[NewTensor<'static>] = &[
+            NewTensor::blocks("q4_0", BlockType::Q4_0, &[3, 32]),
+            NewTensor::dense("", DType::F16, &[2, 1]),
+            NewTensor::blocks("no blocks", BlockType::Q6_K, &[0, 2, 256]),
+            NewTensor::blocks("q8_0", BlockType::Q8_0, &[1, 2, 64]),
+        ];
+        add(NewFile::new(Format::Gguf, TENSORS).attributes(ATTRIBUTES), TENSORS);
+        add(NewFile::new(Format::Gguf, BLOCKS).attributes(PAIRS).alignment(8), BLOCKS);
+        add(NewFile::new(Format::Gguf, &[]).alignment(64), &[]);
     }
     #[cfg(feature = "ztensor")]
     {

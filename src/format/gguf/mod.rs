@@ -16,11 +16,15 @@ mod explain;
 mod info;
 mod split;
 mod unknown;
+#[cfg(feature = "write")]
+mod write;
 
 #[cfg(not(small))]
 use self::info::Checked;
 use self::info::{Info, USUAL_RANK};
 pub use self::split::PartName;
+#[cfg(feature = "write")]
+pub(crate) use self::write::GgufWriter;
 use super::{
     ComponentRecord, Context, Cursor, FileFormat, Name, Named, NamedTensors, Split, StoredElements, Summary,
     TensorRecord,
@@ -31,6 +35,7 @@ use crate::bytes::num::{quotient, to_usize};
 use crate::bytes::source::{Input, ParseContext, ParseResult};
 use crate::bytes::text::Text;
 use crate::bytes::utf8::Utf8;
+pub use crate::codec::gguf::ValueType;
 use crate::codec::gguf::{Encoding, MAX_HEADER, Reader, kind};
 use crate::duplicates::{Seen, Stack};
 use crate::error::origin::{Format, Part};
