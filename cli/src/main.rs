@@ -14,6 +14,7 @@ mod paths;
 mod progress;
 mod terminal;
 mod values;
+mod writing;
 
 use std::io;
 use std::process::ExitCode;

@@ -1,6 +1,5 @@
 //! Output files that appear complete or not at all.
 
-use std::fs::Metadata;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, Once};
@@ -9,8 +8,8 @@ use tempfile::{Builder, NamedTempFile};
 
 use crate::common::failure::Failure;
 
-/// The file being written, which is removed if the program is interrupted.
-static UNFINISHED: Mutex<Option<PathBuf>> = Mutex::new(None);
+/// The files being written, which are removed if the program is interrupted.
+static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 static HANDLER: Once = Once::new();
 
 /// A file that is written under a temporary name in the target folder and renamed when it is finished. Dropping it
@@ -22,19 +21,24 @@ pub struct Output {
 }
 
 impl Output {
-    /// Creates a file. Replaces an existing file only if `by_force` is true.
+    /// Creates a file. Replaces an existing file only if `by_force` is true; a link stays, and its target is replaced.
     pub fn create(path: &Path, by_force: bool) -> Result<Self, Failure> {
-        let is_file = |metadata: &Metadata| metadata.is_file();
-        match path.symlink_metadata() {
-            Ok(metadata) if by_force && !is_file(&metadata) => return Err(fail(path, "not a regular file")),
-            Ok(_) if !by_force => return Err(there_is_one(path)),
+        let there = path.metadata().ok();
+        let is_link = path.symlink_metadata().is_ok_and(|link| link.is_symlink());
+        match &there {
+            Some(metadata) if by_force && !metadata.is_file() => return Err(fail(path, "not a regular file")),
+            Some(_) if !by_force => return Err(there_is_one(path)),
+            None if is_link => return Err(fail(path, "the target of the link does not exist")),
             _ => {}
         }
+        let path = match is_link {
+            true => &path.canonicalize().map_err(|error| fail(path, &error.to_string()))?,
+            false => path,
+        };
         HANDLER.call_once(|| {
             let _ = ctrlc::set_handler(|| {
-                if let Some(path) = UNFINISHED.lock().ok().and_then(|mut path| path.take()) {
-                    let _ = std::fs::remove_file(path);
-                }
+                let all = UNFINISHED.lock().map(|mut all| std::mem::take(&mut *all)).unwrap_or_default();
+                all.iter().for_each(|path| drop(std::fs::remove_file(path)));
                 std::process::exit(130); // the status that shells report for an interrupt
             });
         });
@@ -45,25 +49,39 @@ impl Output {
         let mut builder = Builder::new();
         builder.prefix(".tenslice-");
         #[cfg(unix)]
-        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666)); // minus the umask
+        {
+            use std::os::unix::fs::PermissionsExt;
+            // A new file gets these permissions minus the umask; a replaced file keeps its own: see below.
+            builder.permissions(std::fs::Permissions::from_mode(0o666));
+        }
         // The lock is held until the file is registered, so the handler cannot miss the file.
         let mut unfinished =
             UNFINISHED.lock().map_err(|_| fail(path, "another thread panicked while it created a file"))?;
         let file = builder.tempfile_in(folder).map_err(|error| fail(path, &error.to_string()))?;
-        *unfinished = Some(file.path().into());
+        if let Some(metadata) = there {
+            file.as_file().set_permissions(metadata.permissions()).map_err(|error| fail(path, &error.to_string()))?;
+        }
+        unfinished.push(file.path().into());
         Ok(Self { file, path: path.into(), may_replace: by_force })
     }
 
-    /// Completes the file: flushes it, and renames it to its final path.
+    /// Completes the file: flushes it to the disk, and renames it to its final path.
     pub fn finish(self) -> Result<(), Failure> {
+        self.publish().map(drop)
+    }
+
+    /// Does the same as [`finish`](Self::finish), and returns the final path.
+    pub fn publish(self) -> Result<PathBuf, Failure> {
         let Self { mut file, path, may_replace } = self;
-        file.flush().map_err(|error| fail(&path, &error.to_string()))?;
+        let flushed = file.flush().and_then(|()| file.as_file().sync_all());
+        flushed.map_err(|error| fail(&path, &error.to_string()))?;
+        let temporary = file.path().to_owned();
         let result = if may_replace { file.persist(&path) } else { file.persist_noclobber(&path) };
         if let Ok(mut unfinished) = UNFINISHED.lock() {
-            *unfinished = None;
+            unfinished.retain(|other| *other != temporary);
         }
         match result {
-            Ok(_) => Ok(()),
+            Ok(_) => Ok(path),
             Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => Err(there_is_one(&path)),
             Err(error) => Err(fail(&path, &error.error.to_string())),
         }

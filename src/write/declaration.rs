@@ -225,6 +225,8 @@ pub enum NewValue<'a> {
     F32(f32),
     F64(f64),
     Text(&'a str),
+    /// A text of any bytes. Only GGUF stores texts that are not UTF-8.
+    TextBytes(&'a [u8]),
     Bytes(&'a [u8]),
     /// Values without keys. In GGUF all must be of one type.
     List(&'a [NewValue<'a>]),

@@ -1,5 +1,6 @@
 //! The subcommands.
 
+mod convert;
 mod diff;
 mod embed;
 mod explain;
@@ -26,6 +27,7 @@ pub enum Command {
     Layout(layout::Arguments),
     Explain(explain::Arguments),
     Embed(embed::Arguments),
+    Convert(convert::Arguments),
     Completions(generate::Completions),
     Man(generate::Man),
 }
@@ -42,6 +44,7 @@ impl Command {
             Self::Layout(arguments) => arguments.run(terminal),
             Self::Explain(arguments) => arguments.run(terminal),
             Self::Embed(arguments) => arguments.run(terminal),
+            Self::Convert(arguments) => arguments.run(terminal),
             Self::Completions(arguments) => arguments.run(terminal),
             Self::Man(arguments) => arguments.run(terminal),
         }

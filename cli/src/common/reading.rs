@@ -182,7 +182,7 @@ pub fn each_decoded(component: &Component<'_>, budget: &Budget, mut f: impl FnMu
 }
 
 /// Checks the indices of a sparse tensor, and returns the warnings about them as bits.
-fn check_sparse(tensor: &Tensor<'_>, budget: &Budget) -> Result<u32, Stop> {
+pub fn check_sparse(tensor: &Tensor<'_>, budget: &Budget) -> Result<u32, Stop> {
     let scratch = tensor.requirements(Purpose::Sparse).scratch;
     budget.work(scratch.unwrap_or(0).saturating_add(stored(tensor)))?;
     let warnings = |scratch: &mut [u8]| {

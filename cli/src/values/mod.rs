@@ -206,14 +206,25 @@ impl<'a> Values<'a> {
         Ok(())
     }
 
-    /// Switches to row-major order. A column-major array that is not mapped is held in memory as a whole.
+    /// Switches to row-major order: see [`put_in_order`](Self::put_in_order).
     pub fn make_row_major(&mut self, opened: &Opened<'_>) -> Result<(), Failure> {
-        if self.order != Order::ColumnMajor {
+        self.put_in_order(opened, Order::RowMajor)
+    }
+
+    /// Switches to another order of the elements. An array that is not mapped is held in memory as a whole.
+    pub fn put_in_order(&mut self, opened: &Opened<'_>, order: Order) -> Result<(), Failure> {
+        if self.order == order {
             return Ok(());
         }
-        self.order = Order::RowMajor;
+        self.order = order;
         if self.shape.len() < 2 || self.size == 0 || self.count == 0 {
             return Ok(()); // the same in both orders
+        }
+        // A row-major array is a column-major array of the reversed shape.
+        let mut shape = self.shape.clone();
+        if order == Order::ColumnMajor {
+            self.plan_all().map_err(|stop| opened.fail(stop))?;
+            shape.reverse();
         }
         let (bytes, dtype, order) = match &self.origin {
             Origin::Ranges(data, _) if data.encoding() == Encoding::Raw => {
@@ -222,7 +233,7 @@ impl<'a> Values<'a> {
             }
             _ => (Bytes::Held(self.all().map_err(|stop| opened.fail(stop))?), None, ByteOrder::NATIVE),
         };
-        let transposed = Transposed::new(bytes, &self.shape, self.size).ok_or_else(|| opened.fail(Stop::TooFew))?;
+        let transposed = Transposed::new(bytes, &shape, self.size).ok_or_else(|| opened.fail(Stop::TooFew))?;
         (self.origin, self.window) = (Origin::Transposed(transposed, dtype, order), (0, self.budget.empty()));
         Ok(())
     }

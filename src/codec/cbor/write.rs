@@ -107,7 +107,7 @@ fn single(value: &NewValue<'_>, out: &mut Out<'_>) {
         NewValue::F32(number) => float(number.into(), out),
         NewValue::F64(number) => float(number, out),
         NewValue::Text(string) => text(string, out),
-        NewValue::Bytes(bytes) => {
+        NewValue::Bytes(bytes) | NewValue::TextBytes(bytes) => {
             head(BYTES, to_u64(bytes.len()), out);
             out.bytes(bytes);
         }

@@ -154,7 +154,7 @@ fn kind_of(value: &NewValue<'_>) -> Option<u32> {
         NewValue::I64(_) => kind::I64,
         NewValue::F32(_) => kind::F32,
         NewValue::F64(_) => kind::F64,
-        NewValue::Text(_) => kind::STRING,
+        NewValue::Text(_) | NewValue::TextBytes(_) => kind::STRING,
         NewValue::Bytes(_) | NewValue::List(_) => kind::ARRAY,
     })
 }
@@ -175,6 +175,7 @@ fn contents(value: &NewValue<'_>, out: &mut Out<'_>) {
         NewValue::F32(number) => out.bytes(&number.to_le_bytes()),
         NewValue::F64(number) => out.bytes(&number.to_le_bytes()),
         NewValue::Text(text) => string(text.as_bytes(), out),
+        NewValue::TextBytes(bytes) => string(bytes, out),
         NewValue::Bytes(bytes) => {
             out.u32(kind::U8);
             string(bytes, out);

@@ -1,0 +1,121 @@
+//! Writes one file: declares its tensors, and passes their bytes to the writer piece by piece.
+
+use std::cmp::Ordering;
+use std::io::Write;
+use std::path::Path;
+
+use indicatif::ProgressBar;
+use tenslice::write::{NewFile, NewTensor, Sink, SinkError, Writer, reference_order};
+
+use super::Target;
+use super::attributes::Named;
+use super::tensor::{Arenas, Item};
+use crate::common::budget::Budget;
+use crate::common::failure::Failure;
+use crate::output::Output;
+
+/// Small pieces of metadata are collected up to this length. Longer pieces are written at once.
+const COLLECTED: usize = 1 << 16;
+
+/// The properties of a file to write.
+#[derive(Clone, Copy, Debug)]
+pub struct Properties {
+    pub target: Target,
+    pub alignment: Option<u64>,
+    pub by_force: bool,
+}
+
+/// Writes a file of these tensors, in the order of the reference implementation if the format has one, or else as given.
+/// The output is complete but does not have its name yet: see
+/// [`Output::finish`].
+pub fn write(
+    path: &Path,
+    properties: Properties,
+    mut items: Vec<&Item<'_>>,
+    attributes: &[Named],
+    budget: &Budget,
+    bar: &ProgressBar,
+) -> Result<Output, Failure> {
+    let target = properties.target;
+    sort(&mut items, target);
+    let arenas = Arenas::default();
+    let tensors: Vec<NewTensor<'_>> =
+        items.iter().map(|item| item.declared(item.attributes(target, &arenas))).collect();
+    let mut file = NewFile::new(target.format(), &tensors).attributes(arenas.attributes(attributes));
+    if let Some(alignment) = properties.alignment {
+        file = file.alignment(alignment);
+    }
+    let refused = |error: tenslice::Error| Failure::new(error.kind().name(), file.explain(&error).to_string());
+    let mut scratch = vec![0; Writer::scratch_length(&file).map_err(refused)?];
+    let mut writer = Writer::new(file, &mut scratch).map_err(refused)?;
+    let mut sink = FileSink { output: Output::create(path, properties.by_force)?, held: Vec::new(), error: None };
+    let mut written = writer.begin(&mut sink);
+    for item in &items {
+        let fail = |sink: &mut FileSink, result: tenslice::Result<()>| {
+            result.map_err(|error| sink.failure().unwrap_or_else(|| refused(error)))
+        };
+        fail(&mut sink, written)?;
+        written = Ok(());
+        item.read(budget, &mut |bytes| {
+            bar.inc(bytes.len() as u64);
+            let result = writer.data(&mut sink, bytes);
+            fail(&mut sink, result)
+        })?;
+    }
+    let finished = written
+        .and_then(|()| writer.finish(&mut sink))
+        .map_err(|error| sink.failure().unwrap_or_else(|| refused(error)));
+    finished?;
+    sink.flush().map_err(|_| sink.failure().unwrap_or(Failure::Reported))?;
+    Ok(sink.output)
+}
+
+/// Sorts tensors as the reference implementation of the target does. The order of zTensor concerns only the manifest,
+/// unless there are many tensors.
+fn sort(items: &mut [&Item<'_>], target: Target) {
+    if target == Target::Safetensors || target.has_tensor_attributes() && items.len() > 1024 {
+        let order = |a: &Item<'_>, b: &Item<'_>| reference_order(target.format(), &a.declared(&[]), &b.declared(&[]));
+        items.sort_by(|a, b| order(a, b).unwrap_or(Ordering::Equal));
+    }
+}
+
+/// Writes to a file, and remembers why that failed.
+struct FileSink {
+    output: Output,
+    held: Vec<u8>,
+    error: Option<std::io::Error>,
+}
+
+impl FileSink {
+    fn flush(&mut self) -> Result<(), SinkError> {
+        let result = self.output.write_all(&self.held);
+        self.held.clear();
+        self.note(result)
+    }
+
+    fn note(&mut self, result: std::io::Result<()>) -> Result<(), SinkError> {
+        result.map_err(|error| {
+            self.error = Some(error);
+            SinkError
+        })
+    }
+
+    /// The failure of the output, if there was one.
+    fn failure(&mut self) -> Option<Failure> {
+        self.error.take().map(|error| self.output.fail(&error))
+    }
+}
+
+impl Sink for FileSink {
+    fn write(&mut self, _: u64, bytes: &[u8]) -> Result<(), SinkError> {
+        if self.held.len() + bytes.len() > COLLECTED {
+            self.flush()?;
+        }
+        if bytes.len() > COLLECTED {
+            let result = self.output.write_all(bytes);
+            return self.note(result);
+        }
+        self.held.extend_from_slice(bytes);
+        Ok(())
+    }
+}

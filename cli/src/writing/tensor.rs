@@ -1,0 +1,398 @@
+//! What is written of each tensor, and where its bytes come from.
+
+use half::{bf16, f16};
+use tenslice::blocks::BlockType;
+use tenslice::write::{NewAttribute, NewLayout, NewTensor, NewValue};
+use tenslice::{ByteOrder, Component, DType, Encoding, Layout, Order, Tensor};
+use typed_arena::Arena;
+
+use super::Target;
+use super::attributes::{self, Named};
+use crate::common::budget::Budget;
+use crate::common::failure::Failure;
+use crate::common::model::Opened;
+use crate::common::reading::{check_sparse, each_decoded, is_sparse, verify_whole};
+use crate::common::text::printable;
+use crate::values::Values;
+use crate::values::number::each_number;
+use crate::values::stated::Stated;
+
+/// The number of bytes of a mapped file to pass on at a time.
+const AT_ONCE: usize = 1 << 23;
+
+/// The floats that `--dtype` converts to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Float {
+    F16,
+    Bf16,
+    F32,
+}
+
+impl Float {
+    fn dtype(self) -> DType {
+        match self {
+            Self::F16 => DType::F16,
+            Self::Bf16 => DType::BF16,
+            Self::F32 => DType::F32,
+        }
+    }
+}
+
+/// How tensors are converted.
+#[derive(Clone, Copy, Debug)]
+pub struct Conversion {
+    pub target: Target,
+    pub float: Option<Float>,
+    /// Layouts that the target does not hold are written as dense arrays.
+    pub is_dense: bool,
+}
+
+/// A tensor to write.
+pub struct Item<'m> {
+    pub name: String,
+    pub shape: Vec<u64>,
+    layout: OwnedLayout,
+    attributes: Vec<Named>,
+    opened: &'m Opened<'m>,
+    tensor: Tensor<'m>,
+    source: Source,
+}
+
+/// The layout of a tensor to write: see [`NewLayout`].
+#[derive(Clone, Debug)]
+enum OwnedLayout {
+    Dense(DType),
+    Items { descr: String, size: u64 },
+    Blocks(BlockType),
+    Csr { dtype: DType, count: u64, indices: DType, pointers: DType },
+    Coo { dtype: DType, count: u64, indices: DType },
+    Pairs { dtype: DType, count: u64 },
+    Train { dtype: DType, ranks: Vec<u64> },
+}
+
+/// Where the bytes come from.
+#[derive(Clone, Debug)]
+enum Source {
+    /// The components with these roles, as they are, one after the other.
+    Components(Vec<String>),
+    /// The elements of a dense array, in this order.
+    Elements(Order),
+    /// The elements, converted to another float.
+    Converted(Float),
+}
+
+impl<'m> Item<'m> {
+    /// Decides how a tensor is written. The layouts that the target cannot hold are refused later, by the writer, which
+    /// names the tensor.
+    pub fn new(
+        (opened, tensor): (&'m Opened<'m>, Tensor<'m>),
+        name: String,
+        conversion: Conversion,
+    ) -> Result<Self, Failure> {
+        if let Some(problem) = opened.problem(&tensor) {
+            return Err(problem.into());
+        }
+        let of_tensor = attributes::all(tensor.attributes());
+        let mut item = Self {
+            name,
+            shape: tensor.shape().iter().collect(),
+            layout: OwnedLayout::Dense(tensor.dtype().unwrap_or(DType::U8)),
+            attributes: of_tensor,
+            opened,
+            tensor,
+            source: Source::Elements(Order::RowMajor),
+        };
+        let is_float = matches!(tensor.dtype(), Some(DType::F16 | DType::BF16 | DType::F32 | DType::F64));
+        match (tensor.layout(), conversion.float) {
+            (Layout::Blocks, Some(float)) => item.convert(float),
+            (Layout::Dense | Layout::Chunked, Some(float)) if is_float && tensor.dtype() != Some(float.dtype()) => {
+                item.convert(float);
+            }
+            (Layout::Dense | Layout::Chunked | Layout::Other, _) => item.dense(conversion)?,
+            (layout, _) => {
+                let is_kept = item.keep()?;
+                if !is_kept || conversion.is_dense && !holds(layout, conversion.target) {
+                    if !conversion.is_dense {
+                        return Err(
+                            item.fail(&format!("a tensor of layout {} cannot be written", tensor.layout_name()))
+                        );
+                    }
+                    item.dense(conversion)?;
+                }
+            }
+        }
+        if let OwnedLayout::Blocks(_) = item.layout {
+            // The writer derives them from the type of the blocks.
+            item.attributes.retain(|(key, _)| key != "elems_per_block" && key != "block_bytes");
+        }
+        Ok(item)
+    }
+
+    fn convert(&mut self, float: Float) {
+        (self.layout, self.source) = (OwnedLayout::Dense(float.dtype()), Source::Converted(float));
+        if self.tensor.layout() == Layout::Blocks {
+            self.attributes.clear();
+        }
+    }
+
+    /// Writes the elements as a dense array.
+    fn dense(&mut self, conversion: Conversion) -> Result<(), Failure> {
+        let array = self.opened.array(&self.tensor).map(std::borrow::Cow::into_owned);
+        let dtype = array.as_ref().map_or(self.tensor.dtype(), |array| array.dtype);
+        if let Some(array) = &array {
+            self.shape.clone_from(&array.shape);
+        }
+        self.layout = match dtype {
+            Some(dtype) => OwnedLayout::Dense(dtype),
+            None => {
+                let stated = Stated::of(self.opened, &self.tensor, None);
+                let (Some(descr), Some(size)) = (stated.literal(stated.size()), stated.size()) else {
+                    return Err(self.fail(&format!("elements of type {} cannot be written", stated.text)));
+                };
+                OwnedLayout::Items { descr, size }
+            }
+        };
+        let order = if conversion.target == Target::Tens { Order::ColumnMajor } else { Order::RowMajor };
+        let stored = array.map_or(Order::RowMajor, |array| array.order);
+        let is_in_order = self.shape.len() < 2 || stored == order;
+        let parts: Vec<Component<'_>> = self.tensor.components().collect();
+        let is_plain = self.tensor.layout() == Layout::Dense
+            && matches!(&parts[..], [part] if part.encoding() != Encoding::Blosc);
+        self.source = match is_in_order && is_plain {
+            true => Source::Components(vec![parts[0].role().to_string()]),
+            false => Source::Elements(order),
+        };
+        Ok(())
+    }
+
+    /// Writes the components as they are. Returns `false` if no writer has such a layout.
+    fn keep(&mut self) -> Result<bool, Failure> {
+        let tensor = self.tensor;
+        let fail = |error| self.opened.fail(error);
+        let count = |part: &Component<'_>| {
+            let size = part.dtype().and_then(DType::size).unwrap_or(1);
+            part.decoded_length().map(|length| length / size.max(1)).unwrap_or(0)
+        };
+        let index = |role: &str| -> Result<DType, Failure> {
+            let part = tensor.component(role).map_err(fail)?;
+            part.dtype().ok_or_else(|| self.fail("the type of its indices is unknown"))
+        };
+        let (layout, roles): (OwnedLayout, Vec<String>) = match tensor.layout() {
+            Layout::Blocks => {
+                let Some(block_type) = tensor.block_type() else { return Ok(false) };
+                (OwnedLayout::Blocks(block_type), tensor.components().map(|part| part.role().to_string()).collect())
+            }
+            Layout::SparseCsr | Layout::SparseCoo => {
+                let values = tensor.component("values").map_err(fail)?;
+                let Some(dtype) = values.dtype() else { return Ok(false) };
+                let count = count(&values);
+                if tensor.layout() == Layout::SparseCsr {
+                    let (indices, pointers) = (index("indices")?, index("indptr")?);
+                    let roles = ["values", "indices", "indptr"].map(String::from).to_vec();
+                    (OwnedLayout::Csr { dtype, count, indices, pointers }, roles)
+                } else {
+                    let indices = index("coords")?;
+                    (OwnedLayout::Coo { dtype, count, indices }, ["values", "coords"].map(String::from).to_vec())
+                }
+            }
+            Layout::IndexValue => {
+                let Some(part) = tensor.components().next() else { return Ok(false) };
+                let Some(dtype) = tensor.dtype().filter(|_| part.byte_order() == ByteOrder::Little) else {
+                    return Ok(false);
+                };
+                let pair = 8 + dtype.size().unwrap_or(0);
+                let count = part.decoded_length().unwrap_or(0) / pair;
+                (OwnedLayout::Pairs { dtype, count }, vec![part.role().to_string()])
+            }
+            Layout::TensorTrain => {
+                let Some((blz, dtype)) = self.opened.file.as_blz().zip(tensor.dtype()) else { return Ok(false) };
+                let mut ranks: Vec<u64> = blz.cores().map(|core| core.shape[0]).collect();
+                ranks.push(1);
+                let roles = tensor.components().map(|part| part.role().to_string()).collect();
+                (OwnedLayout::Train { dtype, ranks }, roles)
+            }
+            _ => return Ok(false),
+        };
+        (self.layout, self.source) = (layout, Source::Components(roles));
+        Ok(true)
+    }
+
+    /// The declaration of the tensor, with these attributes.
+    pub fn declared<'a>(&'a self, attributes: &'a [NewAttribute<'a>]) -> NewTensor<'a> {
+        let layout = match &self.layout {
+            OwnedLayout::Dense(dtype) => NewLayout::Dense(*dtype),
+            OwnedLayout::Items { descr, size } => NewLayout::Items { descr, size: *size },
+            OwnedLayout::Blocks(block_type) => NewLayout::Blocks(*block_type),
+            OwnedLayout::Csr { dtype, count, indices, pointers } => {
+                NewLayout::Csr { dtype: *dtype, count: *count, indices: *indices, pointers: *pointers }
+            }
+            OwnedLayout::Coo { dtype, count, indices } => {
+                NewLayout::Coo { dtype: *dtype, count: *count, indices: *indices }
+            }
+            OwnedLayout::Pairs { dtype, count } => NewLayout::Pairs { dtype: *dtype, count: *count },
+            OwnedLayout::Train { dtype, ranks } => NewLayout::Train { dtype: *dtype, ranks },
+        };
+        NewTensor { name: &self.name, shape: &self.shape, layout, attributes }
+    }
+
+    /// The attributes that the target holds, with their lists in the arenas.
+    pub fn attributes<'a>(&'a self, target: Target, arenas: &'a Arenas<'a>) -> &'a [NewAttribute<'a>] {
+        if target.has_tensor_attributes() { arenas.attributes(&self.attributes) } else { &[] }
+    }
+
+    /// True if the target does not hold the attributes of this tensor.
+    pub fn loses_attributes(&self, target: Target) -> bool {
+        !target.has_tensor_attributes() && !self.attributes.is_empty()
+    }
+
+    /// The number of bytes that are written.
+    pub fn length(&self) -> u64 {
+        self.declared(&[]).length().unwrap_or(0)
+    }
+
+    /// Reads the bytes of the tensor, which are verified first, and passes them on piece by piece.
+    pub fn read(&self, budget: &Budget, f: &mut Receiver<'_>) -> Result<(), Failure> {
+        verify_whole(self.opened, &self.tensor, budget, true)?;
+        match &self.source {
+            Source::Components(roles) => {
+                if is_sparse(&self.tensor) {
+                    check_sparse(&self.tensor, budget).map_err(|stop| self.opened.fail(stop))?;
+                }
+                roles.iter().try_for_each(|role| self.read_component(role, budget, f))
+            }
+            Source::Elements(order) => {
+                let mut values = Values::of(self.opened, &self.tensor, budget)?;
+                values.put_in_order(self.opened, *order)?;
+                let dtype = values.dtype;
+                let each = |_, bytes: &[u8]| f(&little_endian(bytes, dtype));
+                values.each(each).map_err(|stopped| stopped.in_file(self.opened))
+            }
+            Source::Converted(float) => {
+                let mut values = Values::of(self.opened, &self.tensor, budget)?;
+                values.put_in_order(self.opened, Order::RowMajor)?;
+                let dtype = values.dtype.unwrap_or(DType::F32);
+                let mut converted = Vec::new();
+                let each = |first, bytes: &[u8]| {
+                    converted.clear();
+                    convert(dtype, bytes, *float, &mut converted)
+                        .map_err(|at| self.fail(&too_large(first + at, *float)))?;
+                    f(&converted)
+                };
+                values.each(each).map_err(|stopped| stopped.in_file(self.opened))
+            }
+        }
+    }
+
+    /// Passes the bytes of a component on: a mapped one without a copy.
+    fn read_component(&self, role: &str, budget: &Budget, f: &mut Receiver<'_>) -> Result<(), Failure> {
+        let stored = self.tensor.component(role).map_err(|error| self.opened.fail(error))?;
+        let found = self.opened.with_shard(&stored).map_err(|error| self.opened.fail(error))?;
+        let component = found.ok_or_else(|| self.opened.without_shard(&stored))?;
+        let is_little =
+            component.byte_order() == ByteOrder::Little || component.dtype().is_none_or(|d| d.lane_size() == 1);
+        if component.encoding() == Encoding::Raw && is_little {
+            let bytes = component.bytes().map_err(|error| self.opened.fail(error))?;
+            return bytes.chunks(AT_ONCE).try_for_each(f);
+        }
+        let mut result = Ok(());
+        let dtype = component.dtype();
+        let read = each_decoded(&component, budget, |bytes| {
+            if result.is_ok() {
+                result = little_endian(bytes, dtype).chunks(AT_ONCE).try_for_each(&mut *f);
+            }
+        });
+        read.map_err(|stop| self.opened.fail(stop)).and(result)
+    }
+
+    /// A failure that names the tensor.
+    fn fail(&self, message: &str) -> Failure {
+        Failure::new("WrongType", format!("tensor \"{}\": {message}", printable(&self.name)))
+    }
+}
+
+/// Takes the next bytes of a tensor.
+pub type Receiver<'r> = dyn FnMut(&[u8]) -> Result<(), Failure> + 'r;
+
+/// Memory for lists of values that declarations borrow.
+#[derive(Default)]
+pub struct Arenas<'a> {
+    values: Arena<NewValue<'a>>,
+    attributes: Arena<NewAttribute<'a>>,
+}
+
+impl<'a> Arenas<'a> {
+    /// The attributes for a writer.
+    pub fn attributes(&'a self, all: &'a [Named]) -> &'a [NewAttribute<'a>] {
+        let new = |(key, value): &'a Named| NewAttribute { key, value: value.to_new(&self.values) };
+        let new: Vec<_> = all.iter().map(new).collect();
+        self.attributes.alloc_extend(new)
+    }
+}
+
+/// True if a target holds tensors of a layout that is not dense.
+fn holds(layout: Layout, target: Target) -> bool {
+    match layout {
+        Layout::SparseCsr | Layout::SparseCoo => target.has_tensor_attributes(),
+        Layout::IndexValue => target == Target::Tens,
+        Layout::TensorTrain => target == Target::Blz,
+        Layout::Blocks => true, // --dense does not concern blocks
+        _ => false,
+    }
+}
+
+/// Elements in this machine's byte order as little-endian elements.
+fn little_endian(bytes: &[u8], dtype: Option<DType>) -> std::borrow::Cow<'_, [u8]> {
+    if cfg!(target_endian = "little") {
+        return bytes.into();
+    }
+    let mut swapped = bytes.to_vec();
+    swapped.chunks_exact_mut(dtype.map_or(1, DType::lane_size)).for_each(<[u8]>::reverse);
+    swapped.into()
+}
+
+fn too_large(element: u64, float: Float) -> String {
+    let name = float.dtype().name();
+    format!("element {element} is finite and would become infinite as {name}; write f32, or leave the tensor out")
+}
+
+/// Rounds to an `f32`, to the odd neighbour unless the number is exact: rounding the result to fewer bits gives the
+/// same as rounding the number itself. (`f16::from_f64` rounds wrongly where the machine has no instruction for it.)
+fn rounded_to_odd(number: f64) -> f32 {
+    let nearest = number as f32;
+    if f64::from(nearest) == number || number.is_nan() {
+        return nearest;
+    }
+    let is_above = f64::from(nearest).abs() > number.abs();
+    let towards_zero = if is_above { nearest.to_bits() - 1 } else { nearest.to_bits() };
+    f32::from_bits(towards_zero | 1)
+}
+
+/// Converts floats, each rounded once to the nearest, ties to even; to bf16 through f32. Fails with the index of a
+/// finite number that would become infinite.
+fn convert(dtype: DType, bytes: &[u8], float: Float, out: &mut Vec<u8>) -> Result<(), u64> {
+    let (mut index, mut failed) = (0, None);
+    each_number(dtype, bytes, |number| {
+        let is_infinite = match float {
+            Float::F16 => {
+                let half = f16::from_f32(rounded_to_odd(number));
+                out.extend(half.to_le_bytes());
+                half.is_infinite()
+            }
+            Float::Bf16 => {
+                let brain = bf16::from_f32(number as f32);
+                out.extend(brain.to_le_bytes());
+                brain.is_infinite()
+            }
+            Float::F32 => {
+                let single = number as f32;
+                out.extend(single.to_le_bytes());
+                single.is_infinite()
+            }
+        };
+        if is_infinite && number.is_finite() && failed.is_none() {
+            failed = Some(index);
+        }
+        index += 1;
+    });
+    failed.map_or(Ok(()), Err)
+}
