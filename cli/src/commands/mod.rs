@@ -8,7 +8,10 @@ mod extract;
 mod generate;
 mod layout;
 mod list;
+mod merge;
+mod repack;
 mod show;
+mod split;
 mod verify;
 
 use std::io;
@@ -28,6 +31,9 @@ pub enum Command {
     Explain(explain::Arguments),
     Embed(embed::Arguments),
     Convert(convert::Arguments),
+    Repack(repack::Arguments),
+    Split(split::Arguments),
+    Merge(merge::Arguments),
     Completions(generate::Completions),
     Man(generate::Man),
 }
@@ -45,6 +51,9 @@ impl Command {
             Self::Explain(arguments) => arguments.run(terminal),
             Self::Embed(arguments) => arguments.run(terminal),
             Self::Convert(arguments) => arguments.run(terminal),
+            Self::Repack(arguments) => arguments.run(terminal),
+            Self::Split(arguments) => arguments.run(terminal),
+            Self::Merge(arguments) => arguments.run(terminal),
             Self::Completions(arguments) => arguments.run(terminal),
             Self::Man(arguments) => arguments.run(terminal),
         }

@@ -12,6 +12,7 @@ use super::attributes::Named;
 use super::tensor::{Arenas, Item};
 use crate::common::budget::Budget;
 use crate::common::failure::Failure;
+use crate::common::model::Model;
 use crate::output::Output;
 
 /// Small pieces of metadata are collected up to this length. Longer pieces are written at once.
@@ -22,7 +23,18 @@ const COLLECTED: usize = 1 << 16;
 pub struct Properties {
     pub target: Target,
     pub alignment: Option<u64>,
+    /// The tensors stay in the given order, also in formats whose reference implementation sorts them.
+    pub keeps_order: bool,
     pub by_force: bool,
+}
+
+impl Properties {
+    /// The properties of a file like those of the models: a GGUF file keeps its alignment.
+    pub fn like(models: &[Model<'_>], target: Target, by_force: bool) -> Self {
+        let files = models.iter().flat_map(|model| &model.files);
+        let alignment = files.filter_map(|opened| opened.file.as_gguf()).map(|gguf| gguf.alignment().into()).max();
+        Self { target, alignment, keeps_order: false, by_force }
+    }
 }
 
 /// Writes a file of these tensors, in the order of the reference implementation if the format has one, or else as given.
@@ -37,7 +49,9 @@ pub fn write(
     bar: &ProgressBar,
 ) -> Result<Output, Failure> {
     let target = properties.target;
-    sort(&mut items, target);
+    if !properties.keeps_order {
+        sort(&mut items, target);
+    }
     let arenas = Arenas::default();
     let tensors: Vec<NewTensor<'_>> =
         items.iter().map(|item| item.declared(item.attributes(target, &arenas))).collect();

@@ -24,8 +24,14 @@ pub struct Inputs(Vec<Mapped>);
 
 impl Inputs {
     pub fn new(paths: &[PathBuf]) -> Result<Self, Failure> {
-        let map = |path: &PathBuf| Mapped::new(path).map_err(|failure| in_input(failure, path, paths.len()));
-        paths.iter().map(map).collect::<Result<_, _>>().map(Self)
+        let mut all: Vec<Mapped> = Vec::new();
+        for path in paths {
+            // The other parts of a model that one part has brought along.
+            if !all.iter().any(|mapped| mapped.has_part(path)) {
+                all.push(Mapped::new(path).map_err(|failure| in_input(failure, path, paths.len()))?);
+            }
+        }
+        Ok(Self(all))
     }
 
     /// Memory for [`open`](Self::open).
@@ -57,7 +63,7 @@ fn in_input(failure: Failure, path: &Path, count: usize) -> Failure {
 pub struct Job<'m> {
     pub items: Vec<Item<'m>>,
     pub attributes: Carried,
-    target: Target,
+    pub target: Target,
     /// The total length of the models in bytes.
     length: u64,
 }
@@ -91,6 +97,19 @@ impl<'m> Job<'m> {
         }
         let length = models.iter().map(Model::length).fold(0, u64::saturating_add);
         Ok(Self { items, attributes: carried, target, length })
+    }
+
+    /// Prepares to write models in their own format, which must be the same for all.
+    pub fn same_format(models: &'m [Model<'m>], selection: &Selection) -> Result<Self, Failure> {
+        let mut formats = models.iter().flat_map(|model| &model.files).map(|opened| opened.file.format());
+        let format = formats.next().ok_or_else(|| Failure::new("NotFound", "there are no files"))?;
+        if let Some(other) = formats.find(|other| *other != format) {
+            let message = format!("the files are of different formats, {format} and {other}: use convert");
+            return Err(Failure::new("InvalidArgument", message));
+        }
+        let unwritable = || Failure::new("UnsupportedFormat", format!("files of format {format} cannot be written"));
+        let target = Target::of_format(format).ok_or_else(unwritable)?;
+        Self::new(models, selection, Conversion { target, float: None, is_dense: false })
     }
 
     /// Writes the model to one file, or to several.

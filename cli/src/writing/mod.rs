@@ -6,7 +6,9 @@
 pub mod attributes;
 pub mod carry;
 pub mod file;
+pub mod float;
 pub mod job;
+pub mod permute;
 pub mod selection;
 pub mod shards;
 pub mod tensor;
@@ -83,11 +85,6 @@ impl Target {
     /// True if a file has one tensor, without a name.
     pub fn is_single(self) -> bool {
         matches!(self, Self::Npy | Self::Tens | Self::Blz | Self::B2nd)
-    }
-
-    /// True if files have attributes.
-    pub fn has_attributes(self) -> bool {
-        matches!(self, Self::Safetensors | Self::Gguf | Self::Ztensor2 | Self::Ztensor12)
     }
 
     /// True if tensors have attributes.

@@ -6,7 +6,7 @@ use regex::Regex;
 use crate::common::failure::Failure;
 
 /// The options that choose and rename tensors.
-#[derive(clap::Args)]
+#[derive(clap::Args, Default)]
 pub struct Selection {
     /// Write only tensors whose whole name matches; `*` matches anything
     #[arg(long, value_name = "GLOB", value_parser = glob)]

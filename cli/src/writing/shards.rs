@@ -20,7 +20,7 @@ pub enum Shards {
     /// At most this many bytes of tensors in each file; a larger tensor is in a file of its own.
     OfSize(u64),
     /// At most this many tensors in each file.
-    OfCount(usize),
+    OfCount(u64),
 }
 
 /// Parses a number of bytes: `5GB`, `512MiB`, `1000000`.
@@ -50,7 +50,7 @@ fn distribute<'i, 'm>(items: &[&'i Item<'m>], target: Target, shards: Shards, al
             if target == Target::Gguf { item.length().next_multiple_of(align.max(1)) } else { item.length() };
         let is_full = |part: &Vec<&Item<'m>>| match shards {
             Shards::OfSize(size) => held.saturating_add(length) > size,
-            Shards::OfCount(count) => part.len() >= count,
+            Shards::OfCount(count) => part.len() as u64 >= count,
         };
         if parts.last().is_some_and(|part| !part.is_empty() && is_full(part)) {
             parts.push(Vec::new());

@@ -1,6 +1,5 @@
 //! What is written of each tensor, and where its bytes come from.
 
-use half::{bf16, f16};
 use tenslice::blocks::BlockType;
 use tenslice::write::{NewAttribute, NewLayout, NewTensor, NewValue};
 use tenslice::{ByteOrder, Component, DType, Encoding, Layout, Order, Tensor};
@@ -8,35 +7,18 @@ use typed_arena::Arena;
 
 use super::Target;
 use super::attributes::{self, Named};
+use super::float::{Float, convert, too_large};
+use super::permute;
 use crate::common::budget::Budget;
 use crate::common::failure::Failure;
 use crate::common::model::Opened;
 use crate::common::reading::{check_sparse, each_decoded, is_sparse, verify_whole};
 use crate::common::text::printable;
 use crate::values::Values;
-use crate::values::number::each_number;
 use crate::values::stated::Stated;
 
 /// The number of bytes of a mapped file to pass on at a time.
 const AT_ONCE: usize = 1 << 23;
-
-/// The floats that `--dtype` converts to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub enum Float {
-    F16,
-    Bf16,
-    F32,
-}
-
-impl Float {
-    fn dtype(self) -> DType {
-        match self {
-            Self::F16 => DType::F16,
-            Self::Bf16 => DType::BF16,
-            Self::F32 => DType::F32,
-        }
-    }
-}
 
 /// How tensors are converted.
 #[derive(Clone, Copy, Debug)]
@@ -75,10 +57,22 @@ enum OwnedLayout {
 enum Source {
     /// The components with these roles, as they are, one after the other.
     Components(Vec<String>),
-    /// The elements of a dense array, in this order.
-    Elements(Order),
-    /// The elements, converted to another float.
-    Converted(Float),
+    /// The elements of a dense array.
+    Elements(Elements),
+}
+
+/// How the elements of a dense array are written.
+#[derive(Clone, Debug)]
+struct Elements {
+    order: Order,
+    /// The dimensions of the source, in the order in which they are written; for row-major order.
+    permutation: Option<Vec<usize>>,
+    /// The float to convert to.
+    float: Option<Float>,
+}
+
+impl Elements {
+    const ROW_MAJOR: Self = Self { order: Order::RowMajor, permutation: None, float: None };
 }
 
 impl<'m> Item<'m> {
@@ -100,7 +94,7 @@ impl<'m> Item<'m> {
             attributes: of_tensor,
             opened,
             tensor,
-            source: Source::Elements(Order::RowMajor),
+            source: Source::Elements(Elements::ROW_MAJOR),
         };
         let is_float = matches!(tensor.dtype(), Some(DType::F16 | DType::BF16 | DType::F32 | DType::F64));
         match (tensor.layout(), conversion.float) {
@@ -129,7 +123,8 @@ impl<'m> Item<'m> {
     }
 
     fn convert(&mut self, float: Float) {
-        (self.layout, self.source) = (OwnedLayout::Dense(float.dtype()), Source::Converted(float));
+        self.layout = OwnedLayout::Dense(float.dtype());
+        self.source = Source::Elements(Elements { float: Some(float), ..Elements::ROW_MAJOR });
         if self.tensor.layout() == Layout::Blocks {
             self.attributes.clear();
         }
@@ -160,7 +155,7 @@ impl<'m> Item<'m> {
             && matches!(&parts[..], [part] if part.encoding() != Encoding::Blosc);
         self.source = match is_in_order && is_plain {
             true => Source::Components(vec![parts[0].role().to_string()]),
-            false => Source::Elements(order),
+            false => Source::Elements(Elements { order, ..Elements::ROW_MAJOR }),
         };
         Ok(())
     }
@@ -217,6 +212,27 @@ impl<'m> Item<'m> {
         Ok(true)
     }
 
+    /// Permutes the dimensions of a dense array: dimension `n` of what is written is dimension `permutation[n]` of the
+    /// source.
+    pub fn permute(&mut self, permutation: &[usize]) -> Result<(), Failure> {
+        let OwnedLayout::Dense(dtype) = self.layout else {
+            return Err(self.fail("only the dimensions of a dense tensor can be permuted"));
+        };
+        if dtype.is_packed() {
+            return Err(self.fail(&format!("the dimensions of {dtype} cannot be permuted: elements share bytes")));
+        }
+        let elements = match &self.source {
+            Source::Elements(elements) => elements.clone(),
+            Source::Components(_) => Elements::ROW_MAJOR,
+        };
+        if elements.order != Order::RowMajor {
+            return Err(self.fail("the dimensions of a TENS file cannot be permuted: write another format first"));
+        }
+        self.shape = permutation.iter().map(|from| self.shape[*from]).collect();
+        self.source = Source::Elements(Elements { permutation: Some(permutation.to_vec()), ..elements });
+        Ok(())
+    }
+
     /// The declaration of the tensor, with these attributes.
     pub fn declared<'a>(&'a self, attributes: &'a [NewAttribute<'a>]) -> NewTensor<'a> {
         let layout = match &self.layout {
@@ -260,27 +276,32 @@ impl<'m> Item<'m> {
                 }
                 roles.iter().try_for_each(|role| self.read_component(role, budget, f))
             }
-            Source::Elements(order) => {
-                let mut values = Values::of(self.opened, &self.tensor, budget)?;
-                values.put_in_order(self.opened, *order)?;
-                let dtype = values.dtype;
-                let each = |_, bytes: &[u8]| f(&little_endian(bytes, dtype));
-                values.each(each).map_err(|stopped| stopped.in_file(self.opened))
-            }
-            Source::Converted(float) => {
-                let mut values = Values::of(self.opened, &self.tensor, budget)?;
-                values.put_in_order(self.opened, Order::RowMajor)?;
-                let dtype = values.dtype.unwrap_or(DType::F32);
-                let mut converted = Vec::new();
-                let each = |first, bytes: &[u8]| {
-                    converted.clear();
-                    convert(dtype, bytes, *float, &mut converted)
-                        .map_err(|at| self.fail(&too_large(first + at, *float)))?;
-                    f(&converted)
-                };
-                values.each(each).map_err(|stopped| stopped.in_file(self.opened))
-            }
+            Source::Elements(elements) => self.read_elements(elements, budget, f),
         }
+    }
+
+    /// Passes the elements of a dense array on.
+    fn read_elements(&self, elements: &Elements, budget: &Budget, f: &mut Receiver<'_>) -> Result<(), Failure> {
+        let mut values = Values::of(self.opened, &self.tensor, budget)?;
+        values.put_in_order(self.opened, elements.order)?;
+        let dtype = values.dtype;
+        let mut converted = Vec::new();
+        let mut pass = |first: u64, bytes: &[u8]| match elements.float {
+            None => f(&little_endian(bytes, dtype)),
+            Some(float) => {
+                converted.clear();
+                convert(dtype.unwrap_or(DType::F32), bytes, float, &mut converted)
+                    .map_err(|at| self.fail(&too_large(first + at, float)))?;
+                f(&converted)
+            }
+        };
+        let Some(permutation) = &elements.permutation else {
+            return values.each(pass).map_err(|stopped| stopped.in_file(self.opened));
+        };
+        let (shape, size) = (values.shape.clone(), values.size);
+        values.plan_all().map_err(|stop| self.opened.fail(stop))?;
+        let all = values.all().map_err(|stop| self.opened.fail(stop))?;
+        permute::each(&all, &shape, size as usize, permutation, &mut pass)
     }
 
     /// Passes the bytes of a component on: a mapped one without a copy.
@@ -348,51 +369,4 @@ fn little_endian(bytes: &[u8], dtype: Option<DType>) -> std::borrow::Cow<'_, [u8
     let mut swapped = bytes.to_vec();
     swapped.chunks_exact_mut(dtype.map_or(1, DType::lane_size)).for_each(<[u8]>::reverse);
     swapped.into()
-}
-
-fn too_large(element: u64, float: Float) -> String {
-    let name = float.dtype().name();
-    format!("element {element} is finite and would become infinite as {name}; write f32, or leave the tensor out")
-}
-
-/// Rounds to an `f32`, to the odd neighbour unless the number is exact: rounding the result to fewer bits gives the
-/// same as rounding the number itself. (`f16::from_f64` rounds wrongly where the machine has no instruction for it.)
-fn rounded_to_odd(number: f64) -> f32 {
-    let nearest = number as f32;
-    if f64::from(nearest) == number || number.is_nan() {
-        return nearest;
-    }
-    let is_above = f64::from(nearest).abs() > number.abs();
-    let towards_zero = if is_above { nearest.to_bits() - 1 } else { nearest.to_bits() };
-    f32::from_bits(towards_zero | 1)
-}
-
-/// Converts floats, each rounded once to the nearest, ties to even; to bf16 through f32. Fails with the index of a
-/// finite number that would become infinite.
-fn convert(dtype: DType, bytes: &[u8], float: Float, out: &mut Vec<u8>) -> Result<(), u64> {
-    let (mut index, mut failed) = (0, None);
-    each_number(dtype, bytes, |number| {
-        let is_infinite = match float {
-            Float::F16 => {
-                let half = f16::from_f32(rounded_to_odd(number));
-                out.extend(half.to_le_bytes());
-                half.is_infinite()
-            }
-            Float::Bf16 => {
-                let brain = bf16::from_f32(number as f32);
-                out.extend(brain.to_le_bytes());
-                brain.is_infinite()
-            }
-            Float::F32 => {
-                let single = number as f32;
-                out.extend(single.to_le_bytes());
-                single.is_infinite()
-            }
-        };
-        if is_infinite && number.is_finite() && failed.is_none() {
-            failed = Some(index);
-        }
-        index += 1;
-    });
-    failed.map_or(Ok(()), Err)
 }

@@ -53,6 +53,13 @@ impl Mapped {
         Ok(Self { path: path.into(), host, is_stream })
     }
 
+    /// True if the file at `path` is another file of this model.
+    pub fn has_part(&self, path: &Path) -> bool {
+        let (path, own) = (path.canonicalize().ok(), self.path.canonicalize().ok());
+        let has = |file: &tenslice_host::HostFile| file.bytes().is_ok() && file.path().canonicalize().ok() == path;
+        path != own && path.is_some() && self.host.files().iter().any(has)
+    }
+
     /// Memory for [`open`](Self::open).
     pub fn tables(&self) -> Tables<'_> {
         self.host.tables()
