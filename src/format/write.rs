@@ -69,6 +69,8 @@ pub(crate) fn writer_of(format: Format) -> Result<&'static dyn FormatWriter> {
         Format::Safetensors => &super::safetensors::SafetensorsWriter,
         #[cfg(feature = "gguf")]
         Format::Gguf => &super::gguf::GgufWriter,
+        #[cfg(feature = "npy")]
+        Format::Npy => &super::npy::NpyWriter,
         #[cfg(feature = "ztensor")]
         Format::Ztensor => &super::ztensor::ZtensorWriter,
         _ => return Err(Error::at_file(ErrorKind::NotBuiltIn, format, Part::File)),

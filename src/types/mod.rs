@@ -9,7 +9,7 @@ pub(crate) mod shape;
 use core::fmt;
 use core::num::NonZeroU16;
 
-use crate::bytes::keywords::{UNKNOWN, keywords};
+use crate::bytes::keywords::{Keywords, UNKNOWN, keywords};
 use crate::bytes::num::product;
 use crate::error::abi_enum::abi_enum;
 
@@ -19,6 +19,24 @@ use crate::error::abi_enum::abi_enum;
 /// of lanes, as in `i16x2` and `f64x4`. Two lanes of `f32` or `f64` are the complex types `c64` and `c128`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct DType(NonZeroU16); // nonzero, so that `Option<DType>` is no larger
+
+/// The names of dtypes in NumPy's spelling: kind and size, without the byte order.
+const NUMPY: Keywords = keywords![
+    "b1": DType::BOOL.short_code(),
+    "u1": DType::U8.short_code(),
+    "u2": DType::U16.short_code(),
+    "u4": DType::U32.short_code(),
+    "u8": DType::U64.short_code(),
+    "i1": DType::I8.short_code(),
+    "i2": DType::I16.short_code(),
+    "i4": DType::I32.short_code(),
+    "i8": DType::I64.short_code(),
+    "f2": DType::F16.short_code(),
+    "f4": DType::F32.short_code(),
+    "f8": DType::F64.short_code(),
+    "c8": DType::C64.short_code(),
+    "c16": DType::C128.short_code(),
+];
 
 macro_rules! dtypes {
     ($($(#[$doc:meta])* $name:ident = $code:literal, $text:literal, $log2:literal;)*) => {
@@ -168,23 +186,14 @@ impl DType {
     /// Returns the dtype for a name in NumPy's spelling: kind and size, without the byte order. `None` for names of
     /// other types: times, strings, records.
     pub(crate) fn from_numpy(name: &[u8]) -> Option<Self> {
-        let names = keywords![
-            "b1": DType::BOOL.short_code(),
-            "u1": DType::U8.short_code(),
-            "u2": DType::U16.short_code(),
-            "u4": DType::U32.short_code(),
-            "u8": DType::U64.short_code(),
-            "i1": DType::I8.short_code(),
-            "i2": DType::I16.short_code(),
-            "i4": DType::I32.short_code(),
-            "i8": DType::I64.short_code(),
-            "f2": DType::F16.short_code(),
-            "f4": DType::F32.short_code(),
-            "f8": DType::F64.short_code(),
-            "c8": DType::C64.short_code(),
-            "c16": DType::C128.short_code(),
-        ];
-        Self::from_keyword(names.number_of(name))
+        Self::from_keyword(NUMPY.number_of(name))
+    }
+
+    /// Returns the name in NumPy's spelling, as [`from_numpy`](Self::from_numpy) takes it; `None` if NumPy does not have
+    /// the dtype.
+    #[cfg(all(feature = "write", any(feature = "npy", feature = "b2nd")))]
+    pub(crate) fn numpy_name(self) -> Option<&'static str> {
+        NUMPY.word_of(self.single_code()?)
     }
 
     /// Returns the dtype with this code; `None` if the number is not the code of a dtype.

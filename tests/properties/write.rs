@@ -2,6 +2,8 @@
 
 #[cfg(feature = "gguf")]
 mod gguf;
+#[cfg(feature = "npy")]
+mod npy;
 
 use tenslice::write::{
     NewAttribute, NewFile, NewLayout, NewTensor, NewValue, Sink, SinkError, Writer, reference_order,
@@ -102,6 +104,18 @@ fn files() -> Vec<(NewFile<'static>, &'static [NewTensor<'static>])> {
         add(NewFile::new(Format::Gguf, TENSORS).attributes(ATTRIBUTES), TENSORS);
         add(NewFile::new(Format::Gguf, BLOCKS).attributes(PAIRS).alignment(8), BLOCKS);
         add(NewFile::new(Format::Gguf, &[]).alignment(64), &[]);
+    }
+    #[cfg(feature = "npy")]
+    {
+        const COMPLEX: &[NewTensor<'static>] = &[NewTensor::dense("", DType::C64, &[2, 3])];
+        const TIMES: &[NewTensor<'static>] = &[NewTensor {
+            name: "",
+            shape: &[3],
+            layout: NewLayout::Items { descr: "[('t', '<M8[us]'), ('\u{e9}', '|S3', (2,))]", size: 14 },
+            attributes: &[],
+        }];
+        add(NewFile::new(Format::Npy, COMPLEX), COMPLEX);
+        add(NewFile::new(Format::Npy, TIMES).alignment(512), TIMES);
     }
     #[cfg(feature = "ztensor")]
     {

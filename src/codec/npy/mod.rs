@@ -25,6 +25,8 @@ mod fields;
 #[cfg(target_os = "none")]
 #[path = "any_fields.rs"]
 mod fields;
+#[cfg(feature = "write")]
+pub(crate) mod write;
 
 pub(crate) use self::fields::Names;
 use crate::bytes::keywords::keywords;

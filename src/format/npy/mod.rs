@@ -4,6 +4,11 @@
 //! items are aligned to 64 bytes in the file, but the format does not require this.
 #![forbid(unsafe_code)]
 
+#[cfg(feature = "write")]
+mod write;
+
+#[cfg(feature = "write")]
+pub(crate) use self::write::NpyWriter;
 use super::{ComponentRecord, Context, Cursor, FileFormat, OneTensor, Stated, StoredElements, Summary, TensorRecord};
 use crate::bytes::extent::Extent;
 use crate::bytes::num::to_u64;
