@@ -108,7 +108,10 @@ impl Arguments {
                 item.permute(&permutation.0)?;
             }
         }
-        let properties = Properties { target, alignment: self.align, keeps_order: false, by_force: self.force };
+        // A GGUF file that is made from GGUF files keeps their alignment.
+        let like = Properties::like(&models, target, self.force);
+        let alignment = self.align.or(like.alignment.filter(|_| target == Target::Gguf));
+        let properties = Properties { alignment, ..like };
         let shards = self.shard_size.map(Shards::OfSize);
         job.write(&self.output, properties, shards, &self.limits.budget(), terminal)
     }

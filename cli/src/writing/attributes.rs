@@ -12,8 +12,8 @@ pub enum Meta {
     Bool(bool),
     /// An integer, and its type if the file states one.
     Integer(i128, Option<ValueType>),
-    /// A floating-point number, and whether the file stores it as an `f32`.
-    Float(f64, bool),
+    /// A floating-point number, and its type if the file states one.
+    Float(f64, Option<ValueType>),
     Text(String),
     /// A text that is not UTF-8.
     BrokenText(Vec<u8>),
@@ -52,11 +52,12 @@ impl Meta {
             Value::Null => Self::Null,
             Value::Bool(is_true) => Self::Bool(is_true),
             Value::Integer(integer) => Self::Integer(integer, kind),
-            Value::Float(number) => Self::Float(number, kind == Some(ValueType::F32)),
+            Value::Float(number) => Self::Float(number, kind),
             Value::Text(text) => match text_of(text) {
                 Some(text) => Self::Text(text),
                 None => Self::BrokenText(text.raw().to_vec()),
             },
+            Value::Bytes(bytes) if kind == Some(ValueType::String) => Self::BrokenText(bytes.to_vec()),
             Value::Bytes(bytes) => Self::Bytes(bytes.to_vec()),
             Value::Array(items) => Self::List(items_of(items)),
             Value::Map(mut items) => {
@@ -86,8 +87,8 @@ impl Meta {
             Self::Null | Self::Other => NewValue::Null,
             Self::Bool(is_true) => NewValue::Bool(*is_true),
             Self::Integer(integer, kind) => integer_of(*integer, *kind).unwrap_or(NewValue::Null),
-            Self::Float(number, true) => NewValue::F32(*number as f32),
-            Self::Float(number, false) => NewValue::F64(*number),
+            Self::Float(number, Some(ValueType::F32)) => NewValue::F32(*number as f32),
+            Self::Float(number, _) => NewValue::F64(*number),
             Self::Text(text) => NewValue::Text(text),
             Self::BrokenText(bytes) => NewValue::TextBytes(bytes),
             Self::Bytes(bytes) => NewValue::Bytes(bytes),

@@ -1,6 +1,7 @@
 //! Carries attributes from one format to another.
 
 use tenslice::Format;
+use tenslice::gguf::ValueType;
 
 use super::Target;
 use super::attributes::{Meta, Named, smallest};
@@ -20,7 +21,7 @@ pub fn carry(attributes: Vec<Named>, from: Format, target: Target) -> Carried {
         if from == Format::Gguf && is_layout(&key) {
             continue;
         }
-        match converted(value, target).filter(|_| is_key(&key, target)) {
+        match converted(value, from, target).filter(|_| is_key(&key, target)) {
             Some(value) => carried.kept.push((key, value)),
             None => carried.lost.push(key),
         }
@@ -39,13 +40,14 @@ fn is_key(key: &str, target: Target) -> bool {
 }
 
 /// Converts a value; `None` if the target cannot hold it.
-fn converted(value: Meta, target: Target) -> Option<Meta> {
+fn converted(value: Meta, from: Format, target: Target) -> Option<Meta> {
     match target {
         Target::Safetensors => match value {
             Meta::Text(_) => Some(value),
             other => json(&other).map(Meta::Text),
         },
-        Target::Gguf => typed(value, true),
+        Target::Gguf if from == Format::Gguf => Some(texts_alike(value)),
+        Target::Gguf => typed(value),
         Target::Ztensor2 | Target::Ztensor12 => plain(value),
         Target::Npy | Target::Npz | Target::Tens | Target::Blz | Target::B2nd => None,
     }
@@ -60,8 +62,8 @@ fn json(value: &Meta) -> Option<String> {
         Meta::Integer(integer, _) => integer.to_string(),
         Meta::Float(number, _) if !number.is_finite() => return None,
         // The shortest digits that give the number back.
-        Meta::Float(number, true) => format!("{:?}", *number as f32),
-        Meta::Float(number, false) => format!("{number:?}"),
+        Meta::Float(number, Some(ValueType::F32)) => format!("{:?}", *number as f32),
+        Meta::Float(number, _) => format!("{number:?}"),
         Meta::Text(text) => quoted(text)?,
         Meta::List(items) => {
             let items: Option<Vec<String>> = items.iter().map(json).collect();
@@ -79,16 +81,34 @@ fn json(value: &Meta) -> Option<String> {
     })
 }
 
-/// The value with a type of GGUF. Lists in lists come only from GGUF, where all have types.
-fn typed(value: Meta, is_outermost: bool) -> Option<Meta> {
+/// The value with a type of GGUF; `None` if it has none.
+fn typed(value: Meta) -> Option<Meta> {
     Some(match value {
-        Meta::Bool(_) | Meta::Text(_) | Meta::BrokenText(_) => value,
-        Meta::Integer(integer, kind) => Meta::Integer(integer, Some(kind.or(smallest(integer, integer))?)),
-        Meta::Float(number, is_single) => Meta::Float(number, is_single || is_exact(number)),
-        Meta::Bytes(_) if is_outermost => value,
-        Meta::List(items) => Meta::List(alike(items)?),
-        Meta::Null | Meta::Bytes(_) | Meta::Map(_) | Meta::Other => return None,
+        Meta::Bool(_) | Meta::Text(_) | Meta::Bytes(_) => value,
+        Meta::Integer(integer, _) => Meta::Integer(integer, Some(smallest(integer, integer)?)),
+        Meta::Float(number, _) => Meta::Float(number, Some(float_type(is_exact(number)))),
+        Meta::List(items) => Meta::List(typed_items(items)?),
+        Meta::BrokenText(_) | Meta::Null | Meta::Map(_) | Meta::Other => return None,
     })
+}
+
+/// Gives all items of a list one type; `None` if they are of different kinds, or not single values.
+fn typed_items(items: Vec<Meta>) -> Option<Vec<Meta>> {
+    let integer = |item: &Meta| if let Meta::Integer(integer, _) = item { Some(*integer) } else { None };
+    let integers: Option<Vec<i128>> = items.iter().map(integer).collect();
+    if let Some((least, most)) = integers.as_ref().and_then(|all| all.iter().min().zip(all.iter().max())) {
+        let kind = smallest(*least, *most)?;
+        return Some(integers.into_iter().flatten().map(|integer| Meta::Integer(integer, Some(kind))).collect());
+    }
+    let are_exact = items.iter().all(|item| matches!(item, Meta::Float(number, _) if is_exact(*number)));
+    let kind = items.first().map(std::mem::discriminant);
+    let one = |item: Meta| match item {
+        _ if Some(std::mem::discriminant(&item)) != kind => None,
+        Meta::Float(number, _) => Some(Meta::Float(number, Some(float_type(are_exact)))),
+        Meta::Bool(_) | Meta::Text(_) => Some(item),
+        _ => None,
+    };
+    items.into_iter().map(one).collect()
 }
 
 /// True if an `f32` has the same value.
@@ -96,52 +116,27 @@ fn is_exact(number: f64) -> bool {
     f64::from(number as f32).to_bits() == number.to_bits() || number.is_nan()
 }
 
-/// In a list of texts of which some are not UTF-8, treats all alike.
-fn one_kind_of_text(items: Vec<Meta>) -> Vec<Meta> {
-    if !items.iter().any(|item| matches!(item, Meta::BrokenText(_))) {
-        return items;
-    }
-    let broken = |item: Meta| match item {
-        Meta::Text(text) => Meta::BrokenText(text.into_bytes()),
-        other => other,
-    };
-    items.into_iter().map(broken).collect()
+fn float_type(is_single: bool) -> ValueType {
+    if is_single { ValueType::F32 } else { ValueType::F64 }
 }
 
-/// Gives all items of a list one type; `None` if they are of different kinds.
-fn alike(items: Vec<Meta>) -> Option<Vec<Meta>> {
-    let items = one_kind_of_text(items);
-    let is_typed =
-        items.iter().any(|item| matches!(item, Meta::Integer(_, Some(_)) | Meta::Float(_, true) | Meta::List(_)));
-    if is_typed {
-        return Some(items); // from a list of GGUF
-    }
-    let integers: Vec<i128> = items
-        .iter()
-        .filter_map(|item| if let Meta::Integer(integer, _) = item { Some(*integer) } else { None })
-        .collect();
-    if let (true, Some(least), Some(most)) =
-        (integers.len() == items.len(), integers.iter().min(), integers.iter().max())
-    {
-        let kind = smallest(*least, *most)?;
-        return Some(integers.into_iter().map(|integer| Meta::Integer(integer, Some(kind))).collect());
-    }
-    let are_single = items.iter().all(|item| matches!(item, Meta::Float(number, _) if is_exact(*number)));
-    let kind = items.first().map(std::mem::discriminant);
+/// In lists of texts of which some are not UTF-8, treats all alike.
+fn texts_alike(value: Meta) -> Meta {
+    let Meta::List(items) = value else { return value };
+    let is_broken = items.iter().any(|item| matches!(item, Meta::BrokenText(_)));
     let one = |item: Meta| match item {
-        _ if Some(std::mem::discriminant(&item)) != kind => None,
-        Meta::Float(number, _) => Some(Meta::Float(number, are_single)),
-        other => typed(other, false),
+        Meta::Text(text) if is_broken => Meta::BrokenText(text.into_bytes()),
+        other => texts_alike(other),
     };
-    items.into_iter().map(one).collect()
+    Meta::List(items.into_iter().map(one).collect())
 }
 
 /// The value as zTensor stores it, without the widths of numbers.
 fn plain(value: Meta) -> Option<Meta> {
-    Some(match value {
+    Some(match texts_alike(value) {
         Meta::Other => return None,
         Meta::BrokenText(bytes) => Meta::Bytes(bytes),
-        Meta::List(items) => Meta::List(one_kind_of_text(items).into_iter().map(plain).collect::<Option<_>>()?),
+        Meta::List(items) => Meta::List(items.into_iter().map(plain).collect::<Option<_>>()?),
         Meta::Map(pairs) => {
             let pair = |(key, value)| Some((plain(key)?, plain(value)?));
             Meta::Map(pairs.into_iter().map(pair).collect::<Option<_>>()?)
@@ -185,9 +180,9 @@ mod tests {
             (Meta::Text("plain".into()), text("plain")),
             (list, text("[null,true,-3,\"a\\\"\"]")),
             (map, text("{\"k\":[null,true,-3,\"a\\\"\"]}")),
-            (Meta::Float(0.1_f32.into(), true), text("0.1")),
-            (Meta::Float(0.1, false), text("0.1")),
-            (Meta::Float(f64::NAN, false), None),
+            (Meta::Float(0.1_f32.into(), Some(ValueType::F32)), text("0.1")),
+            (Meta::Float(0.1, None), text("0.1")),
+            (Meta::Float(f64::NAN, None), None),
             (Meta::Bytes(vec![1]), None),
         ] {
             assert_eq!(to(Target::Safetensors, value), expected);
@@ -196,7 +191,6 @@ mod tests {
 
     #[test]
     fn gguf_gets_types() {
-        use tenslice::gguf::ValueType;
         let integer = |integer, kind| Meta::Integer(integer, kind);
         let (list, empty) = (|items: &[Meta]| Meta::List(items.to_vec()), Meta::List(Vec::new()));
         for (value, expected) in [
@@ -205,8 +199,9 @@ mod tests {
             (integer(1 << 40, None), Some(integer(1 << 40, Some(ValueType::U64)))),
             (integer(-1 << 40, None), Some(integer(-1 << 40, Some(ValueType::I64)))),
             (integer(1 << 64, None), None),
-            (Meta::Float(0.5, false), Some(Meta::Float(0.5, true))),
-            (Meta::Float(0.1, false), Some(Meta::Float(0.1, false))),
+            (Meta::Float(0.5, None), Some(Meta::Float(0.5, Some(ValueType::F32)))),
+            (Meta::Float(0.1, None), Some(Meta::Float(0.1, Some(ValueType::F64)))),
+            (list(&[list(&[])]), None),
             (
                 list(&[integer(1, None), integer(-1, None)]),
                 Some(list(&[integer(1, Some(ValueType::I32)), integer(-1, Some(ValueType::I32))])),
@@ -218,6 +213,16 @@ mod tests {
         ] {
             assert_eq!(to(Target::Gguf, value.clone()), expected, "{value:?}");
         }
+    }
+
+    #[test]
+    fn texts_that_are_not_utf_8() {
+        let texts = Meta::List(vec![Meta::Text("a".into()), Meta::BrokenText(vec![0xff])]);
+        let bytes = Meta::List(vec![Meta::Bytes(b"a".to_vec()), Meta::Bytes(vec![0xff])]);
+        let broken = Meta::List(vec![Meta::BrokenText(b"a".to_vec()), Meta::BrokenText(vec![0xff])]);
+        assert_eq!(to(Target::Ztensor2, texts.clone()), Some(bytes));
+        assert_eq!(to(Target::Safetensors, texts.clone()), None);
+        assert_eq!(converted(texts, Format::Gguf, Target::Gguf), Some(broken));
     }
 
     #[test]
