@@ -4,7 +4,9 @@
 //! loop over the stripes is also vectorized here. The tests compare the two.
 #![forbid(unsafe_code)]
 
-use crate::bytes::num::to_u64;
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
+
+use crate::bytes::num::{to_u64, to_usize};
 
 /// The default secret.
 const SECRET: [u8; 192] = [
@@ -192,23 +194,25 @@ fn mixed(mut bytes: &[u8], mut keys: &[u8]) -> u64 {
 }
 
 /// The state after the stripes read so far.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[repr(C)]
 struct Lanes {
     lanes: [u64; 8],
-    /// The rest of the secret, from the key of the next stripe on.
-    keys: &'static [u8],
+    /// The position of the next stripe's key in the secret.
+    key: u64,
 }
 
 impl Lanes {
     const START: Self = Self {
         lanes: [PRIME32_3, PRIME64_1, PRIME64_2, PRIME64_3, PRIME64_4, PRIME32_2, PRIME64_5, PRIME32_1],
-        keys: &SECRET,
+        key: 0,
     };
 
     /// Reads the whole stripes of `bytes`.
     #[inline(never)] // is vectorized only if separate from code that reads single lanes
     fn add(&mut self, bytes: &[u8]) {
-        let Self { mut lanes, mut keys } = *self;
+        let Self { mut lanes, key } = *self;
+        let mut keys = to_usize(key).and_then(|key| SECRET.get(key..)).unwrap_or(&SECRET);
         let mut rest = bytes;
         while let (Some((stripe, after)), Some(key)) = (rest.split_first_chunk(), keys.first_chunk()) {
             rest = after;
@@ -222,7 +226,7 @@ impl Lanes {
                 keys = &SECRET;
             }
         }
-        *self = Self { lanes, keys };
+        *self = Self { lanes, key: to_u64(SECRET.len().wrapping_sub(keys.len())) };
     }
 
     /// Returns the hash of `length` bytes. The lanes contain the stripes before the end; `last` are the last [`STRIPE`]
@@ -259,47 +263,56 @@ fn read_stripe(lanes: &mut [u64; 8], stripe: &[u8; STRIPE], key: &[u8; STRIPE]) 
 /// The maximum number of bytes held back until more bytes follow; a short input is held back entirely.
 const HELD: usize = 256;
 
-/// The hash of bytes that arrive in parts; 360 bytes.
+/// The hash of bytes that arrive in parts. It has no padding, so that it can be kept in memory of the caller.
+#[derive(FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[repr(C)]
 pub(crate) struct Running {
     lanes: Lanes,
     length: u64,
-    /// The first `count` bytes are the latest input, which the lanes do not contain yet. The end of the array has the
-    /// input before them.
+    /// The number of bytes at the start of `held` that are the latest input, which the lanes do not contain yet. The end
+    /// of `held` has the input before them.
+    count: u64,
     held: [u8; HELD],
-    count: usize,
 }
 
 impl Running {
     pub(crate) const fn new() -> Self {
-        Self { lanes: Lanes::START, length: 0, held: [0; HELD], count: 0 }
+        Self { lanes: Lanes::START, length: 0, count: 0, held: [0; HELD] }
     }
 
     pub(crate) fn add(&mut self, bytes: &[u8]) {
         self.length = self.length.wrapping_add(to_u64(bytes.len()));
         let mut rest = bytes;
+        let mut held = self.held_count();
         while !rest.is_empty() {
-            if self.count == HELD {
+            if held == HELD {
                 self.lanes.add(&self.held);
-                self.count = 0;
+                held = 0;
             }
             // Whole stripes are read without a copy, except for the last.
             let whole = rest.len().saturating_sub(1) & !STRIPE.wrapping_sub(1);
-            if let (0, HELD.., Some((stripes, after))) = (self.count, whole, rest.split_at_checked(whole)) {
+            if let (0, HELD.., Some((stripes, after))) = (held, whole, rest.split_at_checked(whole)) {
                 self.lanes.add(stripes);
                 let before = self.held.iter_mut().rev().zip(stripes.iter().rev().take(STRIPE));
                 before.for_each(|(held, byte)| *held = *byte);
                 rest = after;
             }
-            let free = self.held.get_mut(self.count..).unwrap_or_default();
+            let free = self.held.get_mut(held..).unwrap_or_default();
             let count = free.len().min(rest.len());
             free.iter_mut().zip(rest).for_each(|(held, byte)| *held = *byte);
-            self.count = self.count.saturating_add(count);
+            held = held.saturating_add(count);
             rest = rest.get(count..).unwrap_or_default();
         }
+        self.count = to_u64(held);
+    }
+
+    /// Returns `count`, at most [`HELD`] whatever the memory contains.
+    fn held_count(&self) -> usize {
+        to_usize(self.count).map_or(HELD, |count| count.min(HELD))
     }
 
     pub(crate) fn hash(&self) -> u64 {
-        let held = self.held.get(..self.count).unwrap_or_default();
+        let held = self.held.get(..self.held_count()).unwrap_or_default();
         if self.length <= to_u64(LONGEST) {
             return hash_short(held);
         }

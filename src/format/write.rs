@@ -44,6 +44,11 @@ pub(crate) trait FormatWriter: Sync {
     /// The alignment of the data of each component; 1 if there is no padding between components.
     fn alignment(&self, file: &dyn Declarations) -> u64;
 
+    /// Fails if elements have bits that the format does not allow. `bytes` begin at byte `offset` of a component.
+    fn check_data(&self, _tensor: &NewTensor<'_>, _component: u32, _offset: u64, _bytes: &[u8]) -> Checked {
+        Ok(())
+    }
+
     /// Writes what precedes all data.
     fn head(&self, file: &dyn Declarations, out: &mut Out<'_>);
 
@@ -73,6 +78,8 @@ pub(crate) fn writer_of(format: Format) -> Result<&'static dyn FormatWriter> {
         Format::Npy => &super::npy::NpyWriter,
         #[cfg(feature = "ztensor")]
         Format::Ztensor => &super::ztensor::ZtensorWriter,
+        #[cfg(feature = "ztensor2")]
+        Format::Ztensor2 => &super::ztensor2::Ztensor2Writer,
         _ => return Err(Error::at_file(ErrorKind::NotBuiltIn, format, Part::File)),
     })
 }
@@ -95,6 +102,22 @@ impl Place {
             self.number = self.number.saturating_add(1);
             index = index.saturating_add(1);
         }
+    }
+}
+
+/// Calls `each` for the attributes in the order of their keys, which differ. Quadratic in the attributes.
+pub(crate) fn each_attribute_sorted<'a>(
+    attribute: impl Fn(u32) -> Option<NewAttribute<'a>>,
+    order: NameOrder,
+    mut each: impl FnMut(&NewAttribute<'a>),
+) {
+    let mut last: Option<&str> = None;
+    loop {
+        let is_after = |key: &str| last.is_none_or(|last| order(last, key).is_lt());
+        let rest = (0..).map_while(&attribute).filter(|attribute| is_after(attribute.key));
+        let Some(next) = rest.min_by(|a, b| order(a.key, b.key)) else { return };
+        each(&next);
+        last = Some(next.key);
     }
 }
 

@@ -390,6 +390,11 @@ impl Refusal {
         Self::new(ErrorKind::NotInFormat, part)
     }
 
+    /// The same reason, in an attribute of a tensor.
+    pub(crate) const fn in_attributes(self) -> Self {
+        Self { part: Part::Attributes, ..self }
+    }
+
     /// Returns the error for a file of `format`.
     pub(crate) const fn of_file(self, format: Format) -> Error {
         Error::at_file(self.kind, format, self.part)

@@ -181,6 +181,7 @@ impl State {
                 }
                 let count = to_usize(state.missing).unwrap_or(usize::MAX).min(rest.len());
                 let (taken, after) = rest.split_at_checked(count).unwrap_or((rest, &[]));
+                state.check_data(file, writer, taken)?;
                 out.bytes(taken);
                 state.sum.add(taken, scratch);
                 rest = after;
@@ -191,6 +192,15 @@ impl State {
             }
             Ok(())
         })
+    }
+
+    /// Fails if the format does not allow the next bytes of the open component.
+    fn check_data(&self, file: &dyn Declarations, writer: &dyn FormatWriter, bytes: &[u8]) -> Result<()> {
+        let Some(tensor) = file.tensor(self.tensor) else { return Ok(()) };
+        let length = tensor.component(self.component).ok().flatten().map_or(0, |part| part.length);
+        let offset = length.saturating_sub(self.missing);
+        let checked = writer.check_data(&tensor, self.component, offset, bytes);
+        checked.map_err(|refusal| refusal.of(file.options().format, self.tensor))
     }
 
     /// Writes what comes after the data.

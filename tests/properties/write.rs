@@ -8,7 +8,7 @@ mod npy;
 use tenslice::write::{
     NewAttribute, NewFile, NewLayout, NewTensor, NewValue, Sink, SinkError, Writer, reference_order,
 };
-use tenslice::{DType, Error, ErrorKind, File, Format, ReadOptions};
+use tenslice::{Component, DType, Error, ErrorKind, File, Format, ReadOptions, Tensor};
 
 /// A sink that collects the bytes of a file and fails at byte `limit`.
 struct Collected {
@@ -146,7 +146,69 @@ fn files() -> Vec<(NewFile<'static>, &'static [NewTensor<'static>])> {
         add(NewFile::new(Format::Ztensor, SPARSE), SPARSE);
         add(NewFile::new(Format::Ztensor, &[]), &[]);
     }
+    #[cfg(feature = "ztensor2")]
+    {
+        const MORE: &[NewAttribute<'static>] = &[
+            NewAttribute { key: "list", value: NewValue::List(&[NewValue::Null, NewValue::I64(-1)]) },
+            NewAttribute { key: "b", value: NewValue::F32(0.5) },
+            NewAttribute {
+                key: "a",
+                value: NewValue::Map(&[NewValue::Text("z"), NewValue::U8(1), NewValue::Text("aa"), NewValue::U8(2)]),
+            },
+        ];
+        const SPARSE: &[NewTensor<'static>] = &[
+            NewTensor {
+                name: "csr",
+                shape: &[2, 4],
+                layout: NewLayout::Csr { dtype: DType::F32, count: 3, indices: DType::U32, pointers: DType::U32 },
+                attributes: MORE,
+            },
+            NewTensor {
+                name: "coo",
+                shape: &[300, 70],
+                layout: NewLayout::Coo { dtype: DType::C64, count: 1, indices: DType::U64 },
+                attributes: &[],
+            },
+        ];
+        add(NewFile::new(Format::Ztensor2, &TENSORS[..4]).attributes(MORE), &TENSORS[..4]);
+        add(NewFile::new(Format::Ztensor2, TENSORS).alignment(8192), TENSORS);
+        add(NewFile::new(Format::Ztensor2, SPARSE), SPARSE);
+        add(NewFile::new(Format::Ztensor2, &[]), &[]);
+        #[cfg(feature = "gguf")]
+        {
+            use tenslice::blocks::BlockType;
+            const BLOCKS: &[NewTensor<'static>] = &[
+                NewTensor::blocks("blocks", BlockType::Q4_0, &[2, 32]),
+                NewTensor { attributes: MORE, ..NewTensor::blocks("q8", BlockType::Q8_0, &[64]) },
+            ];
+            add(NewFile::new(Format::Ztensor2, BLOCKS), BLOCKS);
+        }
+    }
     files
+}
+
+/// The number of attributes that the format adds to those of a tensor.
+fn added_attributes(format: Format, tensor: &NewTensor<'_>) -> usize {
+    match tensor.layout {
+        #[cfg(feature = "gguf")]
+        NewLayout::Blocks(_) if format == Format::Ztensor2 => 2,
+        _ => 0,
+    }
+}
+
+/// Returns the components in the order in which they are written.
+fn parts_of<'a>(tensor: &Tensor<'a>, declared: &NewTensor<'_>) -> Vec<Component<'a>> {
+    let roles: &[&str] = match declared.layout {
+        NewLayout::Csr { .. } => &["values", "indices", "indptr"],
+        NewLayout::Coo { .. } => &["values", "coords"],
+        _ => return tensor.components().collect(),
+    };
+    roles.iter().map(|role| tensor.component(role).unwrap()).collect()
+}
+
+/// Returns the decoded bytes of a component.
+fn bytes_of(part: &Component<'_>) -> Vec<u8> {
+    part.bytes().unwrap().to_vec()
 }
 
 /// Checks that the tensors of a file are those that were declared, with their data.
@@ -161,9 +223,10 @@ fn check(bytes: &[u8], tensors: &[NewTensor<'_>], data: &[u8]) {
             assert_eq!(tensor.dtype(), Some(dtype));
         }
         let (bytes, after) = rest.split_at(usize::try_from(declared.length().unwrap()).unwrap());
-        let stored: Vec<u8> = tensor.components().flat_map(|part| part.bytes().unwrap().to_vec()).collect();
+        let stored: Vec<u8> = parts_of(&tensor, declared).iter().flat_map(bytes_of).collect();
         assert!(stored == bytes, "{}: {stored:?}, not {bytes:?}", declared.name);
-        assert_eq!(tensor.attributes().count(), declared.attributes.len());
+        let added = added_attributes(file.format(), declared);
+        assert_eq!(tensor.attributes().count(), declared.attributes.len() + added);
         rest = after;
     }
     file.check(&mut [0; 64]).unwrap();
@@ -236,8 +299,9 @@ fn files_are_resumed_at_any_byte() {
             // The data that is due, by the tensor and the component.
             let start = writer.due().map_or(data.len(), |due| {
                 let before: u64 = tensors[..due.tensor as usize].iter().map(|tensor| tensor.length().unwrap()).sum();
-                let parts = File::open(&bytes).unwrap().find(tensors[due.tensor as usize].name).unwrap().components();
-                let parts: u64 = parts.take(due.component as usize).map(|part| part.extent().length).sum();
+                let tensor = &tensors[due.tensor as usize];
+                let parts = parts_of(&File::open(&bytes).unwrap().find(tensor.name).unwrap(), tensor);
+                let parts: u64 = parts[..due.component as usize].iter().map(|part| part.extent().length).sum();
                 (before + parts + due.offset) as usize
             });
             writer.data(&mut sink, &data[start..]).unwrap();
@@ -353,4 +417,209 @@ fn safetensors_as_the_reference_writes_them() {
 fn dtype_of(tensor: &NewTensor<'_>) -> DType {
     let NewLayout::Dense(dtype) = tensor.layout else { unreachable!() };
     dtype
+}
+
+/// Writes a file again, with the declarations that it was written from: the bytes of the manifest are those of the
+/// reference implementation.
+#[test]
+#[cfg(all(feature = "ztensor2", feature = "gguf"))]
+fn ztensor2_as_the_reference_writes_it() {
+    use tenslice::blocks::BlockType;
+
+    let fixture =
+        |name: &str| std::fs::read(format!("{}/tests/fixtures/{name}", env!("CARGO_MANIFEST_DIR"))).unwrap();
+    let list = [NewValue::U8(1), NewValue::List(&[NewValue::U8(2)])];
+    let of_file = [
+        NewAttribute::new("framework", "torch"),
+        NewAttribute::new("n", -5_i8),
+        NewAttribute::new("pi", 3.5_f64),
+        NewAttribute::new("t", true),
+        NewAttribute { key: "nil", value: NewValue::Null },
+        NewAttribute { key: "list", value: NewValue::List(&list) },
+    ];
+    let architecture = [NewAttribute::new("general.architecture", "test")];
+    let dense = NewTensor::dense;
+    let csr = NewLayout::Csr { dtype: DType::F32, count: 4, indices: DType::U32, pointers: DType::U32 };
+    let coo = NewLayout::Coo { dtype: DType::I32, count: 4, indices: DType::U64 };
+    let files: &[(&str, &[NewTensor<'_>], &[NewAttribute<'_>])] = &[
+        ("file_attributes", &[dense("w", DType::F32, &[2, 2])], &of_file),
+        (
+            "converted_gguf",
+            &[
+                dense("blk.0.ffn", DType::F32, &[2, 3]),
+                NewTensor::blocks("blk.0.q4", BlockType::Q4_0, &[2, 32]),
+                NewTensor::blocks("blk.0.q8", BlockType::Q8_0, &[2, 64]),
+            ],
+            &architecture,
+        ),
+        (
+            "converted_safetensors",
+            &[
+                dense("a.w", DType::F32, &[2, 3]),
+                dense("b.bf", DType::BF16, &[5]),
+                dense("c.flag", DType::BOOL, &[3]),
+                dense("d.fp8", DType::F8_E4M3FN, &[2, 2]),
+            ],
+            &[NewAttribute::new("format", "pt")],
+        ),
+        (
+            "zero_size_dims",
+            &[
+                dense("empty_0", DType::F32, &[0]),
+                dense("empty_1", DType::U8, &[3, 0, 2]),
+                dense("empty_2", DType::I64, &[0, 0]),
+                dense("empty_3", DType::F16, &[5]),
+            ],
+            &[],
+        ),
+    ];
+    for (name, tensors, attributes) in files {
+        let reference = fixture(&format!("v2/{name}.zt"));
+        let opened = File::open(&reference).unwrap();
+        let stored = |tensor: &NewTensor<'_>| opened.find(tensor.name).unwrap().data().unwrap().bytes().unwrap();
+        let data: Vec<u8> = tensors.iter().flat_map(|tensor| stored(tensor).to_vec()).collect();
+        let bytes = written(NewFile::new(Format::Ztensor2, tensors).attributes(attributes), &data);
+        assert!(bytes == reference, "{name}");
+    }
+    // Sparse tensors, in a file whose other layouts are not written: their records, but for the offsets.
+    let reference = fixture("v2/layout_profiles.zt");
+    let opened = File::open(&reference).unwrap();
+    for (name, shape, layout, entry) in [("csr", [4, 5], csr, 214), ("coo", [4, 4], coo, 145)] {
+        let tensor = opened.find(name).unwrap();
+        let roles: &[&str] = if name == "csr" { &["values", "indices", "indptr"] } else { &["values", "coords"] };
+        let data: Vec<u8> =
+            roles.iter().flat_map(|role| tensor.component(role).unwrap().bytes().unwrap().to_vec()).collect();
+        let tensors = [NewTensor { name, shape: &shape, layout, attributes: &[] }];
+        let bytes = written(NewFile::new(Format::Ztensor2, &tensors), &data);
+        let record = |bytes: &[u8]| {
+            let key = [&[0x63], name.as_bytes(), &[0xa3]].concat();
+            let at = bytes.windows(key.len()).position(|window| window == key).unwrap();
+            let mut record = bytes[at..at + entry].to_vec();
+            // The offsets, each after the key `blob` and the head of the list.
+            let blobs: Vec<_> = (0..entry).filter(|at| record[*at..].starts_with(b"dblob\x82")).collect();
+            assert_eq!(blobs.len(), roles.len());
+            blobs.iter().for_each(|at| record[at + 6..at + 9].fill(0));
+            record
+        };
+        assert_eq!(record(&bytes), record(&reference), "{name}");
+    }
+}
+
+#[test]
+#[cfg(feature = "ztensor2")]
+fn what_ztensor2_refuses() {
+    let refused = |tensor: NewTensor<'_>| {
+        let tensors = [NewTensor::dense("first", DType::F32, &[1]), tensor];
+        let file = NewFile::new(Format::Ztensor2, &tensors);
+        let error = Writer::new(file, &mut [0; 100]).unwrap_err();
+        assert_eq!(error.declaration(), Some(1), "{}", file.explain(&error));
+        error.kind()
+    };
+    let dense = NewTensor::dense;
+    for dtype in [DType::F6_E2M3, DType::F6_E3M2, DType::I128, DType::F128, DType::I16.with_lanes(2).unwrap()] {
+        assert_eq!(refused(dense("a", dtype, &[1])), ErrorKind::NotInFormat, "{dtype}");
+    }
+    let long = "n".repeat(1025);
+    assert_eq!(refused(dense("", DType::F32, &[1])), ErrorKind::NameLength);
+    assert_eq!(refused(dense(&long, DType::F32, &[1])), ErrorKind::NameLength);
+    assert_eq!(refused(dense("a\0", DType::F32, &[1])), ErrorKind::InvalidName);
+    assert_eq!(refused(dense("a", DType::F32, &[1; 65])), ErrorKind::NotInFormat);
+    assert_eq!(refused(dense("a", DType::F32, &[1 << 40, 1 << 40, 0])), ErrorKind::ShapeOverflow);
+    let coo = |indices| NewTensor {
+        name: "a",
+        shape: &[4],
+        layout: NewLayout::Coo { dtype: DType::F32, count: 1, indices },
+        attributes: &[],
+    };
+    assert_eq!(refused(coo(DType::I64)), ErrorKind::IndexType);
+    assert_eq!(refused(coo(DType::U16)), ErrorKind::IndexType);
+    let pointers = NewLayout::Csr { dtype: DType::F32, count: 1, indices: DType::U32, pointers: DType::U64 };
+    assert_eq!(refused(NewTensor { shape: &[1, 1], layout: pointers, ..coo(DType::U32) }), ErrorKind::IndexType);
+    let pairs = NewLayout::Pairs { dtype: DType::F32, count: 1 };
+    assert_eq!(refused(NewTensor { layout: pairs, ..coo(DType::U32) }), ErrorKind::NotInFormat);
+
+    let one = NewValue::U8(1);
+    let unsorted = [NewValue::Text("aa"), one, NewValue::Text("z"), one];
+    let twice = [NewValue::Text("z"), one, NewValue::Text("z"), one];
+    let numbers = [one, one];
+    let odd = [NewValue::Text("z")];
+    let values = [
+        (NewValue::Map(&unsorted), ErrorKind::KeyOrder),
+        (NewValue::Map(&twice), ErrorKind::KeyOrder),
+        (NewValue::Map(&numbers), ErrorKind::NotInFormat),
+        (NewValue::Map(&odd), ErrorKind::InvalidArgument),
+    ];
+    for (value, kind) in values {
+        let attributes = [NewAttribute { key: "k", value }];
+        assert_eq!(refused(NewTensor { attributes: &attributes, ..dense("a", DType::F32, &[1]) }), kind);
+        let list = [value];
+        let attributes = [NewAttribute::new("j", 1_u8), NewAttribute { key: "k", value: NewValue::List(&list) }];
+        let file = NewFile::new(Format::Ztensor2, &[]).attributes(&attributes);
+        let error = Writer::new(file, &mut [0; 100]).unwrap_err();
+        assert_eq!((error.kind(), error.declaration()), (kind, Some(1)), "{}", file.explain(&error));
+    }
+    for (key, kind) in [("", ErrorKind::NameLength), ("\0", ErrorKind::InvalidName), (&long, ErrorKind::NameLength)] {
+        let attributes = [NewAttribute::new(key, 1_u8)];
+        let file = NewFile::new(Format::Ztensor2, &[]).attributes(&attributes);
+        assert_eq!(Writer::new(file, &mut [0; 100]).unwrap_err().kind(), kind);
+        assert_eq!(refused(NewTensor { attributes: &attributes, ..dense("a", DType::F32, &[1]) }), kind);
+    }
+    let attributes = [NewAttribute::new("k", 1_u8), NewAttribute::new("k", 2_u8)];
+    assert_eq!(
+        refused(NewTensor { attributes: &attributes, ..dense("a", DType::F32, &[1]) }),
+        ErrorKind::RepeatedKey
+    );
+    for alignment in [64, 2048, 4096 + 64, 12288] {
+        let file = NewFile::new(Format::Ztensor2, &[]).alignment(alignment);
+        assert_eq!(Writer::new(file, &mut [0; 100]).unwrap_err().kind(), ErrorKind::InvalidAlignment);
+    }
+}
+
+/// Values nested as deeply as the reader accepts, and one level more.
+#[test]
+#[cfg(feature = "ztensor2")]
+fn nested_attributes() {
+    fn nested<R>(depth: usize, value: NewValue<'_>, use_value: &mut dyn FnMut(NewValue<'_>) -> R) -> R {
+        if depth == 0 { use_value(value) } else { nested(depth - 1, NewValue::List(&[value]), use_value) }
+    }
+    for depth in 20..40 {
+        nested(depth, NewValue::Null, &mut |value| {
+            let attributes = [NewAttribute { key: "k", value }];
+            let tensors = [NewTensor { attributes: &attributes, ..NewTensor::dense("a", DType::U8, &[0]) }];
+            for (file, most) in [
+                (NewFile::new(Format::Ztensor2, &[]).attributes(&attributes), 30),
+                (NewFile::new(Format::Ztensor2, &tensors), 28),
+            ] {
+                match Writer::new(file, &mut [0; 100]) {
+                    Ok(_) => assert!(depth <= most && File::open(&written(file, &[])).is_ok(), "{depth}"),
+                    Err(error) => assert_eq!((error.kind(), depth > most), (ErrorKind::TooDeep, true), "{depth}"),
+                }
+            }
+        });
+    }
+}
+
+/// Elements with bits that their type does not allow are refused when they pass, before a byte of them is written.
+#[test]
+#[cfg(feature = "ztensor2")]
+fn elements_that_ztensor2_refuses() {
+    let boolean = [NewTensor::dense("b", DType::BOOL, &[3])];
+    let odd = [NewTensor::dense("f4", DType::F4_E2M1, &[3])];
+    let even = [NewTensor::dense("f4", DType::F4_E2M1, &[4])];
+    let write = |tensors, data: &[u8], piece| {
+        let mut sink = Collected::new();
+        let result = write_in(NewFile::new(Format::Ztensor2, tensors), data, piece, &mut sink);
+        result.map(drop).map_err(|error| {
+            assert_eq!(error.declaration(), Some(0));
+            error.kind()
+        })
+    };
+    for piece in [1, 2, 8] {
+        assert_eq!(write(&boolean, &[0, 1, 1], piece), Ok(()));
+        assert_eq!(write(&boolean, &[0, 1, 2], piece), Err(ErrorKind::InvalidElement));
+        assert_eq!(write(&boolean, &[0xff, 1, 0], piece), Err(ErrorKind::InvalidElement));
+        assert_eq!(write(&odd, &[0xff, 0x0f], piece), Ok(()));
+        assert_eq!(write(&odd, &[0xff, 0x1f], piece), Err(ErrorKind::InvalidElement));
+        assert_eq!(write(&even, &[0xff, 0xff], piece), Ok(()));
+    }
 }

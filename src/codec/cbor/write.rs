@@ -1,6 +1,9 @@
 //! CBOR, written piece by piece: always the shortest form (RFC 8949, 4.2.1).
 #![forbid(unsafe_code)]
 
+#[cfg(feature = "ztensor2")]
+use core::cmp::Ordering;
+
 use super::MAX_DEPTH;
 use crate::bytes::num::to_u64;
 use crate::error::ErrorKind;
@@ -56,22 +59,58 @@ pub(crate) fn number(number: u64, out: &mut Out<'_>) {
     head(UNSIGNED, number, out);
 }
 
-/// Fails if values are nested too deeply in a value.
-pub(crate) fn check_depth(value: &NewValue<'_>) -> Checked {
-    let mut is_deep = false;
-    walk(value, |_| {}, || is_deep = true);
-    if is_deep { Err(Refusal::new(ErrorKind::TooDeep, Part::Value)) } else { Ok(()) }
+/// Fails if a value cannot be written: values are nested too deeply in it, or a map has a key without a value.
+pub(crate) fn check(value: &NewValue<'_>) -> Checked {
+    check_each(value, MAX_DEPTH, |map| {
+        let has_pairs = map.len() & 1 == 0;
+        if has_pairs { Ok(()) } else { Err(Refusal::new(ErrorKind::InvalidArgument, Part::Value)) }
+    })
+}
+
+/// Fails if a value at depth `depth` cannot be written in the deterministic encoding: as [`check`], and if the keys of
+/// a map are not texts in the order of their encoded bytes.
+#[cfg(feature = "ztensor2")]
+pub(crate) fn check_strict(value: &NewValue<'_>, depth: usize) -> Checked {
+    check(value)?;
+    check_each(value, MAX_DEPTH.saturating_sub(depth), |map| {
+        let mut last = None;
+        for key in map.iter().step_by(2) {
+            let NewValue::Text(key) = *key else { return Err(Refusal::not_in_format(Part::Value)) };
+            if last.is_some_and(|last| key_order(last, key).is_ge()) {
+                return Err(Refusal::new(ErrorKind::KeyOrder, Part::Value));
+            }
+            last = Some(key);
+        }
+        Ok(())
+    })
+}
+
+/// The order of two texts as keys of the deterministic encoding: by length, then by their bytes.
+#[cfg(feature = "ztensor2")]
+pub(crate) fn key_order(a: &str, b: &str) -> Ordering {
+    super::strict::key_order(a.as_bytes(), b.as_bytes())
+}
+
+/// Fails if values are nested more than `most` levels deep in a value, or if `check_map` fails for a map in it.
+fn check_each(value: &NewValue<'_>, most: usize, check_map: impl Fn(&[NewValue<'_>]) -> Checked) -> Checked {
+    let mut checked = Ok(());
+    walk(value, |value, depth| {
+        let map = if let NewValue::Map(items) = value { *items } else { &[] };
+        let deep = Err(Refusal::new(ErrorKind::TooDeep, Part::Value));
+        checked = checked.and(if depth > most { deep } else { check_map(map) });
+    });
+    checked
 }
 
 /// Writes a value and the values in it.
 pub(crate) fn value(value: &NewValue<'_>, out: &mut Out<'_>) {
-    walk(value, |value| single(value, out), || {});
+    walk(value, |value, _| single(value, out));
 }
 
-/// Calls `visit` for a value and the values in it, in the order in which they are written. Calls `too_deep` instead of
-/// entering a value that is nested too deeply.
-fn walk<'a>(value: &NewValue<'a>, mut visit: impl FnMut(&NewValue<'a>), mut too_deep: impl FnMut()) {
-    visit(value);
+/// Calls `visit` for a value and the values in it, in the order in which they are written, with the number of values
+/// around each. Ends inside a value that [`check`] refuses, because it is nested too deeply.
+fn walk<'a>(value: &NewValue<'a>, mut visit: impl FnMut(&NewValue<'a>, usize)) {
+    visit(value, 0);
     let inner = |value: &NewValue<'a>| match value {
         NewValue::List(items) | NewValue::Map(items) => *items,
         _ => &[],
@@ -86,13 +125,12 @@ fn walk<'a>(value: &NewValue<'a>, mut visit: impl FnMut(&NewValue<'a>), mut too_
             }
             continue;
         };
-        visit(first);
+        visit(first, levels.len().saturating_add(1));
         items = after;
         let inside = inner(first);
         if !inside.is_empty() {
             if levels.push(items).is_err() {
-                too_deep();
-                continue;
+                return;
             }
             items = inside;
         }

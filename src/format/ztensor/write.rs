@@ -41,7 +41,7 @@ impl FormatWriter for ZtensorWriter {
     }
 
     fn check_attribute(&self, attribute: &NewAttribute<'_>) -> Checked {
-        cbor::check_depth(&attribute.value)
+        cbor::check(&attribute.value)
     }
 
     fn check_tensor(&self, _: &dyn Declarations, tensor: &NewTensor<'_>) -> Checked {
@@ -58,7 +58,8 @@ impl FormatWriter for ZtensorWriter {
         if !matches!(tensor.layout, NewLayout::Dense(_)) && !rest.iter().all(|dtype| dtype.is_integer()) {
             return Err(Refusal::new(ErrorKind::IndexType, Part::DType));
         }
-        tensor.attributes.iter().try_for_each(|attribute| cbor::check_depth(&attribute.value))
+        let check = |attribute: &NewAttribute<'_>| cbor::check(&attribute.value);
+        tensor.attributes.iter().try_for_each(check).map_err(Refusal::in_attributes)
     }
 
     fn sum(&self, file: &dyn Declarations) -> SumKind {

@@ -15,7 +15,7 @@ use crate::types::shape::Shape;
 use crate::types::{DType, Encoding, Layout};
 
 /// The highest rank (section 3.3).
-const MAX_RANK: u32 = 64;
+pub(super) const MAX_RANK: u32 = 64;
 
 /// Declares a list that maps names to dtypes.
 macro_rules! dtypes {
@@ -44,10 +44,10 @@ macro_rules! storage_dtypes {
 #[cfg(not(small))]
 pub(super) use storage_dtypes;
 
-const DTYPES: Keywords = storage_dtypes!(dtypes);
+pub(super) const DTYPES: Keywords = storage_dtypes!(dtypes);
 
 /// The logical types (appendix A).
-const LOGICAL_TYPES: Keywords = dtypes! {
+pub(super) const LOGICAL_TYPES: Keywords = dtypes! {
     "bool": BOOL,
     "f8_e4m3fn": F8_E4M3FN,
     "f8_e5m2": F8_E5M2,
@@ -60,7 +60,7 @@ const LOGICAL_TYPES: Keywords = dtypes! {
 };
 
 /// The dtype that a logical type is stored as.
-fn storage_of(logical: DType) -> DType {
+pub(super) fn storage_of(logical: DType) -> DType {
     match logical {
         DType::C64 => DType::F32,
         DType::C128 => DType::F64,
@@ -108,7 +108,7 @@ pub(super) fn encoding(name: &[u8]) -> Encoding {
     if name == Encoding::ZstdSeekable.text().as_bytes() { Encoding::ZstdSeekable } else { Encoding::Other }
 }
 
-const LAYOUTS: Keywords = keywords![
+pub(super) const LAYOUTS: Keywords = keywords![
     "dense": Layout::Dense.code(),
     "zt.sparse_csr/1": Layout::SparseCsr.code(),
     "zt.sparse_coo/1": Layout::SparseCoo.code(),

@@ -26,6 +26,8 @@ mod remembered;
 #[cfg_attr(small, path = "fast_none.rs")]
 mod fast;
 mod shards;
+#[cfg(feature = "write")]
+mod write;
 
 use core::cmp::Ordering;
 
@@ -36,6 +38,8 @@ use self::manifest::{FOOTER, Footer, Keys, Manifest, ROOT, SMALLEST, is_aligned}
 use self::overlap::{ManifestWalk, Seen};
 use self::shards::Table;
 pub use self::shards::{Shard, Shards};
+#[cfg(feature = "write")]
+pub(super) use self::write::Ztensor2Writer;
 use super::{
     ComponentRecord, Context, Cursor, FileFormat, ListedShard, Name, Named, NamedTensors, StoredElements, Summary,
     TensorRecord,

@@ -1,0 +1,280 @@
+//! Writes zTensor 2: the magic, the blobs, the manifest, and the footer with the hash of the manifest. The footer comes
+//! last, so a file that was cut off is never mistaken for a complete one.
+//!
+//! The blobs are in the order of the declarations. The manifest is deterministic CBOR: every map is in the order of its
+//! encoded keys, in which short names come first.
+#![forbid(unsafe_code)]
+
+use core::cmp::Ordering;
+
+use super::layout::{DTYPES, LAYOUTS, LOGICAL_TYPES, MAX_RANK, storage_of};
+use super::manifest::{ALIGNMENT, MAX_NAME};
+use super::{MAGIC, MAX_MANIFEST};
+use crate::bytes::num::to_u64;
+use crate::codec::cbor::write as cbor;
+use crate::codec::xxh3;
+use crate::error::ErrorKind;
+use crate::error::origin::Part;
+use crate::format::{FormatWriter, Place, check_sorted, each_attribute_sorted, each_sorted};
+use crate::types::{DType, Layout};
+use crate::write::declaration::{
+    Checked, Declarations, NewAttribute, NewComponent, NewLayout, NewTensor, NewValue, Refusal,
+};
+use crate::write::out::{Out, Position, padding};
+use crate::write::sum::{SumKind, Sums};
+
+/// The nesting depth of the values of attributes of the file, and of a tensor.
+const FILE_VALUES: usize = 2;
+const TENSOR_VALUES: usize = 4;
+
+pub(crate) struct Ztensor2Writer;
+
+impl FormatWriter for Ztensor2Writer {
+    fn check_file(&self, file: &dyn Declarations) -> Checked {
+        let alignment = self.alignment(file);
+        if !alignment.is_power_of_two() || alignment < ALIGNMENT {
+            return Err(Refusal::new(ErrorKind::InvalidAlignment, Part::Offset));
+        }
+        check_sorted(file, cbor::key_order)?;
+        if Out::length_of(|out| manifest(file, &Sums::new(self.sum(file), &[]), alignment, out)) > MAX_MANIFEST {
+            return Err(Refusal::new(ErrorKind::ManifestTooLarge, Part::Manifest));
+        }
+        Ok(())
+    }
+
+    fn check_attribute(&self, attribute: &NewAttribute<'_>) -> Checked {
+        check_name(attribute.key, Part::Key)?;
+        cbor::check_strict(&attribute.value, FILE_VALUES)
+    }
+
+    fn check_tensor(&self, _: &dyn Declarations, tensor: &NewTensor<'_>) -> Checked {
+        check_name(tensor.name, Part::Name)?;
+        if to_u64(tensor.shape.len()) > MAX_RANK.into() {
+            return Err(Refusal::not_in_format(Part::Shape));
+        }
+        // Readers multiply the lengths from left to right: a later 0 does not help.
+        if tensor.shape.iter().try_fold(1_u64, |count, length| count.checked_mul(*length)).is_none() {
+            return Err(Refusal::new(ErrorKind::ShapeOverflow, Part::Shape));
+        }
+        let (dtype, indices) = match tensor.layout {
+            NewLayout::Dense(dtype) => (dtype, None),
+            #[cfg(feature = "gguf")]
+            NewLayout::Blocks(_) => (DType::U8, None),
+            NewLayout::Csr { dtype, indices, pointers, .. } => (dtype, Some((indices, pointers))),
+            NewLayout::Coo { dtype, indices, .. } => (dtype, Some((indices, indices))),
+            _ => return Err(Refusal::not_in_format(Part::Layout)),
+        };
+        if names_of(dtype).is_none() {
+            return Err(Refusal::not_in_format(Part::DType));
+        }
+        // Both index components have the same type.
+        if indices.is_some_and(|(a, b)| a != b || !matches!(a, DType::U32 | DType::U64)) {
+            return Err(Refusal::new(ErrorKind::IndexType, Part::DType));
+        }
+        let of_blocks = block_attributes(tensor);
+        let is_wrong =
+            |a: &NewAttribute<'_>| of_blocks.iter().any(|b| a.key == b.key && a.value.integer() != b.value.integer());
+        if tensor.attributes.iter().any(is_wrong) {
+            return Err(Refusal::new(ErrorKind::CountsDiffer, Part::Attributes));
+        }
+        for (index, attribute) in tensor.attributes.iter().enumerate() {
+            let checked = check_name(attribute.key, Part::Attributes)
+                .and_then(|()| cbor::check_strict(&attribute.value, TENSOR_VALUES));
+            checked.map_err(Refusal::in_attributes)?;
+            if tensor.attributes.iter().take(index).any(|other| other.key == attribute.key) {
+                return Err(Refusal::new(ErrorKind::RepeatedKey, Part::Attributes));
+            }
+        }
+        Ok(())
+    }
+
+    fn sum(&self, _: &dyn Declarations) -> SumKind {
+        SumKind::Xxh3
+    }
+
+    fn alignment(&self, file: &dyn Declarations) -> u64 {
+        file.options().alignment.unwrap_or(ALIGNMENT)
+    }
+
+    /// A truth value is 0 or 1, and half a byte that belongs to no element is 0.
+    fn check_data(&self, tensor: &NewTensor<'_>, component: u32, offset: u64, bytes: &[u8]) -> Checked {
+        let Ok(Some(NewComponent { dtype: Some(dtype), length, .. })) = tensor.component(component) else {
+            return Ok(());
+        };
+        let is_valid = match dtype {
+            DType::BOOL => bytes.iter().fold(0, |any, byte| any | byte) <= 1,
+            DType::F4_E2M1 if offset.saturating_add(to_u64(bytes.len())) == length => {
+                let count = match tensor.layout {
+                    NewLayout::Dense(_) => tensor.element_count(),
+                    NewLayout::Csr { count, .. } | NewLayout::Coo { count, .. } => Some(count),
+                    _ => None,
+                };
+                let is_odd = count.is_some_and(|count| count & 1 != 0);
+                !is_odd || bytes.last().is_none_or(|last| *last < 0x10)
+            }
+            _ => true,
+        };
+        if is_valid { Ok(()) } else { Err(Refusal::new(ErrorKind::InvalidElement, Part::Data)) }
+    }
+
+    fn head(&self, _: &dyn Declarations, out: &mut Out<'_>) {
+        out.bytes(&MAGIC);
+    }
+
+    fn tail(&self, file: &dyn Declarations, sums: &Sums<'_>, out: &mut Out<'_>) {
+        let alignment = self.alignment(file);
+        out.pad(ALIGNMENT);
+        let start = out.position.at;
+        manifest(file, sums, alignment, out);
+        let length = out.position.at.saturating_sub(start);
+        let mut hash = xxh3::Running::new();
+        let mut hashed = |_: u64, bytes: &[u8]| {
+            hash.add(bytes);
+            Ok(())
+        };
+        manifest(file, sums, alignment, &mut Out::to(&mut hashed, Position::default()));
+        out.u64(start);
+        out.u64(length);
+        out.u64(hash.hash());
+        out.u32(2);
+        out.u32(0);
+        out.bytes(&MAGIC);
+    }
+
+    fn compare(&self, a: &NewTensor<'_>, b: &NewTensor<'_>) -> Ordering {
+        cbor::key_order(a.name, b.name)
+    }
+}
+
+/// Fails if a name breaks the rules for names (section 3.5).
+fn check_name(name: &str, part: Part) -> Checked {
+    if name.is_empty() || name.len() > MAX_NAME {
+        return Err(Refusal::new(ErrorKind::NameLength, part));
+    }
+    if name.as_bytes().contains(&0) { Err(Refusal::new(ErrorKind::InvalidName, part)) } else { Ok(()) }
+}
+
+/// Writes the manifest.
+fn manifest(file: &dyn Declarations, sums: &Sums<'_>, alignment: u64, out: &mut Out<'_>) {
+    let has_attributes = file.attribute_count() > 0;
+    cbor::map(if has_attributes { 2 } else { 1 }, out);
+    cbor::text("objects", out);
+    cbor::map(file.tensor_count(), out);
+    let start = Place { at: to_u64(MAGIC.len()), number: 0 };
+    each_sorted(file, cbor::key_order, start, alignment, |tensor, place| object(tensor, place, alignment, sums, out));
+    if has_attributes {
+        cbor::text("attributes", out);
+        cbor::map(file.attribute_count(), out);
+        each_attribute_sorted(|index| file.attribute(index), cbor::key_order, |attribute| entry(attribute, out));
+    }
+}
+
+/// Writes an attribute.
+fn entry(attribute: &NewAttribute<'_>, out: &mut Out<'_>) {
+    cbor::text(attribute.key, out);
+    cbor::value(&attribute.value, out);
+}
+
+/// Writes the name of a tensor and its record.
+fn object(tensor: &NewTensor<'_>, place: Place, alignment: u64, sums: &Sums<'_>, out: &mut Out<'_>) {
+    let of_blocks = block_attributes(tensor);
+    // The caller may declare the attributes of blocks, too.
+    let others = || tensor.attributes.iter().filter(|a| of_blocks.iter().all(|b| a.key != b.key));
+    let attribute = |index| of_blocks.iter().chain(others()).nth(usize::try_from(index).ok()?).copied();
+    let attribute_count = of_blocks.iter().chain(others()).count();
+    cbor::text(tensor.name, out);
+    cbor::map(if attribute_count == 0 { 3 } else { 4 }, out);
+    cbor::text("parts", out);
+    parts(tensor, place, alignment, sums, out);
+    cbor::text("shape", out);
+    cbor::list(tensor.shape.len(), out);
+    tensor.shape.iter().for_each(|length| cbor::number(*length, out));
+    cbor::text("layout", out);
+    let layout = match tensor.layout {
+        #[cfg(feature = "gguf")]
+        NewLayout::Blocks(block_type) => {
+            let name = block_type.layout_name();
+            cbor::text_of_length(name.len().saturating_add(2), out);
+            out.bytes(name.as_bytes());
+            out.bytes(b"/1");
+            None
+        }
+        NewLayout::Csr { .. } => Some(Layout::SparseCsr),
+        NewLayout::Coo { .. } => Some(Layout::SparseCoo),
+        _ => Some(Layout::Dense),
+    };
+    if let Some(name) = layout.and_then(|layout| LAYOUTS.word_of(layout.code())) {
+        cbor::text(name, out);
+    }
+    if attribute_count > 0 {
+        cbor::text("attributes", out);
+        cbor::map(attribute_count, out);
+        each_attribute_sorted(attribute, cbor::key_order, |attribute| entry(attribute, out));
+    }
+}
+
+/// Returns the attributes that the layout of blocks requires.
+fn block_attributes(tensor: &NewTensor<'_>) -> heapless::Vec<NewAttribute<'static>, 2> {
+    let mut attributes = heapless::Vec::new();
+    match tensor.layout {
+        #[cfg(feature = "gguf")]
+        NewLayout::Blocks(block_type) => {
+            let numbers = [("block_bytes", block_type.bytes()), ("elems_per_block", block_type.elements())];
+            attributes.extend(numbers.map(|(key, number)| NewAttribute { key, value: NewValue::U64(number) }));
+        }
+        _ => {}
+    }
+    attributes
+}
+
+/// Writes the records of the components, in the order of their roles.
+fn parts(tensor: &NewTensor<'_>, place: Place, alignment: u64, sums: &Sums<'_>, out: &mut Out<'_>) {
+    // The order of the encoded roles: "coords" before "values", "indptr" before "values" before "indices".
+    let order: &[u32] = match tensor.layout {
+        NewLayout::Csr { .. } => &[2, 0, 1],
+        NewLayout::Coo { .. } => &[1, 0],
+        _ => &[0],
+    };
+    cbor::map(order.len(), out);
+    for wanted in order {
+        let mut place = place;
+        for index in 0.. {
+            let Ok(Some(component)) = tensor.component(index) else { break };
+            let start = place.at.saturating_add(padding(place.at, alignment));
+            if index == *wanted {
+                part(&component, Place { at: start, ..place }, sums, out);
+            }
+            place = Place { at: start.saturating_add(component.length), number: place.number.saturating_add(1) };
+        }
+    }
+}
+
+/// Writes the record of a component.
+fn part(component: &NewComponent, place: Place, sums: &Sums<'_>, out: &mut Out<'_>) {
+    let Some((storage, logical)) = names_of(component.dtype.unwrap_or(DType::U8)) else { return };
+    cbor::text(component.role, out);
+    cbor::map(if logical.is_some() { 4 } else { 3 }, out);
+    cbor::text("blob", out);
+    cbor::list(2, out);
+    cbor::number(place.at, out);
+    cbor::number(component.length, out);
+    if let Some(logical) = logical {
+        cbor::text("type", out);
+        cbor::text(logical, out);
+    }
+    cbor::text("dtype", out);
+    cbor::text(storage, out);
+    cbor::text("digest", out);
+    cbor::text_of_length(21, out);
+    out.bytes(b"xxh3:");
+    out.hexadecimal(sums.of(place.number), 16, b'a');
+}
+
+/// Returns the names of the stored dtype and of the logical type; `None` if the format does not have the dtype.
+fn names_of(dtype: DType) -> Option<(&'static str, Option<&'static str>)> {
+    let code = dtype.single_code()?;
+    match LOGICAL_TYPES.word_of(code) {
+        Some(logical) => Some((DTYPES.word_of(storage_of(dtype).short_code())?, Some(logical))),
+        None => Some((DTYPES.word_of(code)?, None)),
+    }
+}
