@@ -12,11 +12,10 @@ use crate::write::sum::{Sum, SumKind, Sums};
 
 /// A component of a file being written: its tensor, its index in the tensor, and its number in the file.
 #[derive(Clone, Copy, Debug)]
+#[allow(dead_code)] // depends on the formats that are built in
 pub(crate) struct Stage {
     pub(crate) tensor: u32,
-    #[allow(dead_code)] // depends on the formats that are built in
     pub(crate) component: u32,
-    #[allow(dead_code)]
     pub(crate) number: u32,
 }
 
@@ -55,6 +54,15 @@ pub(crate) trait FormatWriter: Sync {
     /// Writes what precedes the data of a component, after the padding. What belongs to the digest is added to `sum`.
     fn before(&self, _file: &dyn Declarations, _stage: Stage, _sum: &mut Sum, _out: &mut Out<'_>) {}
 
+    /// The number of bytes of a component after which the format writes something between them; `None` if the bytes are
+    /// in one piece.
+    fn run_length(&self, _file: &dyn Declarations) -> Option<u64> {
+        None
+    }
+
+    /// Writes what stands between two runs of a component's bytes.
+    fn between(&self, _file: &dyn Declarations, _out: &mut Out<'_>) {}
+
     /// Writes what follows the data of a component, whose digest is `sum`.
     fn after(&self, _file: &dyn Declarations, _stage: Stage, _sum: &Sum, _out: &mut Out<'_>) {}
 
@@ -80,8 +88,25 @@ pub(crate) fn writer_of(format: Format) -> Result<&'static dyn FormatWriter> {
         Format::Ztensor => &super::ztensor::ZtensorWriter,
         #[cfg(feature = "ztensor2")]
         Format::Ztensor2 => &super::ztensor2::Ztensor2Writer,
+        #[cfg(feature = "tens")]
+        Format::Tens => &super::tens::TensWriter,
+        #[cfg(feature = "blz")]
+        Format::Blz => &super::blz::BlzWriter,
+        #[cfg(feature = "b2nd")]
+        Format::B2nd => &super::b2nd::B2ndWriter,
         _ => return Err(Error::at_file(ErrorKind::NotBuiltIn, format, Part::File)),
     })
+}
+
+/// Fails if a file of a format with a single tensor has another number of tensors, or an alignment, which the format
+/// does not have.
+#[allow(dead_code)] // depends on the formats that are built in
+pub(crate) fn check_single(file: &dyn Declarations) -> Checked {
+    if file.tensor_count() != 1 {
+        return Err(Refusal::not_in_format(Part::Tensors));
+    }
+    let has_alignment = file.options().alignment.is_some();
+    if has_alignment { Err(Refusal::new(ErrorKind::InvalidAlignment, Part::Alignment)) } else { Ok(()) }
 }
 
 /// The position of a component in a file whose blobs follow each other, and its number.

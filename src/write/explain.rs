@@ -65,6 +65,9 @@ impl fmt::Display for WriteExplanation<'_> {
         let tensor = self.error.declaration().filter(|_| !matches!(part, Part::Key | Part::Value));
         match (kind, tensor.and_then(|index| self.file.tensor(index))) {
             (ErrorKind::NotInFormat, Some(tensor)) => self.not_in_format(&tensor, f),
+            (ErrorKind::NotInFormat, None) if part == Part::Tensors => {
+                write!(f, "the format holds one tensor, not {}", self.file.tensor_count())
+            }
             (ErrorKind::NotInFormat, None) => write!(f, "the format cannot hold this {part}"),
             (ErrorKind::TooFewBytes, Some(tensor)) => {
                 let length = tensor.length().unwrap_or_default();
@@ -76,10 +79,14 @@ impl fmt::Display for WriteExplanation<'_> {
             }
             (ErrorKind::RepeatedName, _) => f.write_str("another tensor has this name"),
             (ErrorKind::RepeatedKey, _) => f.write_str("another attribute has this key"),
+            (ErrorKind::KeyOrder, _) if part != Part::Name => f.write_str(
+                "the keys of a map are not in the order that the format requires: short ones first, then by their bytes",
+            ),
             (ErrorKind::KeyOrder, _) => f.write_str(
                 "more than 1024 tensors must be declared in the order of their names; sort the declarations",
             ),
             (ErrorKind::InvalidAlignment, _) => match self.file.options().alignment {
+                Some(_) if part == Part::Alignment => f.write_str("the format has no alignment that can be set"),
                 Some(alignment) => write!(f, "the format does not allow the alignment {alignment}"),
                 None => write!(f, "{kind}"),
             },

@@ -7,7 +7,7 @@ use super::declaration::{Declarations, NewComponent, attributes, tensors};
 use super::names::{Names, attribute_key, tensor_name};
 use super::out::{Out, Position, Sink};
 use super::sum::{Sum, SumKind, Sums};
-use crate::bytes::num::{to_u64, to_usize};
+use crate::bytes::num::{remainder, to_u64, to_usize};
 use crate::error::origin::Part;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::{FormatWriter, Stage, writer_of};
@@ -77,8 +77,11 @@ impl State {
         let (mut counted, mut out) = (Self::START, Out::counting(0));
         writer.head(file, &mut out);
         while counted.open(file, writer, &mut [], &mut out) {
-            out.skip(counted.missing);
-            counted.close(file, writer, &mut [], &mut out);
+            while counted.is_open {
+                let run = counted.run(file, writer);
+                out.skip(run);
+                counted.pass(run, file, writer, &mut out);
+            }
         }
         writer.tail(file, &Sums::new(writer.sum(file), &[]), &mut out);
         Ok(Self { length: out.finish(format)?.at, ..Self::START })
@@ -128,19 +131,20 @@ impl State {
             writer.head(file, out);
             state.phase = Phase::Data;
             while out.position.at < written && state.open(file, writer, scratch, out) {
-                let end = out.position.at.saturating_add(state.missing);
-                if end > written {
-                    let done = written.saturating_sub(out.position.at);
-                    if done > 0 && writer.sum(file) != SumKind::None {
-                        return Err(Error::new(ErrorKind::InvalidArgument));
+                while state.is_open {
+                    let left = written.saturating_sub(out.position.at);
+                    let run = state.run(file, writer);
+                    if run > left {
+                        if left > 0 && writer.sum(file) != SumKind::None {
+                            return Err(Error::new(ErrorKind::InvalidArgument));
+                        }
+                        out.skip(left);
+                        state.missing = state.missing.saturating_sub(left);
+                        return Ok(());
                     }
-                    out.skip(done);
-                    state.missing = state.missing.saturating_sub(done);
-                    break;
+                    out.skip(run);
+                    state.pass(run, file, writer, out);
                 }
-                out.skip(state.missing);
-                state.missing = 0;
-                state.close(file, writer, scratch, out);
             }
             Ok(())
         })
@@ -179,16 +183,16 @@ impl State {
                 if !state.is_open && !state.open(file, writer, scratch, out) {
                     return Err(Error::new(ErrorKind::TooManyBytes));
                 }
-                let count = to_usize(state.missing).unwrap_or(usize::MAX).min(rest.len());
+                let count = to_usize(state.run(file, writer)).unwrap_or(usize::MAX).min(rest.len());
                 let (taken, after) = rest.split_at_checked(count).unwrap_or((rest, &[]));
                 state.check_data(file, writer, taken)?;
                 out.bytes(taken);
                 state.sum.add(taken, scratch);
                 rest = after;
-                state.missing = state.missing.saturating_sub(to_u64(taken.len()));
-                if state.missing == 0 {
-                    state.close(file, writer, scratch, out);
+                if to_u64(count) == state.missing {
+                    state.sum.store(state.number, scratch);
                 }
+                state.pass(to_u64(count), file, writer, out);
             }
             Ok(())
         })
@@ -197,9 +201,7 @@ impl State {
     /// Fails if the format does not allow the next bytes of the open component.
     fn check_data(&self, file: &dyn Declarations, writer: &dyn FormatWriter, bytes: &[u8]) -> Result<()> {
         let Some(tensor) = file.tensor(self.tensor) else { return Ok(()) };
-        let length = tensor.component(self.component).ok().flatten().map_or(0, |part| part.length);
-        let offset = length.saturating_sub(self.missing);
-        let checked = writer.check_data(&tensor, self.component, offset, bytes);
+        let checked = writer.check_data(&tensor, self.component, self.offset(file), bytes);
         checked.map_err(|refusal| refusal.of(file.options().format, self.tensor))
     }
 
@@ -212,7 +214,8 @@ impl State {
                     let format = file.options().format;
                     return Err(Error::declared(ErrorKind::TooFewBytes, format, Part::Tensor, state.tensor));
                 }
-                state.close(file, writer, scratch, out);
+                state.sum.store(state.number, scratch);
+                state.pass(0, file, writer, out);
             }
             writer.tail(file, &Sums::new(writer.sum(file), scratch), out);
             state.phase = Phase::Done;
@@ -273,13 +276,30 @@ impl State {
         true
     }
 
-    /// Writes what follows the open component, which is complete.
-    fn close(&mut self, file: &dyn Declarations, writer: &dyn FormatWriter, scratch: &mut [u64], out: &mut Out<'_>) {
-        self.sum.store(self.number, scratch);
-        writer.after(file, self.stage(), &self.sum, out);
-        self.is_open = false;
-        self.component = self.component.saturating_add(1);
-        self.number = self.number.saturating_add(1);
+    /// Returns the number of bytes of the open component that have passed.
+    fn offset(&self, file: &dyn Declarations) -> u64 {
+        let tensor = file.tensor(self.tensor);
+        let part = tensor.and_then(|tensor| tensor.component(self.component).ok()?);
+        part.map_or(0, |part| part.length.saturating_sub(self.missing))
+    }
+
+    /// Returns the number of bytes of the open component up to where the format writes something.
+    fn run(&self, file: &dyn Declarations, writer: &dyn FormatWriter) -> u64 {
+        let Some(length) = writer.run_length(file) else { return self.missing };
+        length.saturating_sub(remainder(self.offset(file), length)).min(self.missing)
+    }
+
+    /// Moves past `count` bytes of the open component, and writes what follows them.
+    fn pass(&mut self, count: u64, file: &dyn Declarations, writer: &dyn FormatWriter, out: &mut Out<'_>) {
+        self.missing = self.missing.saturating_sub(count);
+        if self.missing == 0 {
+            writer.after(file, self.stage(), &self.sum, out);
+            self.is_open = false;
+            self.component = self.component.saturating_add(1);
+            self.number = self.number.saturating_add(1);
+        } else if writer.run_length(file).is_some_and(|length| remainder(self.offset(file), length) == 0) {
+            writer.between(file, out);
+        }
     }
 
     const fn stage(&self) -> Stage {

@@ -63,7 +63,7 @@ const CBYTES_AT: u64 = 12;
 const FLAGS2_AT: u64 = 30;
 const FLAGS1_AT: u64 = 31;
 /// The largest block size that writers use.
-const MAX_BLOCKSIZE: i32 = 536_866_816;
+pub(super) const MAX_BLOCKSIZE: i32 = 536_866_816;
 /// The size of the largest dictionary in bytes.
 pub(super) const MAX_DICTIONARY: u64 = 32_768;
 

@@ -22,9 +22,13 @@ mod lookup;
 mod offsets;
 mod region;
 mod values;
+#[cfg(feature = "write")]
+mod write;
 
 pub use chunk::{Chunk, Content, codec_name, filter_name};
 pub use frame::{Metalayer, Metalayers};
+#[cfg(feature = "write")]
+pub(super) use write::B2ndWriter;
 
 use super::{ComponentRecord, Computed, Context, Cursor, FileFormat, OneTensor, Stated, Summary, TensorRecord};
 use crate::bytes::extent::Extent;

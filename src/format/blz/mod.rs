@@ -14,8 +14,12 @@
 mod explain;
 mod slice;
 mod train;
+#[cfg(feature = "write")]
+mod write;
 
 pub use train::{Scaled, Train};
+#[cfg(feature = "write")]
+pub(super) use write::BlzWriter;
 
 use zerocopy::little_endian::U64;
 use zerocopy::{FromBytes, Immutable, KnownLayout, Unaligned};

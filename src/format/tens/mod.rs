@@ -14,8 +14,12 @@
 
 mod chunk;
 mod explain;
+#[cfg(feature = "write")]
+mod write;
 
 pub use chunk::{Symmetry, TensChunk, TensChunks};
+#[cfg(feature = "write")]
+pub(super) use write::TensWriter;
 
 use zerocopy::little_endian::{U16, U32};
 use zerocopy::{FromBytes, Immutable, KnownLayout, Unaligned};
