@@ -8,7 +8,7 @@ use crate::error::origin::{Format, Part};
 use crate::error::{Error, ErrorKind, Result};
 use crate::write::declaration::{Checked, Declarations, NewAttribute, NewTensor, Refusal, tensors};
 use crate::write::out::{Out, padding};
-use crate::write::sum::{Sum, SumKind, Sums};
+use crate::write::sum::{Kept, Sum, SumKind, Sums};
 
 /// A component of a file being written: its tensor, its index in the tensor, and its number in the file.
 #[derive(Clone, Copy, Debug)]
@@ -38,6 +38,26 @@ pub(crate) trait FormatWriter: Sync {
     /// The kind of digest that is stored for each component.
     fn sum(&self, _file: &dyn Declarations) -> SumKind {
         SumKind::None
+    }
+
+    /// What the scratch memory holds of each component.
+    fn kept(&self, file: &dyn Declarations) -> Kept {
+        Kept { kind: self.sum(file), has_lengths: file.options().frame_length.is_some() }
+    }
+
+    /// The decoded length of the longest Zstandard frame; `None` if the format has no components in frames.
+    fn max_frame(&self) -> Option<u64> {
+        None
+    }
+
+    /// True if a table of the frames follows the frames of a component.
+    fn has_seek_table(&self) -> bool {
+        false
+    }
+
+    /// Fails if the format does not allow a frame, whose content has `length` bytes.
+    fn check_frame(&self, _frame: &[u8], _length: u64) -> Checked {
+        Ok(())
     }
 
     /// The alignment of the data of each component; 1 if there is no padding between components.
@@ -119,11 +139,11 @@ pub(crate) struct Place {
 
 impl Place {
     /// Moves past the components of a tensor.
-    fn pass(&mut self, tensor: &NewTensor<'_>, alignment: u64) {
+    fn pass(&mut self, tensor: &NewTensor<'_>, alignment: u64, sums: &Sums<'_>) {
         let mut index = 0;
         while let Ok(Some(component)) = tensor.component(index) {
             let start = self.at.saturating_add(padding(self.at, alignment));
-            self.at = start.saturating_add(component.length);
+            self.at = start.saturating_add(sums.stored_length(self.number, component.length));
             self.number = self.number.saturating_add(1);
             index = index.saturating_add(1);
         }
@@ -172,13 +192,14 @@ pub(crate) fn each_sorted(
     order: NameOrder,
     start: Place,
     alignment: u64,
+    sums: &Sums<'_>,
     mut each: impl FnMut(&NewTensor<'_>, Place),
 ) {
     if are_sorted(file, order) {
         let mut place = start;
         for (_, tensor) in tensors(file) {
             each(&tensor, place);
-            place.pass(&tensor, alignment);
+            place.pass(&tensor, alignment, sums);
         }
         return;
     }
@@ -190,7 +211,7 @@ pub(crate) fn each_sorted(
             if is_after && next.is_none_or(|(next, _)| order(tensor.name, next.name).is_lt()) {
                 next = Some((tensor, place));
             }
-            place.pass(&tensor, alignment);
+            place.pass(&tensor, alignment, sums);
         }
         let Some((tensor, place)) = next else { return };
         each(&tensor, place);

@@ -140,6 +140,18 @@ impl<'a> NewTensor<'a> {
         self.length().map(drop).ok_or(Refusal::new(ErrorKind::ShapeOverflow, Part::Shape))
     }
 
+    /// Fails if two attributes have the same key. Quadratic in the attributes, which are few.
+    pub(crate) fn check_attributes(&self) -> Checked {
+        let mut rest = self.attributes;
+        while let Some((first, others)) = rest.split_first() {
+            if others.iter().any(|other| other.key == first.key) {
+                return Err(Refusal::new(ErrorKind::RepeatedKey, Part::Attributes));
+            }
+            rest = others;
+        }
+        Ok(())
+    }
+
     /// Returns component `index`; `Ok(None)` after the last. Fails if the shape and the layout contradict each other.
     pub(crate) fn component(&self, index: u32) -> Checked<Option<NewComponent>> {
         use NewLayout as L;
@@ -230,7 +242,8 @@ pub enum NewValue<'a> {
     Bytes(&'a [u8]),
     /// Values without keys. In GGUF all must be of one type.
     List(&'a [NewValue<'a>]),
-    /// Pairs of a key and a value, one after the other.
+    /// Pairs of a key and a value, one after the other. In zTensor 2 the keys are texts, short ones first, and those of
+    /// one length in the order of their bytes.
     Map(&'a [NewValue<'a>]),
 }
 
@@ -290,13 +303,16 @@ pub(crate) struct FileOptions {
     pub(crate) alignment: Option<u64>,
     /// Whether a digest of each component is stored, in formats that do not require one.
     pub(crate) has_digests: bool,
+    /// The decoded length of the Zstandard frames in which components are stored; `None` if they are stored raw.
+    pub(crate) frame_length: Option<u64>,
 }
 
 impl<'a> NewFile<'a> {
     /// A file of `format` with these tensors, whose data is written in this order.
     #[must_use]
     pub const fn new(format: Format, tensors: &'a [NewTensor<'a>]) -> Self {
-        Self { tensors, attributes: &[], options: FileOptions { format, alignment: None, has_digests: false } }
+        let options = FileOptions { format, alignment: None, has_digests: false, frame_length: None };
+        Self { tensors, attributes: &[], options }
     }
 
     /// Sets the attributes of the file. The default is none.
@@ -307,7 +323,7 @@ impl<'a> NewFile<'a> {
 
     /// Sets the alignment of the data in the file, a power of two: of the first tensor in safetensors, of each tensor
     /// in the others. The default is that of the format: 8 in safetensors, 32 in GGUF, 64 in zTensor 1.2 and NPY, 4096
-    /// in zTensor 2.
+    /// in zTensor 2, which allows no less. TENS, BLZ1 and b2nd have no alignment.
     #[must_use]
     pub const fn alignment(self, alignment: u64) -> Self {
         Self { options: FileOptions { alignment: Some(alignment), ..self.options }, ..self }
@@ -318,6 +334,22 @@ impl<'a> NewFile<'a> {
     #[must_use]
     pub const fn digests(self, has_digests: bool) -> Self {
         Self { options: FileOptions { has_digests, ..self.options }, ..self }
+    }
+
+    /// Stores every component with data in Zstandard frames, which the caller compresses and passes to
+    /// [`Writer::frame`](super::Writer::frame). Each holds `frame_length` bytes of a component, and the last one of a
+    /// component the rest. Only zTensor 2, with at most 16 MiB a frame, and zTensor 1.2 have such components.
+    #[must_use]
+    pub const fn frames(self, frame_length: u64) -> Self {
+        Self { options: FileOptions { frame_length: Some(frame_length), ..self.options }, ..self }
+    }
+}
+
+impl FileOptions {
+    /// Returns the decoded length of the frames of a component of `length` bytes; `None` if it is stored raw, as
+    /// components without data always are.
+    pub(crate) fn frame_length_of(&self, length: u64) -> Option<u64> {
+        self.frame_length.filter(|_| length > 0)
     }
 }
 

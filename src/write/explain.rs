@@ -68,6 +68,12 @@ impl fmt::Display for WriteExplanation<'_> {
             (ErrorKind::NotInFormat, None) if part == Part::Tensors => {
                 write!(f, "the format holds one tensor, not {}", self.file.tensor_count())
             }
+            (ErrorKind::NotInFormat, None) if part == Part::Frame => {
+                f.write_str("a frame must have 1 byte to 16 MiB decoded")
+            }
+            (ErrorKind::WrongLength, _) => f.write_str(
+                "every frame of a component must have the same length decoded, and the last one what is left",
+            ),
             (ErrorKind::NotInFormat, None) => write!(f, "the format cannot hold this {part}"),
             (ErrorKind::TooFewBytes, Some(tensor)) => {
                 let length = tensor.length().unwrap_or_default();

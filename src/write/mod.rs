@@ -40,6 +40,7 @@
 
 pub(crate) mod declaration;
 mod explain;
+mod frames;
 mod names;
 pub(crate) mod out;
 mod state;
@@ -96,8 +97,9 @@ impl<'a, 's> Writer<'a, 's> {
         Ok(Self { file, state, scratch })
     }
 
-    /// Returns the number of elements of scratch memory that a file needs: one for each component with a digest, and
-    /// one for every two names if there are more than 1024 names that are not sorted.
+    /// Returns the number of elements of scratch memory that a file needs: one for each component with a digest, 42 more
+    /// in zTensor 2, or one for every two names if there are more than 1024 names that are not sorted. For components in
+    /// frames, one more for each, and one for every two frames of the longest component in zTensor 2.
     ///
     /// # Errors
     ///
@@ -106,9 +108,10 @@ impl<'a, 's> Writer<'a, 's> {
         State::scratch_length(file)
     }
 
-    /// Returns the length of the complete file in bytes.
+    /// Returns the length of the complete file in bytes; `None` if components are stored in frames, whose lengths are not
+    /// known before.
     #[must_use]
-    pub const fn length(&self) -> u64 {
+    pub const fn length(&self) -> Option<u64> {
         self.state.length()
     }
 
@@ -131,10 +134,13 @@ impl<'a, 's> Writer<'a, 's> {
     /// declarations. Writes what is missing of the part before the data; then [`due`](Self::due) tells which data to
     /// pass. Linear in the declarations.
     ///
+    /// If the file has digests, the scratch memory must hold what it held before: the digests of the components that are
+    /// complete.
+    ///
     /// # Errors
     ///
-    /// `InvalidArgument` if the file is not that long, or if `written` is inside a component with a digest: start that
-    /// component again; `SinkFailed`; `WrongState` if the writer has begun before.
+    /// `InvalidArgument` if the file is not that long, if `written` is inside a component with a digest, or if it is not 0
+    /// and components are stored in frames; `SinkFailed`; `WrongState` if the writer has begun before.
     pub fn resume(&mut self, sink: &mut dyn Sink, written: u64) -> Result<()> {
         self.state.resume(&self.file, self.scratch, sink, written)
     }
@@ -149,9 +155,21 @@ impl<'a, 's> Writer<'a, 's> {
     ///
     /// # Errors
     ///
-    /// `TooManyBytes` if all tensors are complete; `SinkFailed`; `WrongState`.
+    /// `TooManyBytes` if all tensors are complete; `InvalidElement` if zTensor 2 does not allow the bits of an element,
+    /// such as a boolean that is 2; `SinkFailed`; `WrongState`, also if components are stored in frames.
     pub fn data(&mut self, sink: &mut dyn Sink, bytes: &[u8]) -> Result<()> {
         self.state.data(&self.file, self.scratch, sink, bytes)
+    }
+
+    /// Writes the next frame of a component that is stored in frames: `encoded`, a complete Zstandard frame, of which
+    /// `decoded` is the content. In zTensor 2 the frame must have a checksum. The writer does not decode the frame.
+    ///
+    /// # Errors
+    ///
+    /// `WrongState` if the file is not declared with [`frames`](NewFile::frames); `WrongLength` if `decoded` has another
+    /// length than a frame must have at this place; `InvalidFrame`; `InvalidElement`; `TooManyBytes`; `SinkFailed`.
+    pub fn frame(&mut self, sink: &mut dyn Sink, encoded: &[u8], decoded: &[u8]) -> Result<()> {
+        self.state.frame(&self.file, self.scratch, sink, encoded, decoded)
     }
 
     /// Writes the part of the file after the data. The file is complete.

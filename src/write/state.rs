@@ -4,10 +4,11 @@
 
 use super::Due;
 use super::declaration::{Declarations, NewComponent, attributes, tensors};
+use super::frames;
 use super::names::{Names, attribute_key, tensor_name};
 use super::out::{Out, Position, Sink};
 use super::sum::{Sum, SumKind, Sums};
-use crate::bytes::num::{remainder, to_u64, to_usize};
+use crate::bytes::num::{quotient, remainder, to_u64, to_usize};
 use crate::error::origin::Part;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::{FormatWriter, Stage, writer_of};
@@ -26,7 +27,8 @@ pub(crate) struct State {
     missing: u64,
     sum: Sum,
     position: Position,
-    length: u64,
+    /// The length of the file; `None` if it is not known, because components are stored in frames.
+    length: Option<u64>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,7 +49,7 @@ impl State {
         missing: 0,
         sum: Sum::NONE,
         position: Position { at: 0, resumed_at: 0 },
-        length: 0,
+        length: None,
     };
 
     /// Checks the declarations and computes the length of the file.
@@ -60,6 +62,7 @@ impl State {
         }
         for (index, tensor) in tensors(file) {
             let checked = writer.check_tensor(file, &tensor).and_then(|()| tensor.check_components());
+            let checked = checked.and_then(|()| tensor.check_attributes());
             checked.map_err(|refusal| refusal.of(format, index))?;
         }
         let repeated = Names { file, name: attribute_key }.first_repeated(file.attribute_count(), scratch)?;
@@ -70,6 +73,7 @@ impl State {
         if let (true, Some(index)) = (writer.has_names(), repeated) {
             return Err(Error::declared(ErrorKind::RepeatedName, format, Part::Name, index));
         }
+        frames::check(file, writer)?;
         if to_u64(scratch.len()) < Self::digest_words(file, writer) {
             return Err(Error::new(ErrorKind::OutOfScratch));
         }
@@ -83,8 +87,9 @@ impl State {
                 counted.pass(run, file, writer, &mut out);
             }
         }
-        writer.tail(file, &Sums::new(writer.sum(file), &[]), &mut out);
-        Ok(Self { length: out.finish(format)?.at, ..Self::START })
+        writer.tail(file, &Sums::new(writer.kept(file), &[]), &mut out);
+        let length = out.finish(format)?.at;
+        Ok(Self { length: Some(length).filter(|_| file.options().frame_length.is_none()), ..Self::START })
     }
 
     /// Returns the number of words of scratch memory that a file needs.
@@ -95,18 +100,19 @@ impl State {
         Ok(digests.max(names).max(Names { file, name: attribute_key }.words(file.attribute_count())))
     }
 
-    /// Returns the number of words for the digests of all components.
+    /// Returns the number of words for what is kept of all components, and for the frames of the longest one.
     fn digest_words(file: &dyn Declarations, writer: &dyn FormatWriter) -> u64 {
         let mut parts = Self::START;
-        let mut count = 0_u64;
-        while parts.advance(file).is_some() {
+        let (mut count, mut longest) = (0_u64, 0);
+        while let Some(part) = parts.advance(file) {
+            longest = part.length.max(longest);
             parts.component = parts.component.saturating_add(1);
             count = count.saturating_add(1);
         }
-        writer.sum(file).words(count)
+        writer.kept(file).words(count).saturating_add(frames::words(file, writer, longest))
     }
 
-    pub(crate) const fn length(&self) -> u64 {
+    pub(crate) const fn length(&self) -> Option<u64> {
         self.length
     }
 
@@ -123,7 +129,7 @@ impl State {
         written: u64,
     ) -> Result<()> {
         self.check(Phase::Planned)?;
-        if written > self.length {
+        if written > self.length.unwrap_or_default() {
             return Err(Error::new(ErrorKind::InvalidArgument));
         }
         self.position.resumed_at = written;
@@ -177,6 +183,9 @@ impl State {
         bytes: &[u8],
     ) -> Result<()> {
         self.check(Phase::Data)?;
+        if file.options().frame_length.is_some() {
+            return Err(Error::new(ErrorKind::WrongState));
+        }
         self.write(file, sink, |state, writer, out| {
             let mut rest = bytes;
             while !rest.is_empty() {
@@ -194,6 +203,60 @@ impl State {
                 }
                 state.pass(to_u64(count), file, writer, out);
             }
+            Ok(())
+        })
+    }
+
+    /// Writes a frame, and the table of the frames after the last one of a component.
+    pub(crate) fn frame(
+        &mut self,
+        file: &dyn Declarations,
+        scratch: &mut [u64],
+        sink: &mut dyn Sink,
+        encoded: &[u8],
+        decoded: &[u8],
+    ) -> Result<()> {
+        self.check(Phase::Data)?;
+        let (format, frame_length) = (file.options().format, file.options().frame_length);
+        let frame_length = frame_length.ok_or(Error::new(ErrorKind::WrongState))?;
+        self.write(file, sink, |state, writer, out| {
+            while !state.is_open || state.missing == 0 {
+                if state.is_open {
+                    state.sum.store(state.number, scratch);
+                    state.pass(0, file, writer, out);
+                } else if !state.open(file, writer, scratch, out) {
+                    return Err(Error::new(ErrorKind::TooManyBytes));
+                }
+            }
+            let length = to_u64(decoded.len());
+            if length != frame_length.min(state.missing) {
+                return Err(Error::declared(ErrorKind::WrongLength, format, Part::Frame, state.tensor));
+            }
+            let checked = writer.check_frame(encoded, length);
+            checked.map_err(|refusal| refusal.of(format, state.tensor))?;
+            state.check_data(file, writer, decoded)?;
+            out.bytes(encoded);
+            let kept = writer.kept(file);
+            state.sum.add(if kept.kind.is_of_decoded() { decoded } else { encoded }, scratch);
+            let index = quotient(state.offset(file), frame_length);
+            let mut stored = frames::remember(index, encoded, writer, scratch).ok_or(Error::declared(
+                ErrorKind::InvalidFrame,
+                format,
+                Part::Frame,
+                state.tensor,
+            ))?;
+            if length == state.missing {
+                state.sum.store(state.number, scratch);
+                if writer.has_seek_table() {
+                    let start = out.position.at;
+                    frames::seek_table(index, frame_length, length, scratch, out);
+                    stored = stored.saturating_add(out.position.at.saturating_sub(start));
+                }
+            }
+            if let Some(sum) = kept.length_mut(state.number, scratch) {
+                *sum = sum.saturating_add(stored);
+            }
+            state.pass(length, file, writer, out);
             Ok(())
         })
     }
@@ -217,7 +280,7 @@ impl State {
                 state.sum.store(state.number, scratch);
                 state.pass(0, file, writer, out);
             }
-            writer.tail(file, &Sums::new(writer.sum(file), scratch), out);
+            writer.tail(file, &Sums::new(writer.kept(file), scratch), out);
             state.phase = Phase::Done;
             Ok(())
         })
@@ -269,7 +332,10 @@ impl State {
     ) -> bool {
         let Some(part) = self.advance(file) else { return false };
         out.pad(writer.alignment(file));
-        self.sum = Sum::start(writer.sum(file), scratch);
+        self.sum = Sum::start(writer.kept(file), scratch);
+        if let Some(length) = writer.kept(file).length_mut(self.number, scratch) {
+            *length = 0;
+        }
         writer.before(file, self.stage(), &mut self.sum, out);
         self.missing = part.length;
         self.is_open = true;

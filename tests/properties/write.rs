@@ -39,14 +39,47 @@ impl Sink for Collected {
 /// Writes a whole file in pieces of `piece` bytes.
 fn write_in(file: NewFile<'_>, data: &[u8], piece: usize, sink: &mut Collected) -> Result<u64, Error> {
     let mut scratch = vec![u64::MAX; Writer::scratch_length(&file)?];
-    let mut writer = Writer::new(file, &mut scratch)?;
+    write_with(file, data, piece, sink, &mut scratch)
+}
+
+fn write_with(
+    file: NewFile<'_>,
+    data: &[u8],
+    piece: usize,
+    sink: &mut Collected,
+    scratch: &mut [u64],
+) -> Result<u64, Error> {
+    let mut writer = Writer::new(file, scratch)?;
     writer.begin(sink)?;
-    for piece in data.chunks(piece) {
-        writer.data(sink, piece)?;
-    }
+    push(&mut writer, data, piece, sink)?;
     writer.finish(sink)?;
-    assert_eq!(writer.position(), writer.length());
-    Ok(writer.length())
+    assert!(writer.length().is_none_or(|length| length == writer.position()));
+    Ok(writer.position())
+}
+
+/// The decoded length of frames.
+const FRAME: u64 = 16;
+
+/// Passes data in pieces, or in frames if the components of the file are stored so. Leaves out a part of a frame.
+fn push(writer: &mut Writer<'_, '_>, data: &[u8], piece: usize, sink: &mut Collected) -> Result<(), Error> {
+    if writer.length().is_some() {
+        return data.chunks(piece).try_for_each(|piece| writer.data(sink, piece));
+    }
+    let mut rest = data;
+    while !rest.is_empty() {
+        let length = writer.due().map_or(1, |due| due.missing.min(FRAME));
+        let Some((content, after)) = rest.split_at_checked(length as usize) else { break };
+        writer.frame(sink, &frame(content), content)?;
+        rest = after;
+    }
+    Ok(())
+}
+
+/// Compresses a frame.
+fn frame(content: &[u8]) -> Vec<u8> {
+    let mut compressor = zstd::bulk::Compressor::new(3).unwrap();
+    compressor.include_checksum(true).unwrap();
+    compressor.compress(content).unwrap()
 }
 
 fn written(file: NewFile<'_>, data: &[u8]) -> Vec<u8> {
@@ -145,6 +178,10 @@ fn files() -> Vec<(NewFile<'static>, &'static [NewTensor<'static>])> {
         add(NewFile::new(Format::Ztensor, TENSORS).digests(true).alignment(128), TENSORS);
         add(NewFile::new(Format::Ztensor, SPARSE), SPARSE);
         add(NewFile::new(Format::Ztensor, &[]), &[]);
+        if cfg!(any(feature = "zstd", feature = "zstd-c")) {
+            add(NewFile::new(Format::Ztensor, TENSORS).frames(FRAME), TENSORS);
+            add(NewFile::new(Format::Ztensor, SPARSE).frames(FRAME).digests(true), SPARSE);
+        }
     }
     #[cfg(feature = "ztensor2")]
     {
@@ -174,6 +211,10 @@ fn files() -> Vec<(NewFile<'static>, &'static [NewTensor<'static>])> {
         add(NewFile::new(Format::Ztensor2, TENSORS).alignment(8192), TENSORS);
         add(NewFile::new(Format::Ztensor2, SPARSE), SPARSE);
         add(NewFile::new(Format::Ztensor2, &[]), &[]);
+        if cfg!(any(feature = "zstd", feature = "zstd-c")) {
+            add(NewFile::new(Format::Ztensor2, TENSORS).attributes(MORE).frames(FRAME), TENSORS);
+            add(NewFile::new(Format::Ztensor2, SPARSE).frames(FRAME), SPARSE);
+        }
         #[cfg(feature = "gguf")]
         {
             use tenslice::blocks::BlockType;
@@ -264,8 +305,22 @@ fn parts_of<'a>(tensor: &Tensor<'a>, declared: &NewTensor<'_>) -> Vec<Component<
 
 /// Returns the decoded bytes of a component.
 fn bytes_of(part: &Component<'_>) -> Vec<u8> {
-    let mut bytes = vec![0; usize::try_from(part.requirements(Purpose::Read).bytes()).unwrap()];
+    if let Ok(bytes) = part.bytes() {
+        return bytes.to_vec();
+    }
+    let mut bytes = vec![0; part.decoded_length().unwrap() as usize];
+    part.read_into(&mut bytes, ReadOptions::new()).unwrap();
     bytes
+}
+
+/// Returns the decoded bytes of all components, in the order in which they are written.
+fn data_in(tensor: &Tensor<'_>, declared: &NewTensor<'_>) -> Vec<u8> {
+    if tensor.components().any(|part| part.encoding() == tenslice::Encoding::Blosc) {
+        let mut bytes = vec![0; declared.length().unwrap() as usize];
+        tensor.read_into(&mut bytes, ReadOptions::new()).unwrap();
+        return bytes;
+    }
+    parts_of(tensor, declared).iter().flat_map(bytes_of).collect()
 }
 
 /// Checks that the tensors of a file are those that were declared, with their data.
@@ -280,7 +335,7 @@ fn check(bytes: &[u8], tensors: &[NewTensor<'_>], data: &[u8]) {
             assert_eq!(tensor.dtype(), Some(dtype));
         }
         let (bytes, after) = rest.split_at(usize::try_from(declared.length().unwrap()).unwrap());
-        let stored: Vec<u8> = parts_of(&tensor, declared).iter().flat_map(bytes_of).collect();
+        let stored = data_in(&tensor, declared);
         assert!(stored == bytes, "{}: {stored:?}, not {bytes:?}", declared.name);
         let added = added_attributes(file.format(), declared);
         assert_eq!(tensor.attributes().count(), declared.attributes.len() + added);
@@ -310,7 +365,12 @@ fn digests_are_those_of_the_data() {
         let opened = File::open(&bytes).unwrap();
         for tensor in &opened {
             for part in tensor.components() {
-                assert!(part.digest().is_none() || part.verify(ReadOptions::new()).is_ok(), "{}", tensor.name());
+                assert!(
+                    part.digest().is_none()
+                        || part.verify(ReadOptions::new().scratch(&mut [0; FRAME as usize])).is_ok(),
+                    "{}",
+                    tensor.name()
+                );
             }
         }
     }
@@ -342,6 +402,8 @@ fn files_are_resumed_at_any_byte() {
         let data = data_of(tensors);
         let bytes = written(file, &data);
         let mut scratch = vec![0; Writer::scratch_length(&file).unwrap()];
+        // The digests of complete components stay in the scratch memory.
+        write_with(file, &data, 7, &mut Collected::new(), &mut scratch).unwrap();
         let has_digests = !scratch.is_empty();
         for at in 0..=bytes.len() {
             let mut sink = Collected { bytes: bytes[..at].to_vec(), limit: usize::MAX };
@@ -361,9 +423,9 @@ fn files_are_resumed_at_any_byte() {
                 let parts: u64 = parts[..due.component as usize].iter().map(|part| part.extent().length).sum();
                 (before + parts + due.offset) as usize
             });
-            writer.data(&mut sink, &data[start..]).unwrap();
+            push(&mut writer, &data[start..], usize::MAX, &mut sink).unwrap();
             writer.finish(&mut sink).unwrap();
-            assert!(has_digests || sink.bytes == bytes, "resumed at {at}");
+            assert!(sink.bytes == bytes, "resumed at {at}");
         }
     }
 }
@@ -622,11 +684,28 @@ fn what_ztensor2_refuses() {
         assert_eq!(Writer::new(file, &mut [0; 100]).unwrap_err().kind(), kind);
         assert_eq!(refused(NewTensor { attributes: &attributes, ..dense("a", DType::F32, &[1]) }), kind);
     }
-    let attributes = [NewAttribute::new("k", 1_u8), NewAttribute::new("k", 2_u8)];
+    let attributes = [NewAttribute::new("k", 1_u8), NewAttribute::new("j", 1_u8), NewAttribute::new("k", 2_u8)];
     assert_eq!(
         refused(NewTensor { attributes: &attributes, ..dense("a", DType::F32, &[1]) }),
         ErrorKind::RepeatedKey
     );
+    #[cfg(feature = "gguf")]
+    {
+        // The attributes of blocks may be declared, but not with other values.
+        use tenslice::blocks::BlockType;
+        let attributes = [NewAttribute::new("z", 1_u8), NewAttribute::new("block_bytes", 34_u8)];
+        let blocks = |block_type| NewTensor { attributes: &attributes, ..NewTensor::blocks("a", block_type, &[32]) };
+        assert_eq!(refused(blocks(BlockType::Q4_0)), ErrorKind::CountsDiffer);
+        let tensors = [blocks(BlockType::Q8_0)];
+        let bytes = written(NewFile::new(Format::Ztensor2, &tensors), &[0; 34]);
+        let file = File::open(&bytes).unwrap();
+        let keys: Vec<_> =
+            file.find("a").unwrap().attributes().map(|attribute| attribute.key().unwrap().to_string()).collect();
+        assert_eq!(keys, ["z", "block_bytes", "elems_per_block"]);
+        let partial = [NewTensor::blocks("a", BlockType::Q8_0, &[33])];
+        let error = Writer::new(NewFile::new(Format::Ztensor2, &partial), &mut [0; 100]).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::PartialBlock);
+    }
     for alignment in [64, 2048, 4096 + 64, 12288] {
         let file = NewFile::new(Format::Ztensor2, &[]).alignment(alignment);
         assert_eq!(Writer::new(file, &mut [0; 100]).unwrap_err().kind(), ErrorKind::InvalidAlignment);
@@ -679,5 +758,253 @@ fn elements_that_ztensor2_refuses() {
         assert_eq!(write(&odd, &[0xff, 0x0f], piece), Ok(()));
         assert_eq!(write(&odd, &[0xff, 0x1f], piece), Err(ErrorKind::InvalidElement));
         assert_eq!(write(&even, &[0xff, 0xff], piece), Ok(()));
+    }
+}
+
+#[test]
+#[cfg(feature = "ztensor2")]
+fn frames_that_are_refused() {
+    let refused = |file: NewFile<'_>| Writer::new(file, &mut [0; 100]).unwrap_err().kind();
+    let file = NewFile::new(Format::Ztensor2, TENSORS);
+    assert_eq!(refused(file.frames(0)), ErrorKind::NotInFormat);
+    assert_eq!(refused(file.frames((16 << 20) + 1)), ErrorKind::NotInFormat);
+    Writer::new(file.frames(16 << 20), &mut [0; 100]).unwrap();
+    #[cfg(feature = "safetensors")]
+    assert_eq!(refused(NewFile::new(Format::Safetensors, TENSORS).frames(16)), ErrorKind::NotInFormat);
+    let huge = [NewTensor::dense("a", DType::U8, &[(1 << 27) + 1])];
+    assert_eq!(refused(NewFile::new(Format::Ztensor2, &huge).frames(1)), ErrorKind::TooMany);
+
+    let tensors = [NewTensor::dense("a", DType::BOOL, &[40])];
+    let (framed, raw) =
+        (NewFile::new(Format::Ztensor2, &tensors).frames(FRAME), NewFile::new(Format::Ztensor2, &tensors));
+    let write = |file, encoded: &[u8], decoded: &[u8]| {
+        let mut scratch = vec![0; Writer::scratch_length(&file).unwrap()];
+        let mut writer = Writer::new(file, &mut scratch).unwrap();
+        let mut sink = Collected::new();
+        writer.begin(&mut sink).unwrap();
+        writer.frame(&mut sink, encoded, decoded).map_err(|error| error.kind())
+    };
+    let good = frame(&[1; 16]);
+    assert_eq!(write(framed, &good, &[1; 16]), Ok(()));
+    assert_eq!(write(raw, &good, &[1; 16]), Err(ErrorKind::WrongState));
+    assert_eq!(write(framed, &frame(&[1; 15]), &[1; 15]), Err(ErrorKind::WrongLength));
+    assert_eq!(write(framed, &frame(&[1; 17]), &[1; 17]), Err(ErrorKind::WrongLength));
+    assert_eq!(write(framed, &frame(&[1; 15]), &[1; 16]), Err(ErrorKind::InvalidFrame));
+    assert_eq!(write(framed, &good[..good.len() - 1], &[1; 16]), Err(ErrorKind::InvalidFrame));
+    let without_checksum = zstd::bulk::compress(&[1; 16], 3).unwrap();
+    assert_eq!(write(framed, &without_checksum, &[1; 16]), Err(ErrorKind::InvalidFrame));
+    assert_eq!(write(framed, &frame(&[2; 16]), &[2; 16]), Err(ErrorKind::InvalidElement));
+
+    let mut scratch = vec![0; Writer::scratch_length(&framed).unwrap()];
+    let mut writer = Writer::new(framed, &mut scratch).unwrap();
+    assert_eq!(writer.length(), None);
+    writer.begin(&mut Collected::new()).unwrap();
+    assert_eq!(writer.data(&mut Collected::new(), &[1]).unwrap_err().kind(), ErrorKind::WrongState);
+    let short = scratch.len() - 1;
+    assert_eq!(Writer::new(framed, &mut scratch[..short]).unwrap_err().kind(), ErrorKind::OutOfScratch);
+}
+
+/// Files of the corpus that state nothing besides the tensor, written again: the bytes are the same.
+#[test]
+#[cfg(feature = "tens")]
+fn tens_files_are_written_again() {
+    let mut count = 0;
+    for case in crate::support::cases_of("tens") {
+        let (expected, header) = (&case.expected, &case.expected["header"]);
+        let dims = expected["dims"].as_array().into_iter().flatten();
+        let are_plain =
+            dims.enumerate().all(|(index, dim)| dim["name"] == (97 + index) % 256 && dim["sparse"] == false);
+        let chunks = expected["chunks"].as_array().map_or(0, Vec::len);
+        let is_plain = expected["version"] == 65536 && expected["tensors"][0]["byte_order"] == "little" && are_plain;
+        let has_pairs = header["flags"] == 1;
+        if case.expect() != "accept" || !is_plain || chunks != usize::from(!has_pairs) {
+            continue;
+        }
+        let opened = File::open(&case.bytes).unwrap();
+        let tensor = opened.tensors().next().unwrap();
+        let shape: Vec<u64> = tensor.shape().iter().collect();
+        let dtype = tensor.dtype().unwrap();
+        let data = tensor.components().next().unwrap().stored().unwrap();
+        let pairs = data.len() as u64 / (8 + dtype.size().unwrap());
+        let layout = if has_pairs { NewLayout::Pairs { dtype, count: pairs } } else { NewLayout::Dense(dtype) };
+        let tensors = [NewTensor { name: "", shape: &shape, layout, attributes: &[] }];
+        assert!(written(NewFile::new(Format::Tens, &tensors), data) == case.bytes, "{}", case.name());
+        count += 1;
+    }
+    assert!(count >= 60, "{count} files");
+}
+
+#[test]
+#[cfg(feature = "blz")]
+fn blz_files_are_written_again() {
+    let mut count = 0;
+    for case in crate::support::cases_of("blz") {
+        let is_clean = case.expected["warnings"].as_array().is_none_or(Vec::is_empty);
+        if case.expect() != "accept" || !is_clean {
+            continue;
+        }
+        let opened = File::open(&case.bytes).unwrap();
+        let tensor = opened.tensors().next().unwrap();
+        let shape: Vec<u64> = tensor.shape().iter().collect();
+        let ranks: Vec<u64> = opened.as_blz().unwrap().bond_dimensions().collect();
+        let data: Vec<u8> = tensor.components().flat_map(|core| core.stored().unwrap().to_vec()).collect();
+        let layout = NewLayout::Train { dtype: tensor.dtype().unwrap(), ranks: &ranks };
+        let tensors = [NewTensor { name: "", shape: &shape, layout, attributes: &[] }];
+        assert!(written(NewFile::new(Format::Blz, &tensors), &data) == case.bytes, "{}", case.name());
+        count += 1;
+    }
+    assert!(count >= 40, "{count} files");
+}
+
+/// An array whose chunks are smaller than the array. The writer of one piece is resumed near the ends of the chunks.
+#[test]
+#[cfg(feature = "b2nd")]
+fn b2nd_arrays_of_several_chunks() {
+    const MIB: u64 = 1 << 20;
+    for (shape, chunks) in [(&[3, 3 * MIB][..], 3), (&[1, 5 * MIB, 1], 2), (&[5, MIB], 2), (&[2, 3, MIB], 2)] {
+        let tensors = [NewTensor::dense("", DType::U8, shape)];
+        let file = NewFile::new(Format::B2nd, &tensors);
+        let data = data_of(&tensors);
+        let bytes = written(file, &data);
+        check(&bytes, &tensors, &data);
+        let opened = File::open(&bytes).unwrap();
+        assert_eq!(opened.as_b2nd().unwrap().chunk_count(), chunks as u64, "{shape:?}");
+        let chunk = (bytes.len() - bytes.len() % MIB as usize) / chunks;
+        let ends = (0..=chunks).flat_map(|index| {
+            let end = (index * chunk) as u64;
+            end.saturating_sub(20)..end + 400
+        });
+        for at in ends.step_by(7).filter(|at| *at <= bytes.len() as u64) {
+            let mut writer = Writer::new(file, &mut []).unwrap();
+            let mut rest = Vec::new();
+            let mut sink = |offset: u64, piece: &[u8]| {
+                assert_eq!(offset, at + rest.len() as u64);
+                rest.extend_from_slice(piece);
+                Ok::<(), SinkError>(())
+            };
+            writer.resume(&mut sink, at).unwrap();
+            let start = writer.due().map_or(data.len(), |due| due.offset as usize);
+            writer.data(&mut sink, &data[start..]).unwrap();
+            writer.finish(&mut sink).unwrap();
+            assert!(rest == bytes[at as usize..], "{shape:?}, resumed at {at}");
+        }
+    }
+}
+
+/// The bytes that c-blosc2 writes for the same array at level 0, with one chunk, one block and one thread.
+#[test]
+#[cfg(feature = "b2nd")]
+fn b2nd_as_the_reference_writes_it() {
+    let tensors = [NewTensor::dense("", DType::F32, &[2, 3])];
+    let data = data_of(&tensors);
+    let zeros = |count| vec![0; count];
+    let be = |number: u64| number.to_be_bytes();
+    let short = |number: u32| number.to_be_bytes();
+    let expected = [
+        &b"\x9e\xa8b2frame\0\xd2\0\0\0\xa5\xcf"[..],
+        &be(165 + 32 + 24 + 32 + 8 + 35),
+        &[0xa4, 0x12, 0, 1, 2, 0xd3],
+        &be(24),
+        &[0xd3],
+        &be(24 + 32),
+        &[0xd2, 0, 0, 0, 4, 0xd2, 0, 0, 0, 24, 0xd2, 0, 0, 0, 24, 0xd1, 0, 1, 0xd1, 0, 1, 0xc2, 0xd8, 6],
+        &zeros(6),
+        &[1],
+        &zeros(9),
+        b"\x93\xcd\0\x11\xde\0\x01\xa4b2nd\xd2\0\0\0\x6b\xdc\0\x01\xc6\0\0\0\x35\x97\0\x02\x92\xd3",
+        &be(2),
+        &[0xd3],
+        &be(3),
+        &[0x92, 0xd2],
+        &short(2),
+        &[0xd2],
+        &short(3),
+        &[0x92, 0xd2],
+        &short(2),
+        &[0xd2],
+        &short(3),
+        b"\0\xdb\0\0\0\x03<f4",
+        &[5, 1, 7, 4, 24, 0, 0, 0, 24, 0, 0, 0, 56, 0, 0, 0],
+        &zeros(6),
+        &[1],
+        &zeros(9),
+        &data,
+        &[5, 1, 7, 8, 8, 0, 0, 0, 8, 0, 0, 0, 40, 0, 0, 0, 0, 0, 0, 0, 0, 1],
+        &zeros(10 + 8),
+        b"\x94\x01\x93\xcd\0\x06\xde\0\0\xdc\0\0\xce\0\0\0\x23\xd8\0",
+        &zeros(16),
+    ]
+    .concat();
+    assert_eq!(written(NewFile::new(Format::B2nd, &tensors), &data), expected);
+}
+
+#[test]
+#[cfg(all(feature = "tens", feature = "blz", feature = "b2nd"))]
+fn what_formats_of_one_tensor_refuse() {
+    use DType as D;
+
+    let refused = |format, tensor: NewTensor<'_>| {
+        let tensors = [tensor];
+        Writer::new(NewFile::new(format, &tensors), &mut []).unwrap_err().kind()
+    };
+    let dense = |dtype, shape| NewTensor::dense("", dtype, shape);
+    let lanes = D::I16.with_lanes(2).unwrap();
+    for (format, dtypes) in [
+        (Format::Tens, &[D::F16, D::BF16, D::BOOL, D::F8_E5M2, D::F4_E2M1, D::F16.with_lanes(2).unwrap()][..]),
+        (Format::B2nd, &[D::BF16, D::F8_E4M3FN, D::F8_E8M0, D::F4_E2M1, D::I128, D::F128, lanes]),
+    ] {
+        for dtype in dtypes {
+            assert_eq!(refused(format, dense(*dtype, &[8])), ErrorKind::NotInFormat, "{format} {dtype}");
+        }
+        let attributes = [NewAttribute::new("k", "v")];
+        assert_eq!(
+            refused(format, NewTensor { attributes: &attributes, ..dense(D::F32, &[1]) }),
+            ErrorKind::NotInFormat
+        );
+    }
+    for dtype in [D::U8, D::U16, D::U32, D::U64, D::U128, D::I8, D::I16, D::I32, D::I64, D::I128] {
+        for lanes in [1, 2, 4, 8] {
+            let tensors = [dense(dtype.with_lanes(lanes).unwrap(), &[2])];
+            let data = data_of(&tensors);
+            check(&written(NewFile::new(Format::Tens, &tensors), &data), &tensors, &data);
+        }
+    }
+    assert_eq!(refused(Format::Tens, dense(D::U8, &[1 << 32])), ErrorKind::NotInFormat);
+    assert_eq!(refused(Format::B2nd, dense(D::U8, &[1; 17])), ErrorKind::NotInFormat);
+    assert_eq!(refused(Format::B2nd, dense(D::U8, &[2, 1 << 30])), ErrorKind::NotInFormat);
+    assert_eq!(refused(Format::B2nd, dense(D::U8, &[1 << 63])), ErrorKind::NotInFormat);
+    assert_eq!(refused(Format::B2nd, dense(D::U8, &[1 << 62, 2])), ErrorKind::ShapeOverflow);
+    let pairs = |count| NewTensor { layout: NewLayout::Pairs { dtype: D::F64, count }, ..dense(D::F64, &[2, 3]) };
+    assert_eq!(refused(Format::Tens, pairs(7)), ErrorKind::TooManyPairs);
+    assert_eq!(refused(Format::B2nd, pairs(1)), ErrorKind::NotInFormat);
+
+    let shape = [2, 3];
+    let train = |dtype, ranks| NewTensor { layout: NewLayout::Train { dtype, ranks }, ..dense(dtype, &shape) };
+    assert_eq!(refused(Format::Blz, dense(D::F64, &[1])), ErrorKind::NotInFormat);
+    assert_eq!(refused(Format::Blz, train(D::F32, &[1, 2, 1])), ErrorKind::NotInFormat);
+    assert_eq!(refused(Format::Blz, train(D::F64, &[1, 1])), ErrorKind::RankMismatch);
+    assert_eq!(refused(Format::Blz, train(D::F64, &[1, 2, 1, 1])), ErrorKind::RankMismatch);
+    assert_eq!(refused(Format::Blz, train(D::F64, &[2, 2, 1])), ErrorKind::BoundaryRank);
+    assert_eq!(refused(Format::Blz, train(D::F64, &[1, 2, 2])), ErrorKind::BoundaryRank);
+    assert_eq!(refused(Format::Blz, train(D::F64, &[1, 0, 1])), ErrorKind::ZeroLength);
+    let zero = NewTensor { shape: &[2, 0], ..train(D::F64, &[1, 2, 1]) };
+    assert_eq!(refused(Format::Blz, zero), ErrorKind::ZeroLength);
+    assert_eq!(refused(Format::Blz, NewTensor { shape: &[], ..train(D::F64, &[1]) }), ErrorKind::NotInFormat);
+    let many = NewTensor { shape: &[1; 256], ..train(D::F64, &[1; 257]) };
+    assert_eq!(refused(Format::Blz, many), ErrorKind::NotInFormat);
+
+    for format in [Format::Tens, Format::Blz, Format::B2nd] {
+        let tensors = [if format == Format::Blz { train(D::F64, &[1, 2, 1]) } else { dense(D::F64, &[1]) }; 2];
+        let kind = |file: NewFile<'_>| {
+            let error = Writer::new(file, &mut []).unwrap_err();
+            (error.kind(), file.explain(&error).to_string())
+        };
+        let two = kind(NewFile::new(format, &tensors));
+        assert_eq!(two, (ErrorKind::NotInFormat, format!("{format}: the format holds one tensor, not 2")));
+        assert_eq!(kind(NewFile::new(format, &[])).0, ErrorKind::NotInFormat);
+        let one = NewFile::new(format, &tensors[..1]);
+        assert_eq!(kind(one.alignment(8)).0, ErrorKind::InvalidAlignment);
+        assert_eq!(kind(one.attributes(ATTRIBUTES)).0, ErrorKind::NotInFormat);
+        assert_eq!(kind(one.frames(16)).0, ErrorKind::NotInFormat);
     }
 }

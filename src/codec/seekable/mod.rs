@@ -17,7 +17,7 @@ type Result<T> = core::result::Result<T, ErrorKind>;
 const NO_TABLE: ErrorKind = ErrorKind::InvalidSeekTable;
 
 /// The maximum decoded size of a frame (`zt.zstd-seekable/1`, Rules).
-const MAX_CONTENT: u32 = 16 << 20;
+pub(crate) const MAX_CONTENT: u32 = 16 << 20;
 
 /// The maximum decoded size of a block (RFC 8878 section 3.1.1.2.3).
 const MAX_BLOCK: u32 = 1 << 17;
@@ -276,6 +276,12 @@ impl Frame<'_> {
             Err(DecodeError::Unsupported) => Err(ErrorKind::UnsupportedEncoding),
         }
     }
+}
+
+/// Returns true if `stored` is a single frame with a checksum, and its headers allow a content of `length` bytes.
+#[cfg(feature = "write")]
+pub(crate) fn is_frame(stored: &[u8], length: u64) -> bool {
+    u32::try_from(length).is_ok_and(|content| Frame { stored, checksum: None, at: 0, content }.check().is_ok())
 }
 
 #[cfg(test)]

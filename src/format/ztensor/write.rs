@@ -12,7 +12,7 @@ use crate::codec::cbor::write as cbor;
 use crate::error::ErrorKind;
 use crate::error::origin::Part;
 use crate::format::{FormatWriter, Place, check_sorted, each_sorted};
-use crate::types::DType;
+use crate::types::{DType, Encoding};
 use crate::write::declaration::{Checked, Declarations, NewAttribute, NewLayout, NewTensor, Refusal, attributes};
 use crate::write::out::{Out, padding};
 use crate::write::sum::{SumKind, Sums};
@@ -34,7 +34,7 @@ impl FormatWriter for ZtensorWriter {
             return Err(Refusal::new(ErrorKind::InvalidAlignment, Part::Offset));
         }
         check_sorted(file, order)?;
-        if Out::length_of(|out| manifest(file, &Sums::new(self.sum(file), &[]), alignment, out)) > MAX_MANIFEST {
+        if Out::length_of(|out| manifest(file, &Sums::new(self.kept(file), &[]), alignment, out)) > MAX_MANIFEST {
             return Err(Refusal::new(ErrorKind::ManifestTooLarge, Part::Manifest));
         }
         Ok(())
@@ -68,6 +68,10 @@ impl FormatWriter for ZtensorWriter {
             true => SumKind::Crc32c,
             _ => SumKind::None,
         }
+    }
+
+    fn max_frame(&self) -> Option<u64> {
+        Some(u64::MAX)
     }
 
     fn alignment(&self, file: &dyn Declarations) -> u64 {
@@ -112,7 +116,7 @@ fn manifest(file: &dyn Declarations, sums: &Sums<'_>, alignment: u64, out: &mut 
     }
     cbor::text("objects", out);
     cbor::map(file.tensor_count(), out);
-    each_sorted(file, order, Place { at: 8, number: 0 }, alignment, |tensor, place| {
+    each_sorted(file, order, Place { at: 8, number: 0 }, alignment, sums, |tensor, place| {
         object(tensor, place, alignment, sums, out);
     });
 }
@@ -146,8 +150,10 @@ fn object(tensor: &NewTensor<'_>, mut place: Place, alignment: u64, sums: &Sums<
         place.at = place.at.saturating_add(padding(place.at, alignment));
         cbor::text(component.role, out);
         let Some((storage, logical)) = component.dtype.and_then(names_of) else { return };
+        let stored = sums.stored_length(place.number, component.length);
+        let is_framed = sums.are_framed(component.length);
         let fields = 3_usize.saturating_add(logical.is_some().into()).saturating_add(sums.are_stored().into());
-        cbor::map(fields, out);
+        cbor::map(fields.saturating_add(if is_framed { 2 } else { 0 }), out);
         cbor::text("dtype", out);
         cbor::text(storage, out);
         if let Some(logical) = logical {
@@ -157,14 +163,20 @@ fn object(tensor: &NewTensor<'_>, mut place: Place, alignment: u64, sums: &Sums<
         cbor::text("offset", out);
         cbor::number(place.at, out);
         cbor::text("length", out);
-        cbor::number(component.length, out);
+        cbor::number(stored, out);
+        if is_framed {
+            cbor::text("uncompressed_length", out);
+            cbor::number(component.length, out);
+            cbor::text("encoding", out);
+            cbor::text(Encoding::Zstd.text(), out);
+        }
         if sums.are_stored() {
             cbor::text("digest", out);
             cbor::text_of_length(17, out);
             out.bytes(b"crc32c:0x");
             out.hexadecimal(sums.of(place.number) << 32, 8, b'A');
         }
-        place.at = place.at.saturating_add(component.length);
+        place.at = place.at.saturating_add(stored);
         place.number = place.number.saturating_add(1);
         index = index.saturating_add(1);
     }

@@ -12,11 +12,11 @@ use super::manifest::{ALIGNMENT, MAX_NAME};
 use super::{MAGIC, MAX_MANIFEST};
 use crate::bytes::num::to_u64;
 use crate::codec::cbor::write as cbor;
-use crate::codec::xxh3;
+use crate::codec::{seekable, xxh3};
 use crate::error::ErrorKind;
 use crate::error::origin::Part;
 use crate::format::{FormatWriter, Place, check_sorted, each_attribute_sorted, each_sorted};
-use crate::types::{DType, Layout};
+use crate::types::{DType, Encoding, Layout};
 use crate::write::declaration::{
     Checked, Declarations, NewAttribute, NewComponent, NewLayout, NewTensor, NewValue, Refusal,
 };
@@ -36,7 +36,7 @@ impl FormatWriter for Ztensor2Writer {
             return Err(Refusal::new(ErrorKind::InvalidAlignment, Part::Offset));
         }
         check_sorted(file, cbor::key_order)?;
-        if Out::length_of(|out| manifest(file, &Sums::new(self.sum(file), &[]), alignment, out)) > MAX_MANIFEST {
+        if Out::length_of(|out| manifest(file, &Sums::new(self.kept(file), &[]), alignment, out)) > MAX_MANIFEST {
             return Err(Refusal::new(ErrorKind::ManifestTooLarge, Part::Manifest));
         }
         Ok(())
@@ -77,19 +77,31 @@ impl FormatWriter for Ztensor2Writer {
         if tensor.attributes.iter().any(is_wrong) {
             return Err(Refusal::new(ErrorKind::CountsDiffer, Part::Attributes));
         }
-        for (index, attribute) in tensor.attributes.iter().enumerate() {
+        for attribute in tensor.attributes {
             let checked = check_name(attribute.key, Part::Attributes)
                 .and_then(|()| cbor::check_strict(&attribute.value, TENSOR_VALUES));
             checked.map_err(Refusal::in_attributes)?;
-            if tensor.attributes.iter().take(index).any(|other| other.key == attribute.key) {
-                return Err(Refusal::new(ErrorKind::RepeatedKey, Part::Attributes));
-            }
         }
         Ok(())
     }
 
     fn sum(&self, _: &dyn Declarations) -> SumKind {
         SumKind::Xxh3
+    }
+
+    fn max_frame(&self) -> Option<u64> {
+        Some(seekable::MAX_CONTENT.into())
+    }
+
+    fn has_seek_table(&self) -> bool {
+        true
+    }
+
+    fn check_frame(&self, frame: &[u8], length: u64) -> Checked {
+        if seekable::is_frame(frame, length) {
+            return Ok(());
+        }
+        Err(Refusal::new(ErrorKind::InvalidFrame, Part::Frame))
     }
 
     fn alignment(&self, file: &dyn Declarations) -> u64 {
@@ -161,7 +173,9 @@ fn manifest(file: &dyn Declarations, sums: &Sums<'_>, alignment: u64, out: &mut 
     cbor::text("objects", out);
     cbor::map(file.tensor_count(), out);
     let start = Place { at: to_u64(MAGIC.len()), number: 0 };
-    each_sorted(file, cbor::key_order, start, alignment, |tensor, place| object(tensor, place, alignment, sums, out));
+    each_sorted(file, cbor::key_order, start, alignment, sums, |tensor, place| {
+        object(tensor, place, alignment, sums, out)
+    });
     if has_attributes {
         cbor::text("attributes", out);
         cbor::map(file.attribute_count(), out);
@@ -244,7 +258,8 @@ fn parts(tensor: &NewTensor<'_>, place: Place, alignment: u64, sums: &Sums<'_>, 
             if index == *wanted {
                 part(&component, Place { at: start, ..place }, sums, out);
             }
-            place = Place { at: start.saturating_add(component.length), number: place.number.saturating_add(1) };
+            let end = start.saturating_add(sums.stored_length(place.number, component.length));
+            place = Place { at: end, number: place.number.saturating_add(1) };
         }
     }
 }
@@ -253,11 +268,12 @@ fn parts(tensor: &NewTensor<'_>, place: Place, alignment: u64, sums: &Sums<'_>, 
 fn part(component: &NewComponent, place: Place, sums: &Sums<'_>, out: &mut Out<'_>) {
     let Some((storage, logical)) = names_of(component.dtype.unwrap_or(DType::U8)) else { return };
     cbor::text(component.role, out);
-    cbor::map(if logical.is_some() { 4 } else { 3 }, out);
+    let is_framed = sums.are_framed(component.length);
+    cbor::map(3_usize.saturating_add(logical.is_some().into()).saturating_add(if is_framed { 2 } else { 0 }), out);
     cbor::text("blob", out);
     cbor::list(2, out);
     cbor::number(place.at, out);
-    cbor::number(component.length, out);
+    cbor::number(sums.stored_length(place.number, component.length), out);
     if let Some(logical) = logical {
         cbor::text("type", out);
         cbor::text(logical, out);
@@ -268,6 +284,12 @@ fn part(component: &NewComponent, place: Place, sums: &Sums<'_>, out: &mut Out<'
     cbor::text_of_length(21, out);
     out.bytes(b"xxh3:");
     out.hexadecimal(sums.of(place.number), 16, b'a');
+    if is_framed {
+        cbor::text("encoding", out);
+        cbor::text(Encoding::ZstdSeekable.text(), out);
+        cbor::text("decoded_length", out);
+        cbor::number(component.length, out);
+    }
 }
 
 /// Returns the names of the stored dtype and of the logical type; `None` if the format does not have the dtype.
