@@ -49,6 +49,10 @@ pub struct Arguments {
     #[arg(long)]
     dense: bool,
 
+    /// Compress the components of a zTensor file with Zstandard, from level 1 (fast) to 22 (small)
+    #[arg(long, value_name = "LEVEL", value_parser = clap::value_parser!(i32).range(1..=22))]
+    zstd: Option<i32>,
+
     #[command(flatten)]
     selection: Selection,
 
@@ -111,7 +115,7 @@ impl Arguments {
         // A GGUF file that is made from GGUF files keeps their alignment.
         let like = Properties::like(&models, target, self.force);
         let alignment = self.align.or(like.alignment.filter(|_| target == Target::Gguf));
-        let properties = Properties { alignment, ..like };
+        let properties = Properties { alignment, zstd: self.zstd, ..like };
         let shards = self.shard_size.map(Shards::OfSize);
         job.write(&self.output, properties, shards, &self.limits.budget(), terminal)
     }

@@ -25,6 +25,8 @@ pub struct Properties {
     pub alignment: Option<u64>,
     /// The tensors stay in the given order, also in formats whose reference implementation sorts them.
     pub keeps_order: bool,
+    /// The level at which components are compressed with Zstandard.
+    pub zstd: Option<i32>,
     pub by_force: bool,
 }
 
@@ -33,7 +35,7 @@ impl Properties {
     pub fn like(models: &[Model<'_>], target: Target, by_force: bool) -> Self {
         let files = models.iter().flat_map(|model| &model.files);
         let alignment = files.filter_map(|opened| opened.file.as_gguf()).map(|gguf| gguf.alignment().into()).max();
-        Self { target, alignment, keeps_order: false, by_force }
+        Self { target, alignment, keeps_order: false, zstd: None, by_force }
     }
 }
 
@@ -59,29 +61,85 @@ pub fn write(
     if let Some(alignment) = properties.alignment {
         file = file.alignment(alignment);
     }
+    if properties.zstd.is_some() {
+        file = file.frames(FRAME);
+    }
     let refused = |error: tenslice::Error| Failure::new(error.kind().name(), file.explain(&error).to_string());
     let mut scratch = vec![0; Writer::scratch_length(&file).map_err(refused)?];
     let mut writer = Writer::new(file, &mut scratch).map_err(refused)?;
+    let mut compressor = properties.zstd.map(Compressor::new).transpose()?;
     let mut sink = FileSink { output: Output::create(path, properties.by_force)?, held: Vec::new(), error: None };
-    let mut written = writer.begin(&mut sink);
+    // An error of the sink says more than the writer's.
+    let checked = |sink: &mut FileSink, result: tenslice::Result<()>| {
+        result.map_err(|error| sink.failure().unwrap_or_else(|| refused(error)))
+    };
+    let begun = writer.begin(&mut sink);
+    checked(&mut sink, begun)?;
     for item in &items {
-        let fail = |sink: &mut FileSink, result: tenslice::Result<()>| {
-            result.map_err(|error| sink.failure().unwrap_or_else(|| refused(error)))
-        };
-        fail(&mut sink, written)?;
-        written = Ok(());
         item.read(budget, &mut |bytes| {
             bar.inc(bytes.len() as u64);
-            let result = writer.data(&mut sink, bytes);
-            fail(&mut sink, result)
+            let Some(compressor) = &mut compressor else {
+                let result = writer.data(&mut sink, bytes);
+                return checked(&mut sink, result);
+            };
+            let mut rest = bytes;
+            while !rest.is_empty() {
+                let wanted = writer.due().map_or(FRAME, |due| due.missing.min(FRAME));
+                let Some((encoded, decoded)) = compressor.fill(&mut rest, wanted as usize)? else { break };
+                let result = writer.frame(&mut sink, encoded, decoded);
+                checked(&mut sink, result)?;
+            }
+            Ok(())
         })?;
     }
-    let finished = written
-        .and_then(|()| writer.finish(&mut sink))
-        .map_err(|error| sink.failure().unwrap_or_else(|| refused(error)));
-    finished?;
+    let finished = writer.finish(&mut sink);
+    checked(&mut sink, finished)?;
     sink.flush().map_err(|_| sink.failure().unwrap_or(Failure::Reported))?;
     Ok(sink.output)
+}
+
+/// The decoded length of a Zstandard frame.
+const FRAME: u64 = 1 << 20;
+
+/// Compresses components frame by frame.
+struct Compressor {
+    zstd: zstd::bulk::Compressor<'static>,
+    /// The bytes of a frame so far, and whether they have been compressed.
+    held: Vec<u8>,
+    is_full: bool,
+    encoded: Vec<u8>,
+}
+
+impl Compressor {
+    fn new(level: i32) -> Result<Self, Failure> {
+        let build = || {
+            let mut zstd = zstd::bulk::Compressor::new(level)?;
+            zstd.include_checksum(true)?;
+            zstd.include_contentsize(true)?;
+            let encoded = Vec::with_capacity(zstd::zstd_safe::compress_bound(FRAME as usize));
+            Ok(Self { zstd, held: Vec::new(), is_full: false, encoded })
+        };
+        build().map_err(Failure::Output)
+    }
+
+    /// Moves bytes from the front of `rest` to a frame of `wanted` bytes. Returns the frame, compressed and as it was,
+    /// once it is full.
+    fn fill(&mut self, rest: &mut &[u8], wanted: usize) -> Result<Option<(&[u8], &[u8])>, Failure> {
+        if self.is_full {
+            self.held.clear();
+            self.is_full = false;
+        }
+        let (taken, after) = rest.split_at(wanted.saturating_sub(self.held.len()).min(rest.len()));
+        self.held.extend_from_slice(taken);
+        *rest = after;
+        if self.held.len() < wanted {
+            return Ok(None);
+        }
+        self.encoded.clear();
+        self.zstd.compress_to_buffer(&self.held, &mut self.encoded).map_err(Failure::Output)?;
+        self.is_full = true;
+        Ok(Some((&self.encoded, &self.held)))
+    }
 }
 
 /// Sorts tensors as the reference implementation of the target does. The order of zTensor concerns only the manifest,
