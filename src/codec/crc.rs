@@ -49,7 +49,7 @@ pub(crate) fn crc32c_after(sum: u32, data: &[u8]) -> u32 {
 }
 
 /// Continues a checksum with tables: see [`by_tables`].
-#[cfg(all(feature = "crc32c", feature = "write"))]
+#[cfg(all(feature = "write", any(feature = "crc32c", feature = "npz")))]
 fn by_tables_after(tables: &'static Crc, sum: u32, data: &[u8]) -> u32 {
     // Both checksums are reflected and inverted.
     let mut digest = tables.digest_with_initial((sum ^ u32::MAX).reverse_bits());
@@ -67,6 +67,12 @@ fn by_tables_after(tables: &'static Crc, sum: u32, data: &[u8]) -> u32 {
 #[cfg(all(feature = "crc32", feature = "npz"))]
 pub(crate) fn crc32(data: &[u8]) -> u32 {
     by_tables(&CRC_32, data)
+}
+
+/// Returns the CRC-32 of `data` after bytes whose CRC-32 is `sum`; 0 for no bytes.
+#[cfg(all(feature = "crc32", feature = "npz", feature = "write"))]
+pub(crate) fn crc32_after(sum: u32, data: &[u8]) -> u32 {
+    by_tables_after(&CRC_32, sum, data)
 }
 
 /// Computes a checksum with tables. Reads sixteen bytes at a time, a length for which the crate's loop has no panic
@@ -273,7 +279,12 @@ mod tests {
         #[cfg(feature = "npz")]
         {
             static BITS: crc::Crc<u32, crc::NoTable> = crc::Crc::<u32, crc::NoTable>::new(&crc::CRC_32_ISO_HDLC);
-            assert_eq!(crc32(data), BITS.checksum(data), "CRC-32, {} bytes at {at}", data.len());
+            let sum = BITS.checksum(data);
+            assert_eq!(crc32(data), sum, "CRC-32, {} bytes at {at}", data.len());
+            #[cfg(feature = "write")]
+            for (first, second) in [0, 1, 7, 100, data.len()].iter().filter_map(|at| data.split_at_checked(*at)) {
+                assert_eq!(crc32_after(crc32_after(0, first), second), sum, "{} and {}", first.len(), second.len());
+            }
         }
     }
 

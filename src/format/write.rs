@@ -104,6 +104,9 @@ pub(crate) fn writer_of(format: Format) -> Result<&'static dyn FormatWriter> {
         Format::Gguf => &super::gguf::GgufWriter,
         #[cfg(feature = "npy")]
         Format::Npy => &super::npy::NpyWriter,
+        // An archive without checksums would be damaged.
+        #[cfg(all(feature = "npz", feature = "crc32"))]
+        Format::Npz => &super::npz::NpzWriter,
         #[cfg(feature = "ztensor")]
         Format::Ztensor => &super::ztensor::ZtensorWriter,
         #[cfg(feature = "ztensor2")]
@@ -126,7 +129,7 @@ pub(crate) fn check_single(file: &dyn Declarations) -> Checked {
         return Err(Refusal::not_in_format(Part::Tensors));
     }
     let has_alignment = file.options().alignment.is_some();
-    if has_alignment { Err(Refusal::new(ErrorKind::InvalidAlignment, Part::Alignment)) } else { Ok(()) }
+    if has_alignment { Err(Refusal::not_in_format(Part::Alignment)) } else { Ok(()) }
 }
 
 /// The position of a component in a file whose blobs follow each other, and its number.

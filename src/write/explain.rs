@@ -74,6 +74,9 @@ impl fmt::Display for WriteExplanation<'_> {
             (ErrorKind::WrongLength, _) => f.write_str(
                 "every frame of a component must have the same length decoded, and the last one what is left",
             ),
+            (ErrorKind::NotInFormat, None) if part == Part::Alignment => {
+                f.write_str("the format has no alignment that can be set")
+            }
             (ErrorKind::NotInFormat, None) => write!(f, "the format cannot hold this {part}"),
             (ErrorKind::TooFewBytes, Some(tensor)) => {
                 let length = tensor.length().unwrap_or_default();
@@ -92,7 +95,6 @@ impl fmt::Display for WriteExplanation<'_> {
                 "more than 1024 tensors must be declared in the order of their names; sort the declarations",
             ),
             (ErrorKind::InvalidAlignment, _) => match self.file.options().alignment {
-                Some(_) if part == Part::Alignment => f.write_str("the format has no alignment that can be set"),
                 Some(alignment) => write!(f, "the format does not allow the alignment {alignment}"),
                 None => write!(f, "{kind}"),
             },

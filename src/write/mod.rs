@@ -134,13 +134,11 @@ impl<'a, 's> Writer<'a, 's> {
     /// declarations. Writes what is missing of the part before the data; then [`due`](Self::due) tells which data to
     /// pass. Linear in the declarations.
     ///
-    /// If the file has digests, the scratch memory must hold what it held before: the digests of the components that are
-    /// complete.
-    ///
     /// # Errors
     ///
-    /// `InvalidArgument` if the file is not that long, if `written` is inside a component with a digest, or if it is not 0
-    /// and components are stored in frames; `SinkFailed`; `WrongState` if the writer has begun before.
+    /// `InvalidArgument` if the file is not that long, or if it has digests or frames and `written` is beyond the first
+    /// byte of data: call [`begin`](Self::begin) with a sink that drops the first `written` bytes, and pass all data
+    /// again; `SinkFailed`; `WrongState` if the writer has begun before.
     pub fn resume(&mut self, sink: &mut dyn Sink, written: u64) -> Result<()> {
         self.state.resume(&self.file, self.scratch, sink, written)
     }

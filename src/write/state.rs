@@ -140,15 +140,19 @@ impl State {
                 while state.is_open {
                     let left = written.saturating_sub(out.position.at);
                     let run = state.run(file, writer);
+                    // The digest of data that has been written is lost.
+                    if run.min(left) > 0 && writer.sum(file) != SumKind::None {
+                        return Err(Error::new(ErrorKind::InvalidArgument));
+                    }
                     if run > left {
-                        if left > 0 && writer.sum(file) != SumKind::None {
-                            return Err(Error::new(ErrorKind::InvalidArgument));
-                        }
                         out.skip(left);
                         state.missing = state.missing.saturating_sub(left);
                         return Ok(());
                     }
                     out.skip(run);
+                    if run == state.missing {
+                        state.sum.store(state.number, scratch); // of an empty component, if there are digests
+                    }
                     state.pass(run, file, writer, out);
                 }
             }

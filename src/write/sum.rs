@@ -9,7 +9,7 @@
 use zerocopy::{FromBytes, IntoBytes};
 
 use crate::bytes::num::{to_u64, to_usize};
-#[cfg(feature = "crc32c")]
+#[cfg(any(feature = "crc32c", all(feature = "crc32", feature = "npz")))]
 use crate::codec::crc;
 #[cfg(feature = "ztensor2")]
 use crate::codec::xxh3;
@@ -22,6 +22,8 @@ pub(crate) enum SumKind {
     Crc32c,
     #[cfg(feature = "ztensor2")]
     Xxh3,
+    #[cfg(all(feature = "crc32", feature = "npz"))]
+    Crc32,
 }
 
 impl SumKind {
@@ -116,7 +118,15 @@ impl Sum {
                     state.add(bytes);
                 }
             }
+            #[cfg(all(feature = "crc32", feature = "npz"))]
+            SumKind::Crc32 => self.value = crc::crc32_after(self.value, bytes),
         }
+    }
+
+    /// Returns the CRC of the bytes so far.
+    #[cfg(all(feature = "crc32", feature = "npz"))]
+    pub(crate) const fn crc(&self) -> u32 {
+        self.value
     }
 
     /// Stores the digest of component `number`.
@@ -125,6 +135,8 @@ impl Sum {
             SumKind::None => return,
             #[cfg(feature = "crc32c")]
             SumKind::Crc32c => self.value.into(),
+            #[cfg(all(feature = "crc32", feature = "npz"))]
+            SumKind::Crc32 => self.value.into(),
             #[cfg(feature = "ztensor2")]
             SumKind::Xxh3 => running(scratch).map_or(0, |state| state.hash()),
         };

@@ -5,7 +5,6 @@ use super::{MAGIC, MAX_HEAD, Names, Reader};
 use crate::bytes::num::{product, remainder};
 use crate::error::ErrorKind;
 use crate::error::origin::Part;
-use crate::types::DType;
 use crate::write::declaration::{Checked, NewLayout, NewTensor, Refusal};
 use crate::write::out::Out;
 

@@ -10,7 +10,7 @@ use crate::bytes::source::{ParseContext, ParseResult};
 use crate::error::ErrorKind;
 use crate::error::origin::{Format, Part};
 
-const END_64: u64 = 56;
+pub(super) const END_64: u64 = 56;
 const LOCATOR: u64 = 20;
 /// The numbers of bytes to search at the end of the file. The first two are for an archive that ends with the file,
 /// with a short comment and with the longest comment. The others, from index [`PADDED`], are for an archive followed by
@@ -18,7 +18,7 @@ const LOCATOR: u64 = 20;
 const REACHES: [u32; 5] = [98, 0x1_0015, 1 << 17, 1 << 20, 1 << 24];
 const PADDED: usize = 2;
 /// The size of the largest accepted directory in bytes. Positions in a directory have 32 bits.
-const MAX_DIRECTORY: u64 = 1 << 30;
+pub(super) const MAX_DIRECTORY: u64 = 1 << 30;
 
 /// The directory of an archive.
 pub(super) struct Directory<'a> {

@@ -24,15 +24,15 @@ const FAR: u64 = 1 << 16;
 /// The largest number of bytes that `deflate` decodes from one byte. From no bytes, it decodes a few.
 const MAX_EXPANSION: u64 = 1032;
 
-const STORED: u16 = 0;
+pub(super) const STORED: u16 = 0;
 const DEFLATED: u16 = 8;
 
 /// The flags of an encrypted, patched, strongly encrypted or masked entry, whose bytes cannot be read.
 const LOCKED: u16 = 1 << 0 | 1 << 5 | 1 << 6 | 1 << 13;
 /// The local header lacks the lengths, which follow the data.
-const LENGTHS_FOLLOW: u16 = 1 << 3;
+pub(super) const LENGTHS_FOLLOW: u16 = 1 << 3;
 /// The name is UTF-8. Without this flag, some readers decode the name as code page 437 and see a different name.
-const UTF8_NAME: u16 = 1 << 11;
+pub(super) const UTF8_NAME: u16 = 1 << 11;
 
 /// The record of an entry in the directory.
 #[derive(Clone, Copy)]

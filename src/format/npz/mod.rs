@@ -17,6 +17,8 @@ mod compressed;
 mod directory;
 mod entry;
 mod explain;
+#[cfg(all(feature = "write", feature = "crc32"))]
+mod write;
 mod zip;
 
 use self::compare::{Names, Places};
@@ -24,6 +26,8 @@ use self::compressed::{HEAD_ON_STACK, LONGEST_HEAD};
 use self::directory::Directory;
 use self::entry::Entry;
 pub use self::entry::{ArchiveEntries, ArchiveEntry};
+#[cfg(all(feature = "write", feature = "crc32"))]
+pub(crate) use self::write::NpzWriter;
 use super::{
     ComponentRecord, Context, Cursor, Described, FileFormat, Name, Named, NamedTensors, Stated, StoredElements,
     Summary, TensorRecord,

@@ -9,13 +9,15 @@ pub(super) const ENTRY: [u8; 4] = *b"PK\x01\x02";
 pub(super) const END: [u8; 4] = *b"PK\x05\x06";
 pub(super) const END_64: [u8; 4] = *b"PK\x06\x06";
 pub(super) const LOCATOR: [u8; 4] = *b"PK\x06\x07";
+#[cfg(all(feature = "write", feature = "crc32"))]
+pub(super) const DESCRIPTOR: [u8; 4] = *b"PK\x07\x08";
 
 /// The value of a 16-bit or 32-bit field whose number is in a zip64 field or record.
 pub(super) const ALL_ONES_16: u16 = u16::MAX;
 pub(super) const ALL_ONES_32: u32 = u32::MAX;
 
 /// The ID of the extra field that contains such numbers.
-const ZIP64: u16 = 1;
+pub(super) const ZIP64: u16 = 1;
 
 /// The header before the data of an entry; its name and extra fields follow.
 #[derive(FromBytes, KnownLayout, Immutable, Unaligned)]

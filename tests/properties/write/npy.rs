@@ -121,7 +121,7 @@ fn versions_follow_the_header() {
     assert_eq!(version_of("a"), "1.0");
     assert_eq!(version_of("\u{e9}\u{ff}"), "1.0");
     assert_eq!(version_of("\u{e9}\u{100}"), "3.0");
-    // The head has 65 472 bytes, of 64 times 1023, then 65 536: at most 65 535 and 10 fit in version 1.0.
+    // The longest header of version 1.0 has 65 526 bytes. One character more, and 64 spaces follow.
     let rest = "{'descr': [('', '<f4')], 'fortran_order': False, 'shape': (1,), }".len() + 20 + 1;
     assert_eq!(version_of(&"a".repeat(65_535 - 10 - rest)), "1.0");
     assert_eq!(version_of(&"a".repeat(65_536 - 10 - rest)), "2.0");
