@@ -3,7 +3,9 @@
 //! A writer reads the declarations as often as it needs them, and copies nothing.
 #![forbid(unsafe_code)]
 
-use crate::bytes::num::{product, quotient, remainder};
+use crate::bytes::num::product;
+#[cfg(feature = "gguf")]
+use crate::bytes::num::{quotient, remainder};
 #[cfg(feature = "gguf")]
 use crate::codec::blocks::BlockType;
 use crate::error::origin::{Format, Part};
@@ -323,7 +325,8 @@ impl<'a> NewFile<'a> {
 
     /// Sets the alignment of the data in the file, a power of two: of the first tensor in safetensors, of each tensor
     /// in the others. The default is that of the format: 8 in safetensors, 32 in GGUF, 64 in zTensor 1.2 and NPY, 4096
-    /// in zTensor 2, which allows no less. TENS, BLZ1 and b2nd have no alignment.
+    /// in zTensor 2, 1 in NPZ. GGUF allows 8 and more, NPY 16 to 8192, NPZ at most 32768, zTensor no less than its
+    /// default. TENS, BLZ1 and b2nd have no alignment.
     #[must_use]
     pub const fn alignment(self, alignment: u64) -> Self {
         Self { options: FileOptions { alignment: Some(alignment), ..self.options }, ..self }

@@ -2,7 +2,7 @@
 #![forbid(unsafe_code)]
 
 use super::{MAGIC, MAX_HEAD, Names, Reader};
-use crate::bytes::num::{product, remainder};
+use crate::bytes::num::remainder;
 use crate::error::ErrorKind;
 use crate::error::origin::Part;
 use crate::write::declaration::{Checked, NewLayout, NewTensor, Refusal};
@@ -31,8 +31,8 @@ pub(crate) fn check(tensor: &NewTensor<'_>) -> Checked {
         _ => return Err(Refusal::not_in_format(Part::Layout)),
     };
     // NumPy counts bytes in 63 bits, and multiplies the other lengths even if one is zero.
-    let lengths = tensor.shape.iter().filter(|length| **length > 0);
-    let bytes = lengths.fold(Some(size.max(1)), |bytes, length| product(bytes, *length));
+    let mut lengths = tensor.shape.iter().filter(|length| **length > 0);
+    let bytes = lengths.try_fold(size.max(1), |bytes, length| bytes.checked_mul(*length));
     let is_short = bytes.is_some_and(|bytes| i64::try_from(bytes).is_ok());
     if tensor.shape.len() > MAX_RANK || !is_short {
         return Err(Refusal::not_in_format(Part::Shape));

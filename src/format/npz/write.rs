@@ -290,7 +290,7 @@ mod tests {
         let mut out = Out::to(&mut sink, Position::default());
         for (tensor, declared) in tensors(file) {
             let stage = Stage { tensor, component: 0, number: tensor };
-            NpzWriter.before(file, stage, &mut Sum::NONE, &mut out);
+            NpzWriter.before(file, stage, &mut { Sum::NONE }, &mut out);
             out.skip(declared.length().unwrap());
             NpzWriter.after(file, stage, &Sum::NONE, &mut out);
         }
@@ -334,11 +334,14 @@ mod tests {
             let file = NewFile::new(Format::Npz, &tensors).alignment(alignment);
             let (runs, length) = without_data(&file);
             let mut source = Source::new(length);
-            loop {
-                let Opened::Need(need) = File::open_source(&source).unwrap() else { break };
+            while let Opened::Need(need) = File::open_source(&source).unwrap() {
                 source.add(need.extent.offset, bytes_at(&runs, need.extent.offset, need.extent.length)).unwrap();
             }
-            let Opened::File(opened) = File::open_source(&source).unwrap() else { unreachable!() };
+            let opened = match File::open_source(&source).unwrap() {
+                Opened::File(file) => Some(file),
+                Opened::Need(_) => None,
+            };
+            let opened = opened.unwrap();
             assert!(opened.warnings().is_empty());
             assert_eq!(opened.tensors().count(), N);
             for (tensor, length) in opened.tensors().zip(lengths) {
