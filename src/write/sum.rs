@@ -131,16 +131,17 @@ impl Sum {
 
     /// Stores the digest of component `number`.
     pub(crate) fn store(&self, number: u32, scratch: &mut [u64]) {
-        let value = match self.kept.kind {
-            SumKind::None => return,
+        let value: Option<u64> = match self.kept.kind {
+            SumKind::None => None,
             #[cfg(feature = "crc32c")]
-            SumKind::Crc32c => self.value.into(),
+            SumKind::Crc32c => Some(self.value.into()),
             #[cfg(all(feature = "crc32", feature = "npz"))]
-            SumKind::Crc32 => self.value.into(),
+            SumKind::Crc32 => Some(self.value.into()),
             #[cfg(feature = "ztensor2")]
-            SumKind::Xxh3 => running(scratch).map_or(0, |state| state.hash()),
+            SumKind::Xxh3 => running(scratch).map(|state| state.hash()),
         };
-        if let Some(slot) = self.kept.word(number).and_then(|word| scratch.get_mut(word)) {
+        let slot = self.kept.word(number).and_then(|word| scratch.get_mut(word));
+        if let (Some(value), Some(slot)) = (value, slot) {
             *slot = value;
         }
     }

@@ -396,13 +396,19 @@ fn digests_are_those_of_the_data() {
     }
 }
 
+/// Returns false for most positions inside a long run of zeros: the padding of zTensor 2.
+fn is_tested(bytes: &[u8], at: usize) -> bool {
+    let around = &bytes[at.saturating_sub(16)..bytes.len().min(at + 16)];
+    at % 127 == 0 || around.iter().any(|byte| *byte != 0)
+}
+
 /// A sink that fails at any byte: the file written so far is refused, or complete except for padding.
 #[test]
 fn incomplete_files_are_refused() {
     for (file, tensors) in files() {
         let data = data_of(tensors);
         let bytes = written(file, &data);
-        for limit in 0..bytes.len() {
+        for limit in (0..bytes.len()).filter(|at| is_tested(&bytes, *at)) {
             let mut sink = Collected { bytes: Vec::new(), limit };
             let error = write_in(file, &data, 5, &mut sink).unwrap_err();
             assert_eq!((error.kind(), sink.bytes.len()), (ErrorKind::SinkFailed, limit));
@@ -423,7 +429,7 @@ fn files_are_resumed_at_any_byte() {
         let bytes = written(file, &data);
         let mut scratch = vec![0; Writer::scratch_length(&file).unwrap()];
         let has_digests = !scratch.is_empty();
-        for at in 0..=bytes.len() {
+        for at in (0..=bytes.len()).filter(|at| is_tested(&bytes, *at)) {
             let mut sink = Collected { bytes: bytes[..at].to_vec(), limit: usize::MAX };
             let mut writer = Writer::new(file, &mut scratch).unwrap();
             match writer.resume(&mut sink, at as u64) {

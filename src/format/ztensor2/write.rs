@@ -229,16 +229,15 @@ fn object(tensor: &NewTensor<'_>, place: Place, alignment: u64, sums: &Sums<'_>,
 
 /// Returns the attributes that the layout of blocks requires.
 fn block_attributes(tensor: &NewTensor<'_>) -> heapless::Vec<NewAttribute<'static>, 2> {
-    let mut attributes = heapless::Vec::new();
-    match tensor.layout {
+    let numbers: Option<[u64; 2]> = match tensor.layout {
         #[cfg(feature = "gguf")]
-        NewLayout::Blocks(block_type) => {
-            let numbers = [("block_bytes", block_type.bytes()), ("elems_per_block", block_type.elements())];
-            attributes.extend(numbers.map(|(key, number)| NewAttribute { key, value: NewValue::U64(number) }));
-        }
-        _ => {}
-    }
-    attributes
+        NewLayout::Blocks(block_type) => Some([block_type.bytes(), block_type.elements()]),
+        _ => None,
+    };
+    let keys = ["block_bytes", "elems_per_block"].into_iter();
+    keys.zip(numbers.into_iter().flatten())
+        .map(|(key, number)| NewAttribute { key, value: NewValue::U64(number) })
+        .collect()
 }
 
 /// Writes the records of the components, in the order of their roles.
