@@ -86,7 +86,7 @@ impl FormatWriter for B2ndWriter {
         marked_u32(0xd2, chunk, out);
         marked_u32(0xd2, chunk, out);
         // The numbers of threads, no metalayers in the trailer, no filters, and the codec again.
-        out.bytes(&[0xd1, 0, 1, 0xd1, 0, 1, 0xc2, 0xd8, 6]);
+        out.bytes(&[0xd1, 0, 0, 0xd1, 0, 1, 0xc2, 0xd8, 6]);
         out.zeros(6);
         out.bytes(&[1]);
         out.zeros(9);
