@@ -1,6 +1,7 @@
 //! Runs the tool on real files, and checks its output and its exit status.
 
 mod checksums;
+mod convert;
 mod diff;
 mod embed;
 mod explain;

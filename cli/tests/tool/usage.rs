@@ -1,7 +1,21 @@
 use crate::support::{fixture, has, out, run, tool};
 
-const COMMANDS: [&str; 10] =
-    ["list", "show", "verify", "extract", "diff", "layout", "explain", "embed", "completions", "man"];
+const COMMANDS: [&str; 14] = [
+    "list",
+    "show",
+    "verify",
+    "extract",
+    "diff",
+    "layout",
+    "explain",
+    "embed",
+    "convert",
+    "repack",
+    "split",
+    "merge",
+    "completions",
+    "man",
+];
 
 #[test]
 fn every_command_has_help_and_a_page() {
