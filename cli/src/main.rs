@@ -7,6 +7,7 @@
 
 mod commands;
 mod common;
+mod editing;
 mod npy;
 mod options;
 mod output;

@@ -1,6 +1,7 @@
 //! Output files that appear complete or not at all.
 
-use std::io::{self, Write};
+use std::fs::File;
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, Once};
 
@@ -85,6 +86,17 @@ impl Output {
             Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => Err(there_is_one(&path)),
             Err(error) => Err(fail(&path, &error.error.to_string())),
         }
+    }
+
+    /// Appends up to `most` bytes of another file, from its current position. Returns their number. The system copies
+    /// them if it can.
+    pub fn copy_from(&mut self, file: &mut File, most: u64) -> io::Result<u64> {
+        io::copy(&mut file.take(most), self.file.as_file_mut())
+    }
+
+    /// The path under which the file is being written.
+    pub fn temporary(&self) -> &Path {
+        self.file.path()
     }
 
     /// Converts an I/O error from writing this file to a failure that names the path.

@@ -10,6 +10,7 @@ mod layout;
 mod list;
 mod merge;
 mod repack;
+mod set;
 mod show;
 mod split;
 mod verify;
@@ -34,6 +35,7 @@ pub enum Command {
     Repack(repack::Arguments),
     Split(split::Arguments),
     Merge(merge::Arguments),
+    Set(set::Arguments),
     Completions(generate::Completions),
     Man(generate::Man),
 }
@@ -54,6 +56,7 @@ impl Command {
             Self::Repack(arguments) => arguments.run(terminal),
             Self::Split(arguments) => arguments.run(terminal),
             Self::Merge(arguments) => arguments.run(terminal),
+            Self::Set(arguments) => arguments.run(terminal),
             Self::Completions(arguments) => arguments.run(terminal),
             Self::Man(arguments) => arguments.run(terminal),
         }
