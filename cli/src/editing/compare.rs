@@ -68,18 +68,22 @@ pub fn compare_written(old: &File<'_>, new: &[u8], plan: &Plan, changes: &Change
     compare(old, &file, &plan.edits, changes)
 }
 
-/// Checks a file before it is changed in place: the changed metadata, and the bytes around it. Returns false if the
-/// metadata are too long for this.
+/// Checks a file before it is changed in place. Returns false if this needs a copy of the whole file.
 pub fn compare_in_place(old: &File<'_>, bytes: &[u8], plan: &Plan, changes: &Changes) -> Result<bool, Failure> {
+    /// The longest file of which a copy in memory is made.
+    const SMALL: usize = 1 << 16;
+    if bytes.len() <= SMALL {
+        return compare_written(old, &plan.edits.apply(bytes, 0..bytes.len()), plan, changes).map(|()| true);
+    }
     let metadata = plan.edits.apply(bytes, plan.metadata.clone());
+    let refused = |error| refused(error, &metadata);
     let mut source = Source::new(bytes.len() as u64);
     let (before, after) = (0..plan.metadata.start, plan.metadata.end..bytes.len());
-    let parts =
-        [(before.start, bytes.get(before)), (plan.metadata.start, Some(&*metadata)), (after.start, bytes.get(after))];
-    for (at, part) in parts.into_iter().filter_map(|(at, part)| Some((at, part.filter(|part| !part.is_empty())?))) {
-        source.add(at as u64, part).map_err(|error| refused(error, &metadata))?;
+    let around = [before, after].map(|part| (part.start, bytes.get(part).unwrap_or_default()));
+    let parts = around.into_iter().chain([(plan.metadata.start, &*metadata)]);
+    for (at, part) in parts.filter(|(_, part)| !part.is_empty()) {
+        source.add(at as u64, part).map_err(refused)?;
     }
-    let refused = |error| refused(error, &metadata);
     match File::open_source(&source).map_err(refused)? {
         Opened::Need(_) => Ok(false),
         Opened::File(file) => {

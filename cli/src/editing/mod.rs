@@ -13,9 +13,9 @@ mod ztensor;
 use std::collections::HashSet;
 use std::ops::Range;
 
-use tenslice::File;
 use tenslice::gguf::ValueType;
 use tenslice::ztensor::Generation;
+use tenslice::{File, Format};
 
 use self::splice::Edits;
 use crate::common::failure::Failure;
@@ -104,12 +104,12 @@ impl Plan {
             let manifest = place(ztensor.manifest().offset)?..place(ztensor.manifest().end().unwrap_or(u64::MAX))?;
             (ztensor::edits(bytes, manifest.clone(), ztensor::Rules::V2, changes)?, manifest.start..bytes.len())
         } else {
-            let version = file.version().map(|version| format!(" {version}")).unwrap_or_default();
-            let message = format!(
-                "{}{version} files cannot be changed: only GGUF, safetensors, and zTensor 1.1, 1.2 and 2 with their \
-                 manifest",
-                file.format()
-            );
+            let what = match file.format() {
+                Format::Ztensor => "zTensor 0.1 and 1.0 files cannot be changed".into(),
+                Format::Ztensor2 => "a shard of a zTensor 2 file has no manifest to change".into(),
+                format => format!("{format} files have no attributes that can be changed"),
+            };
+            let message = format!("{what}: set works on GGUF, safetensors, and zTensor 1.1, 1.2 and 2");
             return Err(refuse(message));
         };
         Ok(Self { edits, metadata })

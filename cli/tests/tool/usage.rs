@@ -1,6 +1,6 @@
 use crate::support::{fixture, has, out, run, tool};
 
-const COMMANDS: [&str; 14] = [
+const COMMANDS: [&str; 15] = [
     "list",
     "show",
     "verify",
@@ -13,6 +13,7 @@ const COMMANDS: [&str; 14] = [
     "repack",
     "split",
     "merge",
+    "set",
     "completions",
     "man",
 ];
