@@ -149,7 +149,7 @@ impl<'a> Walker<'a> {
 
 /// Returns the edits that make the changes.
 pub fn edits(file: &GgufFile<'_>, bytes: &[u8], changes: &Changes) -> Result<Edits, Failure> {
-    for key in changes.keys().filter(|key| is_layout(key)) {
+    if let Some(key) = changes.keys().find(|key| is_layout(key)) {
         let message = format!("{} says how the file is laid out: set cannot change it", printable(key));
         return Err(refuse(message));
     }

@@ -48,6 +48,9 @@ struct Item {
     value: Range<usize>,
 }
 
+/// The encoded key and value of an item.
+type Raw = (Vec<u8>, Vec<u8>);
+
 impl<'a> Map<'a> {
     /// Reads the map at `at`.
     fn read(bytes: &'a [u8], at: usize) -> Result<Self, minicbor::decode::Error> {
@@ -82,7 +85,7 @@ impl<'a> Map<'a> {
     }
 
     /// The encoded key and value of an item.
-    fn raw(&self, item: &Item) -> (Vec<u8>, Vec<u8>) {
+    fn raw(&self, item: &Item) -> Raw {
         let raw = |range: &Range<usize>| self.bytes.get(range.clone()).unwrap_or_default().to_vec();
         (raw(&item.key), raw(&item.value))
     }
@@ -217,8 +220,7 @@ fn edit_attributes(root: &Map<'_>, rules: Rules, changes: &Changes, edits: &mut 
         map.find(key)?.ok_or_else(|| absent(key))?;
     }
     let kept = map.items.iter().filter(|item| !changes.unset.iter().any(|key| item.text.as_ref() == Some(key)));
-    let mut items: Vec<(Option<&str>, (Vec<u8>, Vec<u8>))> =
-        kept.map(|item| (item.text.as_deref(), map.raw(item))).collect();
+    let mut items: Vec<(Option<&str>, Raw)> = kept.map(|item| (item.text.as_deref(), map.raw(item))).collect();
     for (key, written) in &changes.pairs {
         let why = |why: String| refuse_value(key, written, &why);
         let old = map.find(key)?;
@@ -237,7 +239,7 @@ fn edit_attributes(root: &Map<'_>, rules: Rules, changes: &Changes, edits: &mut 
             }
         }
     }
-    let mut items: Vec<(Vec<u8>, Vec<u8>)> = items.into_iter().map(|(_, raw)| raw).collect();
+    let mut items: Vec<Raw> = items.into_iter().map(|(_, raw)| raw).collect();
     if rules == Rules::V2 {
         items.sort();
     }
