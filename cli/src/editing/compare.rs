@@ -10,7 +10,7 @@ use crate::common::model::checked;
 /// A part of a tensor: role, type, offset, length, encoding, digest, shard.
 type Part<'a> = (&'a str, Option<tenslice::DType>, u64, u64, &'a str, Option<&'a str>, Option<&'a str>);
 
-/// What stays the same of a tensor.
+/// The properties of a tensor that stay the same.
 #[derive(Debug, PartialEq)]
 struct Described<'a> {
     name: String,

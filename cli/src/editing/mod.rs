@@ -21,7 +21,7 @@ use self::splice::Edits;
 use crate::common::failure::Failure;
 use crate::common::text::printable;
 
-/// What is to be changed.
+/// The requested changes.
 pub struct Changes {
     /// Keys and their new values, as the user wrote them.
     pub pairs: Vec<(String, String)>,

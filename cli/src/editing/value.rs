@@ -11,7 +11,7 @@ pub enum Scalar {
     Text(String),
 }
 
-/// What a value is.
+/// The kinds of values.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Kind {
     Bool,

@@ -220,7 +220,7 @@ fn in_place() {
     ] {
         let path = copy(&folder, name);
         let old = find(&path, key).0;
-        // As long as the old value.
+        // The new value has the length of the old one.
         let value: String =
             if old.starts_with("Integer") { value.into() } else { value.chars().cycle().take(old.len()).collect() };
         let (before, number) = (fs::read(&path).unwrap(), inode(&path));
