@@ -22,7 +22,7 @@ use crate::common::failure::Failure;
 use crate::common::model::Opened;
 use crate::common::reading::{FRAMES_AT_ONCE, is_compressed_array, read_rows, rows_at_once};
 use decimal::LongDouble;
-use row_major::{Bytes, Transposed};
+use row_major::Transposed;
 use stated::Stated;
 use train::Elements;
 
@@ -203,38 +203,6 @@ impl<'a> Values<'a> {
         let length = self.budget.with_room(needed.scratch, read)?;
         room.narrow(0, length);
         self.window.1 = room;
-        Ok(())
-    }
-
-    /// Switches to row-major order: see [`put_in_order`](Self::put_in_order).
-    pub fn make_row_major(&mut self, opened: &Opened<'_>) -> Result<(), Failure> {
-        self.put_in_order(opened, Order::RowMajor)
-    }
-
-    /// Switches to another order of the elements. An array that is not mapped is held in memory as a whole.
-    pub fn put_in_order(&mut self, opened: &Opened<'_>, order: Order) -> Result<(), Failure> {
-        if self.order == order {
-            return Ok(());
-        }
-        self.order = order;
-        if self.shape.len() < 2 || self.size == 0 || self.count == 0 {
-            return Ok(()); // the same in both orders
-        }
-        // A row-major array is a column-major array of the reversed shape.
-        let mut shape = self.shape.clone();
-        if order == Order::ColumnMajor {
-            self.plan_all().map_err(|stop| opened.fail(stop))?;
-            shape.reverse();
-        }
-        let (bytes, dtype, order) = match &self.origin {
-            Origin::Ranges(data, _) if data.encoding() == Encoding::Raw => {
-                let bytes = data.stored().map_err(|error| opened.fail(error))?;
-                (Bytes::Mapped(bytes), data.dtype(), data.byte_order())
-            }
-            _ => (Bytes::Held(self.all().map_err(|stop| opened.fail(stop))?), None, ByteOrder::NATIVE),
-        };
-        let transposed = Transposed::new(bytes, &shape, self.size).ok_or_else(|| opened.fail(Stop::TooFew))?;
-        (self.origin, self.window) = (Origin::Transposed(transposed, dtype, order), (0, self.budget.empty()));
         Ok(())
     }
 

@@ -1,8 +1,13 @@
-//! Reads a column-major array in row-major order.
+//! Reads an array in another order of its elements.
 
 use std::ops::Deref;
 
-use crate::common::budget::Room;
+use tenslice::{ByteOrder, Encoding, Order};
+
+use super::{Origin, Values};
+use crate::common::budget::{Room, Stop};
+use crate::common::failure::Failure;
+use crate::common::model::Opened;
 
 /// Bytes that are held in memory or mapped.
 pub enum Bytes<'a> {
@@ -93,6 +98,40 @@ impl<'a> Transposed<'a> {
                 *index = 0;
             }
         }
+    }
+}
+
+impl Values<'_> {
+    /// Switches to row-major order: see [`put_in_order`](Self::put_in_order).
+    pub fn make_row_major(&mut self, opened: &Opened<'_>) -> Result<(), Failure> {
+        self.put_in_order(opened, Order::RowMajor)
+    }
+
+    /// Switches to another order of the elements. An array that is not mapped is held in memory as a whole.
+    pub fn put_in_order(&mut self, opened: &Opened<'_>, order: Order) -> Result<(), Failure> {
+        if self.order == order {
+            return Ok(());
+        }
+        self.order = order;
+        if self.shape.len() < 2 || self.size == 0 || self.count == 0 {
+            return Ok(()); // the same in both orders
+        }
+        // A row-major array is a column-major array of the reversed shape.
+        let mut shape = self.shape.clone();
+        if order == Order::ColumnMajor {
+            self.plan_all().map_err(|stop| opened.fail(stop))?;
+            shape.reverse();
+        }
+        let (bytes, dtype, order) = match &self.origin {
+            Origin::Ranges(data, _) if data.encoding() == Encoding::Raw => {
+                let bytes = data.stored().map_err(|error| opened.fail(error))?;
+                (Bytes::Mapped(bytes), data.dtype(), data.byte_order())
+            }
+            _ => (Bytes::Held(self.all().map_err(|stop| opened.fail(stop))?), None, ByteOrder::NATIVE),
+        };
+        let transposed = Transposed::new(bytes, &shape, self.size).ok_or_else(|| opened.fail(Stop::TooFew))?;
+        (self.origin, self.window) = (Origin::Transposed(transposed, dtype, order), (0, self.budget.empty()));
+        Ok(())
     }
 }
 

@@ -101,6 +101,9 @@ pub fn write(
 /// The decoded length of a Zstandard frame.
 const FRAME: u64 = 1 << 20;
 
+/// A frame, compressed and as it was.
+type Frame<'f> = (&'f [u8], &'f [u8]);
+
 /// Compresses components frame by frame.
 struct Compressor {
     zstd: zstd::bulk::Compressor<'static>,
@@ -124,7 +127,7 @@ impl Compressor {
 
     /// Moves bytes from the front of `rest` to a frame of `wanted` bytes. Returns the frame, compressed and as it was,
     /// once it is full.
-    fn fill(&mut self, rest: &mut &[u8], wanted: usize) -> Result<Option<(&[u8], &[u8])>, Failure> {
+    fn fill(&mut self, rest: &mut &[u8], wanted: usize) -> Result<Option<Frame<'_>>, Failure> {
         if self.is_full {
             self.held.clear();
             self.is_full = false;

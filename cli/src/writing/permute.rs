@@ -5,6 +5,9 @@ use crate::common::failure::Failure;
 /// The number of bytes to pass on at a time.
 const AT_ONCE: usize = 1 << 22;
 
+/// Takes elements: the number of the first one, and their bytes.
+pub type Receiver<'r> = dyn FnMut(u64, &[u8]) -> Result<(), Failure> + 'r;
+
 /// Passes the elements of a row-major array on in the order of the permuted dimensions, piece by piece, each with the
 /// number of its first element. Dimension `n` of the result is dimension `permutation[n]` of the array.
 pub fn each(
@@ -12,7 +15,7 @@ pub fn each(
     shape: &[u64],
     size: usize,
     permutation: &[usize],
-    f: &mut dyn FnMut(u64, &[u8]) -> Result<(), Failure>,
+    f: &mut Receiver<'_>,
 ) -> Result<(), Failure> {
     if bytes.is_empty() {
         return Ok(());
