@@ -1,4 +1,4 @@
-//! Opens tensor files from borrowed byte slices, without allocating and without copying.
+//! Opens tensor files from borrowed byte slices, without allocating and without copying, and writes them.
 //!
 //! The bytes can be a slice of flash, a mapped file, an embedded asset, or ranges of a file that the program fetches
 //! itself. Opening checks the whole structure in one pass over the metadata and reads no tensor data. After that,
@@ -48,6 +48,7 @@
 //! | fetch data that is not in memory | [`Component::extent`], [`Component::with_bytes`], [`Tensor::with_source`] |
 //! | read many tensors at the speed of the disk | [`Plan`], [`Piece`] |
 //! | read attributes | [`File::attributes`], [`Tensor::attributes`], [`Value`] |
+//! | write a file | `write`, `write::Writer` |
 //! | verify digests | [`File::verify`], [`Tensor::verify`], [`Component::verify`] |
 //! | compare names and ranges that opening could not compare | [`File::check`] |
 //! | print the message of an error | [`Error::explain`] |
@@ -105,7 +106,7 @@
 //!
 //! # Features
 //!
-//! At least one format must be enabled. The default is `std`, `formats`, `dequantize`, `digest`, `zstd` and `zlib`. For
+//! At least one format must be enabled. The default is `std`, `formats`, `dequantize`, `digest`, `zstd`, `zlib` and `write`. For
 //! a microcontroller, disable the default features and enable the formats that are needed.
 //!
 //! | feature | effect |
@@ -116,6 +117,7 @@
 //! | `crc32c`, `sha256` | verifies digests of zTensor |
 //! | `crc32` | verifies checksums of NPZ |
 //! | `digest` | enables `crc32c`, `sha256` and `crc32` |
+//! | `write` | writes the formats that are enabled: the module `write` |
 //! | `zstd` | decodes Zstandard with ruzstd; needs `alloc` |
 //! | `zstd-c` | decodes Zstandard with libzstd instead, which is built from C |
 //! | `zlib` | decodes zlib and deflate with miniz_oxide, which uses 11 KiB of stack |
@@ -220,7 +222,13 @@ mod pages {
         ($($page:ident $path:literal)*) => { $(#[doc = include_str!($path)] mod $page {})* };
     }
     // The examples need these default features.
-    #[cfg(all(feature = "formats", feature = "digest", feature = "zlib", feature = "dequantize"))]
+    #[cfg(all(
+        feature = "formats",
+        feature = "digest",
+        feature = "zlib",
+        feature = "dequantize",
+        feature = "write"
+    ))]
     pages! {
         readme "../README.md"
         b2nd "../docs/b2nd.md"
@@ -228,6 +236,7 @@ mod pages {
         building "../docs/building.md"
         c_library "../docs/c-library.md"
         chip "../docs/chip.md"
+        convert "../docs/convert.md"
         features_and_figures "../docs/features-and-figures.md"
         gguf "../docs/gguf.md"
         npy "../docs/npy.md"
@@ -237,6 +246,7 @@ mod pages {
         safetensors "../docs/safetensors.md"
         strange_files "../docs/strange-files.md"
         tens "../docs/tens.md"
+        writing "../docs/writing.md"
         ztensor "../docs/ztensor.md"
         ztensor2 "../docs/ztensor2.md"
     }

@@ -40,7 +40,7 @@ pub(crate) trait FormatWriter: Sync {
         SumKind::None
     }
 
-    /// What the scratch memory holds of each component.
+    /// The contents of the scratch memory for each component.
     fn kept(&self, file: &dyn Declarations) -> Kept {
         Kept { kind: self.sum(file), has_lengths: file.options().frame_length.is_some() }
     }

@@ -1,4 +1,4 @@
-//! What a program wants to write: tensors and attributes, declared before their data.
+//! The declarations of a file to write: its tensors and attributes, before their data.
 //!
 //! A writer reads the declarations as often as it needs them, and copies nothing.
 #![forbid(unsafe_code)]
@@ -303,7 +303,7 @@ pub(crate) struct FileOptions {
     pub(crate) format: Format,
     /// The requested alignment of the data; `None` for that of the format.
     pub(crate) alignment: Option<u64>,
-    /// Whether a digest of each component is stored, in formats that do not require one.
+    /// True if a digest of each component is stored, in formats that do not require one.
     pub(crate) has_digests: bool,
     /// The decoded length of the Zstandard frames in which components are stored; `None` if they are stored raw.
     pub(crate) frame_length: Option<u64>,

@@ -46,7 +46,7 @@ impl SumKind {
     }
 }
 
-/// What the scratch memory holds of each component: the digest, and the stored length if components are stored in
+/// The contents of the scratch memory for each component: the digest, and the stored length if components are stored in
 /// frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Kept {

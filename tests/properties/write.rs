@@ -29,7 +29,7 @@ impl Sink for Collected {
         assert_eq!(offset, self.bytes.len() as u64, "a gap");
         assert!(!bytes.is_empty());
         if self.bytes.len() + bytes.len() > self.limit {
-            // As much as there is room for, as on a disk that is full.
+            // A disk that is full takes as much as there is room for.
             self.bytes.extend_from_slice(&bytes[..self.limit - self.bytes.len()]);
             return Err(SinkError);
         }

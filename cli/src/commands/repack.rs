@@ -43,7 +43,7 @@ pub struct Arguments {
 
 #[derive(Clone, Copy, ValueEnum)]
 enum By {
-    /// As in IN
+    /// The order of IN
     Given,
     /// By name
     Name,

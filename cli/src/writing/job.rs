@@ -59,7 +59,7 @@ fn in_input(failure: Failure, path: &Path, count: usize) -> Failure {
     if count > 1 { failure.in_file(&path.to_string_lossy()) } else { failure }
 }
 
-/// What is to be written.
+/// The tensors and attributes to write.
 pub struct Job<'m> {
     pub items: Vec<Item<'m>>,
     pub attributes: Carried,

@@ -1,4 +1,4 @@
-//! Which tensors are written, and under which names.
+//! Chooses the tensors to write, and renames them.
 
 use globset::{GlobBuilder, GlobMatcher};
 use regex::Regex;

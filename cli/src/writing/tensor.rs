@@ -1,4 +1,4 @@
-//! What is written of each tensor, and where its bytes come from.
+//! A tensor to write: its declaration, and the source of its bytes.
 
 use tenslice::blocks::BlockType;
 use tenslice::write::{NewAttribute, NewLayout, NewTensor, NewValue};

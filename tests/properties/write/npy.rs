@@ -65,7 +65,7 @@ fn files_of_numpy_are_written_again() {
         let size = part.extent().length.checked_div(count);
         let layout = match tensor.dtype() {
             Some(dtype) if part.byte_order() == ByteOrder::Little => NewLayout::Dense(dtype),
-            // Of an empty array, the size is in the type.
+            // The size of an empty array's items is in the type.
             _ => NewLayout::Items { descr: &descr, size: size.unwrap_or_else(|| descr[3..4].parse().unwrap()) },
         };
         let tensors = [NewTensor { name: "", shape: &shape, layout, attributes: &[] }];

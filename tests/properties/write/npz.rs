@@ -96,7 +96,7 @@ fn declarations_that_npz_cannot_have() {
     assert_eq!(refused(&[f32("b"), f32("a.npy"), f32("a.npy.npy")]), repeated(2));
     assert_eq!(refused(&[f32(""), f32(".npy")]), repeated(1));
     assert_eq!(refused(&[f32("a"), f32("a")]), repeated(1));
-    // As many names with the suffix as are compared.
+    // The largest number of names with the suffix that is compared.
     let names: Vec<String> = (0..1025).map(|number| format!("{number:04}.npy")).collect();
     let tensors: Vec<_> = names.iter().map(|name| f32(name)).collect();
     assert_eq!(refused(&tensors), (ErrorKind::TooMany, Part::Name, None));
