@@ -222,13 +222,7 @@ mod pages {
         ($($page:ident $path:literal)*) => { $(#[doc = include_str!($path)] mod $page {})* };
     }
     // The examples need these default features.
-    #[cfg(all(
-        feature = "formats",
-        feature = "digest",
-        feature = "zlib",
-        feature = "dequantize",
-        feature = "write"
-    ))]
+    #[cfg(all(feature = "formats", feature = "digest", feature = "zlib", feature = "dequantize", feature = "write"))]
     pages! {
         readme "../README.md"
         b2nd "../docs/b2nd.md"
