@@ -3,7 +3,7 @@
 CARGO ?= cargo
 CC ?= cc
 CXX ?= c++
-FEATURES ?= formats,digest,dequantize
+FEATURES ?= formats,digest,dequantize,write
 FIXTURES := tests/fixtures
 C_TARGET := target/c
 
@@ -78,7 +78,7 @@ test-rust:
 
 # The Rust tests with other features: libzstd, one format, single digests.
 test-features:
-	$(CARGO) test --quiet --no-default-features --features std,formats,digest,dequantize,zlib,zstd-c --lib \
+	$(CARGO) test --quiet --no-default-features --features std,formats,digest,dequantize,write,zlib,zstd-c --lib \
 		--test formats --test properties -- --skip damage::
 	$(CARGO) test --quiet --tests --no-default-features --features std,ztensor
 	$(CARGO) test --quiet --no-default-features --features std,formats \
@@ -109,7 +109,7 @@ test-source: dist-source
 test-all:
 	$(MAKE) --no-print-directory test test-features test-small test-targets test-platforms test-source sanitize no-panic miri coverage \
 		fuzz-replay-second
-	$(CARGO) test --quiet --tests --no-default-features --features std,formats,digest,dequantize,zlib,zstd-c
+	$(CARGO) test --quiet --tests --no-default-features --features std,formats,digest,dequantize,write,zlib,zstd-c
 	$(MAKE) --no-print-directory mutants
 
 # The Rust tests of the code for chips, built for this machine. TENSLICE_CORPUS=DIR adds a corpus.

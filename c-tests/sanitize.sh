@@ -99,7 +99,7 @@ fault() { # COMPILER LIBRARY ARGUMENTS...: a program that takes the name of a fa
 }
 
 if works gcc -fsanitize=address,undefined; then
-    library address "-Zsanitizer=address -Cdebug-assertions -Coverflow-checks" formats,digest,dequantize,zlib
+    library address "-Zsanitizer=address -Cdebug-assertions -Coverflow-checks" formats,digest,dequantize,write,zlib
     for compiler in gcc clang; do
         sanitize="-fsanitize=address,undefined -fno-sanitize-recover=all"
         # shellcheck disable=SC2086 # words
@@ -132,7 +132,7 @@ else
 fi
 
 if works gcc -fsanitize=thread -pthread; then
-    library thread "-Zsanitizer=thread -Cunsafe-allow-abi-mismatch=sanitizer" formats,digest,dequantize
+    library thread "-Zsanitizer=thread -Cunsafe-allow-abi-mismatch=sanitizer" formats,digest,dequantize,write
     build gcc threads thread -fsanitize=thread -fno-builtin
     "$out/threads" "$fixtures" > /dev/null
     must_fail "ThreadSanitizer" 'data race' "$out/threads" "$fixtures" broken
@@ -144,7 +144,7 @@ fi
 
 # All of `core` must be instrumented, too. Passed and returned values have shadows, as in clang's C.
 if works clang -fsanitize=memory; then
-    library memory "-Zsanitizer=memory -Cllvm-args=-msan-eager-checks=0" formats,digest,dequantize -Zbuild-std=core
+    library memory "-Zsanitizer=memory -Cllvm-args=-msan-eager-checks=0" formats,digest,dequantize,write -Zbuild-std=core
     for test in $tests; do
         build clang $test memory -fsanitize=memory
         "$out/$test" "$fixtures" > /dev/null

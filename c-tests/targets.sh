@@ -27,7 +27,7 @@ has_std() { # TARGET
 test_on() { # TARGET ARGUMENTS...
     packaging/bare-metal.sh "$1" target/targets test --quiet --features capi "${@:2}"
 }
-features=capi,panic-handler,formats,digest,dequantize
+features=capi,panic-handler,formats,digest,dequantize,write
 library() { # TARGET CRATE_TYPE: builds the C library, and prints its folder
     packaging/bare-metal.sh "$1" target/targets rustc --quiet --release --no-default-features --lib --crate-type "$2" \
         --features $features

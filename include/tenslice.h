@@ -1360,7 +1360,8 @@ const char *tenslice_version(void);
 }
 #endif
 
-/* Functions for single formats. */
+/* Writing, and functions for single formats. */
+#include "tenslice/write.h"
 #include "tenslice/safetensors.h"
 #include "tenslice/gguf.h"
 #include "tenslice/npy.h"

@@ -35,6 +35,11 @@ enum {
     TENSLICE_NOT_IN_SHARD = 113, /**< the bytes are in the file itself, not in a shard */
     TENSLICE_WRONG_SHAPE = 114, /**< the tensor is of another shape than the one requested */
     TENSLICE_WRONG_ORDER = 115, /**< the elements are in another order than the one requested */
+    TENSLICE_NOT_IN_FORMAT = 116, /**< the format cannot hold this */
+    TENSLICE_TOO_MANY_BYTES = 117, /**< all tensors are complete */
+    TENSLICE_TOO_FEW_BYTES = 118, /**< data is missing */
+    TENSLICE_WRONG_STATE = 119, /**< the writer is in another state */
+    TENSLICE_SINK_FAILED = 120, /**< the sink failed */
     TENSLICE_TRUNCATED = 200, /**< unexpected end of input */
     TENSLICE_MANIFEST_SIZE = 201, /**< the manifest does not fit between header and footer */
     TENSLICE_MALFORMED = 202, /**< the metadata is not well-formed */

@@ -15,7 +15,7 @@ class Tenslice(ConanFile):
     package_type = "static-library"
     settings = "os", "arch", "compiler", "build_type"
     options = {"features": ["ANY"]}
-    default_options = {"features": "formats,digest,dequantize"}
+    default_options = {"features": "formats,digest,dequantize,write"}
 
     def set_version(self):
         manifest = load(self, os.path.join(self.recipe_folder, "..", "..", "Cargo.toml"))

@@ -21,6 +21,8 @@ use super::super::sparse::{SparseCursor, tenslice_sparse};
 use super::super::status::FfiResult;
 use super::super::tensor::tenslice_tensor;
 use super::super::text::tenslice_str;
+#[cfg(feature = "write")]
+use super::super::write::tenslice_writer;
 use super::{Array, Buffer, Handle, Holds, INVALID_ARGUMENT, In, InfoIn, InfoOut, Length, Plain, Slot, Writable};
 use crate::bytes::text::Text;
 use crate::{
@@ -53,6 +55,11 @@ held! {
     tenslice_model_tensors: ModelTensors<'static, 'static> = b"MTEN";
     tenslice_model_problems: Problems<'static, 'static> = b"MPRS";
     tenslice_problem: Problem<'static, 'static> = b"MPRB";
+}
+
+#[cfg(feature = "write")]
+held! {
+    tenslice_writer: super::Held = b"WRTR";
 }
 
 #[cfg(feature = "safetensors")]

@@ -1,7 +1,7 @@
 //! The C ABI: checks the arguments, calls the public Rust API and converts the result. It has no logic of its own.
 //!
-//! The only `unsafe` code of the C ABI is in `pointer` with its files `handles` and `decoder`, in `panic`, in
-//! `alloc` and below. The doc comments of exported items become the headers in `include`, in the order of
+//! The only `unsafe` code of the C ABI is in `pointer` with its files `handles`, `decoder` and `declared`, in
+//! `panic`, in `alloc` and below. The doc comments of exported items become the headers in `include`, in the order of
 //! `include/contents.md`, so they are written for C. What they require of pointers is the safety contract that
 //! `pointer` relies on.
 #![allow(non_camel_case_types)] // C naming
@@ -27,6 +27,8 @@ mod sparse;
 mod attributes;
 mod source;
 mod plan;
+#[cfg(feature = "write")]
+mod write;
 #[cfg(feature = "tens")]
 mod tens;
 #[cfg(feature = "blz")]

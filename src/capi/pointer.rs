@@ -1,5 +1,5 @@
 //! The arguments that C passes, and every check that can be made of a pointer. All unsafe code of the C ABI is here and
-//! in the two files of this module, `handles` and `decoder`, except the panic handler and the allocator.
+//! in the files of this module, `handles`, `decoder` and `declared`, except the panic handler and the allocator.
 //!
 //! The exported functions take the types below as their arguments. Each type is `repr(transparent)` over a pointer or a
 //! length, so the C prototypes have exactly these pointers and lengths, and `xtask` writes them into the header. The
@@ -28,7 +28,10 @@ use super::memory::{Memory, memory, range, range_apart, range_beside};
 use super::status::{ApiError, FfiResult};
 use crate::error::ErrorKind;
 
-#[path = "decoder.rs"] // beside this file, as all modules of the C ABI
+#[cfg(feature = "write")]
+#[path = "declared.rs"] // beside this file, as all modules of the C ABI
+mod declared;
+#[path = "decoder.rs"]
 mod decoder;
 #[path = "handles.rs"]
 mod handles;
@@ -37,6 +40,8 @@ mod handles;
 #[path = "test_args.rs"]
 pub(super) mod test_args;
 
+#[cfg(feature = "write")]
+pub(super) use declared::Held;
 pub(super) use decoder::{Chosen, buffers};
 
 /// A handle that the call reads.
@@ -55,7 +60,7 @@ pub struct In<'a, T>(*const T, PhantomData<&'a T>);
 #[repr(transparent)]
 pub struct OptionalIn<'a, T>(*const T, PhantomData<&'a T>);
 
-/// A struct that begins with its size and was filled by an earlier call.
+/// A struct that begins with its size, which the call reads.
 #[repr(transparent)]
 pub struct InfoIn<'a, T>(*const T, PhantomData<&'a T>);
 

@@ -77,7 +77,7 @@ impl Writer<'_> {
     }
 }
 
-#[cfg(feature = "gguf")]
+#[cfg(any(feature = "gguf", feature = "write"))]
 impl core::fmt::Write for Writer<'_> {
     fn write_str(&mut self, text: &str) -> core::fmt::Result {
         self.text(text);

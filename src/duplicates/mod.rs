@@ -10,6 +10,7 @@
 //! is still linear in the bytes of the names, since at most [`MAX_COMPARED`] names are compared this way.
 #![forbid(unsafe_code)]
 
+use core::cell::Cell;
 use core::cmp::Ordering;
 
 use zerocopy::{FromBytes, IntoBytes};
@@ -449,47 +450,42 @@ fn index_of<D: Distinct>(items: &mut D, start: D::Place, position: D::Position) 
     index
 }
 
-/// Heapsort: in place, without recursion, and with no slow input order. (The sort of `core` keeps a panic path for
-/// inconsistent orders, which changing bytes may produce.)
+/// Sorts items by heapsort, as [`sort_places`] does.
 pub(crate) fn sort_by<P: Copy>(items: &mut [P], is_less: impl Fn(P, P) -> bool) {
-    let length = to_u64(items.len());
-    let sift = |items: &mut [P], mut root: u64, end: u64| {
-        let at = |items: &[P], i: u64| to_usize(i).and_then(|i| items.get(i).copied());
+    let items = Cell::from_mut(items).as_slice_of_cells();
+    let at = |i: usize| items.get(i).map(Cell::get);
+    let is_less = |a, b| matches!((at(a), at(b)), (Some(a), Some(b)) if is_less(a, b));
+    sort_places(items.len(), is_less, |a, b| {
+        if let (Some(a), Some(b)) = (items.get(a), items.get(b)) {
+            b.set(a.replace(b.get()));
+        }
+    });
+}
+
+/// Heapsort of `length` items, of which only their places are known here: in place, without recursion, and with no slow
+/// input order. (The sort of `core` keeps a panic path for inconsistent orders, which changing bytes may produce.)
+pub(crate) fn sort_places(length: usize, is_less: impl Fn(usize, usize) -> bool, swap: impl Fn(usize, usize)) {
+    let sift = |mut root: usize, end: usize| {
         loop {
             let left = root.saturating_mul(2).saturating_add(1);
             let right = left.saturating_add(1);
             if left >= end {
                 return;
             }
-            let larger = match (at(items, left), at(items, right)) {
-                (Some(l), Some(r)) if right < end && is_less(l, r) => right,
-                _ => left,
-            };
-            match (at(items, root), at(items, larger)) {
-                (Some(r), Some(child)) if is_less(r, child) => swap(items, root, larger),
-                _ => return,
+            let larger = if right < end && is_less(left, right) { right } else { left };
+            if !is_less(root, larger) {
+                return;
             }
+            swap(root, larger);
             root = larger;
         }
     };
     for root in (0..(length >> 1)).rev() {
-        sift(items, root, length);
+        sift(root, length);
     }
     for end in (1..length).rev() {
-        swap(items, 0, end);
-        sift(items, 0, end);
-    }
-}
-
-/// Swaps two elements; does nothing if an index is out of range.
-fn swap<P: Copy>(items: &mut [P], a: u64, b: u64) {
-    let (Some(a), Some(b)) = (to_usize(a), to_usize(b)) else { return };
-    let (Some(&x), Some(&y)) = (items.get(a), items.get(b)) else { return };
-    if let Some(slot) = items.get_mut(a) {
-        *slot = y;
-    }
-    if let Some(slot) = items.get_mut(b) {
-        *slot = x;
+        swap(0, end);
+        sift(0, end);
     }
 }
 

@@ -101,12 +101,14 @@ fn unsafe_code_is_only_in_listed_files() {
             "pointer",
             "handles",
             "decoder",
+            "declared",
             "panic",
             "alloc",
             "tests",
             "get_tests",
             "model_tests",
             "other_tests",
+            "write_tests",
             "test_args",
         ];
         let of_codec = ["cpu", "crc", "f16"];

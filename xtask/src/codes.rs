@@ -31,6 +31,23 @@ const MACROS: &[(&str, &str, &str)] = &[
         "Sets struct_size of a struct before the call that fills it: TENSLICE_INIT(info);",
         "((info).struct_size = sizeof(info))",
     ),
+    (
+        "TENSLICE_NEW_TENSOR(name, dtype, shape)",
+        "Initializes a dense tenslice_new_tensor without attributes. `name` is a literal, and `shape` is an array of uint64_t.",
+        "{ sizeof(tenslice_new_tensor), dtype, \"\" name, sizeof(\"\" name) - 1, shape, \\\n    \
+            sizeof(shape) / sizeof(*(shape)), 0, 0, 0, 0, 0, NULL, NULL, 0, 0, NULL, 0 }",
+    ),
+    (
+        "TENSLICE_NEW_TEXT(key, text)",
+        "Initializes a tenslice_new_attribute with two literals: its key and its value, a text.",
+        "{ \"\" key, sizeof(\"\" key) - 1, { TENSLICE_VALUE_TEXT, 0, 0, 0, \"\" text, sizeof(\"\" text) - 1 } }",
+    ),
+    (
+        "TENSLICE_NEW_FILE(format, tensors)",
+        "Initializes a tenslice_new_file without attributes. `tensors` is an array of tenslice_new_tensor.",
+        "{ sizeof(tenslice_new_file), format, tensors, \\\n    \
+            sizeof(tensors) / sizeof(*(tensors)), NULL, 0, 0, 0, 0 }",
+    ),
 ];
 
 /// Returns the macros and the lists of codes as items.

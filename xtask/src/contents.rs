@@ -108,7 +108,7 @@ impl Header<'_> {
             writeln!(out, "\n#ifdef __cplusplus\n}}\n#endif")?;
         }
         if self.name == ALL {
-            writeln!(out, "\n/* Functions for single formats. */")?;
+            writeln!(out, "\n/* Writing, and functions for single formats. */")?;
             for header in all.iter().filter(|header| ![ALL, CODES, TYPES].contains(&header.name)) {
                 writeln!(out, "#include \"{}\"", header.name)?;
             }
