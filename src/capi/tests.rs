@@ -165,7 +165,7 @@ fn dense() {
 
         ok!(tenslice_file_find(file, of("t.float64"), 9, tensor, error), tenslice_tensor_get_info(tensor, about));
         assert_eq!(text(about.read().name), b"t.float64");
-        places!(index: tenslice_index, slots: [u32; 39], slot_count: usize);
+        places!(index: tenslice_index, slots: [u32; 39], slot_count: usize, message: [u8; 80]);
         ok!(tenslice_file_index_length(file, slot_count));
         assert_eq!(slot_count.read(), 39);
         assert_eq!(call!(tenslice_file_index(file, slots.cast(), 38, index, error)), code(ErrorKind::OutOfScratch));
@@ -184,7 +184,6 @@ fn dense() {
         let vector = get::expecting(0, 1, &shape);
         let wrong = call!(tenslice_file_get(file, name, 9, &raw const vector, data, error));
         assert_eq!(wrong, code(ErrorKind::WrongShape));
-        places!(message: [u8; 80]);
         ok!(tenslice_file_get_text(file, name, 9, &raw const vector, error, message.cast(), 80, length.cast()));
         let expected = b"tensor \"t.float64\": expected [2]; the file has f64 [2, 3]\0";
         assert_eq!(read(message, expected.len()), expected);
@@ -695,3 +694,6 @@ mod get;
 mod model;
 #[path = "other_tests.rs"] // beside this file: xtask expects only files in this folder
 mod other;
+#[cfg(feature = "write")]
+#[path = "write_tests.rs"]
+mod write;
