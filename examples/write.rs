@@ -10,10 +10,8 @@ use tenslice::{DType, Format};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let path = std::env::args().nth(1).ok_or("usage: write FILE")?;
-    let tensors = [
-        NewTensor::dense("layer1.weight", DType::F32, &[2, 3]),
-        NewTensor::dense("layer1.bias", DType::F32, &[2]),
-    ];
+    let tensors =
+        [NewTensor::dense("layer1.weight", DType::F32, &[2, 3]), NewTensor::dense("layer1.bias", DType::F32, &[2])];
     let attributes = [NewAttribute::new("format", "pt")];
     let declared = NewFile::new(Format::Safetensors, &tensors).attributes(&attributes);
     let mut writer = Writer::new(declared, &mut []).map_err(|error| declared.explain(&error).to_string())?;

@@ -139,7 +139,7 @@ tenslice_status tenslice_new_tensors_sort(uint32_t format, tenslice_new_tensor *
  * may be used from then on.
  */
 typedef struct {
-    uint64_t opaque[24];
+    uint64_t opaque[25];
 } tenslice_writer;
 
 /**
@@ -257,8 +257,8 @@ tenslice_status tenslice_writer_due(const tenslice_writer *writer, tenslice_due 
  * declarations, as after a loss of power. Writes what is missing of the part before the data; tenslice_writer_due
  * then tells which data to pass. Call it instead of tenslice_writer_begin. Linear in the declarations.
  *
- * Errors: INVALID_ARGUMENT also if the file is not that long, or if `written` is inside a component with a digest:
- * write that component again from its start; SINK_FAILED; WRONG_STATE if the writer has begun before.
+ * Errors: INVALID_ARGUMENT also if the file is not that long, or if data with a digest has been written: write the
+ * file again from its start; SINK_FAILED; WRONG_STATE if the writer has begun before.
  */
 tenslice_status tenslice_writer_resume(tenslice_writer *writer, const tenslice_sink *sink, uint64_t written,
     tenslice_error *error);

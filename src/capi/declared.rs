@@ -234,7 +234,7 @@ impl Declarations for Declared {
         let fields = self.fields();
         let format = u8::try_from(fields.format).ok().and_then(Format::from_code).unwrap_or(Format::Unknown);
         let alignment = Some(fields.alignment).filter(|alignment| *alignment != 0);
-        FileOptions { format, alignment, has_digests: fields.has_digests != 0 }
+        FileOptions { format, alignment, has_digests: fields.has_digests != 0, frame_length: None }
     }
 
     fn tensor_count(&self) -> usize {

@@ -143,7 +143,7 @@ pub struct tenslice_sink {
 /// be used from then on.
 #[repr(C)]
 pub struct tenslice_writer {
-    opaque: [u64; 24],
+    opaque: [u64; 25],
 }
 
 /// The data that a writer expects next.
@@ -219,7 +219,7 @@ pub extern "C" fn tenslice_writer_open(
 pub extern "C" fn tenslice_writer_length(writer: Handle<tenslice_writer>, length: Out<u64>) -> tenslice_status {
     run(|| {
         let (writer, length) = (writer.get::<Held>()?, length.writable()?);
-        length.set(writer.state().length());
+        length.set(writer.state().length().unwrap_or(u64::MAX)); // always known: C declares no frames
         Ok(OK)
     })
 }
@@ -252,8 +252,8 @@ pub extern "C" fn tenslice_writer_begin(
 /// declarations, as after a loss of power. Writes what is missing of the part before the data; tenslice_writer_due then
 /// tells which data to pass. Call it instead of tenslice_writer_begin. Linear in the declarations.
 ///
-/// Errors: INVALID_ARGUMENT also if the file is not that long, or if `written` is inside a component with a digest: write
-/// that component again from its start; SINK_FAILED; WRONG_STATE if the writer has begun before.
+/// Errors: INVALID_ARGUMENT also if the file is not that long, or if data with a digest has been written: write the file
+/// again from its start; SINK_FAILED; WRONG_STATE if the writer has begun before.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_writer_resume(
     writer: HandleMut<tenslice_writer>,

@@ -143,7 +143,7 @@ fn a_file_in_pieces() {
         assert_eq!(read_back.find("a").unwrap().data().unwrap().bytes().unwrap(), &data[24..]);
 
         // A sink that fails, and a second writer that goes on at that byte.
-        for cut in 0..=whole.len() {
+        for cut in (0..=whole.len()).step_by(if cfg!(miri) { 23 } else { 1 }) {
             let mut stored = Stored { bytes: whole[..cut].to_vec(), fails_at: u64::MAX };
             let sink = sink_to((&raw mut stored).cast());
             let sink = &raw const sink;
