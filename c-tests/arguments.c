@@ -96,6 +96,97 @@ static void plans(void)
     CHECK(IS_MARKED(longer) && IS_MARKED(read));
 }
 
+static int ignore(void *context, uint64_t offset, const void *bytes, size_t length)
+{
+    (void)context, (void)offset, (void)bytes, (void)length;
+    return 0;
+}
+
+static void writers(void)
+{
+    static const uint64_t shape[] = {4};
+    tenslice_new_tensor tensors[2] = {TENSLICE_NEW_TENSOR("b", TENSLICE_U8, shape),
+                                      TENSLICE_NEW_TENSOR("a", TENSLICE_U8, shape)}, before[2], odd[3];
+    tenslice_new_file file = TENSLICE_NEW_FILE(TENSLICE_FORMAT_SAFETENSORS, tensors), odd_file[2], wrong;
+    tenslice_sink sink = {ignore, NULL}, no_sink = {NULL, NULL}, odd_sink[2];
+    tenslice_writer writer, unset, unwritten;
+    tenslice_due due;
+    tenslice_error error;
+    uint64_t scratch[4], length;
+    char text[64];
+    size_t words, needed;
+
+    memset(&unset, 0, sizeof unset);
+    memset(odd, 0, sizeof odd);
+    memset(odd_file, 0, sizeof odd_file);
+    memset(odd_sink, 0, sizeof odd_sink);
+    memcpy(before, tensors, sizeof before);
+    due.struct_size = sizeof due;
+    MARK(unwritten), MARK(words), MARK(length), MARK(text), MARK(needed);
+    EXPECT(BAD, tenslice_writer_scratch_length(NULL, &words));
+    EXPECT(BAD, tenslice_writer_scratch_length(&file, NULL));
+    EXPECT(BAD, tenslice_writer_scratch_length(ODD(tenslice_new_file, odd_file), &words));
+    EXPECT(BAD, tenslice_writer_open(NULL, &file, NULL, 0, NULL));
+    EXPECT(BAD, tenslice_writer_open(&unwritten, NULL, NULL, 0, NULL));
+    EXPECT(BAD, tenslice_writer_open(&unwritten, ODD(tenslice_new_file, odd_file), NULL, 0, NULL));
+    EXPECT(BAD, tenslice_writer_open(&unwritten, &file, NULL, 1, NULL));
+    EXPECT(BAD, tenslice_writer_open(&unwritten, &file, ODD(uint64_t, scratch), 3, NULL));
+    EXPECT(BAD, tenslice_writer_open(&unwritten, &file, scratch, SIZE_MAX / 8, NULL));
+    wrong = file, wrong.struct_size--;
+    EXPECT(BAD, tenslice_writer_open(&unwritten, &wrong, NULL, 0, NULL));
+    wrong = file, wrong.format = 256;
+    EXPECT(BAD, tenslice_writer_open(&unwritten, &wrong, NULL, 0, NULL));
+    wrong = file, wrong.tensors = NULL;
+    EXPECT(BAD, tenslice_writer_open(&unwritten, &wrong, NULL, 0, NULL));
+    wrong = file, wrong.tensors = ODD(tenslice_new_tensor, odd);
+    EXPECT(BAD, tenslice_writer_open(&unwritten, &wrong, NULL, 0, NULL));
+    wrong = file, wrong.tensor_count = SIZE_MAX / 8;
+    EXPECT(BAD, tenslice_writer_open(&unwritten, &wrong, NULL, 0, NULL));
+    wrong = file, wrong.attribute_count = 1;
+    EXPECT(BAD, tenslice_writer_open(&unwritten, &wrong, NULL, 0, NULL));
+    tensors[0].struct_size++; /* would misalign the second tensor */
+    EXPECT(BAD, tenslice_writer_open(&unwritten, &file, NULL, 0, NULL));
+    tensors[0].struct_size--;
+    tensors[1].struct_size--;
+    EXPECT(BAD, tenslice_writer_open(&unwritten, &file, NULL, 0, NULL));
+    tensors[1].struct_size++;
+    EXPECT(TENSLICE_OK, tenslice_writer_open(&writer, &file, NULL, 0, NULL));
+    EXPECT(HANDLE, tenslice_writer_length(NULL, &length));
+    EXPECT(BAD, tenslice_writer_length(&writer, NULL));
+    EXPECT(HANDLE, tenslice_writer_position(&unset, &length));
+    EXPECT(BAD, tenslice_writer_position(&writer, NULL));
+    EXPECT(HANDLE, tenslice_writer_begin(NULL, &sink, NULL));
+    EXPECT(BAD, tenslice_writer_begin(&writer, NULL, NULL));
+    EXPECT(BAD, tenslice_writer_begin(&writer, &no_sink, NULL));
+    EXPECT(BAD, tenslice_writer_begin(&writer, ODD(tenslice_sink, odd_sink), NULL));
+    EXPECT(HANDLE, tenslice_writer_resume(NULL, &sink, 0, NULL));
+    EXPECT(BAD, tenslice_writer_resume(&writer, NULL, 0, NULL));
+    EXPECT(TENSLICE_OK, tenslice_writer_begin(&writer, &sink, NULL)); /* the refused calls have not begun it */
+    EXPECT(HANDLE, tenslice_writer_due(NULL, &due));
+    EXPECT(BAD, tenslice_writer_due(&writer, NULL));
+    EXPECT(HANDLE, tenslice_writer_data(NULL, &sink, "data", 4, NULL));
+    EXPECT(BAD, tenslice_writer_data(&writer, NULL, "data", 4, NULL));
+    EXPECT(BAD, tenslice_writer_data(&writer, &sink, NULL, 4, NULL));
+    EXPECT(BAD, tenslice_writer_data(&writer, &sink, "data", SIZE_MAX, NULL));
+    EXPECT(HANDLE, tenslice_writer_finish(NULL, &sink, NULL));
+    EXPECT(BAD, tenslice_writer_finish(&writer, NULL, NULL));
+    EXPECT(TENSLICE_OK, tenslice_writer_data(&writer, &sink, "datadata", 8, NULL)); /* nor changed it since */
+    EXPECT(TENSLICE_OK, tenslice_writer_finish(&writer, &sink, NULL));
+    EXPECT(TENSLICE_WRONG_STATE, tenslice_writer_finish(&writer, &sink, &error));
+    EXPECT(BAD, tenslice_writer_error_text(NULL, &error, text, sizeof text, &needed));
+    EXPECT(BAD, tenslice_writer_error_text(&file, NULL, text, sizeof text, &needed));
+    EXPECT(BAD, tenslice_writer_error_text(&file, &error, NULL, 8, &needed));
+    error.kind = 7;
+    EXPECT(BAD, tenslice_writer_error_text(&file, &error, text, sizeof text, &needed));
+    EXPECT(BAD, tenslice_new_tensors_sort(TENSLICE_FORMAT_SAFETENSORS, NULL, 2));
+    EXPECT(BAD, tenslice_new_tensors_sort(256, tensors, 2));
+    EXPECT(BAD, tenslice_new_tensors_sort(TENSLICE_FORMAT_SAFETENSORS, ODD(tenslice_new_tensor, odd), 2));
+    EXPECT(BAD, tenslice_new_tensors_sort(TENSLICE_FORMAT_SAFETENSORS, tensors, SIZE_MAX / 8));
+    EXPECT(TENSLICE_NOT_BUILT_IN, tenslice_new_tensors_sort(TENSLICE_FORMAT_HDF5, tensors, 2));
+    CHECK(memcmp(before, tensors, sizeof before) == 0);
+    CHECK(IS_MARKED(unwritten) && IS_MARKED(words) && IS_MARKED(length) && IS_MARKED(text) && IS_MARKED(needed));
+}
+
 /* `other` is a file of another format. */
 static void tens(const tenslice_file *file, const tenslice_file *other)
 {
@@ -1201,6 +1292,7 @@ int main(int argc, char **argv)
     EXPECT(HANDLE, tenslice_file_with_source(&file, &unset_source, &file));
     EXPECT(BAD, tenslice_file_with_source(&file, &source, NULL));
     plans();
+    writers();
     EXPECT(BAD, tenslice_file_open_source(NULL, &source, &need, NULL));
     EXPECT(HANDLE, tenslice_file_open_source(&file, NULL, &need, NULL));
     EXPECT(HANDLE, tenslice_file_open_source(&file, &unset_source, &need, NULL));

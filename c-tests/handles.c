@@ -61,7 +61,7 @@ static const char *const names[FILES] = {
 };
 enum { DENSE = FILES, OF_NPY, OF_BLOCKS, IN_ORDER, COMPONENT, IN_SHARD, TENSORS, COMPONENTS, ATTRIBUTES, LIST, SHARDED, INFOS,
        SHARDS, CHUNKS, ENTRIES, READS, SOURCE, PLAN, SPARSE, INDEX, SHARD_INDEX, TRAIN, MODEL_FILE, MODEL, OF_MODEL, PROBLEMS, PROBLEM,
-       HANDLES };
+       WRITER, WRITING, FILLED, HANDLES };
 
 static struct {
     uint64_t content[sizeof(tenslice_source) / 8];
@@ -77,6 +77,17 @@ static tenslice_piece pieces[1] = {{7, 1, 5000, 0}};
 static uint32_t words[64], shard_names[4], model_words[78];
 static tenslice_model_file model_files[2];
 static tenslice_error not_found, unknown;
+static const uint64_t one[1] = {1};
+static const tenslice_new_tensor declarations[] = {TENSLICE_NEW_TENSOR("w", TENSLICE_U8, one)};
+static const tenslice_new_file declared = TENSLICE_NEW_FILE(TENSLICE_FORMAT_SAFETENSORS, declarations);
+
+static int ignore(void *context, uint64_t offset, const void *bytes, size_t length)
+{
+    (void)context, (void)offset, (void)bytes, (void)length;
+    return 0;
+}
+
+static const tenslice_sink sink = {ignore, NULL};
 static tenslice_blz_info cores;
 static tenslice_bytes stored;
 static uint64_t symmetry;
@@ -314,7 +325,14 @@ static size_t rank_of_tens; /* for the TENS tensor */
     X(PROBLEMS, tenslice_model_problems, model_next_problem, 0,                                                        \
       tenslice_model_next_problem(h, OUT(0, tenslice_problem)))                                                        \
     X(PROBLEM, tenslice_problem, problem_get_info, 0, tenslice_problem_get_info(h, INFO(0, tenslice_problem_info)))    \
-    X(PROBLEM, tenslice_problem, problem_text, 0, tenslice_problem_text(h, TEXT(0), OPTIONAL(1, size_t)))
+    X(PROBLEM, tenslice_problem, problem_text, 0, tenslice_problem_text(h, TEXT(0), OPTIONAL(1, size_t)))                 \
+    X(WRITER, tenslice_writer, writer_length, 0, tenslice_writer_length(h, OUT(0, uint64_t)))                          \
+    X(WRITER, tenslice_writer, writer_position, 0, tenslice_writer_position(h, OUT(0, uint64_t)))                      \
+    X(WRITER, tenslice_writer, writer_begin, 0, tenslice_writer_begin(h, &sink, ERR))                                  \
+    X(WRITER, tenslice_writer, writer_resume, 0, tenslice_writer_resume(h, &sink, 1, ERR))                             \
+    X(WRITING, tenslice_writer, writer_due, 0, tenslice_writer_due(h, INFO(0, tenslice_due)))                          \
+    X(WRITING, tenslice_writer, writer_data, 0, tenslice_writer_data(h, &sink, zeros, 1, ERR))                         \
+    X(FILLED, tenslice_writer, writer_finish, 0, tenslice_writer_finish(h, &sink, ERR))
 
 #define CALL(kind, type, name, status, expression)                                                                     \
     static tenslice_status call_##name(void *any)                                                                      \
@@ -419,6 +437,11 @@ static void make_handles(const char *folder)
            tenslice_model_get_problems(AT(MODEL, tenslice_model), MAKE(PROBLEMS, tenslice_model_problems)));
     problems = *AT(PROBLEMS, tenslice_model_problems);
     EXPECT(TENSLICE_OK, tenslice_model_next_problem(&problems, MAKE(PROBLEM, tenslice_problem)));
+    for (i = WRITER; i <= FILLED; i++) {
+        EXPECT(TENSLICE_OK, tenslice_writer_open(MAKE(i, tenslice_writer), &declared, NULL, 0, NULL));
+        if (i >= WRITING) EXPECT(TENSLICE_OK, tenslice_writer_begin(AT(i, tenslice_writer), &sink, NULL));
+        if (i == FILLED) EXPECT(TENSLICE_OK, tenslice_writer_data(AT(i, tenslice_writer), &sink, zeros, 1, NULL));
+    }
     COMPARED_WHOLE(handles, sizeof handles);
 }
 

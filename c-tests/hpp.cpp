@@ -761,6 +761,78 @@ void particulars(const char *fixtures)
         std::free(one.data);
 }
 
+void written()
+{
+    static const std::uint64_t shape_a[] = {2}, shape_b[] = {3};
+    std::array<tenslice_new_tensor, 2> tensors = {tenslice::new_tensor("b", TENSLICE_U8, shape_b),
+                                                  tenslice::new_tensor("a", TENSLICE_F32, shape_a)};
+    CHECK(get(tenslice::sort(TENSLICE_FORMAT_SAFETENSORS, tensors)).size() == 2);
+    CHECK(tensors[0].name[0] == 'a');
+    const std::array<tenslice_new_attribute, 1> attributes = {tenslice::new_attribute("format", "pt")};
+    const auto declared = tenslice::new_file(TENSLICE_FORMAT_SAFETENSORS, tensors, attributes);
+    CHECK(get(tenslice::writer::scratch_length(declared)) == 0);
+    alignas(8) static std::array<std::byte, 256> room;
+    std::size_t length = 0;
+    auto sink = [&](std::uint64_t offset, tenslice::span<const std::byte> bytes) {
+        CHECK(offset == length);
+        if (length + bytes.size() > room.size())
+            return false;
+        std::memcpy(room.data() + length, bytes.data(), bytes.size());
+        length += bytes.size();
+        return true;
+    };
+    const float numbers[] = {1, -2};
+    const std::array<std::byte, 3> bytes = {std::byte{1}, std::byte{2}, std::byte{3}};
+    auto writer = get(tenslice::writer::open(declared));
+    CHECK(!writer.due() && writer.position() == 0 && writer.length() > 11);
+    CHECK(get(writer.begin(sink)) == writer.position());
+    CHECK(writer.due()->tensor == 0 && writer.due()->missing == 8);
+    (void)writer.data(sink, numbers, sizeof numbers);
+    (void)writer.data(sink, bytes);
+    CHECK(!writer.due());
+    CHECK(get(writer.finish(sink)) == writer.length() && writer.length() == length);
+    const auto file = get(tenslice::file::open(room.data(), length));
+    const auto back = get(file.get(std::string_view("b"), TENSLICE_U8));
+    CHECK(back.size() == 3 && back[2] == std::byte{3});
+
+    // After a loss of power.
+    const auto whole = room;
+    const std::size_t total = length;
+    length = total - 4;
+    auto second = get(tenslice::writer::open(declared));
+    CHECK(get(second.resume(sink, length)) == total - 4);
+    CHECK(second.due()->tensor == 0 && second.due()->offset == 7);
+    (void)second.data(sink, reinterpret_cast<const char *>(numbers) + 7, 1);
+    (void)second.data(sink, bytes);
+    (void)second.finish(sink);
+    CHECK(length == total && room == whole);
+
+    std::array<char, 128> text;
+    const auto why = error_of([&] { return second.data(sink, bytes); });
+    CHECK(why.status() == TENSLICE_WRONG_STATE);
+    auto third = get(tenslice::writer::open(declared));
+    const auto failing = [](std::uint64_t, tenslice::span<const std::byte>) { return false; };
+    const auto failed = error_of([&] { return third.begin(failing); });
+    CHECK(third.explain(failed, text) == "safetensors: the sink failed at byte 0");
+    CHECK(says(thrown_by([&] { return get(tenslice::writer::open(declared)).begin(failing); }), "failed at byte 0"));
+    tensors[1].dtype = TENSLICE_C128;
+    const auto refused = error_of([&] { return tenslice::writer::open(declared); });
+    CHECK(tenslice::writer::explain(declared, refused, text)
+          == "safetensors: tensor 1 \"b\": the format has no dtype c128; convert the data");
+    CHECK(says(thrown_by([&] { return tenslice::writer::open(declared); }), "no dtype c128"));
+    tensors[1].dtype = TENSLICE_U8;
+
+    // An exception of the sink passes through the writer.
+    bool is_caught = false;
+    auto fourth = get(tenslice::writer::open(declared));
+    try {
+        (void)fourth.begin([](std::uint64_t, tenslice::span<const std::byte>) -> bool { throw 7; });
+    } catch (int number) {
+        is_caught = number == 7;
+    }
+    CHECK(is_caught);
+}
+
 void refused(const char *fixtures)
 {
     const blob b = load(fixtures, "bad/v1.2/end_past_eof.zt");
@@ -834,6 +906,7 @@ int main(int argc, char **argv)
     trains(argv[1]);
     regions(argv[1]);
     particulars(argv[1]);
+    written();
     refused(argv[1]);
     std::puts("hpp: ok");
     return 0;

@@ -94,6 +94,47 @@ static void read_model(const tenslice_model *all)
     }
 }
 
+static int ignore(void *context, uint64_t offset, const void *bytes, size_t length)
+{
+    (void)context, (void)offset, (void)bytes, (void)length;
+    return 0;
+}
+
+/* Writes a file of each format that can be written. */
+static void write_files(void)
+{
+    static const uint64_t shape[] = {4, 8};
+    static const tenslice_new_tensor tensors[] = {TENSLICE_NEW_TENSOR("a", TENSLICE_F32, shape)};
+    const tenslice_sink sink = {ignore, NULL};
+    static uint64_t room[512];
+    tenslice_new_tensor sorted[2];
+    tenslice_new_file file = TENSLICE_NEW_FILE(0, tensors);
+    tenslice_writer writer;
+    tenslice_due due;
+    uint64_t length;
+    size_t count;
+
+    due.struct_size = sizeof due;
+    for (file.format = 1; file.format < 15; file.format++) {
+        for (file.has_digests = 0; file.has_digests < 2; file.has_digests++) {
+            sorted[0] = sorted[1] = tensors[0];
+            IN(tenslice_new_tensors_sort(file.format, sorted, 2));
+            IN(tenslice_writer_scratch_length(&file, &count));
+            if (IN(tenslice_writer_open(&writer, &file, room, 512, NULL)) != TENSLICE_OK) continue;
+            IN(tenslice_writer_length(&writer, &length));
+            IN(tenslice_writer_begin(&writer, &sink, NULL));
+            IN(tenslice_writer_due(&writer, &due));
+            if (IN(tenslice_writer_data(&writer, &sink, dense, 128, NULL)) != TENSLICE_OK
+                || IN(tenslice_writer_finish(&writer, &sink, NULL)) != TENSLICE_OK)
+                exit(1);
+            IN(tenslice_writer_position(&writer, &length));
+            if (IN(tenslice_writer_open(&writer, &file, room, 512, NULL)) != TENSLICE_OK
+                || IN(tenslice_writer_resume(&writer, &sink, 1, NULL)) != TENSLICE_OK)
+                exit(1);
+        }
+    }
+}
+
 /* Plans the reads of all components of a file of `size` bytes, and reads its tensors through a source. */
 static void read_planned(const tenslice_file *file, size_t size)
 {
@@ -289,6 +330,7 @@ int main(int argc, char **argv)
                 ;
         }
     }
+    write_files();
     if (argc == 2)
         read_index(argv[1]);
     printf("no_malloc: %d allocations in %ld calls: %s\n", allocations, calls, allocations ? "FAILED" : "ok");

@@ -76,6 +76,35 @@ static tenslice_status plan_open(unsigned char **at, const memory *of)
                               64, 0);
 }
 
+static const uint64_t written_shape[] = {64};
+static const tenslice_new_tensor declarations[] = {TENSLICE_NEW_TENSOR("w", TENSLICE_U8, written_shape)};
+static const tenslice_new_file declared = TENSLICE_NEW_FILE(TENSLICE_FORMAT_SAFETENSORS, declarations);
+
+static int ignore(void *context, uint64_t offset, const void *bytes, size_t length)
+{
+    (void)context, (void)offset, (void)bytes, (void)length;
+    return 0;
+}
+
+static tenslice_status writer_open(unsigned char **at, const memory *of)
+{
+    return tenslice_writer_open(AT(tenslice_writer, 1), AT(tenslice_new_file, 2), AT(uint64_t, 0), of[0].size / 8,
+                                AT(tenslice_error, 3));
+}
+
+static tenslice_status writer_data(unsigned char **at, const memory *of)
+{
+    const tenslice_sink sink = {ignore, NULL};
+
+    return tenslice_writer_data(AT(tenslice_writer, 1), &sink, at[0], of[0].size, NULL);
+}
+
+static tenslice_status writer_error_text(unsigned char **at, const memory *of)
+{
+    return tenslice_writer_error_text(AT(tenslice_new_file, 1), AT(tenslice_error, 2), AT(char, 0), of[0].size,
+                                      AT(size_t, 3));
+}
+
 static tenslice_status with_bytes(unsigned char **at, const memory *of)
 {
     return tenslice_component_with_bytes(&component, at[0], of[0].size, AT(tenslice_component, 1), NULL);
@@ -422,6 +451,8 @@ int main(int argc, char **argv)
     tenslice_b2nd_chunk b2nd;
     tenslice_safetensors_index index;
     tenslice_index names;
+    const tenslice_sink sink = {ignore, NULL};
+    tenslice_writer writer;
     tenslice_str text = {"a\\u002eb", 8, 1, 0};
     char part[32] = "model-00001-of-00002.gguf"; /* 32 bytes, the last 7 of which are not part of the name */
 
@@ -442,6 +473,11 @@ int main(int argc, char **argv)
     EXPECT(TENSLICE_OK, tenslice_component_bytes(&component, TENSLICE_ANY, &data, NULL));
     EXPECT(TENSLICE_OK, tenslice_source_init(&source, b.size));
     TRY(TENSLICE_OK, 1, plan_open, OF(pieces), OUT(tenslice_plan));
+    TRY(TENSLICE_OK, 1, writer_open, ROOM(64), OUT(tenslice_writer), OF(declared), OUT(tenslice_error));
+    EXPECT(TENSLICE_OK, tenslice_writer_open(&writer, &declared, NULL, 0, NULL));
+    EXPECT(TENSLICE_OK, tenslice_writer_begin(&writer, &sink, NULL));
+    TRY(TENSLICE_OK, 1, writer_data, ROOM(64), OF(writer));
+    TRY(TENSLICE_OK, 1, writer_error_text, ROOM(256), OF(declared), OF(error), OUT(size_t));
     TRY(TENSLICE_OK, 1, source_add, {b.data, 64}, OF(source));
     TRY(TENSLICE_OK, 1, with_bytes, {data.data, data.length}, OUT(tenslice_component));
     TRY(TENSLICE_OK, 1, error_text, ROOM(256), OF(error), OUT(size_t), {b.data, 64});

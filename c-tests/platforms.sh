@@ -34,7 +34,7 @@ prints_table() { # COMMAND...: must print what the program for this machine prin
     diff $out/table $out/printed
 }
 tests_on() { # RUN COMPILE...: the tests that need only a C library
-    for test in layout arguments handles overlap parts formats; do
+    for test in layout arguments handles overlap parts formats write; do
         "${@:2}" -std=c99 -O1 -Iinclude -Ic-tests "c-tests/$test.c" -x none "$lib" -lm -o $out/test.exe
         $1 $out/test.exe tests/fixtures
     done

@@ -30,12 +30,12 @@ done
 
 # Every function that takes a handle must be tried with each handle that it rejects. These only make one.
 declarations=$(sed '/^#/d; s|/\*.*\*/||' include/tenslice.h include/tenslice/*.h | tr '\n;' ' \n')
-kinds='file|tensor|component|cursor|source|plan|sparse|index|items|value|train|safetensors_index|model|model_[a-z]+|problem'
+kinds='file|tensor|component|cursor|source|plan|sparse|index|items|value|train|safetensors_index|model|model_[a-z]+|problem|writer'
 takes_handle=$(grep -oE "\btenslice_[a-z0-9_]+\([^)]*\btenslice_($kinds) \*" <<< "$declarations" | sed 's/(.*//' | sort -u)
 [ "$(wc -l <<< "$takes_handle")" -gt 100 ] # the search works
 for function in $takes_handle; do
     case $function in tenslice_file_open | tenslice_source_init | tenslice_safetensors_index_open) continue ;; esac
-    case $function in tenslice_plan_open) continue ;; esac
+    case $function in tenslice_plan_open | tenslice_writer_open) continue ;; esac
     case $function in tenslice_model_file_missing | tenslice_model_file_invalid | tenslice_model_file_shard) continue ;; esac
     grep -q "\b$function(" c-tests/handles.c || { echo "c-tests/handles.c leaves out $function" >&2; exit 1; }
 done
@@ -81,7 +81,7 @@ else
 fi
 echo "headers: ok"
 
-for test in read parts formats arguments handles overlap layout changed; do
+for test in read parts formats write arguments handles overlap layout changed; do
     $c "c-tests/$test.c" "$lib/libtenslice.a" -lm -o "$out/$test-static"
     $c "c-tests/$test.c" -L"$lib" -ltenslice -lm -Wl,-rpath,"$lib" -o "$out/$test-shared"
     $cxx -std=c++17 -x c++ "c-tests/$test.c" -x none "$lib/libtenslice.a" -lm -o "$out/$test-cxx"
@@ -169,6 +169,13 @@ if "$out/plan" tests/fixtures/bad/v1.2/end_past_eof.zt 2> "$out/plan.txt"; then
     exit 1
 fi
 grep -q 'error: .*exceeds the file size' "$out/plan.txt"
+# A file of two tensors, compiled as C and as C++, and by the Rust example.
+$c -Wconversion examples/write.c "$lib/libtenslice.a" -o "$out/write"
+$cxx -std=c++11 -x c++ examples/write.c -x none "$lib/libtenslice.a" -o "$out/write-cpp"
+for program in write write-cpp; do
+    "$out/$program" "$out/written.safetensors"
+    "$out/load" "$out/written.safetensors" layer1.weight | grep -q 'sum 21'
+done
 $cxx -std=c++17 examples/span.cpp "$lib/libtenslice.a" -o "$out/span"
 "$out/span" tests/fixtures/v1.2/converted_safetensors.zt a.w | grep -q 'sum -2.472'
 if "$out/span" tests/fixtures/bad/v1.2/end_past_eof.zt 2> "$out/span.txt"; then
@@ -274,7 +281,7 @@ fi
 echo "exports: ok"
 
 if [ $has_sanitizers = 1 ]; then
-    for test in read parts formats arguments handles overlap layout changed; do
+    for test in read parts formats write arguments handles overlap layout changed; do
         $c $sanitized "c-tests/$test.c" "$lib/libtenslice.a" -lm -o "$out/$test-sanitized"
         "$out/$test-sanitized" "$fixtures" > /dev/null
     done
@@ -284,7 +291,7 @@ else
 fi
 
 if command -v valgrind > /dev/null; then
-    for test in read-static parts-static formats-static arguments-static changed-static decode-0 decode-1; do
+    for test in read-static parts-static formats-static write-static arguments-static changed-static decode-0 decode-1; do
         valgrind --quiet --error-exitcode=9 --leak-check=full "$out/$test" "$fixtures" > /dev/null
     done
     echo "valgrind: ok"

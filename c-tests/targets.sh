@@ -42,7 +42,7 @@ elif echo 'int main(void){return 0;}' | gcc -m32 -x c - -o /dev/null 2> /dev/nul
     echo "== i686"
     test_on i686-unknown-linux-gnu --lib --test formats --test properties
     lib=$(library i686-unknown-linux-gnu staticlib)
-    for test in layout arguments handles overlap parts formats read changed; do
+    for test in layout arguments handles overlap parts formats write read changed; do
         gcc -m32 -std=c99 -Wall -Wextra -Werror -O1 -Iinclude -Ic-tests "c-tests/$test.c" -lm "$lib/libtenslice.a" -o target/targets/$test
         target/targets/$test tests/fixtures
     done
@@ -64,7 +64,7 @@ elif command -v s390x-linux-gnu-gcc > /dev/null && command -v qemu-s390x > /dev/
         reading:: get:: fetched:: model:: corpus:: manifest:: decode:: tens:: blz:: b2nd:: npy:: npz:: safetensors:: blocks::
     test_on s390x-unknown-linux-gnu --test reference --test build -- peers:: structure::
     lib=$(library s390x-unknown-linux-gnu staticlib)
-    for test in layout arguments handles overlap parts formats read changed; do
+    for test in layout arguments handles overlap parts formats write read changed; do
         # -lm first: the library contains compiler_builtins, whose sqrt, in this build, needs Rust's unwinding.
         s390x-linux-gnu-gcc -std=c99 -Wall -Wextra -Werror -O1 -Iinclude -Ic-tests "c-tests/$test.c" -lm "$lib/libtenslice.a" -o target/targets/$test
         qemu-s390x -L /usr/s390x-linux-gnu target/targets/$test tests/fixtures

@@ -28,6 +28,7 @@ static tenslice_model whole_model;
 static uint32_t model_words[78];
 static tenslice_str text = {"a\\u002eb", 8, 1, 0};
 static tenslice_error not_found, unknown;
+static const float shared_numbers[4] = {1, 2, 3, 4};
 
 /* The sum of every number and byte that a thread gets. */
 typedef struct {
@@ -273,6 +274,38 @@ static void tensors_of_model(result *r)
     }
 }
 
+static int sum_up(void *context, uint64_t offset, const void *bytes, size_t length)
+{
+    add_number((result *)context, offset);
+    add((result *)context, bytes, length);
+    return 0;
+}
+
+/* Each thread writes with a writer and scratch memory of its own, from declarations that all share. */
+static void files_to_write(result *r)
+{
+    static const uint64_t shape[] = {4};
+    static const tenslice_new_tensor declarations[] = {TENSLICE_NEW_TENSOR("w", TENSLICE_F32, shape)};
+    static const tenslice_new_file file = TENSLICE_NEW_FILE(TENSLICE_FORMAT_SAFETENSORS, declarations);
+    const tenslice_sink sink = {sum_up, r};
+    tenslice_writer writer;
+    tenslice_due due;
+    uint64_t length, position;
+    size_t count;
+
+    due.struct_size = sizeof due;
+    EXPECT(TENSLICE_OK, tenslice_writer_scratch_length(&file, &count));
+    EXPECT(TENSLICE_OK, tenslice_writer_open(&writer, &file, NULL, count, NULL));
+    EXPECT(TENSLICE_OK, tenslice_writer_length(&writer, &length));
+    EXPECT(TENSLICE_OK, tenslice_writer_begin(&writer, &sink, NULL));
+    EXPECT(TENSLICE_OK, tenslice_writer_due(&writer, &due));
+    EXPECT(TENSLICE_OK, tenslice_writer_data(&writer, &sink, shared_numbers, 16, NULL));
+    EXPECT(TENSLICE_OK, tenslice_writer_finish(&writer, &sink, NULL));
+    EXPECT(TENSLICE_OK, tenslice_writer_position(&writer, &position));
+    CHECK(due.missing == 16 && length == position);
+    add_number(r, length);
+}
+
 static uint64_t work(unsigned thread)
 {
     result r = {UINT64_C(14695981039346656037)};
@@ -282,6 +315,7 @@ static uint64_t work(unsigned thread)
     contents(&r);
     regions(&r, thread);
     tensors_of_model(&r);
+    files_to_write(&r);
     return r.sum;
 }
 

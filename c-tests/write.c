@@ -184,7 +184,9 @@ static void write_ztensor(void)
     file.has_digests = 1;
     write_file(&file);
     {
-        static stored whole;
+        static stored whole, none;
+        const tenslice_sink sink = {store, &none};
+        tenslice_writer writer;
         tenslice_file open;
         tenslice_tensor tensor;
         tenslice_cursor cursor, items;
@@ -193,8 +195,11 @@ static void write_ztensor(void)
         tenslice_verified verified;
 
         whole.length = 0;
-        whole.fails_at = UINT64_MAX;
+        whole.fails_at = none.fails_at = UINT64_MAX;
         EXPECT(TENSLICE_OK, write_from(&file, &whole, 0, 4, NULL));
+        EXPECT(TENSLICE_OK, tenslice_writer_open(&writer, &file, scratch, 64, NULL));
+        EXPECT(TENSLICE_OK, tenslice_writer_begin(&writer, &sink, NULL));
+        EXPECT(TENSLICE_INVALID_ARGUMENT, tenslice_writer_data(&writer, &sink, scratch, 8, NULL));
         EXPECT(TENSLICE_OK, tenslice_file_open(&open, whole.bytes, whole.length, NULL));
         verified.struct_size = sizeof verified;
         EXPECT(TENSLICE_OK, tenslice_file_verify(&open, NULL, &verified, NULL));

@@ -2426,6 +2426,206 @@ private:
     std::vector<std::unique_ptr<float[]>> converted_;
 };
 
+/**
+ * Declares a dense tensor to write, or quantized blocks: tenslice_new_tensor. It refers to the name and the shape, which
+ * must stay in place while a writer uses it.
+ */
+inline tenslice_new_tensor new_tensor(std::string_view name, std::uint32_t dtype,
+                                      span<const std::uint64_t> shape) noexcept
+{
+    tenslice_new_tensor tensor{};
+    tensor.struct_size = sizeof tensor;
+    tensor.dtype = dtype;
+    tensor.name = name.data();
+    tensor.name_length = name.size();
+    tensor.shape = shape.data();
+    tensor.rank = shape.size();
+    return tensor;
+}
+
+/** Declares an attribute to write, a text: tenslice_new_attribute. It refers to the key and the text. */
+inline tenslice_new_attribute new_attribute(std::string_view key, std::string_view text) noexcept
+{
+    tenslice_new_attribute attribute{};
+    attribute.key = key.data();
+    attribute.key_length = key.size();
+    attribute.value.kind = TENSLICE_VALUE_TEXT;
+    attribute.value.data = text.data();
+    attribute.value.length = text.size();
+    return attribute;
+}
+
+/** Declares a file of `format`, a TENSLICE_FORMAT_ code: tenslice_new_file. It refers to the tensors and attributes. */
+inline tenslice_new_file new_file(std::uint32_t format, span<const tenslice_new_tensor> tensors,
+                                  span<const tenslice_new_attribute> attributes = {}) noexcept
+{
+    tenslice_new_file file{};
+    file.struct_size = sizeof file;
+    file.format = format;
+    file.tensors = tensors.data();
+    file.tensor_count = tensors.size();
+    file.attributes = attributes.data();
+    file.attribute_count = attributes.size();
+    return file;
+}
+
+/** Sorts declarations in the order of the reference implementation of `format`: tenslice_new_tensors_sort. */
+inline result<span<tenslice_new_tensor>> sort(std::uint32_t format, span<tenslice_new_tensor> tensors)
+{
+    const auto status = tenslice_new_tensors_sort(format, tensors.data(), tensors.size());
+    return detail::finish(status, detail::no_details, tensors);
+}
+
+namespace detail {
+/** A callable as a tenslice_sink. An exception of the callable ends the call, and is thrown again after it. */
+template <class Callable> class sink {
+public:
+    explicit sink(Callable &callable) noexcept : callable_(callable) {}
+
+    template <class Call> tenslice_status during(const Call &call)
+    {
+        const tenslice_sink handle{&sink::write, this};
+        const tenslice_status status = call(&handle);
+#if defined(__cpp_exceptions) || defined(_CPPUNWIND)
+        if (thrown_)
+            std::rethrow_exception(thrown_);
+#endif
+        return status;
+    }
+
+private:
+    static int write(void *context, std::uint64_t offset, const void *bytes, std::size_t length) noexcept
+    {
+        sink &self = *static_cast<sink *>(context);
+        const span<const std::byte> piece(static_cast<const std::byte *>(bytes), length);
+#if defined(__cpp_exceptions) || defined(_CPPUNWIND)
+        try {
+            return self.callable_(offset, piece) ? 0 : 1;
+        } catch (...) {
+            self.thrown_ = std::current_exception();
+            return 1;
+        }
+#else
+        return self.callable_(offset, piece) ? 0 : 1;
+#endif
+    }
+
+    Callable &callable_;
+#if defined(__cpp_exceptions) || defined(_CPPUNWIND)
+    std::exception_ptr thrown_;
+#endif
+};
+} // namespace detail
+
+/**
+ * Writes a file piece by piece: tenslice_writer. It refers to the declarations and the scratch memory, which must stay in
+ * place, unchanged. After a copy, use only one of the two. A sink is a callable that takes an offset and the bytes, and
+ * returns true if it has taken them:
+ *
+ *     const auto sink = [&](std::uint64_t, tenslice::span<const std::byte> bytes) { return append(bytes); };
+ *     auto writer = tenslice::writer::open(file);
+ *     if (!writer || !writer->begin(sink) || !writer->data(sink, weights, size) || !writer->finish(sink)) ...
+ *
+ * Libraries built without writing lack this; programs that do not use it still link.
+ */
+class writer {
+public:
+    /** The number of words of scratch memory that open() needs. */
+    static result<std::size_t> scratch_length(const tenslice_new_file &file)
+    {
+        std::size_t words = 0;
+        const auto status = tenslice_writer_scratch_length(&file, &words);
+        return detail::finish(status, detail::no_details, words);
+    }
+    /** Checks the declarations and computes the length of the file. Writes nothing. */
+    static result<writer> open(const tenslice_new_file &file, span<std::uint64_t> scratch = {})
+    {
+        tenslice_writer made{};
+        tenslice_error why = detail::no_details;
+        const auto status = tenslice_writer_open(&made, &file, scratch.data(), scratch.size(), &why);
+        return detail::finish(status, why, writer(made, file),
+                              [&](span<char> dst) { return explain(file, error(status, why), dst); });
+    }
+    /**
+     * The full message of an error of a writer of `file`, written to `dst` and NUL-terminated. If `dst` is too small,
+     * returns only the rule.
+     */
+    static std::string_view explain(const tenslice_new_file &file, const error &why, span<char> dst) noexcept
+    {
+        std::size_t needed = 0;
+        if (tenslice_writer_error_text(&file, &why.details(), dst.data(), dst.size(), &needed) != TENSLICE_OK)
+            return why.what();
+        return std::string_view(dst.data(), needed - 1);
+    }
+
+    /** The length of the complete file. */
+    std::uint64_t length() const noexcept
+    {
+        std::uint64_t length = 0;
+        (void)tenslice_writer_length(&handle_, &length);
+        return length;
+    }
+    /** The number of bytes written so far. */
+    std::uint64_t position() const noexcept
+    {
+        std::uint64_t position = 0;
+        (void)tenslice_writer_position(&handle_, &position);
+        return position;
+    }
+    /** The data that is expected next; none if all data has been passed, or before the file is begun. */
+    std::optional<tenslice_due> due() const noexcept
+    {
+        tenslice_due due{};
+        due.struct_size = sizeof due;
+        return tenslice_writer_due(&handle_, &due) == TENSLICE_OK ? std::optional<tenslice_due>(due) : std::nullopt;
+    }
+    /** Writes the part of the file before the data. Each of these calls returns the position after it. */
+    template <class Sink> result<std::uint64_t> begin(Sink &&sink) { return resume(sink, 0); }
+    /** Continues a file of which the first `written` bytes have been written before, in place of begin(). */
+    template <class Sink> result<std::uint64_t> resume(Sink &&sink, std::uint64_t written)
+    {
+        return call(sink, [&](const tenslice_sink *to, tenslice_error *why) {
+            return tenslice_writer_resume(&handle_, to, written, why);
+        });
+    }
+    /** Writes the next `size` bytes of the data, as they are in the file: little-endian. */
+    template <class Sink> result<std::uint64_t> data(Sink &&sink, const void *bytes, std::size_t size)
+    {
+        return call(sink, [&](const tenslice_sink *to, tenslice_error *why) {
+            return tenslice_writer_data(&handle_, to, bytes, size, why);
+        });
+    }
+    template <class Sink> result<std::uint64_t> data(Sink &&sink, span<const std::byte> bytes)
+    {
+        return data(sink, bytes.data(), bytes.size());
+    }
+    /** Writes the part of the file after the data. The file is complete. */
+    template <class Sink> result<std::uint64_t> finish(Sink &&sink)
+    {
+        return call(sink, [&](const tenslice_sink *to, tenslice_error *why) {
+            return tenslice_writer_finish(&handle_, to, why);
+        });
+    }
+    /** The full message of an error of this writer. */
+    std::string_view explain(const error &why, span<char> dst) const noexcept { return explain(*file_, why, dst); }
+    const tenslice_writer &handle() const noexcept { return handle_; }
+
+private:
+    writer(const tenslice_writer &handle, const tenslice_new_file &file) noexcept : handle_(handle), file_(&file) {}
+
+    template <class Sink, class Call> result<std::uint64_t> call(Sink &sink, const Call &function)
+    {
+        tenslice_error why = detail::no_details;
+        detail::sink<Sink> to(sink);
+        const auto status = to.during([&](const tenslice_sink *handle) { return function(handle, &why); });
+        return detail::finish(status, why, position(),
+                              [&](span<char> dst) { return explain(error(status, why), dst); });
+    }
+
+    tenslice_writer handle_;
+    const tenslice_new_file *file_;
+};
+
 } // inline namespace
 } // namespace tenslice
 

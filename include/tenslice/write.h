@@ -38,7 +38,7 @@ extern "C" {
  * uint64_t.
  */
 #define TENSLICE_NEW_TENSOR(name, dtype, shape) { sizeof(tenslice_new_tensor), dtype, "" name, sizeof("" name) - 1, shape, \
-    sizeof(shape) / sizeof(*(shape)), 0, 0, 0, 0, 0, NULL, NULL, 0, 0, NULL, 0 }
+    sizeof(shape) / sizeof(*(shape)), 0, 0, 0, 0, 0, 0, NULL, 0, NULL, 0, NULL, 0 }
 
 /** Initializes a tenslice_new_attribute with two literals: its key and its value, a text. */
 #define TENSLICE_NEW_TEXT(key, text) { "" key, sizeof("" key) - 1, { TENSLICE_VALUE_TEXT, 0, 0, 0, "" text, sizeof("" text) - 1 } }
@@ -94,12 +94,13 @@ typedef struct {
     uint32_t pointers; /**< The dtype of the row positions of SPARSE_CSR. */
     uint32_t reserved; /**< Reserved, 0. */
     uint64_t count; /**< Number of values or pairs of a sparse tensor. */
-    const uint64_t *ranks; /**< The `rank` + 1 bond dimensions of a tensor train. */
+    uint64_t item_size; /**< Size in bytes of an item that no dtype describes. */
+    const uint64_t *ranks; /**< The bond dimensions of a tensor train. */
+    size_t ranks_length; /**< Number of bond dimensions: `rank` + 1. */
     /** For items that no dtype describes, in NPY and NPZ: their type as NumPy spells it, such as "'<M8[ns]'". Else
      *  NULL. */
     const char *descr;
     size_t descr_length; /**< Number of bytes of `descr`, or TENSLICE_NUL. */
-    uint64_t item_size; /**< Size of such an item in bytes. */
     const tenslice_new_attribute *attributes; /**< The attributes of the tensor, in formats that have them: zTensor. */
     size_t attribute_count; /**< Number of attributes of the tensor. */
 } tenslice_new_tensor;

@@ -280,7 +280,7 @@ fn tensor_of(tensor: &tenslice_new_tensor, size: usize) -> Checked<NewTensor<'st
         return Err(Refusal::new(ErrorKind::InvalidArgument, Part::Tensor));
     }
     let ranks = match tensor.kind() {
-        Some(Layout::TensorTrain) => lengths(tensor.ranks, tensor.rank.saturating_add(1), Part::BondDimension)?,
+        Some(Layout::TensorTrain) => lengths(tensor.ranks, tensor.ranks_length, Part::BondDimension)?,
         _ => &[],
     };
     let descr =

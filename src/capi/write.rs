@@ -83,14 +83,16 @@ pub struct tenslice_new_tensor {
     pub reserved: u32,
     /// Number of values or pairs of a sparse tensor.
     pub count: u64,
-    /// The `rank` + 1 bond dimensions of a tensor train.
+    /// Size in bytes of an item that no dtype describes.
+    pub item_size: u64,
+    /// The bond dimensions of a tensor train.
     pub ranks: *const u64,
+    /// Number of bond dimensions: `rank` + 1.
+    pub ranks_length: usize,
     /// For items that no dtype describes, in NPY and NPZ: their type as NumPy spells it, such as "'<M8[ns]'". Else NULL.
     pub descr: *const c_char,
     /// Number of bytes of `descr`, or TENSLICE_NUL.
     pub descr_length: usize,
-    /// Size of such an item in bytes.
-    pub item_size: u64,
     /// The attributes of the tensor, in formats that have them: zTensor.
     pub attributes: *const tenslice_new_attribute,
     /// Number of attributes of the tensor.

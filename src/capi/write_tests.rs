@@ -46,10 +46,11 @@ fn tensor(name: &str, dtype: DType, shape: &[u64]) -> tenslice_new_tensor {
         pointers: 0,
         reserved: 0,
         count: 0,
+        item_size: 0,
         ranks: null(),
+        ranks_length: 0,
         descr: null(),
         descr_length: 0,
-        item_size: 0,
         attributes: null(),
         attribute_count: 0,
     }
@@ -274,7 +275,7 @@ fn refusals_and_their_texts() {
     );
     let ranks = [1_u64, 1];
     refused(
-        tenslice_new_tensor { ranks: ranks.as_ptr(), ..layout(Layout::TensorTrain) },
+        tenslice_new_tensor { ranks: ranks.as_ptr(), ranks_length: 2, ..layout(Layout::TensorTrain) },
         ErrorKind::NotInFormat,
         "safetensors: tensor 1 \"w\": the format cannot hold a tensor train; write it as a dense tensor",
     );

@@ -35,7 +35,7 @@ const MACROS: &[(&str, &str, &str)] = &[
         "TENSLICE_NEW_TENSOR(name, dtype, shape)",
         "Initializes a dense tenslice_new_tensor without attributes. `name` is a literal, and `shape` is an array of uint64_t.",
         "{ sizeof(tenslice_new_tensor), dtype, \"\" name, sizeof(\"\" name) - 1, shape, \\\n    \
-            sizeof(shape) / sizeof(*(shape)), 0, 0, 0, 0, 0, NULL, NULL, 0, 0, NULL, 0 }",
+            sizeof(shape) / sizeof(*(shape)), 0, 0, 0, 0, 0, 0, NULL, 0, NULL, 0, NULL, 0 }",
     ),
     (
         "TENSLICE_NEW_TEXT(key, text)",
