@@ -93,7 +93,7 @@ pub(in super::super) struct Declared {
     of_file: Option<&'static [NewAttribute<'static>]>,
 }
 
-/// What a tenslice_writer holds. The scratch memory is a pointer, since a copy of the writer has the same.
+/// The contents of a tenslice_writer. The scratch memory is a pointer, since a copy of the writer has the same.
 #[derive(Clone, Copy)]
 pub(in super::super) struct Held {
     state: State,
@@ -102,7 +102,7 @@ pub(in super::super) struct Held {
     words: usize,
 }
 
-/// What a call of a writer works on.
+/// The parts of a writer, for one call.
 pub(in super::super) struct Working<'a> {
     pub(in super::super) state: &'a mut State,
     pub(in super::super) declared: Declared,
@@ -288,7 +288,7 @@ fn tensor_of(tensor: &tenslice_new_tensor, size: usize) -> Checked<NewTensor<'st
     Ok(NewTensor {
         name: text(tensor.name, tensor.name_length, Part::Name)?,
         shape: lengths(tensor.shape, tensor.rank, Part::Shape)?,
-        layout: tensor.to_layout(ranks, descr)?,
+        layout: tensor.layout(ranks, descr)?,
         attributes: &[],
     })
 }
@@ -308,7 +308,7 @@ enum Shape {
 /// Converts a value that has no values inside it.
 fn single(value: &tenslice_new_value) -> Checked<Shape> {
     let refuse = |error: ApiError| Refusal::new(error.kind, Part::Value);
-    if let Some(number) = value.to_number()? {
+    if let Some(number) = value.number_value()? {
         return Ok(Shape::Single(number));
     }
     let is_map = match value.value_kind() {

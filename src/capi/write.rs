@@ -385,7 +385,7 @@ impl tenslice_new_tensor {
     }
 
     /// Returns the layout. `ranks` are the bond dimensions, `descr` is the type of items.
-    pub(super) fn to_layout<'a>(&self, ranks: &'a [u64], descr: Option<&'a str>) -> Checked<NewLayout<'a>> {
+    pub(super) fn layout<'a>(&self, ranks: &'a [u64], descr: Option<&'a str>) -> Checked<NewLayout<'a>> {
         let (dtype, count) = (self.dtype, self.count);
         Ok(match (self.kind(), descr) {
             (Some(Layout::Dense), Some(descr)) => NewLayout::Items { descr, size: self.item_size },
@@ -416,7 +416,7 @@ impl tenslice_new_value {
     }
 
     /// Returns the value of a kind without `data`; `None` for the other kinds.
-    pub(super) fn to_number<'a>(&self) -> Checked<Option<NewValue<'a>>> {
+    pub(super) fn number_value<'a>(&self) -> Checked<Option<NewValue<'a>>> {
         let invalid = Refusal::new(ErrorKind::InvalidArgument, Part::Value);
         let signed = i64::from_ne_bytes(self.integer.to_ne_bytes());
         Ok(Some(match (self.value_kind(), of_code(self.dtype)) {

@@ -366,7 +366,7 @@ fn values_that_are_refused() {
     deep(tenslice_new_value { data: null(), ..string("text") }, invalid);
 }
 
-/// As a newer program passes it: a struct with a field that this library does not know.
+/// A newer program passes a struct with a field that this library does not know.
 #[repr(C)]
 #[derive(Clone, Copy)]
 struct Longer(tenslice_new_tensor, u64);

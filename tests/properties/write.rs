@@ -399,7 +399,7 @@ fn digests_are_those_of_the_data() {
 /// Returns false for most positions inside a long run of zeros: the padding of zTensor 2.
 fn is_tested(bytes: &[u8], at: usize) -> bool {
     let around = &bytes[at.saturating_sub(16)..bytes.len().min(at + 16)];
-    at % 127 == 0 || around.iter().any(|byte| *byte != 0)
+    at.is_multiple_of(127) || around.iter().any(|byte| *byte != 0)
 }
 
 /// A sink that fails at any byte: the file written so far is refused, or complete except for padding.
