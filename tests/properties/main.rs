@@ -19,6 +19,7 @@ mod other_files;
 mod reading;
 mod truncated;
 mod without_zstd;
+#[cfg(feature = "write")]
 mod write;
 
 /// `make test-small` tests nothing new if its build has the code for hosts.

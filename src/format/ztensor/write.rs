@@ -33,6 +33,9 @@ impl FormatWriter for ZtensorWriter {
         if !alignment.is_power_of_two() || alignment < ALIGNMENT {
             return Err(Refusal::new(ErrorKind::InvalidAlignment, Part::Offset));
         }
+        if file.options().has_digests && self.sum(file) == SumKind::None {
+            return Err(Refusal::new(ErrorKind::NotBuiltIn, Part::Digest));
+        }
         check_sorted(file, order)?;
         if Out::length_of(|out| manifest(file, &Sums::new(self.kept(file), &[]), alignment, out)) > MAX_MANIFEST {
             return Err(Refusal::new(ErrorKind::ManifestTooLarge, Part::Manifest));
