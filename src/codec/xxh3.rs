@@ -269,8 +269,8 @@ const HELD: usize = 256;
 pub(crate) struct Running {
     lanes: Lanes,
     length: u64,
-    /// The number of bytes at the start of `held` that are the latest input, which the lanes do not contain yet. The end
-    /// of `held` has the input before them.
+    /// The number of bytes at the start of `held` that are the latest input, which the lanes do not contain yet. The
+    /// end of `held` has the input before them.
     count: u64,
     held: [u8; HELD],
 }

@@ -1,7 +1,7 @@
 //! Writes an array of b2nd without compression: the header, the chunks, the table of their offsets, and the trailer.
 //!
-//! A chunk is one block with whole rows, so the elements are in the file in row-major order. The last chunk is filled up
-//! with zeros. These are the bytes that c-blosc2 writes for level 0, chunks and blocks of this shape, and one thread.
+//! A chunk is one block with whole rows, so the elements are in the file in row-major order. The last chunk is filled
+//! up with zeros. These are the bytes that c-blosc2 writes for level 0, chunks and blocks of this shape, and one thread.
 #![forbid(unsafe_code)]
 
 use super::MAX_RANK;
