@@ -37,6 +37,9 @@ impl Output {
             false => path,
         };
         HANDLER.call_once(|| {
+            // A handled signal makes the write fail.
+            #[cfg(unix)]
+            let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, std::sync::Arc::default());
             let _ = ctrlc::set_handler(|| {
                 let all = UNFINISHED.lock().map(|mut all| std::mem::take(&mut *all)).unwrap_or_default();
                 all.iter().for_each(|path| drop(std::fs::remove_file(path)));

@@ -48,7 +48,8 @@ fn converted(value: Meta, from: Format, target: Target) -> Option<Meta> {
         },
         Target::Gguf if from == Format::Gguf => Some(texts_alike(value)),
         Target::Gguf => typed(value),
-        Target::Ztensor2 | Target::Ztensor12 => plain(value),
+        Target::Ztensor2 => plain(value).and_then(sorted),
+        Target::Ztensor12 => plain(value),
         Target::Npy | Target::Npz | Target::Tens | Target::Blz | Target::B2nd => None,
     }
 }
@@ -145,6 +146,20 @@ fn plain(value: Meta) -> Option<Meta> {
     })
 }
 
+/// The value with the maps in it in the order of their encoded keys, which are texts; `None` if a key is not.
+fn sorted(value: Meta) -> Option<Meta> {
+    Some(match value {
+        Meta::List(items) => Meta::List(items.into_iter().map(sorted).collect::<Option<_>>()?),
+        Meta::Map(pairs) => {
+            let pair = |(key, value)| if let Meta::Text(key) = key { Some((key, sorted(value)?)) } else { None };
+            let mut pairs: Vec<(String, Meta)> = pairs.into_iter().map(pair).collect::<Option<_>>()?;
+            pairs.sort_by(|(a, _), (b, _)| a.len().cmp(&b.len()).then_with(|| a.cmp(b)));
+            Meta::Map(pairs.into_iter().map(|(key, value)| (Meta::Text(key), value)).collect())
+        }
+        other => other,
+    })
+}
+
 /// Adds the attributes of another input. The first value of a key wins.
 pub fn merge(all: &mut Carried, more: Carried) {
     for (key, value) in more.kept {
@@ -213,6 +228,16 @@ mod tests {
         ] {
             assert_eq!(to(Target::Gguf, value.clone()), expected, "{value:?}");
         }
+    }
+
+    #[test]
+    fn maps_are_sorted_for_ztensor_2() {
+        let pair = |key: &str| (Meta::Text(key.into()), Meta::Null);
+        let map = Meta::List(vec![Meta::Map(vec![pair("bb"), pair("c"), pair("aa")])]);
+        let expected = Meta::List(vec![Meta::Map(vec![pair("c"), pair("aa"), pair("bb")])]);
+        assert_eq!(to(Target::Ztensor2, map.clone()), Some(expected));
+        assert_eq!(to(Target::Ztensor12, map.clone()), Some(map));
+        assert_eq!(to(Target::Ztensor2, Meta::Map(vec![(Meta::Bool(true), Meta::Null)])), None);
     }
 
     #[test]
