@@ -25,10 +25,10 @@ impl<'f> WriteExplanation<'f> {
         let Some(index) = self.error.declaration() else { return Ok(()) };
         if matches!(self.error.part(), Part::Key | Part::Value) {
             let key = self.file.attribute(index).map_or("", |attribute| attribute.key);
-            write!(f, "attribute {index} {key:?}: ")
+            write!(f, "attribute {index} \"{key}\": ")
         } else {
             let name = self.file.tensor(index).map_or("", |tensor| tensor.name);
-            write!(f, "tensor {index} {name:?}: ")
+            write!(f, "tensor {index} \"{name}\": ")
         }
     }
 

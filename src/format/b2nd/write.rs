@@ -178,7 +178,7 @@ impl Grid {
         }
         let length = tensor.shape.get(dimension).copied().unwrap_or(1);
         let row = quotient(total, length);
-        let rows = quotient(CHUNK, row).clamp(1, length);
+        let rows = quotient(CHUNK, row).min(length).max(1);
         let chunk = rows.checked_mul(row)?;
         let count = count_of(length, rows);
         product(Some(count), chunk.checked_add(LONG)?).filter(|length| i64::try_from(*length).is_ok())?;
