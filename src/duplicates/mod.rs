@@ -16,7 +16,9 @@ use core::cmp::Ordering;
 use zerocopy::{FromBytes, IntoBytes};
 
 use crate::bytes::extent::Extent;
-use crate::bytes::num::{to_u64, to_usize};
+use crate::bytes::num::to_u64;
+#[cfg(not(small))]
+use crate::bytes::num::to_usize;
 use crate::bytes::utf8::{is_before, is_utf8};
 use crate::error::{Error, ErrorKind, Result};
 

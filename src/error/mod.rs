@@ -80,134 +80,154 @@ macro_rules! kinds {
     };
 }
 
-kinds! {
-    /// The kind of an error: the rule that was broken, or the request that could not be fulfilled.
-    ///
-    /// 1xx: the caller's mistake; 2xx: the file is malformed; 3xx: unsupported or not built in; 4xx: the data is
-    /// invalid; 5xx: a buffer is too small.
-    ErrorKind {
-        InvalidArgument = 100, "an argument is NULL, too large or otherwise invalid";
-        InvalidHandle = 101, "the handle is of another kind than this call takes, or uninitialized";
-        NotFound = 102, "the file has nothing with that name or at that position";
-        WrongType = 103, "the elements are not of the requested type";
-        Misaligned = 104, "the bytes are not aligned for the requested type";
-        ForeignEndian = 105, "the elements are stored in the other byte order";
-        NotDense = 106, "the tensor is not a single dense array";
-        NotInMemory = 107, "the bytes are in none of the segments added";
-        WrongLength = 108, "the bytes supplied are not as long as the component";
-        Encoded = 109, "the component is stored encoded", PART Encoding;
-        WrongRank = 110, "the number of indices differs from the number of dimensions";
-        NoSuchElement = 111, "an index is outside its dimension, or a region ends before it begins";
-        InShard = 112, "the bytes are in another file, a shard";
-        NotInShard = 113, "the bytes are in the file itself, not in a shard";
-        WrongShape = 114, "the tensor is of another shape than the one requested";
-        WrongOrder = 115, "the elements are in another order than the one requested";
-        NotInFormat = 116, "the format cannot hold this";
-        TooManyBytes = 117, "all tensors are complete";
-        TooFewBytes = 118, "data is missing";
-        WrongState = 119, "the writer is in another state";
-        SinkFailed = 120, "the sink failed";
+/// Declares all kinds, with those of the writer as arguments.
+macro_rules! all_kinds {
+    ($($of_writing:tt)*) => {
+        kinds! {
+            /// The kind of an error: the rule that was broken, or the request that could not be fulfilled.
+            ///
+            /// 1xx: the caller's mistake; 2xx: the file is malformed; 3xx: unsupported or not built in; 4xx: the data is
+            /// invalid; 5xx: a buffer is too small.
+            ErrorKind {
+                InvalidArgument = 100, "an argument is NULL, too large or otherwise invalid";
+                InvalidHandle = 101, "the handle is of another kind than this call takes, or uninitialized";
+                NotFound = 102, "the file has nothing with that name or at that position";
+                WrongType = 103, "the elements are not of the requested type";
+                Misaligned = 104, "the bytes are not aligned for the requested type";
+                ForeignEndian = 105, "the elements are stored in the other byte order";
+                NotDense = 106, "the tensor is not a single dense array";
+                NotInMemory = 107, "the bytes are in none of the segments added";
+                WrongLength = 108, "the bytes supplied are not as long as the component";
+                Encoded = 109, "the component is stored encoded", PART Encoding;
+                WrongRank = 110, "the number of indices differs from the number of dimensions";
+                NoSuchElement = 111, "an index is outside its dimension, or a region ends before it begins";
+                InShard = 112, "the bytes are in another file, a shard";
+                NotInShard = 113, "the bytes are in the file itself, not in a shard";
+                WrongShape = 114, "the tensor is of another shape than requested";
+                WrongOrder = 115, "the elements are in another order than requested";
+                $($of_writing)*
 
-        Truncated = 200, "unexpected end of input", PART FileSize;
-        ManifestSize = 201, "the manifest does not fit between header and footer", ALONE FileSize;
-        Malformed = 202, "the metadata is not well-formed";
-        TrailingBytes = 203, "bytes follow the end of the metadata";
-        UnexpectedType = 204, "the value is of the wrong type", PART Found;
-        ChunkedText = 205, "the text string is in chunks; it must be in one piece";
-        InvalidUtf8 = 206, "the text is not valid UTF-8";
-        CountTooLarge = 207, "the item count exceeds the bytes left", PART Found;
-        MissingKey = 208, "a required key is missing", ALONE Missing;
-        RepeatedKey = 209, "a key appears twice", ALONE Found;
-        RepeatedName = 210, "a tensor name appears twice", ALONE Found;
-        InvalidVersion = 211, "the version is not in the form MAJOR.MINOR", ALONE Found;
-        UnknownDType = 212, "the dtype is not defined in this format version", ALONE Found;
-        InvalidByteOrder = 213, "the byte order is neither little nor big", PART Found;
-        TypeMismatch = 214, "the logical type cannot be stored in this dtype", PART Found;
-        ShapeOverflow = 215, "the product of the shape, in bytes, exceeds 64 bits", ALONE Sizes;
-        OutOfFile = 216, "offset + length exceeds the file size", ALONE Place;
-        OverHeader = 217, "the bytes overlap the header", ALONE Place;
-        OverManifest = 218, "the bytes overlap the manifest", ALONE Place;
-        SizeMismatch = 219, "the length does not match the shape and the dtype", ALONE Sizes;
-        PartialElement = 220, "the length is not a multiple of the element size", ALONE Sizes;
-        MissingComponent = 221, "the layout lacks a component that it requires", ALONE Missing;
-        RankMismatch = 222, "the layout does not allow this rank";
-        IndexType = 223, "the index component is not of an integer type";
-        CountMismatch = 224, "the index component has a wrong number of elements for the layout", PART Sizes;
-        NumberType = 225, "the format has no numbers of this type and width", ALONE Found;
-        NumberCount = 226, "an element must have 1, 2, 4 or 8 lanes", ALONE Found;
-        UnknownFlags = 227, "flags are set that the format does not define", ALONE Found;
-        ChunkSize = 228, "a chunk cannot have this size", ALONE Found;
-        MissingData = 229, "there is no data", ALONE Nothing;
-        UnexpectedData = 230, "the data is not stored as the header states", ALONE Nothing;
-        UnknownIndexName = 231, "a symmetry names an index that the tensor does not have", ALONE Nothing;
-        NotPermutation = 232, "a symmetry does not permute indices of equal lengths", ALONE Nothing;
-        TooManyPairs = 233, "the pair count exceeds the elements of the tensor", ALONE Found;
-        BoundaryRank = 234, "the first and the last bond dimension must be 1", ALONE Found;
-        ZeroLength = 235, "a length is 0 but must not be";
-        WrongMarker = 236, "a value of another type is expected here", PART Found;
-        OutOfPlace = 237, "the position is outside the part of the file that it must be in";
-        FrameLengths = 238, "header, chunks and trailer do not fit in the frame", ALONE Nothing;
-        ChunkGrid = 239, "the chunks do not add up to the shape";
-        BlockShape = 240, "chunks and blocks must not be empty, nor a block exceed its chunk";
-        SpecialChunk = 241, "there is no such special chunk, or it is not a whole number of its values", ALONE Nothing;
-        InvalidRun = 242, "a run of equal bytes is not encoded as one";
-        UnevenSplit = 243, "a block is split into streams of different lengths", ALONE Nothing;
-        NegativeLength = 244, "a length is negative";
-        CountsDiffer = 245, "two counts of the same thing differ";
-        TooMany = 246, "there are more than the format allows";
-        HeadersDiffer = 247, "two records of the same thing differ";
-        Overlap = 248, "the bytes of two entries overlap", ALONE Nothing;
-        InvalidName = 249, "a name contains a character that is not allowed", PART Found;
-        UnclaimedBytes = 250, "bytes of the file belong to no tensor";
-        InvalidAlignment = 251, "the format does not allow this alignment";
-        InvalidOffset = 252, "the tensor does not begin where the one before it ends";
-        PartialBlock = 253, "the innermost dimension is not a whole number of blocks", ALONE Sizes;
-        ManifestHash = 254, "the manifest does not match its hash in the footer", ALONE Nothing;
-        NotShortest = 255, "a value is not encoded in the fewest bytes";
-        IndefiniteLength = 256, "a length is left open; it must be stated first";
-        KeyOrder = 257, "the keys are not in the order of their encoded bytes", ALONE Found;
-        Tagged = 258, "a value has a tag; the format allows none";
-        UnknownShard = 259, "a component is in a shard that the file does not list", ALONE Found;
-        UnexpectedComponent = 260, "the layout does not allow this component", ALONE Found;
-        MissingMagic = 261, "the file does not end with the bytes that its format requires", ALONE Nothing;
-        MisalignedOffset = 262, "the offset is not a multiple of the alignment", ALONE Place;
-        NameLength = 263, "a name is empty, or longer than the format allows", PART Nothing;
-        ShardSize = 264, "a shard is smaller than any file of the format", ALONE Found;
-        OverFooter = 265, "the bytes overlap the footer", ALONE Place;
-        OutOfShard = 266, "the bytes reach past those that the shard has", ALONE Place;
+                Truncated = 200, "unexpected end of input", PART FileSize;
+                ManifestSize = 201, "the manifest does not fit between header and footer", ALONE FileSize;
+                Malformed = 202, "the metadata is not well-formed";
+                TrailingBytes = 203, "bytes follow the end of the metadata";
+                UnexpectedType = 204, "the value is of the wrong type", PART Found;
+                ChunkedText = 205, "the text string is in chunks; it must be in one piece";
+                InvalidUtf8 = 206, "the text is not valid UTF-8";
+                CountTooLarge = 207, "the item count exceeds the bytes left", PART Found;
+                MissingKey = 208, "a required key is missing", ALONE Missing;
+                RepeatedKey = 209, "a key appears twice", ALONE Found;
+                RepeatedName = 210, "a tensor name appears twice", ALONE Found;
+                InvalidVersion = 211, "the version is not in the form MAJOR.MINOR", ALONE Found;
+                UnknownDType = 212, "the dtype is not defined in this format version", ALONE Found;
+                InvalidByteOrder = 213, "the byte order is neither little nor big", PART Found;
+                TypeMismatch = 214, "the logical type cannot be stored in this dtype", PART Found;
+                ShapeOverflow = 215, "the product of the shape, in bytes, exceeds 64 bits", ALONE Sizes;
+                OutOfFile = 216, "offset + length exceeds the file size", ALONE Place;
+                OverHeader = 217, "the bytes overlap the header", ALONE Place;
+                OverManifest = 218, "the bytes overlap the manifest", ALONE Place;
+                SizeMismatch = 219, "the length does not match the shape and the dtype", ALONE Sizes;
+                PartialElement = 220, "the length is not a multiple of the element size", ALONE Sizes;
+                MissingComponent = 221, "the layout lacks a component that it requires", ALONE Missing;
+                RankMismatch = 222, "the layout does not allow this rank";
+                IndexType = 223, "the index component is not of an integer type";
+                CountMismatch = 224, "the index component has a wrong number of elements for the layout", PART Sizes;
+                NumberType = 225, "the format has no numbers of this type and width", ALONE Found;
+                NumberCount = 226, "an element must have 1, 2, 4 or 8 lanes", ALONE Found;
+                UnknownFlags = 227, "flags are set that the format does not define", ALONE Found;
+                ChunkSize = 228, "a chunk cannot have this size", ALONE Found;
+                MissingData = 229, "there is no data", ALONE Nothing;
+                UnexpectedData = 230, "the data is not stored as the header states", ALONE Nothing;
+                UnknownIndexName = 231, "a symmetry names an index that the tensor does not have", ALONE Nothing;
+                NotPermutation = 232, "a symmetry does not permute indices of equal lengths", ALONE Nothing;
+                TooManyPairs = 233, "the pair count exceeds the elements of the tensor", ALONE Found;
+                BoundaryRank = 234, "the first and the last bond dimension must be 1", ALONE Found;
+                ZeroLength = 235, "a length is 0 but must not be";
+                WrongMarker = 236, "a value of another type is expected here", PART Found;
+                OutOfPlace = 237, "the position is outside the part of the file that it must be in";
+                FrameLengths = 238, "header, chunks and trailer do not fit in the frame", ALONE Nothing;
+                ChunkGrid = 239, "the chunks do not add up to the shape";
+                BlockShape = 240, "chunks and blocks must not be empty, nor a block exceed its chunk";
+                SpecialChunk = 241, "there is no such special chunk, or it is not a whole number of its values", ALONE Nothing;
+                InvalidRun = 242, "a run of equal bytes is not encoded as one";
+                UnevenSplit = 243, "a block is split into streams of different lengths", ALONE Nothing;
+                NegativeLength = 244, "a length is negative";
+                CountsDiffer = 245, "two counts of the same thing differ";
+                TooMany = 246, "there are more than the format allows";
+                HeadersDiffer = 247, "two records of the same thing differ";
+                Overlap = 248, "the bytes of two entries overlap", ALONE Nothing;
+                InvalidName = 249, "a name contains a character that is not allowed", PART Found;
+                UnclaimedBytes = 250, "bytes of the file belong to no tensor";
+                InvalidAlignment = 251, "the format does not allow this alignment";
+                InvalidOffset = 252, "the tensor does not begin where the one before it ends";
+                PartialBlock = 253, "the innermost dimension is not a whole number of blocks", ALONE Sizes;
+                ManifestHash = 254, "the manifest does not match its hash in the footer", ALONE Nothing;
+                NotShortest = 255, "a value is not encoded in the fewest bytes";
+                IndefiniteLength = 256, "a length is left open; it must be stated first";
+                KeyOrder = 257, "the keys are not in the order of their encoded bytes", ALONE Found;
+                Tagged = 258, "a value has a tag; the format allows none";
+                UnknownShard = 259, "a component is in a shard that the file does not list", ALONE Found;
+                UnexpectedComponent = 260, "the layout does not allow this component", ALONE Found;
+                MissingMagic = 261, "the file does not end with the bytes that its format requires", ALONE Nothing;
+                MisalignedOffset = 262, "the offset is not a multiple of the alignment", ALONE Place;
+                NameLength = 263, "a name is empty, or longer than the format allows", PART Nothing;
+                ShardSize = 264, "a shard is smaller than any file of the format", ALONE Found;
+                OverFooter = 265, "the bytes overlap the footer", ALONE Place;
+                OutOfShard = 266, "the bytes reach past those that the shard has", ALONE Place;
 
-        UnknownFormat = 300, "this is not a known kind of tensor file";
-        UnsupportedFormat = 301, "files of this kind are not supported yet";
-        NotBuiltIn = 302, "the library was built without support for this";
-        UnsupportedVersion = 303, "this version is not supported", ALONE Found;
-        UnsupportedEncoding = 304, "there is no decoder for the encoding", PART Encoding;
-        TooDeep = 305, "values are nested too deeply";
-        ManifestTooLarge = 306, "the metadata is larger than its limit: 1 GiB, in safetensors 100 MB", ALONE FileSize;
-        UnsupportedLayout = 307, "the elements of tensors of this layout cannot be read";
-        ByteSwapped = 308, "the header was written in the other byte order", ALONE Nothing;
-        UnsupportedCodec = 309, "there is no decoder for chunks of this codec", ALONE Found;
-        UnsupportedFilter = 310, "this filter is not supported", ALONE Found;
-        UnsupportedChunk = 311, "chunks of this kind are not supported", ALONE Nothing;
-        SparseFrame = 312, "the chunks are in separate files", ALONE Nothing;
-        NoValues = 313, "the values are not in this file", ALONE Nothing;
+                UnknownFormat = 300, "this is not a known kind of tensor file";
+                UnsupportedFormat = 301, "files of this kind are not supported yet";
+                NotBuiltIn = 302, "the library was built without support for this";
+                UnsupportedVersion = 303, "this version is not supported", ALONE Found;
+                UnsupportedEncoding = 304, "there is no decoder for the encoding", PART Encoding;
+                TooDeep = 305, "values are nested too deeply";
+                ManifestTooLarge = 306, "the metadata is larger than its limit: 1 GiB, in safetensors 100 MB", ALONE FileSize;
+                UnsupportedLayout = 307, "the elements of tensors of this layout cannot be read";
+                ByteSwapped = 308, "the header was written in the other byte order", ALONE Nothing;
+                UnsupportedCodec = 309, "there is no decoder for chunks of this codec", ALONE Found;
+                UnsupportedFilter = 310, "this filter is not supported", ALONE Found;
+                UnsupportedChunk = 311, "chunks of this kind are not supported", ALONE Nothing;
+                SparseFrame = 312, "the chunks are in separate files", ALONE Nothing;
+                NoValues = 313, "the values are not in this file", ALONE Nothing;
 
-        DigestMismatch = 400, "the stored bytes do not match the digest";
-        InvalidDigest = 401, "the digest has a wrong number of hexadecimal digits for its kind";
-        CorruptStream = 402, "the stored bytes cannot be decoded";
-        DecodedLength = 403, "the decoded length differs from the one stated";
-        ChecksumMismatch = 404, "the decoded bytes do not match their checksum";
-        InvalidRowPointers = 405, "the row pointers do not increase from 0 to the number of values";
-        IndexOutOfRange = 406, "an index is outside the shape";
-        PackedLength = 407, "the length does not match a whole number of indices and values";
-        InvalidSeekTable = 408, "there is no seek table, or it contradicts itself or the frames";
-        InvalidFrame = 409, "a frame is not as the encoding requires", ALONE Nothing;
-        InvalidElement = 410, "an element has bits that its type does not allow";
-        IndexOrder = 411, "the indices of a row do not increase";
+                DigestMismatch = 400, "the stored bytes do not match the digest";
+                InvalidDigest = 401, "the digest has a wrong number of hexadecimal digits for its kind";
+                CorruptStream = 402, "the stored bytes cannot be decoded";
+                DecodedLength = 403, "the decoded length differs from the one stated";
+                ChecksumMismatch = 404, "the decoded bytes do not match their checksum";
+                InvalidRowPointers = 405, "the row pointers do not increase from 0 to the number of values";
+                IndexOutOfRange = 406, "an index is outside the shape";
+                PackedLength = 407, "the length does not match a whole number of indices and values";
+                InvalidSeekTable = 408, "there is no seek table, or it contradicts itself or the frames";
+                InvalidFrame = 409, "a frame is not as the encoding requires", ALONE Nothing;
+                InvalidElement = 410, "an element has bits that its type does not allow";
+                IndexOrder = 411, "the indices of a row do not increase";
 
-        TooSmall = 500, "the destination is too small";
-        OutOfScratch = 501, "the scratch memory is too small";
-        TooManySegments = 502, "the source holds the maximum number of segments";
-    }
+                TooSmall = 500, "the destination is too small";
+                OutOfScratch = 501, "the scratch memory is too small";
+                TooManySegments = 502, "the source holds the maximum number of segments";
+            }
+        }
+    };
+}
+
+#[cfg(feature = "write")]
+all_kinds! {
+    NotInFormat = 116, "the format cannot hold this";
+    TooManyBytes = 117, "all tensors are complete";
+    TooFewBytes = 118, "data is missing";
+    WrongState = 119, "the writer is in another state";
+    SinkFailed = 120, "the sink failed";
+}
+
+// Without the writer, its errors do not occur, and their texts would take flash.
+#[cfg(not(feature = "write"))]
+all_kinds! {
+    NotInFormat = 116, "";
+    TooManyBytes = 117, "";
+    TooFewBytes = 118, "";
+    WrongState = 119, "";
+    SinkFailed = 120, "";
 }
 
 /// The number of kinds in each hundred of codes. The codes in a hundred are consecutive and start at its first number.
