@@ -142,6 +142,14 @@ impl<'a> NewTensor<'a> {
         self.length().map(drop).ok_or(Refusal::new(ErrorKind::ShapeOverflow, Part::Shape))
     }
 
+    /// Fails if the lengths, multiplied from left to right, exceed 64 bits, even if a later one is 0: some readers
+    /// multiply them so.
+    #[cfg(any(feature = "ztensor", feature = "ztensor2", feature = "b2nd"))]
+    pub(crate) fn check_running_product(&self) -> Checked {
+        let product = self.shape.iter().try_fold(1_u64, |count, length| count.checked_mul(*length));
+        product.map(drop).ok_or(Refusal::new(ErrorKind::ShapeOverflow, Part::Shape))
+    }
+
     /// Fails if two attributes have the same key. Quadratic in the attributes, which are few.
     pub(crate) fn check_attributes(&self) -> Checked {
         let mut rest = self.attributes;

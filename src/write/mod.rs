@@ -115,7 +115,8 @@ impl<'a, 's> Writer<'a, 's> {
         self.state.length()
     }
 
-    /// Returns the number of bytes written so far: the offset of the next byte.
+    /// Returns the number of bytes written so far: the offset of the next byte. After `SinkFailed`, the offset of the
+    /// piece that the sink refused.
     #[must_use]
     pub const fn position(&self) -> u64 {
         self.state.position()

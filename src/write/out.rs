@@ -101,12 +101,15 @@ impl<'s> Out<'s> {
         self.repeat(&[0; 64], count);
     }
 
-    /// Writes `count` bytes from `block`, repeated.
+    /// Writes `count` bytes from `block`, which are all the same.
     pub(crate) fn repeat(&mut self, block: &[u8], count: u64) {
         if self.sink.is_none() {
             return self.skip(count);
         }
-        let mut left = count;
+        // There may be very many that are already in the file.
+        let there = self.position.resumed_at.saturating_sub(self.position.at).min(count);
+        self.skip(there);
+        let mut left = count.saturating_sub(there);
         while left > 0 && self.error.is_none() {
             let part = to_usize(left).and_then(|left| block.get(..left)).unwrap_or(block);
             self.bytes(part);

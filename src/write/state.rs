@@ -308,8 +308,10 @@ impl State {
         let written = write(self, writer, &mut out);
         self.position = out.position;
         let result = out.finish(format).and(written);
-        if result.is_err() {
+        if let Err(error) = &result {
             self.phase = Phase::Failed;
+            // A sink that failed has the bytes before the piece that it refused.
+            self.position.at = error.offset().unwrap_or(self.position.at);
         }
         result
     }

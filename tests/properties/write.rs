@@ -421,6 +421,62 @@ fn incomplete_files_are_refused() {
     }
 }
 
+/// After a failure, the position is the offset of the piece that the sink refused: the writer is resumed there.
+#[test]
+fn the_position_after_a_failure() {
+    for (file, tensors) in files() {
+        let data = data_of(tensors);
+        let length = written(file, &data).len();
+        let mut scratch = vec![0; Writer::scratch_length(&file).unwrap()];
+        for limit in (0..length).step_by(3) {
+            let mut writer = Writer::new(file, &mut scratch).unwrap();
+            let mut taken = 0;
+            let mut sink = |offset: u64, bytes: &[u8]| {
+                assert_eq!(offset, taken);
+                taken += bytes.len() as u64;
+                if taken > limit as u64 { Err(SinkError) } else { Ok(()) }
+            };
+            let mut result = writer.begin(&mut sink);
+            if writer.length().is_some() {
+                result = result.and_then(|()| writer.data(&mut sink, &data)).and_then(|()| writer.finish(&mut sink));
+            }
+            match result {
+                Err(error) => {
+                    assert_eq!((error.kind(), error.offset()), (ErrorKind::SinkFailed, Some(writer.position())));
+                    assert!(writer.position() <= limit as u64);
+                }
+                Ok(()) => assert!(writer.length().is_none()),
+            }
+        }
+    }
+}
+
+/// Padding that is in the file already takes no time, however long it is.
+#[test]
+#[cfg(feature = "ztensor")]
+fn a_file_with_long_padding_is_resumed() {
+    let file = NewFile::new(Format::Ztensor, TENSORS).alignment(1 << 50);
+    let mut writer = Writer::new(file, &mut []).unwrap();
+    let length = writer.length().unwrap();
+    let mut sink = |_: u64, _: &[u8]| Ok::<(), SinkError>(());
+    writer.resume(&mut sink, length - 1).unwrap();
+    assert_eq!(writer.due(), None);
+    writer.finish(&mut sink).unwrap();
+    assert_eq!(writer.position(), length);
+}
+
+/// Readers multiply the lengths from left to right.
+#[test]
+#[cfg(feature = "ztensor")]
+fn shapes_that_ztensor_refuses() {
+    let plan = |shape: &[u64]| {
+        let tensors = [NewTensor::dense("a", DType::F32, shape)];
+        Writer::new(NewFile::new(Format::Ztensor, &tensors), &mut []).map(drop).map_err(|error| error.kind())
+    };
+    assert_eq!(plan(&[1 << 40, 1 << 40, 0]), Err(ErrorKind::ShapeOverflow));
+    assert_eq!(plan(&[0, 1 << 40, 1 << 40]), Ok(()));
+}
+
 /// After a restart at any byte, the rest of the file is the same.
 #[test]
 fn files_are_resumed_at_any_byte() {
@@ -520,7 +576,8 @@ fn declarations_that_a_file_cannot_have() {
         (ErrorKind::RepeatedName, "safetensors: tensor 1999 \"1999\": another tensor has this name".into())
     );
 
-    for alignment in [0, 1, 4, 24] {
+    // The last: readers refuse a header of more than 100 000 000 bytes.
+    for alignment in [0, 1, 4, 24, 1 << 27] {
         let file = NewFile::new(Format::Safetensors, &[]).alignment(alignment);
         let error = Writer::new(file, &mut []).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::InvalidAlignment);
@@ -1002,6 +1059,8 @@ fn what_formats_of_one_tensor_refuse() {
     assert_eq!(refused(Format::B2nd, dense(D::U8, &[2, 1 << 30])), ErrorKind::NotInFormat);
     assert_eq!(refused(Format::B2nd, dense(D::U8, &[1 << 63])), ErrorKind::NotInFormat);
     assert_eq!(refused(Format::B2nd, dense(D::U8, &[1 << 62, 2])), ErrorKind::ShapeOverflow);
+    // Readers multiply the lengths from left to right.
+    assert_eq!(refused(Format::B2nd, dense(D::U8, &[1 << 62, 4, 0])), ErrorKind::ShapeOverflow);
     let pairs = |count| NewTensor { layout: NewLayout::Pairs { dtype: D::F64, count }, ..dense(D::F64, &[2, 3]) };
     assert_eq!(refused(Format::Tens, pairs(7)), ErrorKind::TooManyPairs);
     assert_eq!(refused(Format::B2nd, pairs(1)), ErrorKind::NotInFormat);

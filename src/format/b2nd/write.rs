@@ -45,6 +45,7 @@ impl FormatWriter for B2ndWriter {
         if tensor.shape.len() > MAX_RANK || tensor.shape.iter().any(is_long) {
             return Err(Refusal::not_in_format(Part::Shape));
         }
+        tensor.check_running_product()?;
         let grid = Grid::of(tensor).ok_or(Refusal::new(ErrorKind::ShapeOverflow, Part::Shape))?;
         // A chunk is a block, and the table of offsets as well.
         let most = u64::from(MAX_BLOCKSIZE.unsigned_abs());

@@ -27,8 +27,12 @@ impl FormatWriter for SafetensorsWriter {
         if !alignment(file).is_power_of_two() || alignment(file) < 8 {
             return Err(Refusal::new(ErrorKind::InvalidAlignment, Part::Header));
         }
-        if Out::length_of(|out| header(file, out)) > MAX_HEADER {
+        let length = Out::length_of(|out| header(file, out));
+        if length > MAX_HEADER {
             return Err(Refusal::new(ErrorKind::ManifestTooLarge, Part::Header));
+        }
+        if length.saturating_add(spaces_after(length, file)) > MAX_HEADER {
+            return Err(Refusal::new(ErrorKind::InvalidAlignment, Part::Header));
         }
         Ok(())
     }
@@ -61,7 +65,7 @@ impl FormatWriter for SafetensorsWriter {
 
     fn head(&self, file: &dyn Declarations, out: &mut Out<'_>) {
         let length = Out::length_of(|out| header(file, out));
-        let spaces = padding(length.saturating_add(8), alignment(file));
+        let spaces = spaces_after(length, file);
         out.u64(length.saturating_add(spaces));
         header(file, out);
         out.repeat(&[b' '; 64], spaces);
@@ -105,6 +109,11 @@ const ORDER: [DType; 22] = [
 
 fn alignment(file: &dyn Declarations) -> u64 {
     file.options().alignment.unwrap_or(8)
+}
+
+/// Returns the number of spaces that align the data after a header of `length` bytes.
+fn spaces_after(length: u64, file: &dyn Declarations) -> u64 {
+    padding(length.saturating_add(8), alignment(file))
 }
 
 /// Writes the header without the spaces at its end.

@@ -58,7 +58,9 @@ impl FormatWriter for ZtensorWriter {
             return Err(Refusal::not_in_format(Part::DType));
         }
         let [_, rest @ ..] = dtypes;
-        if !matches!(tensor.layout, NewLayout::Dense(_)) && !rest.iter().all(|dtype| dtype.is_integer()) {
+        if matches!(tensor.layout, NewLayout::Dense(_)) {
+            tensor.check_running_product()?;
+        } else if !rest.iter().all(|dtype| dtype.is_integer()) {
             return Err(Refusal::new(ErrorKind::IndexType, Part::DType));
         }
         let check = |attribute: &NewAttribute<'_>| cbor::check(&attribute.value);

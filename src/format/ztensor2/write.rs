@@ -52,10 +52,7 @@ impl FormatWriter for Ztensor2Writer {
         if to_u64(tensor.shape.len()) > MAX_RANK.into() {
             return Err(Refusal::not_in_format(Part::Shape));
         }
-        // Readers multiply the lengths from left to right: a later 0 does not help.
-        if tensor.shape.iter().try_fold(1_u64, |count, length| count.checked_mul(*length)).is_none() {
-            return Err(Refusal::new(ErrorKind::ShapeOverflow, Part::Shape));
-        }
+        tensor.check_running_product()?;
         let (dtype, indices) = match tensor.layout {
             NewLayout::Dense(dtype) => (dtype, None),
             #[cfg(feature = "gguf")]
