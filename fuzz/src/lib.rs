@@ -47,6 +47,7 @@ targets! {
     npy
     npz
     b2nd
+    write
 }
 
 #[cfg(feature = "second")]
