@@ -349,6 +349,9 @@ fn write(choices: &mut Choices<'_>, made: &Made<'_>, scratch: &mut [u64]) {
     }
     result.unwrap_or_else(|error| panic!("{}", made.file.explain(&error)));
     let bytes = &sink.bytes[..];
+    // The last tensor of GGUF is padded, too.
+    let end = if made.format == Format::Gguf { made.alignment.unwrap_or(32) } else { 1 };
+    assert_eq!(bytes.len() as u64 % end, 0);
     let way = choices.below(6);
     let opened = if way == 0 { check::all(bytes) } else { File::open(bytes) };
     compare(choices.is_sound, made, &opened.unwrap_or_else(|error| panic!("{}", error.explain(bytes))), bytes);
@@ -484,6 +487,14 @@ fn compare(is_sound: bool, made: &Made<'_>, file: &File<'_>, bytes: &[u8]) {
     assert_eq!(file.tensors().count(), made.tensors.len());
     file.check(&mut [0; 256]).unwrap();
     attributes(made, made.attributes, file.attributes(), None);
+    // That of each component; in safetensors, of the first.
+    let alignment = made.alignment.unwrap_or(match made.format {
+        Format::Safetensors => 8,
+        Format::Gguf => 32,
+        Format::Ztensor | Format::Npy => 64,
+        Format::Ztensor2 => 4096,
+        _ => 1,
+    });
     let mut rest = &made.data[..];
     for (index, declared) in made.tensors.iter().enumerate() {
         let tensor = tensor_of(made, file, index);
@@ -519,6 +530,10 @@ fn compare(is_sound: bool, made: &Made<'_>, file: &File<'_>, bytes: &[u8]) {
             let (expected, after) = rest.split_at(part.length as usize);
             rest = after;
             let component = stored(made, file, part);
+            let is_aligned = alignment == 1 || component.extent().offset % alignment == 0;
+            assert!(
+                is_aligned || made.format == Format::Safetensors && after.len() + expected.len() < made.data.len()
+            );
             if component.encoding() == Encoding::Blosc {
                 let mut room = vec![0; expected.len()];
                 tensor.read_into(&mut room, ReadOptions::new()).unwrap();
