@@ -33,8 +33,8 @@ enum {
     TENSLICE_NO_SUCH_ELEMENT = 111, /**< an index is outside its dimension, or a region ends before it begins */
     TENSLICE_IN_SHARD = 112, /**< the bytes are in another file, a shard */
     TENSLICE_NOT_IN_SHARD = 113, /**< the bytes are in the file itself, not in a shard */
-    TENSLICE_WRONG_SHAPE = 114, /**< the tensor is of another shape than the one requested */
-    TENSLICE_WRONG_ORDER = 115, /**< the elements are in another order than the one requested */
+    TENSLICE_WRONG_SHAPE = 114, /**< the tensor is of another shape than requested */
+    TENSLICE_WRONG_ORDER = 115, /**< the elements are in another order than requested */
     TENSLICE_NOT_IN_FORMAT = 116, /**< the format cannot hold this */
     TENSLICE_TOO_MANY_BYTES = 117, /**< all tensors are complete */
     TENSLICE_TOO_FEW_BYTES = 118, /**< data is missing */
