@@ -137,9 +137,9 @@ impl<'a, 's> Writer<'a, 's> {
     ///
     /// # Errors
     ///
-    /// `InvalidArgument` if the file is not that long, or if it has digests or frames and `written` is beyond the first
-    /// byte of data: call [`begin`](Self::begin) with a sink that drops the first `written` bytes, and pass all data
-    /// again; `SinkFailed`; `WrongState` if the writer has begun before.
+    /// `InvalidArgument` if the file is not that long, if it has digests and `written` is beyond the first byte of data, or
+    /// if it has frames and `written` is not 0: call [`begin`](Self::begin) with a sink that drops the first `written`
+    /// bytes, and pass all data again; `SinkFailed`; `WrongState` if the writer has begun before.
     pub fn resume(&mut self, sink: &mut dyn Sink, written: u64) -> Result<()> {
         self.state.resume(&self.file, self.scratch, sink, written)
     }
