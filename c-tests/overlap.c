@@ -88,8 +88,7 @@ static int ignore(void *context, uint64_t offset, const void *bytes, size_t leng
 
 static tenslice_status writer_open(unsigned char **at, const memory *of)
 {
-    return tenslice_writer_open(AT(tenslice_writer, 1), AT(tenslice_new_file, 2), AT(uint64_t, 0), of[0].size / 8,
-                                AT(tenslice_error, 3));
+    return tenslice_writer_open(AT(tenslice_writer, 1), AT(tenslice_new_file, 2), AT(uint64_t, 0), of[0].size / 8, NULL);
 }
 
 static tenslice_status writer_data(unsigned char **at, const memory *of)
@@ -473,7 +472,7 @@ int main(int argc, char **argv)
     EXPECT(TENSLICE_OK, tenslice_component_bytes(&component, TENSLICE_ANY, &data, NULL));
     EXPECT(TENSLICE_OK, tenslice_source_init(&source, b.size));
     TRY(TENSLICE_OK, 1, plan_open, OF(pieces), OUT(tenslice_plan));
-    TRY(TENSLICE_OK, 1, writer_open, ROOM(64), OUT(tenslice_writer), OF(declared), OUT(tenslice_error));
+    TRY(TENSLICE_OK, 1, writer_open, ROOM(64), OUT(tenslice_writer), OF(declared));
     EXPECT(TENSLICE_OK, tenslice_writer_open(&writer, &declared, NULL, 0, NULL));
     EXPECT(TENSLICE_OK, tenslice_writer_begin(&writer, &sink, NULL));
     TRY(TENSLICE_OK, 1, writer_data, ROOM(64), OF(writer));
