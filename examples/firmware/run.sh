@@ -36,6 +36,17 @@ for board in $boards; do
     fi
     echo "$text" | grep 'the weights: the stored bytes do not match the digest'
 done
+# Writing a log to flash, with a loss of power at each byte. Going on without erasing the page must fail.
+for board in $boards; do
+    echo "== $board, a log"
+    text=$(FEATURES=ztensor,write ./build.sh $board log model/digits.zt)
+    echo "$text" | grep '^a log of [0-9]* bytes in flash is complete and right after a loss of power at each of them; stack'
+    if text=$(FEATURES=ztensor,write DEFINES=-DKEEP_PAGE ./build.sh $board log model/digits.zt); then
+        echo "firmware: a log was continued in a page that was not erased" >&2
+        exit 1
+    fi
+    echo "$text" | grep '^log: a byte was programmed twice$'
+done
 # Zstandard by the program's decoder, without a heap.
 ./build.sh m4 zstd model/compressed.zt
 # The library must not reference an allocator.

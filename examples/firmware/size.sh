@@ -3,7 +3,7 @@
 # limits.txt. BOARDS= selects chips.
 #
 # Flash is the part of the library that the linker kept, including the compiler's helpers for it, in a C program that
-# opens, lists, finds and reads. Only `minimal` has texts of errors, and only `quantized` has floating point. Stack and
+# opens, lists, finds and reads, or writes. Only `minimal` has texts of errors, and only `quantized` has floating point. Stack and
 # instructions are measured in QEMU.
 set -euo pipefail
 cd "$(dirname "$0")"
@@ -53,6 +53,19 @@ for board in $boards; do
         read -r flash ram <<< "$(flash "$elf.map")"
         limit "$board.minimal-${call/_/-}.flash" "$flash"
         limit "$board.minimal-${call/_/-}.ram" "$ram"
+    done
+    # The fewest calls that write a file, and what each of them needs.
+    for format in safetensors ztensor; do
+        define=-DFORMAT=TENSLICE_FORMAT_${format^^}
+        elf=$(FEATURES=$format,write DEFINES=$define BUILD_ONLY=1 LIBS= ./build.sh $board write model/digits.zt)
+        read -r flash ram <<< "$(flash "$elf.map")"
+        limit "$board.write-$format.flash" "$flash"
+        limit "$board.write-$format.ram" "$ram"
+        figures=$(FEATURES=$format,write DEFINES="$define -DSTACK" ./build.sh $board write model/digits.zt -icount shift=6)
+        while read -r what stack instructions; do
+            limit "$board.write-$format.$what.stack" "$stack"
+            limit "$board.write-$format.$what.instructions" "$instructions"
+        done <<< "$figures"
     done
     # A model with two types of quantized blocks, read as numbers.
     elf=$(FEATURES=gguf,dequantize BUILD_ONLY=1 ./build.sh $board quantized model/digits.gguf)
