@@ -74,8 +74,9 @@ impl Keywords {
 
     /// Returns the first keyword with a number.
     #[cfg(feature = "write")]
-    pub(crate) fn word_of(mut self, number: u8) -> Option<&'static str> {
-        self.find_map(|(word, other)| if other == number { core::str::from_utf8(word).ok() } else { None })
+    #[cfg_attr(small, inline(never))]
+    pub(crate) fn word_of(mut self, number: u8) -> Option<&'static [u8]> {
+        self.find_map(|(word, other)| (other == number).then_some(word))
     }
 
     /// Removes the first keyword from the list and returns it.

@@ -10,7 +10,7 @@ use core::ptr::{self, NonNull};
 use super::super::memory::{Memory, memory, range};
 use super::super::status::{ApiError, FfiResult};
 use super::super::write::{
-    tenslice_new_attribute, tenslice_new_file, tenslice_new_tensor, tenslice_new_value, tenslice_sink,
+    HAS_TRAINS, tenslice_new_attribute, tenslice_new_file, tenslice_new_tensor, tenslice_new_value, tenslice_sink,
 };
 use super::{Array, Buffer, INVALID_ARGUMENT, In, InfoIn, InfoOut, Length};
 use crate::bytes::num::{to_u64, to_usize};
@@ -21,6 +21,12 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::write::declaration::{Checked, Declarations, FileOptions, Refusal};
 use crate::write::{NewAttribute, NewTensor, NewValue, Sink, SinkError, State, reference_order};
 use crate::{DType, Layout, ValueKind};
+
+/// True if a format that is built in has attributes that are not texts.
+const HAS_VALUES: bool = cfg!(any(feature = "gguf", feature = "ztensor", feature = "ztensor2"));
+
+/// True if a format that is built in has attributes of tensors.
+const HAS_TENSOR_ATTRIBUTES: bool = cfg!(any(feature = "ztensor", feature = "ztensor2"));
 
 /// The maximum depth of values inside values.
 const MAX_DEPTH: usize = 32;
@@ -196,6 +202,9 @@ impl Declared {
             if attributes.count == 0 {
                 continue;
             }
+            if !HAS_TENSOR_ATTRIBUTES {
+                return Err(refuse(Refusal::not_in_format(Part::Attributes)));
+            }
             let all = match of_tensors.take() {
                 Some(all) => all,
                 None => room.take::<&[NewAttribute<'_>]>(tensors.count, &[])?,
@@ -217,7 +226,7 @@ impl Declared {
             ErrorKind::OutOfScratch => Error::new(refusal.kind),
             _ => refusal.of(format, index),
         };
-        if inside.any(|contains| contains) {
+        if HAS_VALUES && inside.any(|contains| contains) {
             self.of_file = Some(room.attributes(attributes).map_err(refused)?);
             return Ok(());
         }
@@ -265,7 +274,11 @@ impl Declarations for Declared {
 fn text(data: *const c_char, length: usize, part: Part) -> Checked<&'static str> {
     let refuse = |error: ApiError| Refusal::new(error.kind, part);
     let bytes = Array::<c_char>(data, PhantomData).text(Length(length, PhantomData)).map_err(refuse)?;
-    Utf8::checked(bytes).map(Utf8::as_str).ok_or(Refusal::new(ErrorKind::InvalidUtf8, part))
+    if Utf8::checked(bytes).is_none() {
+        return Err(Refusal::new(ErrorKind::InvalidUtf8, part));
+    }
+    // SAFETY: just checked. The check in `core` takes 620 bytes of flash.
+    Ok(unsafe { core::str::from_utf8_unchecked(bytes) })
 }
 
 /// Returns an array of numbers.
@@ -280,7 +293,7 @@ fn tensor_of(tensor: &tenslice_new_tensor, size: usize) -> Checked<NewTensor<'st
         return Err(Refusal::new(ErrorKind::InvalidArgument, Part::Tensor));
     }
     let ranks = match tensor.kind() {
-        Some(Layout::TensorTrain) => lengths(tensor.ranks, tensor.ranks_length, Part::BondDimension)?,
+        Some(Layout::TensorTrain) if HAS_TRAINS => lengths(tensor.ranks, tensor.ranks_length, Part::BondDimension)?,
         _ => &[],
     };
     let descr =
@@ -308,6 +321,9 @@ enum Shape {
 /// Converts a value that has no values inside it.
 fn single(value: &tenslice_new_value) -> Checked<Shape> {
     let refuse = |error: ApiError| Refusal::new(error.kind, Part::Value);
+    if !HAS_VALUES && value.value_kind() != Some(ValueKind::Text) {
+        return Err(Refusal::not_in_format(Part::Value));
+    }
     if let Some(number) = value.number_value()? {
         return Ok(Shape::Single(number));
     }

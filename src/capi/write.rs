@@ -3,19 +3,21 @@
 use core::ffi::{c_char, c_int, c_void};
 use core::fmt::Write;
 
-use super::call::{run, with_details};
+use super::call::{Details, run, with_details};
 #[cfg(feature = "gguf")]
 use super::get::FIRST_BLOCK;
+use super::memory::memory;
 use super::pointer::{
     Array, Buffer, Capacity, Handle, HandleMut, Held, In, InfoIn, InfoOut, Length, OptionalOut, Out,
 };
-use super::status::{END, OK, tenslice_error, tenslice_status};
+use super::status::{END, FfiResult, OK, tenslice_error, tenslice_status};
 use super::text::{of_code, write_whole};
 use crate::DType;
 #[cfg(feature = "gguf")]
 use crate::blocks::BlockType;
 use crate::error::origin::{Format, Part};
 use crate::error::{Error, ErrorKind};
+use crate::write::Step;
 use crate::write::declaration::{Checked, Refusal};
 use crate::write::{NewLayout, NewValue, WriteExplanation};
 use crate::{Layout, ValueKind};
@@ -263,13 +265,7 @@ pub extern "C" fn tenslice_writer_resume(
     written: u64,
     error: OptionalOut<tenslice_error>,
 ) -> tenslice_status {
-    with_details(&error, |details| {
-        let memory = [sink.memory(), error.memory()];
-        let mut sink = sink.sink()?;
-        let writer = writer.get_mut::<Held>()?.working(&memory)?;
-        details.of(writer.state.resume(&writer.declared, writer.scratch, &mut sink, written))?;
-        Ok(OK)
-    })
+    with_details(&error, |details| writer.step(sink, Step::Resume(written), &error, details))
 }
 
 /// Sets `due` to the data that is expected next. Returns TENSLICE_END if all data has been passed, and before the file
@@ -303,13 +299,8 @@ pub extern "C" fn tenslice_writer_data(
     error: OptionalOut<tenslice_error>,
 ) -> tenslice_status {
     with_details(&error, |details| {
-        let handle = writer.memory();
-        let memory = [sink.memory(), bytes.memory(length), error.memory()];
-        let bytes = bytes.with_length_beside(length, handle)?;
-        let mut sink = sink.sink()?;
-        let writer = writer.get_mut::<Held>()?.working(&memory)?;
-        details.of(writer.state.data(&writer.declared, writer.scratch, &mut sink, bytes))?;
-        Ok(OK)
+        let bytes = bytes.with_length_beside(length, writer.memory())?;
+        writer.step(sink, Step::Data(bytes), &error, details)
     })
 }
 
@@ -324,13 +315,7 @@ pub extern "C" fn tenslice_writer_finish(
     sink: In<tenslice_sink>,
     error: OptionalOut<tenslice_error>,
 ) -> tenslice_status {
-    with_details(&error, |details| {
-        let memory = [sink.memory(), error.memory()];
-        let mut sink = sink.sink()?;
-        let writer = writer.get_mut::<Held>()?.working(&memory)?;
-        details.of(writer.state.finish(&writer.declared, writer.scratch, &mut sink))?;
-        Ok(OK)
-    })
+    with_details(&error, |details| writer.step(sink, Step::Finish, &error, details))
 }
 
 /// Writes the message of an error of a writer of `file` to `buffer`, such as `safetensors: tensor 1 "w": the format has
@@ -373,6 +358,31 @@ pub extern "C" fn tenslice_new_tensors_sort(
     })
 }
 
+impl HandleMut<'_, tenslice_writer> {
+    /// Writes a part of the file. A single copy, since programs write all parts.
+    #[cfg_attr(small, inline(never))]
+    fn step(
+        self,
+        sink: In<tenslice_sink>,
+        step: Step<'_>,
+        error: &OptionalOut<tenslice_error>,
+        details: Details<'_>,
+    ) -> FfiResult<tenslice_status> {
+        let bytes = if let Step::Data(bytes) = step { bytes } else { &[] };
+        let memory = [sink.memory(), memory(bytes.as_ptr(), bytes.len()), error.memory()];
+        let mut sink = sink.sink()?;
+        let writer = self.get_mut::<Held>()?.working(&memory)?;
+        details.of(writer.state.step(&writer.declared, writer.scratch, &mut sink, step))?;
+        Ok(OK)
+    }
+}
+
+/// True if a format that is built in has the layout.
+const HAS_ITEMS: bool = cfg!(feature = "npy");
+const HAS_SPARSE: bool = cfg!(any(feature = "ztensor", feature = "ztensor2"));
+const HAS_PAIRS: bool = cfg!(feature = "tens");
+pub(super) const HAS_TRAINS: bool = cfg!(feature = "blz");
+
 /// Returns the dtype with this code.
 fn to_dtype(code: u32) -> Checked<DType> {
     of_code(code).ok_or(Refusal::new(ErrorKind::UnknownDType, Part::DType))
@@ -388,22 +398,26 @@ impl tenslice_new_tensor {
     pub(super) fn layout<'a>(&self, ranks: &'a [u64], descr: Option<&'a str>) -> Checked<NewLayout<'a>> {
         let (dtype, count) = (self.dtype, self.count);
         Ok(match (self.kind(), descr) {
-            (Some(Layout::Dense), Some(descr)) => NewLayout::Items { descr, size: self.item_size },
+            (Some(Layout::Dense), Some(descr)) if HAS_ITEMS => NewLayout::Items { descr, size: self.item_size },
             #[cfg(feature = "gguf")]
             (Some(Layout::Dense | Layout::Blocks), None) if dtype >= FIRST_BLOCK => {
                 let block = dtype.checked_sub(FIRST_BLOCK).and_then(BlockType::from_ggml);
                 NewLayout::Blocks(block.ok_or(Refusal::new(ErrorKind::UnknownDType, Part::DType))?)
             }
             (Some(Layout::Dense), None) => NewLayout::Dense(to_dtype(dtype)?),
-            (Some(Layout::SparseCsr), None) => {
+            (Some(Layout::SparseCsr), None) if HAS_SPARSE => {
                 let (indices, pointers) = (to_dtype(self.indices)?, to_dtype(self.pointers)?);
                 NewLayout::Csr { dtype: to_dtype(dtype)?, count, indices, pointers }
             }
-            (Some(Layout::SparseCoo), None) => {
+            (Some(Layout::SparseCoo), None) if HAS_SPARSE => {
                 NewLayout::Coo { dtype: to_dtype(dtype)?, count, indices: to_dtype(self.indices)? }
             }
-            (Some(Layout::IndexValue), None) => NewLayout::Pairs { dtype: to_dtype(dtype)?, count },
-            (Some(Layout::TensorTrain), None) => NewLayout::Train { dtype: to_dtype(dtype)?, ranks },
+            (Some(Layout::IndexValue), None) if HAS_PAIRS => NewLayout::Pairs { dtype: to_dtype(dtype)?, count },
+            (Some(Layout::TensorTrain), None) if HAS_TRAINS => NewLayout::Train { dtype: to_dtype(dtype)?, ranks },
+            (Some(Layout::Dense), Some(_))
+            | (Some(Layout::SparseCsr | Layout::SparseCoo | Layout::IndexValue | Layout::TensorTrain), None) => {
+                return Err(Refusal::not_in_format(Part::Layout));
+            }
             _ => return Err(Refusal::new(ErrorKind::InvalidArgument, Part::Layout)),
         })
     }

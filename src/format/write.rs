@@ -76,11 +76,13 @@ pub(crate) trait FormatWriter: Sync {
 
     /// The number of bytes of a component after which the format writes something between them; `None` if the bytes are
     /// in one piece.
+    #[cfg(feature = "b2nd")]
     fn run_length(&self, _file: &dyn Declarations) -> Option<u64> {
         None
     }
 
     /// Writes what stands between two runs of a component's bytes.
+    #[cfg(feature = "b2nd")]
     fn between(&self, _file: &dyn Declarations, _out: &mut Out<'_>) {}
 
     /// Writes what follows the data of a component, whose digest is `sum`.

@@ -193,7 +193,7 @@ impl DType {
     /// the dtype.
     #[cfg(all(feature = "write", any(feature = "npy", feature = "b2nd")))]
     pub(crate) fn numpy_name(self) -> Option<&'static str> {
-        NUMPY.word_of(self.single_code()?)
+        core::str::from_utf8(NUMPY.word_of(self.single_code()?)?).ok()
     }
 
     /// Returns the dtype with this code; `None` if the number is not the code of a dtype.

@@ -3,6 +3,7 @@
 //! A writer reads the declarations as often as it needs them, and copies nothing.
 #![forbid(unsafe_code)]
 
+#[allow(unused_imports)] // depends on the formats that are built in
 use crate::bytes::num::product;
 #[cfg(feature = "gguf")]
 use crate::bytes::num::{quotient, remainder};
@@ -121,8 +122,8 @@ impl<'a> NewTensor<'a> {
         count.total()
     }
 
-    /// Returns the number of bytes of all components together; `None` beyond 64 bits, or if a dimension is not a whole
-    /// number of blocks.
+    /// Returns the number of bytes of all components together; `None` beyond 64 bits, if a dimension is not a whole
+    /// number of blocks, or if no format that is built in has the layout.
     #[must_use]
     pub fn length(&self) -> Option<u64> {
         let mut length = 0_u64;
@@ -165,16 +166,17 @@ impl<'a> NewTensor<'a> {
     /// Returns component `index`; `Ok(None)` after the last. Fails if the shape and the layout contradict each other.
     pub(crate) fn component(&self, index: u32) -> Checked<Option<NewComponent>> {
         use NewLayout as L;
-        const OVERFLOW: Refusal = Refusal::new(ErrorKind::ShapeOverflow, Part::Shape);
-        let of = |role, dtype: DType, count: Option<u64>| {
-            let length = count.and_then(|count| dtype.byte_length(count)).ok_or(OVERFLOW)?;
-            Ok(Some(NewComponent { role, dtype: Some(dtype), length }))
+        let sized = |role, dtype, length: Option<u64>| {
+            let length = length.ok_or(Refusal::new(ErrorKind::ShapeOverflow, Part::Shape))?;
+            Ok(Some(NewComponent { role, dtype, length }))
         };
-        let plain =
-            |role, length: Option<u64>| Ok(Some(NewComponent { role, dtype: None, length: length.ok_or(OVERFLOW)? }));
+        let of = |role, dtype: DType, count: Option<u64>| {
+            sized(role, Some(dtype), count.and_then(|count| dtype.byte_length(count)))
+        };
         match (self.layout, index) {
             (L::Dense(dtype), 0) => of("data", dtype, self.element_count()),
-            (L::Items { size, .. }, 0) => plain("data", product(self.element_count(), size)),
+            #[cfg(feature = "npy")]
+            (L::Items { size, .. }, 0) => sized("data", None, product(self.element_count(), size)),
             #[cfg(feature = "gguf")]
             (L::Blocks(block_type), 0) => {
                 let count = self.element_count();
@@ -182,22 +184,28 @@ impl<'a> NewTensor<'a> {
                     return Err(Refusal::new(ErrorKind::PartialBlock, Part::Shape));
                 }
                 let blocks = count.map(|count| quotient(count, block_type.elements()));
-                plain("data", product(blocks, block_type.bytes()))
+                sized("data", None, product(blocks, block_type.bytes()))
             }
+            #[cfg(any(feature = "ztensor", feature = "ztensor2"))]
             (L::Csr { dtype, count, .. } | L::Coo { dtype, count, .. }, 0) => of("values", dtype, Some(count)),
+            #[cfg(any(feature = "ztensor", feature = "ztensor2"))]
             (L::Csr { count, indices, .. }, 1) => of("indices", indices, Some(count)),
+            #[cfg(any(feature = "ztensor", feature = "ztensor2"))]
             (L::Csr { pointers, .. }, 2) => {
                 let [rows, _] = self.shape else { return Err(Refusal::new(ErrorKind::RankMismatch, Part::Shape)) };
                 of("indptr", pointers, rows.checked_add(1))
             }
+            #[cfg(any(feature = "ztensor", feature = "ztensor2"))]
             (L::Coo { count, indices, .. }, 1) => {
                 let rank = u64::try_from(self.shape.len()).ok();
                 of("coords", indices, rank.and_then(|rank| rank.checked_mul(count)))
             }
+            #[cfg(feature = "tens")]
             (L::Pairs { dtype, count }, 0) => {
                 let pair = dtype.size().and_then(|size| size.checked_add(8));
-                plain("pairs", pair.and_then(|pair| pair.checked_mul(count)))
+                sized("pairs", None, pair.and_then(|pair| pair.checked_mul(count)))
             }
+            #[cfg(feature = "blz")]
             (L::Train { dtype, ranks }, _) => {
                 let core = usize::try_from(index).unwrap_or(usize::MAX);
                 let Some(length) = self.shape.get(core) else { return Ok(None) };
@@ -206,6 +214,8 @@ impl<'a> NewTensor<'a> {
                 };
                 of("core", dtype, product(product(Some(*left), *length), *right))
             }
+            // No format that is built in has the layout.
+            _ if index == 0 => Err(Refusal::not_in_format(Part::Layout)),
             _ => Ok(None),
         }
     }

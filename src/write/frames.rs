@@ -6,14 +6,19 @@
 
 use zerocopy::{FromBytes, IntoBytes};
 
-use super::declaration::{Declarations, Refusal, tensors};
+use super::declaration::{Declarations, Refusal};
 use super::out::Out;
-use crate::bytes::num::{count_of, to_u64, to_usize};
+#[cfg(feature = "ztensor2")]
+use crate::bytes::num::count_of;
+use crate::bytes::num::{to_u64, to_usize};
+#[cfg(feature = "ztensor2")]
+use crate::error::ErrorKind;
+use crate::error::Result;
 use crate::error::origin::Part;
-use crate::error::{ErrorKind, Result};
 use crate::format::FormatWriter;
 
 /// The largest number of frames in a table, so that its length has 32 bits.
+#[cfg(feature = "ztensor2")]
 const MAX_FRAMES: u64 = 1 << 27;
 
 /// Fails if the format has no frames of the requested length, or if a component has too many of them.
@@ -24,7 +29,8 @@ pub(super) fn check(file: &dyn Declarations, writer: &dyn FormatWriter) -> Resul
     if length == 0 || length > most {
         return Err(Refusal::not_in_format(Part::Frame).of_file(format));
     }
-    for (index, tensor) in tensors(file) {
+    #[cfg(feature = "ztensor2")] // the only format with a table
+    for (index, tensor) in super::declaration::tensors(file) {
         if writer.has_seek_table() && count_of(tensor.length().unwrap_or(u64::MAX), length) > MAX_FRAMES {
             return Err(Refusal::new(ErrorKind::TooMany, Part::Frame).of(format, index));
         }
@@ -33,6 +39,7 @@ pub(super) fn check(file: &dyn Declarations, writer: &dyn FormatWriter) -> Resul
 }
 
 /// Returns the number of words for the stored lengths of the frames of a component of `length` bytes.
+#[cfg(feature = "ztensor2")]
 pub(super) fn words(file: &dyn Declarations, writer: &dyn FormatWriter, length: u64) -> u64 {
     match file.options().frame_length_of(length) {
         Some(frame) if writer.has_seek_table() => count_of(count_of(length, frame), 2),

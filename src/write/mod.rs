@@ -49,7 +49,7 @@ pub(crate) mod sum;
 pub use declaration::{NewAttribute, NewComponent, NewFile, NewLayout, NewTensor, NewValue};
 pub use explain::WriteExplanation;
 pub use out::{Sink, SinkError};
-pub(crate) use state::State;
+pub(crate) use state::{State, Step};
 
 use core::cmp::Ordering;
 
@@ -141,7 +141,7 @@ impl<'a, 's> Writer<'a, 's> {
     /// if it has frames and `written` is not 0: call [`begin`](Self::begin) with a sink that drops the first `written`
     /// bytes, and pass all data again; `SinkFailed`; `WrongState` if the writer has begun before.
     pub fn resume(&mut self, sink: &mut dyn Sink, written: u64) -> Result<()> {
-        self.state.resume(&self.file, self.scratch, sink, written)
+        self.state.step(&self.file, self.scratch, sink, Step::Resume(written))
     }
 
     /// Returns the data that is expected next; `None` if all data has been passed, or before the file is begun.
@@ -157,7 +157,7 @@ impl<'a, 's> Writer<'a, 's> {
     /// `TooManyBytes` if all tensors are complete; `InvalidElement` if zTensor 2 does not allow the bits of an element,
     /// such as a boolean that is 2; `SinkFailed`; `WrongState`, also if components are stored in frames.
     pub fn data(&mut self, sink: &mut dyn Sink, bytes: &[u8]) -> Result<()> {
-        self.state.data(&self.file, self.scratch, sink, bytes)
+        self.state.step(&self.file, self.scratch, sink, Step::Data(bytes))
     }
 
     /// Writes the next frame of a component that is stored in frames: `encoded`, a complete Zstandard frame, of which
@@ -177,7 +177,7 @@ impl<'a, 's> Writer<'a, 's> {
     ///
     /// `TooFewBytes` if the data of a tensor is missing; `SinkFailed`; `WrongState`.
     pub fn finish(&mut self, sink: &mut dyn Sink) -> Result<()> {
-        self.state.finish(&self.file, self.scratch, sink)
+        self.state.step(&self.file, self.scratch, sink, Step::Finish)
     }
 }
 

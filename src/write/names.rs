@@ -1,11 +1,16 @@
 //! The names of the declarations, which must differ.
 #![forbid(unsafe_code)]
 
+#[cfg(not(small))]
 use zerocopy::{FromBytes, IntoBytes};
 
 use super::declaration::Declarations;
 use crate::bytes::num::to_u64;
-use crate::duplicates::{Compared, Distinct, MAX_COMPARED, Memory};
+#[cfg(not(small))]
+use crate::duplicates::{Compared, Memory};
+use crate::duplicates::{Distinct, MAX_COMPARED};
+#[cfg(small)]
+use crate::duplicates::{check_room, find_duplicate_small};
 use crate::error::{Error, ErrorKind, Result};
 
 /// Returns the name of a declaration.
@@ -73,6 +78,12 @@ impl Names<'_> {
             return Ok(None);
         }
         let count = u32::try_from(count).map_err(|_| Error::new(ErrorKind::TooMany))?;
+        Ok(self.clash(count, scratch)?.map(|position| position.wrapping_sub(1)))
+    }
+
+    /// Returns the position of the first name that is not new.
+    #[cfg(not(small))]
+    fn clash(&mut self, count: u32, scratch: &mut [u64]) -> Result<Option<u32>> {
         let compared = if count <= MAX_COMPARED {
             crate::duplicates::Stack.compare(self, 0, count)
         } else {
@@ -80,8 +91,17 @@ impl Names<'_> {
             words.compare(self, 0, count)
         };
         Ok(match compared? {
-            Compared::Clash(position) => Some(position.wrapping_sub(1)),
+            Compared::Clash(position) => Some(position),
             _ => None,
         })
+    }
+
+    /// The same in less flash: without sorting, however many names there are.
+    #[cfg(small)]
+    fn clash(&mut self, count: u32, scratch: &[u64]) -> Result<Option<u32>> {
+        if count > MAX_COMPARED {
+            check_room(count.into(), scratch.len().saturating_mul(2))?;
+        }
+        Ok(find_duplicate_small(self, 0).map(|(_, position)| position))
     }
 }

@@ -1,7 +1,7 @@
 //! Where a writer's bytes go: the caller's sink, and the count of the bytes before it.
 #![forbid(unsafe_code)]
 
-use crate::bytes::num::{remainder, to_u64, to_usize};
+use crate::bytes::num::{to_u64, to_usize};
 use crate::error::origin::{Format, Part};
 use crate::error::{Error, ErrorKind};
 
@@ -53,7 +53,8 @@ pub(crate) struct Position {
 pub(crate) struct Out<'s> {
     sink: Option<&'s mut dyn Sink>,
     pub(crate) position: Position,
-    error: Option<Error>,
+    /// The kind of the first error. The position stays where it happened.
+    error: Option<ErrorKind>,
 }
 
 impl<'s> Out<'s> {
@@ -84,15 +85,17 @@ impl<'s> Out<'s> {
         let Some(missing) = bytes.get(there..).filter(|missing| !missing.is_empty()) else { return };
         let offset = start.max(self.position.resumed_at);
         if sink.write(offset, missing).is_err() {
-            self.error = Some(Error::at(ErrorKind::SinkFailed, Format::Unknown, Part::File, offset));
+            self.error = Some(ErrorKind::SinkFailed);
+            self.position.at = offset;
         }
     }
 
     /// Counts bytes that are written elsewhere.
     pub(crate) fn skip(&mut self, length: u64) {
         match self.position.at.checked_add(length) {
+            _ if self.error.is_some() => {}
             Some(at) => self.position.at = at,
-            None => self.error = self.error.or(Some(Error::new(ErrorKind::TooMany))),
+            None => self.error = Some(ErrorKind::TooMany),
         }
     }
 
@@ -165,15 +168,17 @@ impl<'s> Out<'s> {
 
     /// Fails if anything failed, and returns the position otherwise.
     pub(crate) fn finish(self, format: Format) -> Result<Position, Error> {
-        self.error.map_or(Ok(self.position), |error| Err(error.in_format(format)))
+        match self.error {
+            None => Ok(self.position),
+            Some(ErrorKind::SinkFailed) => {
+                Err(Error::at(ErrorKind::SinkFailed, format, Part::File, self.position.at))
+            }
+            Some(kind) => Err(Error::new(kind).in_format(format)),
+        }
     }
 }
 
-/// Returns the number of bytes from `at` to the next multiple of `alignment`; 0 if `alignment` is 0.
-pub(crate) fn padding(at: u64, alignment: u64) -> u64 {
-    match remainder(at, alignment) {
-        _ if alignment == 0 => 0,
-        0 => 0,
-        rest => alignment.saturating_sub(rest),
-    }
+/// Returns the number of bytes from `at` to the next multiple of `alignment`, a power of two; 0 if `alignment` is 0.
+pub(crate) const fn padding(at: u64, alignment: u64) -> u64 {
+    at.wrapping_neg() & alignment.saturating_sub(1)
 }

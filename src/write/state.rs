@@ -8,7 +8,9 @@ use super::frames;
 use super::names::{Names, attribute_key, tensor_name};
 use super::out::{Out, Position, Sink};
 use super::sum::{Sum, SumKind, Sums};
-use crate::bytes::num::{quotient, remainder, to_u64, to_usize};
+#[cfg(feature = "b2nd")]
+use crate::bytes::num::remainder;
+use crate::bytes::num::{quotient, to_u64, to_usize};
 use crate::error::origin::Part;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::{FormatWriter, Stage, writer_of};
@@ -29,6 +31,17 @@ pub(crate) struct State {
     position: Position,
     /// The length of the file; `None` if it is not known, because components are stored in frames.
     length: Option<u64>,
+}
+
+/// A part of a file to write.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Step<'a> {
+    /// The header, except for the first bytes of the file, of which there are so many.
+    Resume(u64),
+    /// The next bytes of the data.
+    Data(&'a [u8]),
+    /// What comes after the data.
+    Finish,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,11 +118,14 @@ impl State {
         let mut parts = Self::START;
         let (mut count, mut longest) = (0_u64, 0);
         while let Some(part) = parts.advance(file) {
-            longest = part.length.max(longest);
+            longest = part.length.max(longest); // only formats with tables of frames need it
             parts.component = parts.component.saturating_add(1);
             count = count.saturating_add(1);
         }
-        writer.kept(file).words(count).saturating_add(frames::words(file, writer, longest))
+        let words = writer.kept(file).words(count);
+        #[cfg(feature = "ztensor2")]
+        let words = words.saturating_add(frames::words(file, writer, longest));
+        words
     }
 
     pub(crate) const fn length(&self) -> Option<u64> {
@@ -120,44 +136,62 @@ impl State {
         self.position.at
     }
 
-    /// Writes the header, except for the first `written` bytes of the file, and moves to that byte.
-    pub(crate) fn resume(
+    /// Writes a part of the file. All programs need all parts, so there is a single copy of what they share.
+    pub(crate) fn step(
         &mut self,
         file: &dyn Declarations,
         scratch: &mut [u64],
         sink: &mut dyn Sink,
-        written: u64,
+        step: Step<'_>,
     ) -> Result<()> {
-        self.check(Phase::Planned)?;
-        if written > self.length.unwrap_or_default() {
-            return Err(Error::new(ErrorKind::InvalidArgument));
-        }
-        self.position.resumed_at = written;
-        self.write(file, sink, |state, writer, out| {
-            writer.head(file, out);
-            state.phase = Phase::Data;
-            while out.position.at < written && state.open(file, writer, scratch, out) {
-                while state.is_open {
-                    let left = written.saturating_sub(out.position.at);
-                    let run = state.run(file, writer);
-                    // The digest of data that has been written is lost.
-                    if run.min(left) > 0 && writer.sum(file) != SumKind::None {
-                        return Err(Error::new(ErrorKind::InvalidArgument));
-                    }
-                    if run > left {
-                        out.skip(left);
-                        state.missing = state.missing.saturating_sub(left);
-                        return Ok(());
-                    }
-                    out.skip(run);
-                    if run == state.missing {
-                        state.sum.store(state.number, scratch); // of an empty component, if there are digests
-                    }
-                    state.pass(run, file, writer, out);
-                }
+        self.check(if let Step::Resume(_) = step { Phase::Planned } else { Phase::Data })?;
+        match step {
+            Step::Resume(written) if written > self.length.unwrap_or_default() => {
+                return Err(Error::new(ErrorKind::InvalidArgument));
             }
-            Ok(())
+            Step::Resume(written) => self.position.resumed_at = written,
+            Step::Data(_) if file.options().frame_length.is_some() => return Err(Error::new(ErrorKind::WrongState)),
+            _ => {}
+        }
+        self.write(file, sink, |state, writer, out| match step {
+            Step::Resume(written) => state.resume(file, scratch, written, writer, out),
+            Step::Data(bytes) => state.data(file, scratch, bytes, writer, out),
+            Step::Finish => state.finish(file, scratch, writer, out),
         })
+    }
+
+    /// Writes the header, except for the first `written` bytes of the file, and moves to that byte.
+    fn resume(
+        &mut self,
+        file: &dyn Declarations,
+        scratch: &mut [u64],
+        written: u64,
+        writer: &dyn FormatWriter,
+        out: &mut Out<'_>,
+    ) -> Result<()> {
+        writer.head(file, out);
+        self.phase = Phase::Data;
+        while out.position.at < written && self.open(file, writer, scratch, out) {
+            while self.is_open {
+                let left = written.saturating_sub(out.position.at);
+                let run = self.run(file, writer);
+                // The digest of data that has been written is lost.
+                if run.min(left) > 0 && writer.sum(file) != SumKind::None {
+                    return Err(Error::new(ErrorKind::InvalidArgument));
+                }
+                if run > left {
+                    out.skip(left);
+                    self.missing = self.missing.saturating_sub(left);
+                    return Ok(());
+                }
+                out.skip(run);
+                if run == self.missing {
+                    self.sum.store(self.number, scratch); // of an empty component, if there are digests
+                }
+                self.pass(run, file, writer, out);
+            }
+        }
+        Ok(())
     }
 
     /// Returns the data that is expected next.
@@ -179,36 +213,31 @@ impl State {
     }
 
     /// Writes the next bytes of the data.
-    pub(crate) fn data(
+    fn data(
         &mut self,
         file: &dyn Declarations,
         scratch: &mut [u64],
-        sink: &mut dyn Sink,
         bytes: &[u8],
+        writer: &dyn FormatWriter,
+        out: &mut Out<'_>,
     ) -> Result<()> {
-        self.check(Phase::Data)?;
-        if file.options().frame_length.is_some() {
-            return Err(Error::new(ErrorKind::WrongState));
-        }
-        self.write(file, sink, |state, writer, out| {
-            let mut rest = bytes;
-            while !rest.is_empty() {
-                if !state.is_open && !state.open(file, writer, scratch, out) {
-                    return Err(Error::new(ErrorKind::TooManyBytes));
-                }
-                let count = to_usize(state.run(file, writer)).unwrap_or(usize::MAX).min(rest.len());
-                let (taken, after) = rest.split_at_checked(count).unwrap_or((rest, &[]));
-                state.check_data(file, writer, taken)?;
-                out.bytes(taken);
-                state.sum.add(taken, scratch);
-                rest = after;
-                if to_u64(count) == state.missing {
-                    state.sum.store(state.number, scratch);
-                }
-                state.pass(to_u64(count), file, writer, out);
+        let mut rest = bytes;
+        while !rest.is_empty() {
+            if !self.is_open && !self.open(file, writer, scratch, out) {
+                return Err(Error::new(ErrorKind::TooManyBytes));
             }
-            Ok(())
-        })
+            let count = to_usize(self.run(file, writer)).unwrap_or(usize::MAX).min(rest.len());
+            let (taken, after) = rest.split_at_checked(count).unwrap_or((rest, &[]));
+            self.check_data(file, writer, taken)?;
+            out.bytes(taken);
+            self.sum.add(taken, scratch);
+            rest = after;
+            if to_u64(count) == self.missing {
+                self.sum.store(self.number, scratch);
+            }
+            self.pass(to_u64(count), file, writer, out);
+        }
+        Ok(())
     }
 
     /// Writes a frame, and the table of the frames after the last one of a component.
@@ -273,21 +302,24 @@ impl State {
     }
 
     /// Writes what comes after the data.
-    pub(crate) fn finish(&mut self, file: &dyn Declarations, scratch: &mut [u64], sink: &mut dyn Sink) -> Result<()> {
-        self.check(Phase::Data)?;
-        self.write(file, sink, |state, writer, out| {
-            while state.is_open || state.open(file, writer, scratch, out) {
-                if state.missing > 0 {
-                    let format = file.options().format;
-                    return Err(Error::declared(ErrorKind::TooFewBytes, format, Part::Tensor, state.tensor));
-                }
-                state.sum.store(state.number, scratch);
-                state.pass(0, file, writer, out);
+    fn finish(
+        &mut self,
+        file: &dyn Declarations,
+        scratch: &mut [u64],
+        writer: &dyn FormatWriter,
+        out: &mut Out<'_>,
+    ) -> Result<()> {
+        while self.is_open || self.open(file, writer, scratch, out) {
+            if self.missing > 0 {
+                let format = file.options().format;
+                return Err(Error::declared(ErrorKind::TooFewBytes, format, Part::Tensor, self.tensor));
             }
-            writer.tail(file, &Sums::new(writer.kept(file), scratch), out);
-            state.phase = Phase::Done;
-            Ok(())
-        })
+            self.sum.store(self.number, scratch);
+            self.pass(0, file, writer, out);
+        }
+        writer.tail(file, &Sums::new(writer.kept(file), scratch), out);
+        self.phase = Phase::Done;
+        Ok(())
     }
 
     /// Fails if the writer is not in `phase`.
@@ -356,6 +388,13 @@ impl State {
     }
 
     /// Returns the number of bytes of the open component up to where the format writes something.
+    #[cfg(not(feature = "b2nd"))]
+    const fn run(&self, _: &dyn Declarations, _: &dyn FormatWriter) -> u64 {
+        self.missing
+    }
+
+    /// Returns the number of bytes of the open component up to where the format writes something.
+    #[cfg(feature = "b2nd")]
     fn run(&self, file: &dyn Declarations, writer: &dyn FormatWriter) -> u64 {
         let Some(length) = writer.run_length(file) else { return self.missing };
         length.saturating_sub(remainder(self.offset(file), length)).min(self.missing)
@@ -369,7 +408,10 @@ impl State {
             self.is_open = false;
             self.component = self.component.saturating_add(1);
             self.number = self.number.saturating_add(1);
-        } else if writer.run_length(file).is_some_and(|length| remainder(self.offset(file), length) == 0) {
+            return;
+        }
+        #[cfg(feature = "b2nd")]
+        if writer.run_length(file).is_some_and(|length| remainder(self.offset(file), length) == 0) {
             writer.between(file, out);
         }
     }

@@ -45,8 +45,14 @@ pub(crate) fn list(items: usize, out: &mut Out<'_>) {
 
 /// Writes a text string.
 pub(crate) fn text(text: &str, out: &mut Out<'_>) {
+    word(text.as_bytes(), out);
+}
+
+/// Writes a text string, whose bytes are UTF-8.
+#[cfg_attr(small, inline(never))]
+pub(crate) fn word(text: &[u8], out: &mut Out<'_>) {
     head(TEXT, to_u64(text.len()), out);
-    out.bytes(text.as_bytes());
+    out.bytes(text);
 }
 
 /// Writes the start of a text string of `length` bytes, which follow.

@@ -40,12 +40,13 @@ const fn escape(byte: u8) -> u8 {
 }
 
 /// Writes numbers in brackets.
-pub(crate) fn numbers(numbers: impl IntoIterator<Item = u64>, out: &mut Out<'_>) {
+#[cfg_attr(small, inline(never))]
+pub(crate) fn numbers(numbers: &[u64], out: &mut Out<'_>) {
     out.bytes(b"[");
     let mut separator: &[u8] = b"";
     for number in numbers {
         out.bytes(separator);
-        out.decimal(number);
+        out.decimal(*number);
         separator = b",";
     }
     out.bytes(b"]");

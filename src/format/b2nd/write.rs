@@ -7,13 +7,13 @@
 use super::MAX_RANK;
 use super::chunk::{LONG, MAX_BLOCKSIZE};
 use super::frame::HEADER;
-use crate::bytes::num::{count_of, product, quotient};
+use crate::bytes::num::{count_of, product, quotient, remainder};
 use crate::error::ErrorKind;
 use crate::error::origin::Part;
 use crate::format::{FormatWriter, Stage, check_single};
 use crate::types::DType;
 use crate::write::declaration::{Checked, Declarations, NewAttribute, NewLayout, NewTensor, Refusal};
-use crate::write::out::{Out, padding};
+use crate::write::out::Out;
 use crate::write::sum::{Sum, Sums};
 
 /// The length that a chunk does not exceed, unless a single row is longer.
@@ -132,7 +132,9 @@ impl FormatWriter for B2ndWriter {
     fn after(&self, file: &dyn Declarations, _: Stage, _: &Sum, out: &mut Out<'_>) {
         let Some(tensor) = file.tensor(0) else { return };
         let Some((_, grid)) = parts_of(&tensor) else { return };
-        out.zeros(padding(tensor.length().unwrap_or(0), grid.chunk));
+        // A chunk may have any length.
+        let rest = remainder(tensor.length().unwrap_or(0), grid.chunk);
+        out.zeros(if rest == 0 { 0 } else { grid.chunk.saturating_sub(rest) });
     }
 
     fn tail(&self, file: &dyn Declarations, _: &Sums<'_>, out: &mut Out<'_>) {

@@ -120,12 +120,6 @@ fn spaces_after(length: u64, file: &dyn Declarations) -> u64 {
 fn header(file: &dyn Declarations, out: &mut Out<'_>) {
     out.bytes(b"{");
     let mut separator: &[u8] = b"";
-    let entry = |name: &str, separator: &mut &[u8], out: &mut Out<'_>| {
-        out.bytes(separator);
-        *separator = b",";
-        json::write::string(name, out);
-        out.bytes(b":");
-    };
     if file.attribute_count() > 0 {
         entry(METADATA, &mut separator, out);
         out.bytes(b"{");
@@ -144,18 +138,27 @@ fn header(file: &dyn Declarations, out: &mut Out<'_>) {
         let end = start.saturating_add(tensor.length().unwrap_or(u64::MAX));
         entry(tensor.name, &mut separator, out);
         out.bytes(b"{\"dtype\":\"");
-        out.bytes(name_of(dtype).unwrap_or_default().as_bytes());
+        out.bytes(name_of(dtype).unwrap_or_default());
         out.bytes(b"\",\"shape\":");
-        json::write::numbers(tensor.shape.iter().copied(), out);
+        json::write::numbers(tensor.shape, out);
         out.bytes(b",\"data_offsets\":");
-        json::write::numbers([start, end], out);
+        json::write::numbers(&[start, end], out);
         out.bytes(b"}");
         start = end;
     }
     out.bytes(b"}");
 }
 
+/// Writes the key of a pair, after what separates it from the pair before.
+#[cfg_attr(small, inline(never))]
+fn entry(name: &str, separator: &mut &[u8], out: &mut Out<'_>) {
+    out.bytes(separator);
+    *separator = b",";
+    json::write::string(name, out);
+    out.bytes(b":");
+}
+
 /// Returns the name of a dtype in the header; `None` if the format does not have it.
-fn name_of(dtype: DType) -> Option<&'static str> {
+fn name_of(dtype: DType) -> Option<&'static [u8]> {
     DTYPES.word_of(dtype.single_code()?)
 }

@@ -160,10 +160,10 @@ fn object(tensor: &NewTensor<'_>, mut place: Place, alignment: u64, sums: &Sums<
         let fields = 3_usize.saturating_add(logical.is_some().into()).saturating_add(sums.are_stored().into());
         cbor::map(fields.saturating_add(if is_framed { 2 } else { 0 }), out);
         cbor::text("dtype", out);
-        cbor::text(storage, out);
+        cbor::word(storage, out);
         if let Some(logical) = logical {
             cbor::text("type", out);
-            cbor::text(logical, out);
+            cbor::word(logical, out);
         }
         cbor::text("offset", out);
         cbor::number(place.at, out);
@@ -188,7 +188,7 @@ fn object(tensor: &NewTensor<'_>, mut place: Place, alignment: u64, sums: &Sums<
 }
 
 /// Returns the names of the stored dtype and of the logical type; `None` if the format does not have the dtype.
-fn names_of(dtype: DType) -> Option<(&'static str, Option<&'static str>)> {
+fn names_of(dtype: DType) -> Option<(&'static [u8], Option<&'static [u8]>)> {
     let code = dtype.single_code()?;
     match LOGICAL_TYPES.word_of(code) {
         Some(logical) => Some((SHORT_DTYPES.word_of(storage_of(dtype).short_code())?, Some(logical))),

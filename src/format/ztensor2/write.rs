@@ -215,7 +215,7 @@ fn object(tensor: &NewTensor<'_>, place: Place, alignment: u64, sums: &Sums<'_>,
         _ => Some(Layout::Dense),
     };
     if let Some(name) = layout.and_then(|layout| LAYOUTS.word_of(layout.code())) {
-        cbor::text(name, out);
+        cbor::word(name, out);
     }
     if attribute_count > 0 {
         cbor::text("attributes", out);
@@ -272,10 +272,10 @@ fn part(component: &NewComponent, place: Place, sums: &Sums<'_>, out: &mut Out<'
     cbor::number(sums.stored_length(place.number, component.length), out);
     if let Some(logical) = logical {
         cbor::text("type", out);
-        cbor::text(logical, out);
+        cbor::word(logical, out);
     }
     cbor::text("dtype", out);
-    cbor::text(storage, out);
+    cbor::word(storage, out);
     cbor::text("digest", out);
     cbor::text_of_length(21, out);
     out.bytes(b"xxh3:");
@@ -289,7 +289,7 @@ fn part(component: &NewComponent, place: Place, sums: &Sums<'_>, out: &mut Out<'
 }
 
 /// Returns the names of the stored dtype and of the logical type; `None` if the format does not have the dtype.
-fn names_of(dtype: DType) -> Option<(&'static str, Option<&'static str>)> {
+fn names_of(dtype: DType) -> Option<(&'static [u8], Option<&'static [u8]>)> {
     let code = dtype.single_code()?;
     match LOGICAL_TYPES.word_of(code) {
         Some(logical) => Some((DTYPES.word_of(storage_of(dtype).short_code())?, Some(logical))),
