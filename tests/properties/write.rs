@@ -510,6 +510,19 @@ fn files_are_resumed_at_any_byte() {
     }
 }
 
+/// The manifest begins at a multiple of 64, as in files of the reference implementation.
+#[test]
+#[cfg(feature = "ztensor")]
+fn manifests_are_aligned() {
+    for (file, tensors) in files() {
+        let bytes = written(file, &data_of(tensors));
+        if File::open(&bytes).unwrap().format() == Format::Ztensor {
+            let size = u64::from_le_bytes(bytes[bytes.len() - 16..][..8].try_into().unwrap());
+            assert_eq!((bytes.len() as u64 - 16 - size) % 64, 0);
+        }
+    }
+}
+
 #[test]
 fn too_much_and_too_little_data() {
     for (file, tensors) in files() {
