@@ -1,6 +1,6 @@
 /*
  * Logs measurements to flash, and goes on after a loss of power. The file is zTensor 1.2. Its declarations are constants,
- * so the program knows the length of the file, and which number is due at which byte. There is no heap and no buffer.
+ * so the program knows the length of the file, and which number belongs to which byte. There is no heap and no buffer.
  *
  * The flash is simulated: pages are erased as a whole, and a byte that is programmed twice ends the test. Power is lost
  * at each byte of the file, once in each run. Until the file is complete, it must not open. After the restart the page
@@ -114,7 +114,7 @@ static size_t restart(void)
     return page * PAGE;
 }
 
-/* What the program does after each start: writes the file from where it was cut off. */
+/* The work after each start: writes the file from where it was cut off. */
 static __attribute__((noinline)) void log_numbers(void)
 {
     tenslice_writer writer;

@@ -3,8 +3,8 @@
 # limits.txt. BOARDS= selects chips.
 #
 # Flash is the part of the library that the linker kept, including the compiler's helpers for it, in a C program that
-# opens, lists, finds and reads, or writes. Only `minimal` has texts of errors, and only `quantized` has floating point. Stack and
-# instructions are measured in QEMU.
+# opens, lists, finds and reads, or writes. Only `minimal` has texts of errors, and only `quantized` has floating point.
+# Stack and instructions are measured in QEMU.
 set -euo pipefail
 cd "$(dirname "$0")"
 top=$(cd ../.. && pwd)

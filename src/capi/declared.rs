@@ -190,52 +190,58 @@ impl Declared {
 
     /// Checks each declaration, and converts what must be in one piece.
     fn convert(&mut self, room: &mut Room) -> Result<()> {
-        let format = self.options().format;
-        let tensors = self.tensors()?;
+        let (format, mut index) = (self.options().format, 0);
+        self.convert_each(room, &mut index).map_err(|refusal| match refusal.kind {
+            ErrorKind::OutOfScratch | ErrorKind::TooMany => Error::new(refusal.kind),
+            _ => refusal.of(format, index),
+        })
+    }
+
+    /// Does the work of [`convert`](Self::convert). Sets `index` to that of each declaration before it is converted.
+    fn convert_each(&mut self, room: &mut Room, index: &mut u32) -> Checked {
+        let refuse = |error: ApiError| Refusal::new(error.kind, Part::Attributes);
+        let tensors = self.tensors().map_err(|error| Refusal::new(error.kind, Part::Tensors))?;
         let mut of_tensors: Option<&mut [&[NewAttribute<'_>]]> = None;
-        for (number, index) in (0..tensors.count).zip(0_u32..) {
-            let refuse = |refusal: Refusal| refusal.of(format, index);
-            let tensor = tensors.get(number).ok_or(Error::new(ErrorKind::TooMany))?;
-            tensor_of(&tensor, tensors.stride).map_err(refuse)?;
-            let part = |error: ApiError| refuse(Refusal::new(error.kind, Part::Attributes));
-            let attributes = Table::new(tensor.attributes, tensor.attribute_count).map_err(part)?;
-            if attributes.count == 0 {
-                continue;
+        let mut number = 0_usize;
+        while let Some(tensor) = tensors.get(number) {
+            *index = short(number)?;
+            tensor_of(&tensor, tensors.stride)?;
+            let attributes = Table::new(tensor.attributes, tensor.attribute_count).map_err(refuse)?;
+            if attributes.count > 0 {
+                if !HAS_TENSOR_ATTRIBUTES {
+                    return Err(Refusal::not_in_format(Part::Attributes));
+                }
+                let all = match of_tensors.take() {
+                    Some(all) => all,
+                    None => room.take::<&[NewAttribute<'_>]>(tensors.count, &[])?,
+                };
+                let converted = room.attributes(attributes, &mut 0).map_err(Refusal::in_attributes)?;
+                if let Some(place) = all.get_mut(number) {
+                    *place = converted;
+                }
+                of_tensors = Some(all);
             }
-            if !HAS_TENSOR_ATTRIBUTES {
-                return Err(refuse(Refusal::not_in_format(Part::Attributes)));
-            }
-            let all = match of_tensors.take() {
-                Some(all) => all,
-                None => room.take::<&[NewAttribute<'_>]>(tensors.count, &[])?,
-            };
-            let converted = room.attributes(attributes).map_err(|(_, refusal)| match refusal.kind {
-                ErrorKind::OutOfScratch => Error::new(refusal.kind),
-                _ => refuse(Refusal::new(refusal.kind, Part::Attributes)),
-            })?;
-            if let Some(place) = all.get_mut(number) {
-                *place = converted;
-            }
-            of_tensors = Some(all);
+            number = number.saturating_add(1);
         }
         self.of_tensors = of_tensors.map(|all| &*all);
-        let attributes = self.attributes()?;
-        let contains = |attribute: tenslice_new_attribute| matches!(single(&attribute.value), Ok(Shape::Inside(..)));
-        let mut inside = (0..attributes.count).filter_map(|number| attributes.get(number)).map(contains);
-        let refused = |(index, refusal): (u32, Refusal)| match refusal.kind {
-            ErrorKind::OutOfScratch => Error::new(refusal.kind),
-            _ => refusal.of(format, index),
-        };
-        if HAS_VALUES && inside.any(|contains| contains) {
-            self.of_file = Some(room.attributes(attributes).map_err(refused)?);
-            return Ok(());
+        let attributes = self.attributes().map_err(refuse)?;
+        let (mut number, mut contain_others) = (0_usize, false);
+        while let Some(attribute) = attributes.get(number) {
+            *index = short(number)?;
+            text(attribute.key, attribute.key_length, Part::Key)?;
+            contain_others |= matches!(single(&attribute.value)?, Shape::Inside(_));
+            number = number.saturating_add(1);
         }
-        for (number, index) in (0..attributes.count).zip(0_u32..) {
-            let attribute = attributes.get(number).ok_or(Error::new(ErrorKind::TooMany))?;
-            attribute_of(&attribute).map_err(|refusal| refusal.of(format, index))?;
+        if HAS_VALUES && contain_others {
+            self.of_file = Some(room.attributes(attributes, index)?);
         }
         Ok(())
     }
+}
+
+/// Returns the index of declaration `number`.
+fn short(number: usize) -> Checked<u32> {
+    u32::try_from(number).map_err(|_| Refusal::new(ErrorKind::TooMany, Part::Tensors))
 }
 
 impl Declarations for Declared {
@@ -386,16 +392,16 @@ impl Room {
     }
 
     /// Returns memory for `count` values, each set to `value`; no memory if the words are only counted.
-    fn take<T: Copy>(&mut self, count: usize, value: T) -> Result<&'static mut [T]> {
+    fn take<T: Copy>(&mut self, count: usize, value: T) -> Checked<&'static mut [T]> {
         const { assert!(align_of::<T>() <= align_of::<u64>()) };
-        let too_many = Error::new(ErrorKind::TooMany);
+        let too_many = Refusal::new(ErrorKind::TooMany, Part::Value);
         let bytes = to_u64(size_of::<T>()).checked_mul(to_u64(count)).ok_or(too_many)?;
         let words = to_usize(bytes.div_ceil(8)).ok_or(too_many)?;
         self.used = self.used.checked_add(words).ok_or(too_many)?;
         if self.is_counting {
             return Ok(&mut []);
         }
-        self.words = self.words.checked_sub(words).ok_or(Error::new(ErrorKind::OutOfScratch))?;
+        self.words = self.words.checked_sub(words).ok_or(Refusal::new(ErrorKind::OutOfScratch, Part::Value))?;
         let place = NonNull::new(self.free).unwrap_or(NonNull::dangling()).cast::<T>();
         self.free = self.free.wrapping_add(words);
         for number in 0..count {
@@ -407,23 +413,22 @@ impl Room {
         Ok(unsafe { NonNull::slice_from_raw_parts(place, count).as_mut() })
     }
 
-    /// Converts attributes. An error has the index of the attribute.
+    /// Converts attributes. Sets `index` to that of each attribute before it is converted.
     fn attributes(
         &mut self,
         from: Table<tenslice_new_attribute>,
-    ) -> core::result::Result<&'static [NewAttribute<'static>], (u32, Refusal)> {
-        let blank = NewAttribute { key: "", value: NewValue::Null };
-        let out_of = |error: Error| (0, Refusal::new(error.kind(), Part::Value));
-        let all = self.take(from.count, blank).map_err(out_of)?;
-        for (number, index) in (0..from.count).zip(0_u32..) {
-            let too_many = (index, Refusal::new(ErrorKind::TooMany, Part::Key));
-            let attribute = from.get(number).ok_or(too_many)?;
-            let of = |refusal| (index, refusal);
-            let NewAttribute { key, .. } = attribute_of(&attribute).map_err(of)?;
-            let value = self.value(attribute.value).map_err(of)?;
+        index: &mut u32,
+    ) -> Checked<&'static [NewAttribute<'static>]> {
+        let all = self.take(from.count, NewAttribute { key: "", value: NewValue::Null })?;
+        let mut number = 0_usize;
+        while let Some(attribute) = from.get(number) {
+            *index = short(number)?;
+            let key = text(attribute.key, attribute.key_length, Part::Key)?;
+            let value = self.value(attribute.value)?;
             if let Some(place) = all.get_mut(number) {
                 *place = NewAttribute { key, value };
             }
+            number = number.saturating_add(1);
         }
         Ok(all)
     }
@@ -438,8 +443,7 @@ impl Room {
                 Shape::Inside(inside) => {
                     let invalid = Refusal::new(ErrorKind::InvalidArgument, Part::Value);
                     next = inside.values.get(0).ok_or(invalid)?;
-                    let place = self.take(inside.values.count, NewValue::Null);
-                    let place = place.map_err(|error| Refusal::new(error.kind(), Part::Value))?;
+                    let place = self.take(inside.values.count, NewValue::Null)?;
                     let level = Level { place, inside, done: 0 };
                     levels.push(level).map_err(|_| Refusal::new(ErrorKind::TooDeep, Part::Value))?;
                     continue;

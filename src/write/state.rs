@@ -40,7 +40,7 @@ pub(crate) enum Step<'a> {
     Resume(u64),
     /// The next bytes of the data.
     Data(&'a [u8]),
-    /// What comes after the data.
+    /// The end of the file, after the data.
     Finish,
 }
 

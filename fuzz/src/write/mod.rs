@@ -487,7 +487,7 @@ fn compare(is_sound: bool, made: &Made<'_>, file: &File<'_>, bytes: &[u8]) {
     assert_eq!(file.tensors().count(), made.tensors.len());
     file.check(&mut [0; 256]).unwrap();
     attributes(made, made.attributes, file.attributes(), None);
-    // That of each component; in safetensors, of the first.
+    // The alignment is that of each component; in safetensors, of the first.
     let alignment = made.alignment.unwrap_or(match made.format {
         Format::Safetensors => 8,
         Format::Gguf => 32,
