@@ -6,7 +6,7 @@
 
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
-use crate::bytes::num::{to_u64, to_usize};
+use crate::bytes::num::to_u64;
 
 /// The default secret.
 const SECRET: [u8; 192] = [
@@ -212,7 +212,8 @@ impl Lanes {
     #[inline(never)] // is vectorized only if separate from code that reads single lanes
     fn add(&mut self, bytes: &[u8]) {
         let Self { mut lanes, key } = *self;
-        let mut keys = to_usize(key).and_then(|key| SECRET.get(key..)).unwrap_or(&SECRET);
+        let [key, ..] = key.to_le_bytes(); // the secret is shorter than 256 bytes
+        let mut keys = SECRET.get(usize::from(key)..).unwrap_or(&SECRET);
         let mut rest = bytes;
         while let (Some((stripe, after)), Some(key)) = (rest.split_first_chunk(), keys.first_chunk()) {
             rest = after;
@@ -308,7 +309,8 @@ impl Running {
 
     /// Returns `count`, at most [`HELD`] whatever the memory contains.
     fn held_count(&self) -> usize {
-        to_usize(self.count).map_or(HELD, |count| count.min(HELD))
+        let [low, high, ..] = self.count.to_le_bytes();
+        usize::from(u16::from_le_bytes([low, high])).min(HELD)
     }
 
     pub(crate) fn hash(&self) -> u64 {
