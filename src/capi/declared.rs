@@ -132,7 +132,7 @@ impl Held {
         }
         let scratch = NonNull::new(self.scratch).unwrap_or(NonNull::dangling());
         // SAFETY: `open` has checked the memory and kept this part of it for the writer. The header requires that it
-        // stays in place and that nobody else uses it during the call.
+        // stays in place and that no other call uses it at the same time.
         let scratch = unsafe { NonNull::slice_from_raw_parts(scratch, self.words).as_mut() };
         Ok(Working { state: &mut self.state, declared: self.declared, scratch })
     }

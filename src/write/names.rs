@@ -54,7 +54,7 @@ impl<'f> Distinct for Names<'f> {
 }
 
 impl Names<'_> {
-    /// True if each name is greater than the one before: then they differ, too.
+    /// True if each name is greater than the one before, which also proves that all differ.
     fn are_sorted(&mut self) -> bool {
         let (mut place, mut last) = (0, None);
         while let Some((name, _)) = self.next(&mut place) {

@@ -36,11 +36,11 @@ pub(crate) struct State {
 /// A part of a file to write.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Step<'a> {
-    /// The header, except for the first bytes of the file, of which there are so many.
+    /// Writes the header, and skips this number of bytes at the start of the file.
     Resume(u64),
-    /// The next bytes of the data.
+    /// Writes the next bytes of the data.
     Data(&'a [u8]),
-    /// The end of the file, after the data.
+    /// Writes the end of the file, after the data.
     Finish,
 }
 

@@ -93,7 +93,7 @@ impl Meta {
             Self::BrokenText(bytes) => NewValue::TextBytes(bytes),
             Self::Bytes(bytes) => NewValue::Bytes(bytes),
             Self::List(items) => {
-                // The items may need the arena, too.
+                // Collects the items first, since lists in them also use the arena.
                 let items: Vec<NewValue<'a>> = items.iter().map(|item| item.to_new(arena)).collect();
                 NewValue::List(arena.alloc_extend(items))
             }

@@ -203,7 +203,7 @@ pub fn attributes<'v>(
         let key = name(choices, format, number);
         let value = match choices.below(inside.len() + 2).checked_sub(2) {
             Some(index) => inside[index],
-            // The names of a level, too.
+            // Adds the names of this level.
             None if style == Some(Style::Sorted) && choices.below(4) == 0 => NewValue::Map(inside),
             None => match style {
                 Some(style) => values::sound_scalar(choices, style),

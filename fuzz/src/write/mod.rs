@@ -157,7 +157,7 @@ fn plan(choices: &mut Choices<'_>, made: &mut Made<'_>) {
     for tensor in made.declared {
         assert!(length.is_none() || tensor.length().is_some());
     }
-    // The table of so many chunks takes long to count.
+    // Leaves out arrays with very many chunks, which take long to count.
     if made.format == Format::B2nd && length > Some(1 << 34) {
         return;
     }
@@ -349,7 +349,7 @@ fn write(choices: &mut Choices<'_>, made: &Made<'_>, scratch: &mut [u64]) {
     }
     result.unwrap_or_else(|error| panic!("{}", made.file.explain(&error)));
     let bytes = &sink.bytes[..];
-    // The last tensor of GGUF is padded, too.
+    // GGUF also pads the last tensor.
     let end = if made.format == Format::Gguf { made.alignment.unwrap_or(32) } else { 1 };
     assert_eq!(bytes.len() as u64 % end, 0);
     let way = choices.below(6);

@@ -189,7 +189,7 @@ fn entry(attribute: &NewAttribute<'_>, out: &mut Out<'_>) {
 /// Writes the name of a tensor and its record.
 fn object(tensor: &NewTensor<'_>, place: Place, alignment: u64, sums: &Sums<'_>, out: &mut Out<'_>) {
     let of_blocks = block_attributes(tensor);
-    // The caller may declare the attributes of blocks, too.
+    // Skips attributes of blocks that the caller has declared as well.
     let others = || tensor.attributes.iter().filter(|a| of_blocks.iter().all(|b| a.key != b.key));
     let attribute = |index| of_blocks.iter().chain(others()).nth(usize::try_from(index).ok()?).copied();
     let attribute_count = of_blocks.iter().chain(others()).count();
