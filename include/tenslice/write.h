@@ -1,6 +1,6 @@
 /*
- * tenslice, writing: declare the tensors, then pass their data in pieces of any size. The rules of tenslice.h hold
- * here, too. These functions are absent from libraries built without the feature `write`.
+ * tenslice, writing: declare the tensors, then pass their data in pieces of any size. The rules of tenslice.h apply.
+ * These functions are absent from libraries built without the feature `write`.
  *
  *     static const uint64_t shape[] = {64, 32};
  *     static const tenslice_new_tensor tensors[] = {TENSLICE_NEW_TENSOR("layer1.weight", TENSLICE_F32, shape)};
