@@ -48,8 +48,9 @@ pub(crate) fn crc32c_after(sum: u32, data: &[u8]) -> u32 {
     by_tables_after(&CRC_32C, sum, data)
 }
 
-/// Continues a checksum with tables: see [`by_tables`].
-#[cfg(all(feature = "write", any(feature = "crc32c", feature = "npz")))]
+/// Continues a checksum with tables. Reads sixteen bytes at a time, a length for which the crate's loop has no panic
+/// path; the remaining bytes are read one by one.
+#[cfg(any(not(small), feature = "write"))]
 fn by_tables_after(tables: &'static Crc, sum: u32, data: &[u8]) -> u32 {
     // Both checksums are reflected and inverted.
     let mut digest = tables.digest_with_initial((sum ^ u32::MAX).reverse_bits());
@@ -75,19 +76,10 @@ pub(crate) fn crc32_after(sum: u32, data: &[u8]) -> u32 {
     by_tables_after(&CRC_32, sum, data)
 }
 
-/// Computes a checksum with tables. Reads sixteen bytes at a time, a length for which the crate's loop has no panic
-/// path; the remaining bytes are read one by one.
+/// Computes a checksum with tables.
 #[cfg(not(small))]
 fn by_tables(tables: &'static Crc, data: &[u8]) -> u32 {
-    let mut digest = tables.digest();
-    let mut blocks = data.chunks_exact(16);
-    for block in &mut blocks {
-        if let Ok(block) = <&[u8; 16]>::try_from(block) {
-            digest.update(block);
-        }
-    }
-    blocks.remainder().iter().for_each(|byte| digest.update(core::slice::from_ref(byte)));
-    digest.finalize()
+    by_tables_after(tables, 0, data)
 }
 
 #[cfg(small)]

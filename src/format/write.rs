@@ -24,8 +24,10 @@ pub(crate) trait FormatWriter: Sync {
     /// Fails if the format cannot hold the file, by its alignment or its number of tensors.
     fn check_file(&self, file: &dyn Declarations) -> Checked;
 
-    /// Fails if the format cannot hold an attribute of the file.
-    fn check_attribute(&self, attribute: &NewAttribute<'_>) -> Checked;
+    /// Fails if the format cannot hold an attribute of the file. The default is for formats without attributes.
+    fn check_attribute(&self, _attribute: &NewAttribute<'_>) -> Checked {
+        Err(Refusal::not_in_format(Part::Key))
+    }
 
     /// Fails if the format cannot hold a tensor, by its name, its layout, its dtype or its shape.
     fn check_tensor(&self, file: &dyn Declarations, tensor: &NewTensor<'_>) -> Checked;
@@ -61,7 +63,9 @@ pub(crate) trait FormatWriter: Sync {
     }
 
     /// The alignment of the data of each component; 1 if there is no padding between components.
-    fn alignment(&self, file: &dyn Declarations) -> u64;
+    fn alignment(&self, _file: &dyn Declarations) -> u64 {
+        1
+    }
 
     /// Fails if elements have bits that the format does not allow. `bytes` begin at byte `offset` of a component.
     fn check_data(&self, _tensor: &NewTensor<'_>, _component: u32, _offset: u64, _bytes: &[u8]) -> Checked {
@@ -69,7 +73,7 @@ pub(crate) trait FormatWriter: Sync {
     }
 
     /// Writes what precedes all data.
-    fn head(&self, file: &dyn Declarations, out: &mut Out<'_>);
+    fn head(&self, _file: &dyn Declarations, _out: &mut Out<'_>) {}
 
     /// Writes what precedes the data of a component, after the padding. What belongs to the digest is added to `sum`.
     fn before(&self, _file: &dyn Declarations, _stage: Stage, _sum: &mut Sum, _out: &mut Out<'_>) {}

@@ -5,7 +5,7 @@ use crate::error::ErrorKind;
 use crate::error::origin::Part;
 use crate::format::{FormatWriter, check_single};
 use crate::types::DType;
-use crate::write::declaration::{Checked, Declarations, NewAttribute, NewLayout, NewTensor, Refusal};
+use crate::write::declaration::{Checked, Declarations, NewLayout, NewTensor, Refusal};
 use crate::write::out::Out;
 
 pub(crate) struct BlzWriter;
@@ -13,10 +13,6 @@ pub(crate) struct BlzWriter;
 impl FormatWriter for BlzWriter {
     fn check_file(&self, file: &dyn Declarations) -> Checked {
         check_single(file)
-    }
-
-    fn check_attribute(&self, _: &NewAttribute<'_>) -> Checked {
-        Err(Refusal::not_in_format(Part::Value))
     }
 
     fn check_tensor(&self, _: &dyn Declarations, tensor: &NewTensor<'_>) -> Checked {
@@ -48,10 +44,6 @@ impl FormatWriter for BlzWriter {
 
     fn has_names(&self) -> bool {
         false
-    }
-
-    fn alignment(&self, _: &dyn Declarations) -> u64 {
-        1
     }
 
     fn head(&self, file: &dyn Declarations, out: &mut Out<'_>) {

@@ -5,7 +5,7 @@ use crate::codec::npy::write as npy;
 use crate::error::ErrorKind;
 use crate::error::origin::Part;
 use crate::format::FormatWriter;
-use crate::write::declaration::{Checked, Declarations, NewAttribute, NewTensor, Refusal, tensors};
+use crate::write::declaration::{Checked, Declarations, NewTensor, Refusal, tensors};
 use crate::write::out::Out;
 
 /// The smallest alignment that a version of NumPy has written, and the largest power of two with which `np.load` reads
@@ -28,20 +28,12 @@ impl FormatWriter for NpyWriter {
         }
     }
 
-    fn check_attribute(&self, _: &NewAttribute<'_>) -> Checked {
-        Err(Refusal::not_in_format(Part::Key))
-    }
-
     fn check_tensor(&self, _: &dyn Declarations, tensor: &NewTensor<'_>) -> Checked {
         npy::check(tensor)
     }
 
     fn has_names(&self) -> bool {
         false
-    }
-
-    fn alignment(&self, _: &dyn Declarations) -> u64 {
-        1
     }
 
     fn head(&self, file: &dyn Declarations, out: &mut Out<'_>) {

@@ -13,7 +13,7 @@ use crate::duplicates::MAX_COMPARED;
 use crate::error::ErrorKind;
 use crate::error::origin::Part;
 use crate::format::{FormatWriter, Stage};
-use crate::write::declaration::{Checked, Declarations, NewAttribute, NewTensor, Refusal, tensors};
+use crate::write::declaration::{Checked, Declarations, NewTensor, Refusal, tensors};
 use crate::write::out::{Out, Position, padding};
 use crate::write::sum::{Sum, SumKind, Sums};
 
@@ -59,10 +59,6 @@ impl FormatWriter for NpzWriter {
         Ok(())
     }
 
-    fn check_attribute(&self, _: &NewAttribute<'_>) -> Checked {
-        Err(Refusal::not_in_format(Part::Key))
-    }
-
     fn check_tensor(&self, file: &dyn Declarations, tensor: &NewTensor<'_>) -> Checked {
         if tensor.name.len() > MAX_NAME {
             return Err(Refusal::new(ErrorKind::NameLength, Part::Name));
@@ -82,12 +78,6 @@ impl FormatWriter for NpzWriter {
     fn sum(&self, _: &dyn Declarations) -> SumKind {
         SumKind::Crc32
     }
-
-    fn alignment(&self, _: &dyn Declarations) -> u64 {
-        1 // `before` aligns the items
-    }
-
-    fn head(&self, _: &dyn Declarations, _: &mut Out<'_>) {}
 
     fn before(&self, file: &dyn Declarations, stage: Stage, sum: &mut Sum, out: &mut Out<'_>) {
         let Some(tensor) = file.tensor(stage.tensor) else { return };

@@ -59,10 +59,6 @@ impl FormatWriter for SafetensorsWriter {
         Ok(())
     }
 
-    fn alignment(&self, _: &dyn Declarations) -> u64 {
-        1
-    }
-
     fn head(&self, file: &dyn Declarations, out: &mut Out<'_>) {
         let length = Out::length_of(|out| header(file, out));
         let spaces = spaces_after(length, file);
