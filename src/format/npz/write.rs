@@ -294,8 +294,8 @@ mod tests {
         let mut bytes = vec![0; usize::try_from(length).unwrap()];
         for (start, run) in runs {
             for (at, byte) in (*start..).zip(run) {
-                if let Some(place) = at.checked_sub(offset).and_then(|at| bytes.get_mut(usize::try_from(at).unwrap()))
-                {
+                let at = at.checked_sub(offset).and_then(|at| usize::try_from(at).ok());
+                if let Some(place) = at.and_then(|at| bytes.get_mut(at)) {
                     *place = *byte;
                 }
             }
