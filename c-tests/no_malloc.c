@@ -117,7 +117,8 @@ static void write_files(void)
     due.struct_size = sizeof due;
     for (file.format = 1; file.format < 15; file.format++) {
         for (file.has_digests = 0; file.has_digests < 2; file.has_digests++) {
-            sorted[0] = sorted[1] = tensors[0];
+            sorted[0] = tensors[0];
+            sorted[1] = tensors[0];
             IN(tenslice_new_tensors_sort(file.format, sorted, 2));
             IN(tenslice_writer_scratch_length(&file, &count));
             if (IN(tenslice_writer_open(&writer, &file, room, 512, NULL)) != TENSLICE_OK) continue;

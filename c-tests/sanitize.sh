@@ -14,7 +14,7 @@ cd "$(dirname "$0")/.."
 out=$PWD/target/sanitize
 fixtures=$PWD/tests/fixtures
 mkdir -p "$out"
-tests="read parts formats arguments handles overlap layout changed"
+tests="read parts formats write arguments handles overlap layout changed"
 c="-std=c99 -D_POSIX_C_SOURCE=200809L -Wall -Wextra -Wpedantic -Werror"
 c="$c -O1 -g -fno-omit-frame-pointer -Iinclude -Ic-tests"
 
