@@ -6,6 +6,7 @@ use core::fmt;
 use super::declaration::{Declarations, NewLayout, NewTensor};
 use crate::error::origin::Part;
 use crate::error::{Error, ErrorKind};
+use crate::view::explain::{Formatted, quoted};
 
 /// The message of an error of a writer: prints as text.
 #[derive(Clone, Copy)]
@@ -23,13 +24,14 @@ impl<'f> WriteExplanation<'f> {
     fn subject(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: ", self.error.format())?;
         let Some(index) = self.error.declaration() else { return Ok(()) };
-        if matches!(self.error.part(), Part::Key | Part::Value) {
-            let key = self.file.attribute(index).map_or("", |attribute| attribute.key);
-            write!(f, "attribute {index} \"{key}\": ")
+        let (what, name) = if matches!(self.error.part(), Part::Key | Part::Value) {
+            ("attribute", self.file.attribute(index).map_or("", |attribute| attribute.key))
         } else {
-            let name = self.file.tensor(index).map_or("", |tensor| tensor.name);
-            write!(f, "tensor {index} \"{name}\": ")
-        }
+            ("tensor", self.file.tensor(index).map_or("", |tensor| tensor.name))
+        };
+        write!(f, "{what} {index}")?;
+        Formatted::write(f, |out| quoted(out, " ", name.into()))?;
+        f.write_str(": ")
     }
 
     /// Writes what the format does not have.

@@ -51,7 +51,7 @@ fn layer(module: &str) -> usize {
         &["view/numbers", "view/index"],
         &["view/file"],
         &["view/requirements"],
-        &["view/explain"],
+        &["view/explain", "write/explain"],
         &["view/get"],
         &["view/model"],
         &["view", "lib", "capi"],

@@ -201,11 +201,13 @@ fn explained(made: &Made<'_>, error: &Error) {
     let message = made.file.explain(error).to_string();
     assert!(message.len() > 12, "{message}");
     let Some(index) = error.declaration() else { return };
-    let named = if matches!(error.part(), Place::Key | Place::Value) {
-        format!(": attribute {index} {:?}: ", made.attributes[index as usize].key)
+    let (what, name) = if matches!(error.part(), Place::Key | Place::Value) {
+        ("attribute", made.attributes[index as usize].key)
     } else {
-        format!(": tensor {index} {:?}: ", made.tensors[index as usize].name)
+        ("tensor", &*made.tensors[index as usize].name)
     };
+    let escaped = |c: char| if c.is_control() { c.escape_unicode().to_string() } else { c.to_string() };
+    let named = format!(": {what} {index} \"{}\": ", name.chars().map(escaped).collect::<String>());
     assert!(message.contains(&named), "{message}");
 }
 
