@@ -76,7 +76,12 @@ impl Keywords {
     #[cfg(feature = "write")]
     #[cfg_attr(small, inline(never))]
     pub(crate) fn word_of(mut self, number: u8) -> Option<&'static [u8]> {
-        self.find_map(|(word, other)| (other == number).then_some(word))
+        while let Some((word, other)) = self.split_first() {
+            if other == number {
+                return Some(word);
+            }
+        }
+        None
     }
 
     /// Removes the first keyword from the list and returns it.

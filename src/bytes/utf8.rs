@@ -89,21 +89,24 @@ fn is_any_utf8(bytes: &[u8]) -> bool {
     let (mut left, mut low, mut high) = (0_u32, 0x80, 0xbf);
     for &byte in bytes {
         if left == 0 {
-            (left, low, high) = match byte {
-                0x00..=0x7f => continue,
-                0xc2..=0xdf => (1, 0x80, 0xbf),
-                0xe0 => (2, 0xa0, 0xbf), // below: overlong encodings
-                0xed => (2, 0x80, 0x9f), // above: the surrogates
-                0xe1..=0xef => (2, 0x80, 0xbf),
-                0xf0 => (3, 0x90, 0xbf),
-                0xf1..=0xf3 => (3, 0x80, 0xbf),
-                0xf4 => (3, 0x80, 0x8f), // up to U+10FFFF
-                _ => return false,
-            };
+            if byte < 0x80 {
+                continue;
+            }
+            if !(0xc2..=0xf4).contains(&byte) {
+                return false;
+            }
+            left = 1_u32.wrapping_add((byte >= 0xe0).into()).wrapping_add((byte >= 0xf0).into());
+            match byte {
+                0xe0 => low = 0xa0,  // below: overlong encodings
+                0xed => high = 0x9f, // above: the surrogates
+                0xf0 => low = 0x90,  // below: overlong encodings
+                0xf4 => high = 0x8f, // up to U+10FFFF
+                _ => {}
+            }
         } else if byte < low || byte > high {
             return false;
         } else {
-            (left, low, high) = (left.saturating_sub(1), 0x80, 0xbf);
+            (left, low, high) = (left.wrapping_sub(1), 0x80, 0xbf);
         }
     }
     left == 0

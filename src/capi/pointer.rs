@@ -296,6 +296,19 @@ impl<H> Writable<'_, H> {
     }
 }
 
+#[cfg(feature = "write")]
+impl<H> Writable<'_, H> {
+    /// Makes the output a handle that holds `value`, which is built in place.
+    pub(super) fn hold<T: 'static>(self, value: T)
+    where
+        H: Holds<T>,
+    {
+        const { fits::<H, T>() };
+        // SAFETY: as for `set`; the contents fit into the handle, as asserted above.
+        unsafe { self.0.cast::<Slot<T>>().write(Slot { tag: tag(H::KIND), held: value }) }
+    }
+}
+
 /// Writes a handle: its tag and its contents. The contents are passed by address, so the result of a call is copied
 /// only once, by the same few instructions for every kind.
 ///
@@ -431,6 +444,12 @@ impl<'a> Array<'a, c_char> {
 }
 
 impl<'a> Array<'a, c_void> {
+    /// No bytes, for a call that passes none.
+    #[cfg(feature = "write")]
+    pub(super) const fn none() -> (Self, Length<'a>) {
+        (Self(ptr::null(), PhantomData), Length(0, PhantomData))
+    }
+
     /// Returns the `length` bytes, which a handle is going to refer to. They must not overlap `handle`, the memory of
     /// that handle.
     pub(super) fn with_length_beside(&self, Length(length, _): Length<'_>, handle: Memory) -> FfiResult<&'a [u8]> {

@@ -3,23 +3,22 @@
 use core::ffi::{c_char, c_int, c_void};
 use core::fmt::Write;
 
-use super::call::{Details, run, with_details};
+use super::call::{run, with_details};
 #[cfg(feature = "gguf")]
 use super::get::FIRST_BLOCK;
-use super::memory::memory;
 use super::pointer::{
     Array, Buffer, Capacity, Handle, HandleMut, Held, In, InfoIn, InfoOut, Length, OptionalOut, Out,
 };
-use super::status::{END, FfiResult, OK, tenslice_error, tenslice_status};
+use super::status::{END, OK, tenslice_error, tenslice_status};
 use super::text::{of_code, write_whole};
 use crate::DType;
 #[cfg(feature = "gguf")]
 use crate::blocks::BlockType;
 use crate::error::origin::{Format, Part};
 use crate::error::{Error, ErrorKind};
-use crate::write::Step;
-use crate::write::declaration::{Checked, Refusal};
+use crate::write::declaration::{Checked, Declarations, Refusal};
 use crate::write::{NewLayout, NewValue, WriteExplanation};
+use crate::write::{State, Step};
 use crate::{Layout, ValueKind};
 
 /// A value of an attribute to write: a TENSLICE_VALUE_ code, and the fields that the kind has. All other fields are 0.
@@ -182,7 +181,8 @@ pub extern "C" fn tenslice_writer_scratch_length(
 ) -> tenslice_status {
     run(|| {
         let (file, words) = (file.declared()?, words.writable()?);
-        words.set(file.scratch_length()?);
+        file.check().map_err(|refusal| refusal.of_file(file.format()))?;
+        words.set(State::scratch_length(&file)?);
         Ok(OK)
     })
 }
@@ -213,7 +213,9 @@ pub extern "C" fn tenslice_writer_open(
     with_details(&error, |details| {
         let scratch = scratch.with_capacity(words, &[writer.memory(), file.memory(), error.memory()])?;
         let (place, file) = (writer.writable()?, file.declared()?);
-        place.store_found::<Held>(details, &file.open(scratch))?;
+        let mut state = State::START;
+        details.of(state.plan(&file, scratch))?;
+        place.hold::<Held>(file.writer(state, scratch));
         Ok(OK)
     })
 }
@@ -265,7 +267,7 @@ pub extern "C" fn tenslice_writer_resume(
     written: u64,
     error: OptionalOut<tenslice_error>,
 ) -> tenslice_status {
-    with_details(&error, |details| writer.step(sink, Step::Resume(written), &error, details))
+    writer.step(sink, Step::Resume(written), Array::none(), error)
 }
 
 /// Sets `due` to the data that is expected next. Returns TENSLICE_END if all data has been passed, and before the file
@@ -298,10 +300,7 @@ pub extern "C" fn tenslice_writer_data(
     length: Length,
     error: OptionalOut<tenslice_error>,
 ) -> tenslice_status {
-    with_details(&error, |details| {
-        let bytes = bytes.with_length_beside(length, writer.memory())?;
-        writer.step(sink, Step::Data(bytes), &error, details)
-    })
+    writer.step(sink, Step::Data(&[]), (bytes, length), error)
 }
 
 /// Writes the part of the file after the data. The file is then complete: tenslice_writer_position equals
@@ -315,7 +314,7 @@ pub extern "C" fn tenslice_writer_finish(
     sink: In<tenslice_sink>,
     error: OptionalOut<tenslice_error>,
 ) -> tenslice_status {
-    with_details(&error, |details| writer.step(sink, Step::Finish, &error, details))
+    writer.step(sink, Step::Finish, Array::none(), error)
 }
 
 /// Writes the message of an error of a writer of `file` to `buffer`, such as `safetensors: tensor 1 "w": the format has
@@ -359,26 +358,29 @@ pub extern "C" fn tenslice_new_tensors_sort(
 }
 
 impl HandleMut<'_, tenslice_writer> {
-    /// Writes a part of the file. A single copy, since programs write all parts.
+    /// Writes a part of the file; for [`Step::Data`], these bytes. A single copy, since programs write all parts.
     #[cfg_attr(small, inline(never))]
     fn step(
         self,
         sink: In<tenslice_sink>,
         step: Step<'_>,
-        error: &OptionalOut<tenslice_error>,
-        details: Details<'_>,
-    ) -> FfiResult<tenslice_status> {
-        let bytes = if let Step::Data(bytes) = step { bytes } else { &[] };
-        let memory = [sink.memory(), memory(bytes.as_ptr(), bytes.len()), error.memory()];
-        let mut sink = sink.sink()?;
-        let writer = self.get_mut::<Held>()?.working(&memory)?;
-        details.of(writer.state.step(&writer.declared, writer.scratch, &mut sink, step))?;
-        Ok(OK)
+        (bytes, length): (Array<c_void>, Length),
+        error: OptionalOut<tenslice_error>,
+    ) -> tenslice_status {
+        with_details(&error, |details| {
+            let memory = [sink.memory(), bytes.memory(length), error.memory()];
+            let bytes = bytes.with_length_beside(length, self.memory())?;
+            let mut sink = sink.sink()?;
+            let writer = self.get_mut::<Held>()?.working(&memory)?;
+            let step = if let Step::Data(_) = step { Step::Data(bytes) } else { step };
+            details.of(writer.state.step(&writer.declared, writer.scratch, &mut sink, step))?;
+            Ok(OK)
+        })
     }
 }
 
 /// True if a format that is built in has the layout.
-const HAS_ITEMS: bool = cfg!(feature = "npy");
+pub(super) const HAS_ITEMS: bool = cfg!(feature = "npy");
 const HAS_SPARSE: bool = cfg!(any(feature = "ztensor", feature = "ztensor2"));
 const HAS_PAIRS: bool = cfg!(feature = "tens");
 pub(super) const HAS_TRAINS: bool = cfg!(feature = "blz");

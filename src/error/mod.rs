@@ -305,12 +305,6 @@ impl Error {
         Self::at(kind, format, part, NOWHERE).after_entry(index)
     }
 
-    /// Returns the same error for a file of kind `format`, if the kind is not known yet.
-    #[cfg(feature = "write")]
-    pub(crate) const fn in_format(self, format: Format) -> Self {
-        Self { format, ..self }
-    }
-
     /// Sets the number of bytes from the record of the tensor to the error; [`NO_ENTRY`] if no tensor is involved.
     pub(crate) const fn after_entry(self, entry_distance: u32) -> Self {
         Self { entry_distance, ..self }

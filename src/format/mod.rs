@@ -57,7 +57,8 @@ pub(crate) use record::{Phrase, phrase};
 #[cfg(feature = "write")]
 #[allow(unused_imports)] // depends on the formats that are built in
 pub(crate) use write::{
-    FormatWriter, Place, Stage, check_single, check_sorted, each_attribute_sorted, each_sorted, writer_of,
+    FormatWriter, Place, Stage, check_attributes, check_single, check_sorted, each_attribute_sorted, each_sorted,
+    writer_of,
 };
 
 use crate::bytes::extent::Extent;

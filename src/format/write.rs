@@ -4,9 +4,9 @@
 use core::cmp::Ordering;
 
 use crate::duplicates::MAX_COMPARED;
+use crate::error::ErrorKind;
 use crate::error::origin::{Format, Part};
-use crate::error::{Error, ErrorKind, Result};
-use crate::write::declaration::{Checked, Declarations, NewAttribute, NewTensor, Refusal, tensors};
+use crate::write::declaration::{Attribute, Checked, Declarations, NewTensor, Refusal, tensors};
 use crate::write::out::{Out, padding};
 use crate::write::sum::{Kept, Sum, SumKind, Sums};
 
@@ -25,12 +25,17 @@ pub(crate) trait FormatWriter: Sync {
     fn check_file(&self, file: &dyn Declarations) -> Checked;
 
     /// Fails if the format cannot hold an attribute of the file. The default is for formats without attributes.
-    fn check_attribute(&self, _attribute: &NewAttribute<'_>) -> Checked {
+    fn check_attribute(&self, _attribute: &Attribute<'_>) -> Checked {
         Err(Refusal::not_in_format(Part::Key))
     }
 
-    /// Fails if the format cannot hold a tensor, by its name, its layout, its dtype or its shape.
-    fn check_tensor(&self, file: &dyn Declarations, tensor: &NewTensor<'_>) -> Checked;
+    /// True if tensors have attributes in the format.
+    fn has_tensor_attributes(&self) -> bool {
+        false
+    }
+
+    /// Fails if the format cannot hold tensor `index`, by its name, its layout, its dtype, its shape or its attributes.
+    fn check_tensor(&self, file: &dyn Declarations, index: u32, tensor: &NewTensor<'_>) -> Checked;
 
     /// True if the format stores the names of the tensors.
     fn has_names(&self) -> bool {
@@ -44,7 +49,7 @@ pub(crate) trait FormatWriter: Sync {
 
     /// The contents of the scratch memory for each component.
     fn kept(&self, file: &dyn Declarations) -> Kept {
-        Kept { kind: self.sum(file), has_lengths: file.options().frame_length.is_some() }
+        Kept { kind: self.sum(file), has_lengths: file.frame_length().is_some() }
     }
 
     /// The decoded length of the longest Zstandard frame; `None` if the format has no components in frames.
@@ -67,8 +72,9 @@ pub(crate) trait FormatWriter: Sync {
         1
     }
 
-    /// Fails if elements have bits that the format does not allow. `bytes` begin at byte `offset` of a component.
-    fn check_data(&self, _tensor: &NewTensor<'_>, _component: u32, _offset: u64, _bytes: &[u8]) -> Checked {
+    /// Fails if elements have bits that the format does not allow. `bytes` come next in a component, of which `missing`
+    /// bytes are missing.
+    fn check_data(&self, _file: &dyn Declarations, _stage: Stage, _missing: u64, _bytes: &[u8]) -> Checked {
         Ok(())
     }
 
@@ -102,7 +108,7 @@ pub(crate) trait FormatWriter: Sync {
 }
 
 /// Returns the writer of a format.
-pub(crate) fn writer_of(format: Format) -> Result<&'static dyn FormatWriter> {
+pub(crate) fn writer_of(format: Format) -> Checked<&'static dyn FormatWriter> {
     Ok(match format {
         #[cfg(feature = "safetensors")]
         Format::Safetensors => &super::safetensors::SafetensorsWriter,
@@ -123,7 +129,7 @@ pub(crate) fn writer_of(format: Format) -> Result<&'static dyn FormatWriter> {
         Format::Blz => &super::blz::BlzWriter,
         #[cfg(feature = "b2nd")]
         Format::B2nd => &super::b2nd::B2ndWriter,
-        _ => return Err(Error::at_file(ErrorKind::NotBuiltIn, format, Part::File)),
+        _ => return Err(Refusal::new(ErrorKind::NotBuiltIn, Part::File)),
     })
 }
 
@@ -134,7 +140,7 @@ pub(crate) fn check_single(file: &dyn Declarations) -> Checked {
     if file.tensor_count() != 1 {
         return Err(Refusal::not_in_format(Part::Tensors));
     }
-    let has_alignment = file.options().alignment.is_some();
+    let has_alignment = file.alignment().is_some();
     if has_alignment { Err(Refusal::not_in_format(Part::Alignment)) } else { Ok(()) }
 }
 
@@ -159,11 +165,33 @@ impl Place {
     }
 }
 
+/// Fails if two attributes of tensor `index` have the same key, or if `check` fails for one. Quadratic in the
+/// attributes, which are few.
+#[allow(dead_code)] // depends on the formats that are built in
+pub(crate) fn check_attributes(
+    file: &dyn Declarations,
+    index: u32,
+    check: impl Fn(&Attribute<'_>) -> Checked,
+) -> Checked {
+    let attribute = |number: u32| file.tensor_attribute(index, number).map_err(Refusal::in_attributes);
+    let count = u32::try_from(file.tensor_attribute_count(index)).unwrap_or(u32::MAX);
+    for number in 0..count {
+        let checked = attribute(number)?;
+        check(&checked).map_err(Refusal::in_attributes)?;
+        for other in 0..number {
+            if attribute(other)?.key == checked.key {
+                return Err(Refusal::new(ErrorKind::RepeatedKey, Part::Attributes));
+            }
+        }
+    }
+    Ok(())
+}
+
 /// Calls `each` for the attributes in the order of their keys, which differ. Quadratic in the attributes.
 pub(crate) fn each_attribute_sorted<'a>(
-    attribute: impl Fn(u32) -> Option<NewAttribute<'a>>,
+    attribute: impl Fn(u32) -> Option<Attribute<'a>>,
     order: NameOrder,
-    mut each: impl FnMut(&NewAttribute<'a>),
+    mut each: impl FnMut(&Attribute<'a>),
 ) {
     let mut last: Option<&str> = None;
     loop {
@@ -194,36 +222,37 @@ pub(crate) fn check_sorted(file: &dyn Declarations, order: NameOrder) -> Checked
     if is_short || are_sorted(file, order) { Ok(()) } else { Err(Refusal::new(ErrorKind::KeyOrder, Part::Name)) }
 }
 
-/// Calls `each` for the tensors in the order of their names, with the place of the first component. `start` is the place
-/// of the first component in the file. Quadratic in the tensors if they are not declared in that order.
+/// Calls `each` for the tensors in the order of their names, with the index of the tensor and the place of its first
+/// component. `start` is the place of the first component in the file. Quadratic in the tensors if they are not declared
+/// in that order.
 pub(crate) fn each_sorted(
     file: &dyn Declarations,
     order: NameOrder,
     start: Place,
     alignment: u64,
     sums: &Sums<'_>,
-    mut each: impl FnMut(&NewTensor<'_>, Place),
+    mut each: impl FnMut(u32, &NewTensor<'_>, Place),
 ) {
     if are_sorted(file, order) {
         let mut place = start;
-        for (_, tensor) in tensors(file) {
-            each(&tensor, place);
+        for (index, tensor) in tensors(file) {
+            each(index, &tensor, place);
             place.pass(&tensor, alignment, sums);
         }
         return;
     }
     let mut last: Option<&str> = None;
     loop {
-        let (mut place, mut next) = (start, None::<(NewTensor<'_>, Place)>);
-        for (_, tensor) in tensors(file) {
+        let (mut place, mut next) = (start, None::<(u32, NewTensor<'_>, Place)>);
+        for (index, tensor) in tensors(file) {
             let is_after = last.is_none_or(|last| order(last, tensor.name).is_lt());
-            if is_after && next.is_none_or(|(next, _)| order(tensor.name, next.name).is_lt()) {
-                next = Some((tensor, place));
+            if is_after && next.is_none_or(|(_, next, _)| order(tensor.name, next.name).is_lt()) {
+                next = Some((index, tensor, place));
             }
             place.pass(&tensor, alignment, sums);
         }
-        let Some((tensor, place)) = next else { return };
-        each(&tensor, place);
+        let Some((index, tensor, place)) = next else { return };
+        each(index, &tensor, place);
         last = Some(tensor.name);
     }
 }

@@ -200,8 +200,11 @@ impl DType {
     #[must_use]
     pub fn from_code(code: u16) -> Option<Self> {
         let given = Self(NonZeroU16::new(code)?);
-        let lanes = 1_u32.checked_shl(given.log2_lanes())?;
-        given.number().with_lanes(lanes).filter(|dtype| given.log2_number_size() != Self::UNLISTED && *dtype == given)
+        let (number, log2) = (given.number(), given.log2_lanes());
+        // Two lanes of these are a dtype of its own, a complex number.
+        let is_complex = log2 == 1 && matches!(number, Self::F32 | Self::F64);
+        let has_lanes = log2 <= 3 && number >= Self::U8 && number <= Self::BF16 && !is_complex;
+        ((log2 == 0 || has_lanes) && given.log2_number_size() != Self::UNLISTED).then_some(given)
     }
 
     /// Returns the dtype whose elements have `lanes` lanes of this type: 1, 2, 4 or 8, as for quaternions. `None` for

@@ -5,6 +5,7 @@
 
 #[allow(unused_imports)] // depends on the formats that are built in
 use crate::bytes::num::product;
+use crate::bytes::num::to_usize;
 #[cfg(feature = "gguf")]
 use crate::bytes::num::{quotient, remainder};
 #[cfg(feature = "gguf")]
@@ -126,21 +127,20 @@ impl<'a> NewTensor<'a> {
     /// number of blocks, or if no format that is built in has the layout.
     #[must_use]
     pub fn length(&self) -> Option<u64> {
-        let mut length = 0_u64;
-        for index in 0.. {
-            let Some(component) = self.component(index).ok()? else { break };
-            length = length.checked_add(component.length)?;
-        }
-        Some(length)
+        self.total().ok()
     }
 
-    /// Fails if the shape and the layout contradict each other, or if the length exceeds 64 bits.
-    pub(crate) fn check_components(&self) -> Checked {
-        let mut index = 0;
-        while self.component(index)?.is_some() {
+    /// Returns the number of bytes of all components together. Fails if the shape and the layout contradict each other,
+    /// or if the number exceeds 64 bits.
+    #[cfg_attr(small, inline(never))]
+    pub(crate) fn total(&self) -> Checked<u64> {
+        let (mut total, mut index) = (0_u64, 0_u32);
+        while let Some(component) = self.component(index)? {
+            let sum = total.checked_add(component.length);
+            total = sum.ok_or(Refusal::new(ErrorKind::ShapeOverflow, Part::Shape))?;
             index = index.saturating_add(1);
         }
-        self.length().map(drop).ok_or(Refusal::new(ErrorKind::ShapeOverflow, Part::Shape))
+        Ok(total)
     }
 
     /// Fails if the lengths, multiplied from left to right, exceed 64 bits, even if a later one is 0: some readers
@@ -149,18 +149,6 @@ impl<'a> NewTensor<'a> {
     pub(crate) fn check_running_product(&self) -> Checked {
         let product = self.shape.iter().try_fold(1_u64, |count, length| count.checked_mul(*length));
         product.map(drop).ok_or(Refusal::new(ErrorKind::ShapeOverflow, Part::Shape))
-    }
-
-    /// Fails if two attributes have the same key. Quadratic in the attributes, which are few.
-    pub(crate) fn check_attributes(&self) -> Checked {
-        let mut rest = self.attributes;
-        while let Some((first, others)) = rest.split_first() {
-            if others.iter().any(|other| other.key == first.key) {
-                return Err(Refusal::new(ErrorKind::RepeatedKey, Part::Attributes));
-            }
-            rest = others;
-        }
-        Ok(())
     }
 
     /// Returns component `index`; `Ok(None)` after the last. Fails if the shape and the layout contradict each other.
@@ -312,27 +300,17 @@ impl NewValue<'_> {
 pub struct NewFile<'a> {
     tensors: &'a [NewTensor<'a>],
     attributes: &'a [NewAttribute<'a>],
-    options: FileOptions,
-}
-
-/// The properties of a file to write besides its tensors and attributes.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct FileOptions {
-    pub(crate) format: Format,
-    /// The requested alignment of the data; `None` for that of the format.
-    pub(crate) alignment: Option<u64>,
-    /// True if a digest of each component is stored, in formats that do not require one.
-    pub(crate) has_digests: bool,
-    /// The decoded length of the Zstandard frames in which components are stored; `None` if they are stored raw.
-    pub(crate) frame_length: Option<u64>,
+    format: Format,
+    alignment: Option<u64>,
+    has_digests: bool,
+    frame_length: Option<u64>,
 }
 
 impl<'a> NewFile<'a> {
     /// A file of `format` with these tensors, whose data is written in this order.
     #[must_use]
     pub const fn new(format: Format, tensors: &'a [NewTensor<'a>]) -> Self {
-        let options = FileOptions { format, alignment: None, has_digests: false, frame_length: None };
-        Self { tensors, attributes: &[], options }
+        Self { tensors, attributes: &[], format, alignment: None, has_digests: false, frame_length: None }
     }
 
     /// Sets the attributes of the file. The default is none.
@@ -347,14 +325,14 @@ impl<'a> NewFile<'a> {
     /// default. TENS, BLZ1 and b2nd have no alignment.
     #[must_use]
     pub const fn alignment(self, alignment: u64) -> Self {
-        Self { options: FileOptions { alignment: Some(alignment), ..self.options }, ..self }
+        Self { alignment: Some(alignment), ..self }
     }
 
     /// Stores a digest of each component: a CRC-32C in zTensor 1.2. zTensor 2 and NPZ always store one, and the other
     /// formats have none. The default is false.
     #[must_use]
     pub const fn digests(self, has_digests: bool) -> Self {
-        Self { options: FileOptions { has_digests, ..self.options }, ..self }
+        Self { has_digests, ..self }
     }
 
     /// Stores every component with data in Zstandard frames, which the caller compresses and passes to
@@ -362,65 +340,192 @@ impl<'a> NewFile<'a> {
     /// component the rest. Only zTensor 2, with at most 16 MiB a frame, and zTensor 1.2 have such components.
     #[must_use]
     pub const fn frames(self, frame_length: u64) -> Self {
-        Self { options: FileOptions { frame_length: Some(frame_length), ..self.options }, ..self }
-    }
-}
-
-impl FileOptions {
-    /// Returns the decoded length of the frames of a component of `length` bytes; `None` if it is stored raw, as
-    /// components without data always are.
-    pub(crate) fn frame_length_of(&self, length: u64) -> Option<u64> {
-        self.frame_length.filter(|_| length > 0)
+        Self { frame_length: Some(frame_length), ..self }
     }
 }
 
 /// The declarations of a file, in the memory of the caller.
 pub(crate) trait Declarations {
-    fn options(&self) -> FileOptions;
+    fn format(&self) -> Format;
+
+    /// Returns the requested alignment of the data; `None` for that of the format.
+    fn alignment(&self) -> Option<u64>;
+
+    /// True if a digest of each component is stored, in formats that do not require one.
+    fn has_digests(&self) -> bool;
+
+    /// Returns the decoded length of the Zstandard frames in which components are stored; `None` if they are stored raw.
+    fn frame_length(&self) -> Option<u64>;
 
     /// Returns the number of tensors.
     fn tensor_count(&self) -> usize;
 
-    /// Returns tensor `index`; `None` past the last, or if the caller's memory no longer holds a valid declaration.
-    fn tensor(&self, index: u32) -> Option<NewTensor<'_>>;
+    /// Returns tensor `index`. Fails past the last, and if the caller's memory does not hold a valid declaration. The
+    /// attributes are those of [`tensor_attribute`](Self::tensor_attribute).
+    fn tensor(&self, index: u32) -> Checked<NewTensor<'_>>;
 
     /// Returns the number of attributes.
     fn attribute_count(&self) -> usize;
 
     /// Returns attribute `index`, as [`tensor`](Self::tensor) does.
-    fn attribute(&self, index: u32) -> Option<NewAttribute<'_>>;
+    fn attribute(&self, index: u32) -> Checked<Attribute<'_>>;
+
+    /// Returns attribute `index` of tensor `tensor`, as [`tensor`](Self::tensor) does.
+    fn tensor_attribute(&self, tensor: u32, index: u32) -> Checked<Attribute<'_>>;
+
+    /// Returns the number of attributes of tensor `tensor`.
+    fn tensor_attribute_count(&self, tensor: u32) -> usize;
 }
 
 impl Declarations for NewFile<'_> {
-    fn options(&self) -> FileOptions {
-        self.options
+    fn format(&self) -> Format {
+        self.format
+    }
+
+    fn alignment(&self) -> Option<u64> {
+        self.alignment
+    }
+
+    fn has_digests(&self) -> bool {
+        self.has_digests
+    }
+
+    fn frame_length(&self) -> Option<u64> {
+        self.frame_length
     }
 
     fn tensor_count(&self) -> usize {
         self.tensors.len()
     }
 
-    fn tensor(&self, index: u32) -> Option<NewTensor<'_>> {
-        self.tensors.get(usize::try_from(index).ok()?).copied()
+    fn tensor(&self, index: u32) -> Checked<NewTensor<'_>> {
+        nth(self.tensors, index).copied()
     }
 
     fn attribute_count(&self) -> usize {
         self.attributes.len()
     }
 
-    fn attribute(&self, index: u32) -> Option<NewAttribute<'_>> {
-        self.attributes.get(usize::try_from(index).ok()?).copied()
+    fn attribute(&self, index: u32) -> Checked<Attribute<'_>> {
+        nth(self.attributes, index).map(Attribute::of)
+    }
+
+    fn tensor_attribute(&self, tensor: u32, index: u32) -> Checked<Attribute<'_>> {
+        nth(nth(self.tensors, tensor)?.attributes, index).map(Attribute::of)
+    }
+
+    fn tensor_attribute_count(&self, tensor: u32) -> usize {
+        nth(self.tensors, tensor).map_or(0, |tensor| tensor.attributes.len())
+    }
+}
+
+/// Returns declaration `index`. Fails past the last.
+fn nth<T>(all: &[T], index: u32) -> Checked<&T> {
+    let found = to_usize(index.into()).and_then(|index| all.get(index));
+    found.ok_or(Refusal::new(ErrorKind::InvalidArgument, Part::File))
+}
+
+/// An attribute to write, in the memory of the caller.
+#[derive(Clone, Copy)]
+pub(crate) struct Attribute<'a> {
+    pub(crate) key: &'a str,
+    pub(crate) value: &'a dyn Value,
+}
+
+impl<'a> Attribute<'a> {
+    pub(crate) fn of(declared: &'a NewAttribute<'a>) -> Self {
+        Self { key: declared.key, value: &declared.value }
+    }
+}
+
+/// A value to write, in the memory of the caller: a [`NewValue`], or a struct of C.
+pub(crate) trait Value {
+    /// Returns the value; a list or a map with or without the values in it. Fails if the caller's memory does not hold a
+    /// valid value.
+    fn get(&self) -> Checked<NewValue<'_>>;
+
+    /// Returns the number of values in a list or map; 0 for all other values.
+    fn count(&self) -> usize;
+
+    /// Returns value `index` in a list or map.
+    fn inner(&self, index: usize) -> Option<&dyn Value>;
+}
+
+impl NewValue<'_> {
+    /// Returns the values in a list or map.
+    const fn items(&self) -> &[Self] {
+        match self {
+            Self::List(items) | Self::Map(items) => items,
+            _ => &[],
+        }
+    }
+}
+
+impl Value for NewValue<'_> {
+    fn get(&self) -> Checked<NewValue<'_>> {
+        Ok(*self)
+    }
+
+    fn count(&self) -> usize {
+        self.items().len()
+    }
+
+    fn inner(&self, index: usize) -> Option<&dyn Value> {
+        self.items().get(index).map(|value| -> &dyn Value { value })
+    }
+}
+
+/// The maximum depth of values inside values.
+pub(crate) const MAX_DEPTH: usize = 32;
+
+/// Fails if a value or a value inside it is not valid: values are nested too deeply, or a map has a key without a value.
+#[allow(dead_code)] // depends on the formats that are built in
+pub(crate) fn check_value(value: &dyn Value) -> Checked {
+    let mut checked = Ok(());
+    walk::<MAX_DEPTH>(value, |value, depth| {
+        checked = checked.and_then(|()| match value.get()? {
+            _ if depth > MAX_DEPTH => Err(Refusal::new(ErrorKind::TooDeep, Part::Value)),
+            NewValue::Map(_) if value.count() & 1 != 0 => Err(Refusal::new(ErrorKind::InvalidArgument, Part::Value)),
+            _ => Ok(()),
+        });
+    });
+    checked
+}
+
+/// Calls `visit` for a value and the values in it, in the order in which they are written, with the number of values
+/// around each. Ends inside a value that has others nested deeper than `DEPTH`.
+#[allow(dead_code)] // depends on the formats that are built in
+pub(crate) fn walk<'a, const DEPTH: usize>(value: &'a dyn Value, mut visit: impl FnMut(&'a dyn Value, usize)) {
+    visit(value, 0);
+    let mut levels = heapless::Vec::<(&dyn Value, usize), DEPTH>::new();
+    let (mut outer, mut index) = (value, 0_usize);
+    loop {
+        let Some(inner) = outer.inner(index) else {
+            match levels.pop() {
+                Some(level) => (outer, index) = level,
+                None => return,
+            }
+            continue;
+        };
+        index = index.saturating_add(1);
+        visit(inner, levels.len().saturating_add(1));
+        if inner.count() > 0 {
+            if levels.push((outer, index)).is_err() {
+                return;
+            }
+            (outer, index) = (inner, 0);
+        }
     }
 }
 
 /// Iterates over the tensors and their indices.
 pub(crate) fn tensors(file: &dyn Declarations) -> impl Iterator<Item = (u32, NewTensor<'_>)> {
-    (0..).map_while(|index| Some((index, file.tensor(index)?)))
+    (0..).map_while(|index| Some((index, file.tensor(index).ok()?)))
 }
 
 /// Iterates over the attributes of the file and their indices.
-pub(crate) fn attributes(file: &dyn Declarations) -> impl Iterator<Item = (u32, NewAttribute<'_>)> {
-    (0..).map_while(|index| Some((index, file.attribute(index)?)))
+pub(crate) fn attributes(file: &dyn Declarations) -> impl Iterator<Item = (u32, Attribute<'_>)> {
+    (0..).map_while(|index| Some((index, file.attribute(index).ok()?)))
 }
 
 /// The result of checking a declaration.

@@ -25,9 +25,9 @@ impl<'f> WriteExplanation<'f> {
         write!(f, "{}: ", self.error.format())?;
         let Some(index) = self.error.declaration() else { return Ok(()) };
         let (what, name) = if matches!(self.error.part(), Part::Key | Part::Value) {
-            ("attribute", self.file.attribute(index).map_or("", |attribute| attribute.key))
+            ("attribute", self.file.attribute(index).ok().map_or("", |attribute| attribute.key))
         } else {
-            ("tensor", self.file.tensor(index).map_or("", |tensor| tensor.name))
+            ("tensor", self.file.tensor(index).ok().map_or("", |tensor| tensor.name))
         };
         write!(f, "{what} {index}")?;
         Formatted::write(f, |out| quoted(out, " ", name.into()))?;
@@ -37,7 +37,9 @@ impl<'f> WriteExplanation<'f> {
     /// Writes what the format does not have.
     fn not_in_format(&self, tensor: &NewTensor<'_>, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self.error.part(), tensor.layout) {
-            (Part::DType, NewLayout::Dense(dtype)) => write!(f, "the format has no dtype {dtype}; convert the data"),
+            (Part::DType, NewLayout::Dense(dtype)) => {
+                write!(f, "the format has no dtype {}; convert the data", dtype.name_for_c())
+            }
             (Part::DType, _) => f.write_str("the format has no such dtype; convert the data"),
             (Part::Layout, layout) => write!(f, "the format cannot hold {}", name_of(layout)),
             (Part::Shape, _) => write!(f, "the format cannot hold the shape {:?}", tensor.shape),
@@ -65,7 +67,7 @@ impl fmt::Display for WriteExplanation<'_> {
         self.subject(f)?;
         let (kind, part) = (self.error.kind(), self.error.part());
         let tensor = self.error.declaration().filter(|_| !matches!(part, Part::Key | Part::Value));
-        match (kind, tensor.and_then(|index| self.file.tensor(index))) {
+        match (kind, tensor.and_then(|index| self.file.tensor(index).ok())) {
             (ErrorKind::NotInFormat, Some(tensor)) => self.not_in_format(&tensor, f),
             (ErrorKind::NotInFormat, None) if part == Part::Tensors => {
                 write!(f, "the format holds one tensor, not {}", self.file.tensor_count())
@@ -96,7 +98,7 @@ impl fmt::Display for WriteExplanation<'_> {
             (ErrorKind::KeyOrder, _) => f.write_str(
                 "more than 1024 tensors must be declared in the order of their names; sort the declarations",
             ),
-            (ErrorKind::InvalidAlignment, _) => match self.file.options().alignment {
+            (ErrorKind::InvalidAlignment, _) => match self.file.alignment() {
                 Some(alignment) => write!(f, "the format does not allow the alignment {alignment}"),
                 None => write!(f, "{kind}"),
             },

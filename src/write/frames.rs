@@ -6,14 +6,13 @@
 
 use zerocopy::{FromBytes, IntoBytes};
 
-use super::declaration::{Declarations, Refusal};
+use super::declaration::{Checked, Declarations, Refusal};
 use super::out::Out;
 #[cfg(feature = "ztensor2")]
 use crate::bytes::num::count_of;
 use crate::bytes::num::{to_u64, to_usize};
 #[cfg(feature = "ztensor2")]
 use crate::error::ErrorKind;
-use crate::error::Result;
 use crate::error::origin::Part;
 use crate::format::FormatWriter;
 
@@ -22,17 +21,19 @@ use crate::format::FormatWriter;
 const MAX_FRAMES: u64 = 1 << 27;
 
 /// Fails if the format has no frames of the requested length, or if a component has too many of them.
-pub(super) fn check(file: &dyn Declarations, writer: &dyn FormatWriter) -> Result<()> {
-    let format = file.options().format;
-    let Some(length) = file.options().frame_length else { return Ok(()) };
-    let Some(most) = writer.max_frame() else { return Err(Refusal::not_in_format(Part::Encoding).of_file(format)) };
+/// Sets `index` to that of its tensor.
+pub(super) fn check(file: &dyn Declarations, writer: &dyn FormatWriter, index: &mut u32) -> Checked {
+    let _ = &index; // unused without tables
+    let Some(length) = file.frame_length() else { return Ok(()) };
+    let Some(most) = writer.max_frame() else { return Err(Refusal::not_in_format(Part::Encoding)) };
     if length == 0 || length > most {
-        return Err(Refusal::not_in_format(Part::Frame).of_file(format));
+        return Err(Refusal::not_in_format(Part::Frame));
     }
     #[cfg(feature = "ztensor2")] // the only format with a table
-    for (index, tensor) in super::declaration::tensors(file) {
+    for (number, tensor) in super::declaration::tensors(file) {
         if writer.has_seek_table() && count_of(tensor.length().unwrap_or(u64::MAX), length) > MAX_FRAMES {
-            return Err(Refusal::new(ErrorKind::TooMany, Part::Frame).of(format, index));
+            *index = number;
+            return Err(Refusal::new(ErrorKind::TooMany, Part::Frame));
         }
     }
     Ok(())
@@ -41,8 +42,8 @@ pub(super) fn check(file: &dyn Declarations, writer: &dyn FormatWriter) -> Resul
 /// Returns the number of words for the stored lengths of the frames of a component of `length` bytes.
 #[cfg(feature = "ztensor2")]
 pub(super) fn words(file: &dyn Declarations, writer: &dyn FormatWriter, length: u64) -> u64 {
-    match file.options().frame_length_of(length) {
-        Some(frame) if writer.has_seek_table() => count_of(count_of(length, frame), 2),
+    match file.frame_length() {
+        Some(frame) if length > 0 && writer.has_seek_table() => count_of(count_of(length, frame), 2),
         _ => 0,
     }
 }

@@ -93,7 +93,8 @@ impl<'a, 's> Writer<'a, 's> {
     /// `PartialBlock`; `InvalidAlignment`; `OutOfScratch`; and others for the limits of each format.
     /// [`Error::declaration`] returns the index of the tensor or the attribute in question.
     pub fn new(file: NewFile<'a>, scratch: &'s mut [u64]) -> Result<Self> {
-        let state = State::plan(&file, scratch)?;
+        let mut state = State::START;
+        state.plan(&file, scratch)?;
         Ok(Self { file, state, scratch })
     }
 
@@ -202,7 +203,8 @@ impl<'a, 's> Writer<'a, 's> {
 /// # }
 /// ```
 pub fn reference_order(format: Format, a: &NewTensor<'_>, b: &NewTensor<'_>) -> Result<Ordering> {
-    Ok(writer_of(format)?.compare(a, b))
+    let writer = writer_of(format).map_err(|refusal| refusal.of_file(format))?;
+    Ok(writer.compare(a, b))
 }
 
 impl<'a> NewFile<'a> {

@@ -4,48 +4,87 @@
 #[cfg(not(small))]
 use zerocopy::{FromBytes, IntoBytes};
 
-use super::declaration::Declarations;
+use super::declaration::{Checked, Declarations, Refusal};
+#[cfg(not(small))]
 use crate::bytes::num::to_u64;
 #[cfg(not(small))]
-use crate::duplicates::{Compared, Memory};
-use crate::duplicates::{Distinct, MAX_COMPARED};
-#[cfg(small)]
-use crate::duplicates::{check_room, find_duplicate_small};
-use crate::error::{Error, ErrorKind, Result};
-
-/// Returns the name of a declaration.
-pub(super) type NameOf = for<'f> fn(&'f dyn Declarations, u32) -> Option<&'f str>;
-
-/// The names of the tensors.
-pub(super) fn tensor_name(file: &dyn Declarations, index: u32) -> Option<&str> {
-    file.tensor(index).map(|tensor| tensor.name)
-}
-
-/// The keys of the attributes.
-pub(super) fn attribute_key(file: &dyn Declarations, index: u32) -> Option<&str> {
-    file.attribute(index).map(|attribute| attribute.key)
-}
+use crate::duplicates::{Compared, Distinct, MAX_COMPARED, Memory};
+use crate::error::ErrorKind;
+use crate::error::origin::Part;
+#[cfg(not(small))]
+use crate::error::{Error, Result};
 
 /// The names of all tensors, or the keys of all attributes.
 pub(super) struct Names<'f> {
-    pub(super) file: &'f dyn Declarations,
-    pub(super) name: NameOf,
+    file: &'f dyn Declarations,
+    are_tensors: bool,
 }
 
-/// Positions are indices + 1, since a position is never 0.
+impl<'f> Names<'f> {
+    pub(super) fn of_tensors(file: &'f dyn Declarations) -> Self {
+        Self { file, are_tensors: true }
+    }
+
+    pub(super) fn of_attributes(file: &'f dyn Declarations) -> Self {
+        Self { file, are_tensors: false }
+    }
+
+    /// Returns the name of declaration `index`; `None` past the last.
+    #[cfg_attr(small, inline(never))]
+    fn get(&self, index: u32) -> Option<&'f [u8]> {
+        let name =
+            if self.are_tensors { self.file.tensor(index).ok()?.name } else { self.file.attribute(index).ok()?.key };
+        Some(name.as_bytes())
+    }
+
+    /// Returns the number of words that [`check`](Self::check) needs.
+    #[cfg(small)]
+    pub(super) fn words(&self) -> usize {
+        0
+    }
+
+    /// Fails if a name is not new, and sets `index` to that of its declaration. Chips compare each name with the
+    /// greatest one so far, and only if it is not greater, with all before it: linear if the names are sorted, quadratic
+    /// if not.
+    #[cfg(small)]
+    pub(super) fn check(&self, _: &mut [u64], index: &mut u32) -> Checked {
+        let mut greatest = None;
+        let mut number = 0_u32;
+        while let Some(name) = self.get(number) {
+            if greatest < Some(name) {
+                greatest = Some(name);
+            } else if (0..number).any(|other| self.get(other) == Some(name)) {
+                *index = number;
+                return Err(self.repeated());
+            }
+            number = number.saturating_add(1);
+        }
+        Ok(())
+    }
+
+    const fn repeated(&self) -> Refusal {
+        if self.are_tensors {
+            Refusal::new(ErrorKind::RepeatedName, Part::Name)
+        } else {
+            Refusal::new(ErrorKind::RepeatedKey, Part::Key)
+        }
+    }
+}
+
+#[cfg(not(small))]
 impl<'f> Distinct for Names<'f> {
     type Entry = &'f [u8];
     type Place = u32;
     type Position = u32;
 
     fn next(&mut self, place: &mut u32) -> Option<(&'f [u8], u32)> {
-        let name = (self.name)(self.file, *place)?;
+        let name = self.get(*place)?;
         *place = place.checked_add(1)?;
-        Some((name.as_bytes(), *place))
+        Some((name, *place))
     }
 
     fn at(&self, position: u32) -> &'f [u8] {
-        (self.name)(self.file, position.wrapping_sub(1)).unwrap_or_default().as_bytes()
+        self.get(position.wrapping_sub(1)).unwrap_or_default()
     }
 
     fn check(&self) -> Result<()> {
@@ -53,6 +92,7 @@ impl<'f> Distinct for Names<'f> {
     }
 }
 
+#[cfg(not(small))]
 impl Names<'_> {
     /// True if each name is greater than the one before, which also proves that all differ.
     fn are_sorted(&mut self) -> bool {
@@ -66,42 +106,33 @@ impl Names<'_> {
         true
     }
 
-    /// Returns the number of words that [`first_repeated`](Self::first_repeated) needs for `count` names.
-    pub(super) fn words(&mut self, count: usize) -> usize {
-        let is_free = to_u64(count) <= MAX_COMPARED.into() || self.are_sorted();
-        if is_free { 0 } else { count.div_ceil(2) }
+    fn count(&self) -> usize {
+        if self.are_tensors { self.file.tensor_count() } else { self.file.attribute_count() }
     }
 
-    /// Returns the index of the first name that is not new.
-    pub(super) fn first_repeated(&mut self, count: usize, scratch: &mut [u64]) -> Result<Option<u32>> {
+    /// Returns the number of words that [`check`](Self::check) needs.
+    pub(super) fn words(&mut self) -> usize {
+        let is_free = to_u64(self.count()) <= MAX_COMPARED.into() || self.are_sorted();
+        if is_free { 0 } else { self.count().div_ceil(2) }
+    }
+
+    /// Fails if a name is not new, and sets `index` to that of its declaration.
+    pub(super) fn check(&mut self, scratch: &mut [u64], index: &mut u32) -> Checked {
         if self.are_sorted() {
-            return Ok(None);
+            return Ok(());
         }
-        let count = u32::try_from(count).map_err(|_| Error::new(ErrorKind::TooMany))?;
-        Ok(self.clash(count, scratch)?.map(|position| position.wrapping_sub(1)))
-    }
-
-    /// Returns the position of the first name that is not new.
-    #[cfg(not(small))]
-    fn clash(&mut self, count: u32, scratch: &mut [u64]) -> Result<Option<u32>> {
+        let refuse = |error: Error| Refusal::new(error.kind(), Part::File);
+        let count = u32::try_from(self.count()).map_err(|_| Refusal::new(ErrorKind::TooMany, Part::File))?;
         let compared = if count <= MAX_COMPARED {
             crate::duplicates::Stack.compare(self, 0, count)
         } else {
             let words = <[u32]>::mut_from_bytes(scratch.as_mut_bytes()).unwrap_or_default();
             words.compare(self, 0, count)
         };
-        Ok(match compared? {
-            Compared::Clash(position) => Some(position),
-            _ => None,
-        })
-    }
-
-    /// The same in less flash: without sorting, however many names there are.
-    #[cfg(small)]
-    fn clash(&mut self, count: u32, scratch: &[u64]) -> Result<Option<u32>> {
-        if count > MAX_COMPARED {
-            check_room(count.into(), scratch.len().saturating_mul(2))?;
+        if let Compared::Clash(position) = compared.map_err(refuse)? {
+            *index = position.wrapping_sub(1);
+            return Err(self.repeated());
         }
-        Ok(find_duplicate_small(self, 0).map(|(_, position)| position))
+        Ok(())
     }
 }

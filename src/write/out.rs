@@ -2,8 +2,7 @@
 #![forbid(unsafe_code)]
 
 use crate::bytes::num::{to_u64, to_usize};
-use crate::error::origin::{Format, Part};
-use crate::error::{Error, ErrorKind};
+use crate::error::ErrorKind;
 
 /// Takes the bytes of a file that is being written: stores them in a file or in flash, or sends them.
 ///
@@ -54,7 +53,7 @@ pub(crate) struct Out<'s> {
     sink: Option<&'s mut dyn Sink>,
     pub(crate) position: Position,
     /// The kind of the first error. The position stays where it happened.
-    error: Option<ErrorKind>,
+    pub(super) error: Option<ErrorKind>,
 }
 
 impl<'s> Out<'s> {
@@ -62,9 +61,9 @@ impl<'s> Out<'s> {
         Self { sink: Some(sink), position, error: None }
     }
 
-    /// Only counts, from `at` on.
+    /// Only counts, from `at` on, as if all bytes were already in the file.
     pub(crate) const fn counting(at: u64) -> Self {
-        Self { sink: None, position: Position { at, resumed_at: 0 }, error: None }
+        Self { sink: None, position: Position { at, resumed_at: u64::MAX }, error: None }
     }
 
     /// Returns the number of bytes that `write` writes.
@@ -79,18 +78,25 @@ impl<'s> Out<'s> {
     pub(crate) fn bytes(&mut self, bytes: &[u8]) {
         let start = self.position.at;
         self.skip(to_u64(bytes.len()));
-        let (None, Some(sink)) = (self.error, &mut self.sink) else { return };
         // Bytes that are already in the file are not written again.
-        let there = to_usize(self.position.resumed_at.saturating_sub(start)).unwrap_or(usize::MAX);
-        let Some(missing) = bytes.get(there..).filter(|missing| !missing.is_empty()) else { return };
-        let offset = start.max(self.position.resumed_at);
+        let there = self.position.resumed_at.saturating_sub(start);
+        let missing = to_usize(there).and_then(|there| bytes.get(there..)).unwrap_or_default();
+        let (None, Some(sink), false) = (self.error, &mut self.sink, missing.is_empty()) else { return };
+        let offset = start.wrapping_add(there);
         if sink.write(offset, missing).is_err() {
             self.error = Some(ErrorKind::SinkFailed);
             self.position.at = offset;
         }
     }
 
+    /// Writes a byte.
+    #[cfg_attr(small, inline(never))]
+    pub(crate) fn byte(&mut self, byte: u8) {
+        self.bytes(&[byte]);
+    }
+
     /// Counts bytes that are written elsewhere.
+    #[cfg_attr(small, inline(never))]
     pub(crate) fn skip(&mut self, length: u64) {
         match self.position.at.checked_add(length) {
             _ if self.error.is_some() => {}
@@ -99,30 +105,30 @@ impl<'s> Out<'s> {
         }
     }
 
-    /// Writes `count` zeros.
-    pub(crate) fn zeros(&mut self, count: u64) {
-        self.repeat(&[0; 64], count);
-    }
-
-    /// Writes `count` bytes from `block`, which are all the same.
-    pub(crate) fn repeat(&mut self, block: &[u8], count: u64) {
-        if self.sink.is_none() {
-            return self.skip(count);
-        }
+    /// Writes `byte` `count` times.
+    #[cfg_attr(small, inline(never))]
+    pub(crate) fn repeat(&mut self, byte: u8, count: u64) {
         // There may be very many that are already in the file.
         let there = self.position.resumed_at.saturating_sub(self.position.at).min(count);
         self.skip(there);
-        let mut left = count.saturating_sub(there);
+        let mut left = count.wrapping_sub(there);
+        let block = [byte; 16];
         while left > 0 && self.error.is_none() {
-            let part = to_usize(left).and_then(|left| block.get(..left)).unwrap_or(block);
+            let part = to_usize(left).and_then(|left| block.get(..left)).unwrap_or(&block);
             self.bytes(part);
-            left = left.saturating_sub(to_u64(part.len()).max(1));
+            left = left.wrapping_sub(to_u64(part.len()));
         }
     }
 
     /// Writes zeros up to a multiple of `alignment`.
     pub(crate) fn pad(&mut self, alignment: u64) {
-        self.zeros(padding(self.position.at, alignment));
+        self.repeat(0, padding(self.position.at, alignment));
+    }
+
+    /// Writes `count` zeros.
+    #[cfg(any(feature = "b2nd", feature = "blz", feature = "npz"))]
+    pub(crate) fn zeros(&mut self, count: u64) {
+        self.repeat(0, count);
     }
 
     pub(crate) fn u16(&mut self, number: u16) {
@@ -139,21 +145,24 @@ impl<'s> Out<'s> {
 
     /// Writes a number in decimal digits.
     pub(crate) fn decimal(&mut self, number: u64) {
-        use crate::bytes::num::quotient;
-        let (mut digits, mut first, mut left) = ([0_u8; 20], 20_usize, number);
-        loop {
-            let higher = quotient(left, 10);
-            let [digit, ..] = left.wrapping_sub(higher.wrapping_mul(10)).to_le_bytes();
-            first = first.saturating_sub(1);
-            if let Some(place) = digits.get_mut(first) {
-                *place = b'0'.wrapping_add(digit);
+        let (mut digits, mut left, mut count) = ([0_u8; 20], number.to_be_bytes(), 0_usize);
+        for place in digits.iter_mut().rev() {
+            // Divides by ten, byte by byte.
+            let mut rest = 0_u32;
+            for byte in &mut left {
+                let number = rest << 8 | u32::from(*byte); // less than 2560
+                let tenth = number.wrapping_mul(0x199a) >> 16;
+                rest = number.wrapping_sub(tenth.wrapping_mul(10));
+                [*byte, ..] = tenth.to_le_bytes();
             }
-            left = higher;
-            if left == 0 {
+            let [digit, ..] = rest.to_le_bytes();
+            *place = b'0'.wrapping_add(digit);
+            count = count.wrapping_add(1);
+            if left == [0; 8] {
                 break;
             }
         }
-        self.bytes(digits.get(first..).unwrap_or_default());
+        self.bytes(digits.get(20_usize.wrapping_sub(count)..).unwrap_or_default());
     }
 
     /// Writes the first `count` hexadecimal digits of a number; `ten` is the letter for 10.
@@ -165,20 +174,9 @@ impl<'s> Out<'s> {
             left <<= 4;
         }
     }
-
-    /// Fails if anything failed, and returns the position otherwise.
-    pub(crate) fn finish(self, format: Format) -> Result<Position, Error> {
-        match self.error {
-            None => Ok(self.position),
-            Some(ErrorKind::SinkFailed) => {
-                Err(Error::at(ErrorKind::SinkFailed, format, Part::File, self.position.at))
-            }
-            Some(kind) => Err(Error::new(kind).in_format(format)),
-        }
-    }
 }
 
-/// Returns the number of bytes from `at` to the next multiple of `alignment`, a power of two; 0 if `alignment` is 0.
+/// Returns the number of bytes from `at` to the next multiple of `alignment`, a power of two.
 pub(crate) const fn padding(at: u64, alignment: u64) -> u64 {
-    at.wrapping_neg() & alignment.saturating_sub(1)
+    at.wrapping_neg() & alignment.wrapping_sub(1)
 }

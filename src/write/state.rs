@@ -3,16 +3,16 @@
 #![forbid(unsafe_code)]
 
 use super::Due;
-use super::declaration::{Declarations, NewComponent, attributes, tensors};
+use super::declaration::{Checked, Declarations, Refusal};
 use super::frames;
-use super::names::{Names, attribute_key, tensor_name};
+use super::names::Names;
 use super::out::{Out, Position, Sink};
-use super::sum::{Sum, SumKind, Sums};
+use super::sum::{Kept, Sum, SumKind, Sums};
 #[cfg(feature = "b2nd")]
 use crate::bytes::num::remainder;
 use crate::bytes::num::{quotient, to_u64, to_usize};
-use crate::error::origin::Part;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::origin::{Format, Part};
+use crate::error::{Error, ErrorKind, NO_ENTRY, Result};
 use crate::format::{FormatWriter, Stage, writer_of};
 
 /// The position of a writer.
@@ -36,6 +36,8 @@ pub(crate) struct State {
 /// A part of a file to write.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Step<'a> {
+    /// Counts the bytes of the whole file.
+    Count,
     /// Writes the header, and skips this number of bytes at the start of the file.
     Resume(u64),
     /// Writes the next bytes of the data.
@@ -53,7 +55,8 @@ enum Phase {
 }
 
 impl State {
-    const START: Self = Self {
+    /// A writer whose file has not been planned.
+    pub(crate) const START: Self = Self {
         phase: Phase::Planned,
         is_open: false,
         tensor: 0,
@@ -65,64 +68,77 @@ impl State {
         length: None,
     };
 
-    /// Checks the declarations and computes the length of the file.
-    pub(crate) fn plan(file: &dyn Declarations, scratch: &mut [u64]) -> Result<Self> {
-        let format = file.options().format;
-        let writer = writer_of(format)?;
-        writer.check_file(file).map_err(|refusal| refusal.of_file(format))?;
-        for (index, attribute) in attributes(file) {
-            writer.check_attribute(&attribute).map_err(|refusal| refusal.of(format, index))?;
+    /// Checks the declarations and computes the length of the file. Afterwards the writer is at the start of the file.
+    pub(crate) fn plan(&mut self, file: &dyn Declarations, scratch: &mut [u64]) -> Result<()> {
+        let mut index = NO_ENTRY;
+        let checked = self.check_all(file, scratch, &mut index);
+        checked.map_err(|refusal| refusal.of(file.format(), index))
+    }
+
+    /// Does the work of [`plan`](Self::plan). Sets `index` to the declaration that is refused.
+    fn check_all(&mut self, file: &dyn Declarations, scratch: &mut [u64], index: &mut u32) -> Checked {
+        let writer = writer_of(file.format())?;
+        let too_many = Refusal::new(ErrorKind::TooMany, Part::File);
+        writer.check_file(file)?;
+        for number in 0..u32::try_from(file.attribute_count()).map_err(|_| too_many)? {
+            *index = number;
+            writer.check_attribute(&file.attribute(number)?)?;
         }
-        for (index, tensor) in tensors(file) {
-            let checked = writer.check_tensor(file, &tensor).and_then(|()| tensor.check_components());
-            let checked = checked.and_then(|()| tensor.check_attributes());
-            checked.map_err(|refusal| refusal.of(format, index))?;
-        }
-        let repeated = Names { file, name: attribute_key }.first_repeated(file.attribute_count(), scratch)?;
-        if let Some(index) = repeated {
-            return Err(Error::declared(ErrorKind::RepeatedKey, format, Part::Key, index));
-        }
-        let repeated = Names { file, name: tensor_name }.first_repeated(file.tensor_count(), scratch)?;
-        if let (true, Some(index)) = (writer.has_names(), repeated) {
-            return Err(Error::declared(ErrorKind::RepeatedName, format, Part::Name, index));
-        }
-        frames::check(file, writer)?;
-        if to_u64(scratch.len()) < Self::digest_words(file, writer) {
-            return Err(Error::new(ErrorKind::OutOfScratch));
-        }
-        // Writes the file without its data, and without a sink, to find its length. Leaves the scratch memory alone.
-        let (mut counted, mut out) = (Self::START, Out::counting(0));
-        writer.head(file, &mut out);
-        while counted.open(file, writer, &mut [], &mut out) {
-            while counted.is_open {
-                let run = counted.run(file, writer);
-                out.skip(run);
-                counted.pass(run, file, writer, &mut out);
+        for number in 0..u32::try_from(file.tensor_count()).map_err(|_| too_many)? {
+            *index = number;
+            match &file.tensor(number) {
+                Ok(tensor) => {
+                    writer.check_tensor(file, number, tensor)?;
+                    tensor.total()?;
+                }
+                Err(refusal) => return Err(*refusal),
+            }
+            if !writer.has_tensor_attributes() && file.tensor_attribute_count(number) > 0 {
+                return Err(Refusal::not_in_format(Part::Attributes));
             }
         }
-        writer.tail(file, &Sums::new(writer.kept(file), &[]), &mut out);
-        let length = out.finish(format)?.at;
-        Ok(Self { length: Some(length).filter(|_| file.options().frame_length.is_none()), ..Self::START })
+        *index = NO_ENTRY;
+        Names::of_attributes(file).check(scratch, index)?;
+        if writer.has_names() {
+            Names::of_tensors(file).check(scratch, index)?;
+        }
+        frames::check(file, writer, index)?;
+        if to_u64(scratch.len()) < Self::kept_words(file, writer) {
+            return Err(Refusal::new(ErrorKind::OutOfScratch, Part::File));
+        }
+        // Leaves the scratch memory alone.
+        let mut out = Out::counting(0);
+        self.pass_over(file, writer, &mut [], Step::Count, &mut out)?;
+        if let Some(kind) = out.error {
+            return Err(Refusal::new(kind, Part::File));
+        }
+        (self.phase, self.tensor, self.component, self.number) = (Phase::Planned, 0, 0, 0);
+        self.length = Some(out.position.at).filter(|_| file.frame_length().is_none());
+        Ok(())
     }
 
     /// Returns the number of words of scratch memory that a file needs.
     pub(crate) fn scratch_length(file: &dyn Declarations) -> Result<usize> {
-        let writer = writer_of(file.options().format)?;
-        let digests = to_usize(Self::digest_words(file, writer)).ok_or(Error::new(ErrorKind::TooMany))?;
-        let names = Names { file, name: tensor_name }.words(file.tensor_count());
-        Ok(digests.max(names).max(Names { file, name: attribute_key }.words(file.attribute_count())))
+        let format = file.format();
+        let writer = writer_of(format).map_err(|refusal| refusal.of_file(format))?;
+        let kept = to_usize(Self::kept_words(file, writer)).ok_or(Error::new(ErrorKind::TooMany))?;
+        Ok(kept.max(Names::of_tensors(file).words()).max(Names::of_attributes(file).words()))
     }
 
     /// Returns the number of words for what is kept of all components, and for the frames of the longest one.
-    fn digest_words(file: &dyn Declarations, writer: &dyn FormatWriter) -> u64 {
-        let mut parts = Self::START;
+    fn kept_words(file: &dyn Declarations, writer: &dyn FormatWriter) -> u64 {
+        let kept = writer.kept(file);
+        if kept == Kept::NONE {
+            return 0;
+        }
         let (mut count, mut longest) = (0_u64, 0);
+        let mut parts = Self::START;
         while let Some(part) = parts.advance(file) {
-            longest = part.length.max(longest); // only formats with tables of frames need it
+            longest = part.max(longest); // only formats with tables of frames need it
             parts.component = parts.component.saturating_add(1);
             count = count.saturating_add(1);
         }
-        let words = writer.kept(file).words(count);
+        let words = kept.words(count);
         #[cfg(feature = "ztensor2")]
         let words = words.saturating_add(frames::words(file, writer, longest));
         words
@@ -144,54 +160,102 @@ impl State {
         sink: &mut dyn Sink,
         step: Step<'_>,
     ) -> Result<()> {
-        self.check(if let Step::Resume(_) = step { Phase::Planned } else { Phase::Data })?;
-        match step {
-            Step::Resume(written) if written > self.length.unwrap_or_default() => {
-                return Err(Error::new(ErrorKind::InvalidArgument));
-            }
-            Step::Resume(written) => self.position.resumed_at = written,
-            Step::Data(_) if file.options().frame_length.is_some() => return Err(Error::new(ErrorKind::WrongState)),
-            _ => {}
-        }
-        self.write(file, sink, |state, writer, out| match step {
-            Step::Resume(written) => state.resume(file, scratch, written, writer, out),
-            Step::Data(bytes) => state.data(file, scratch, bytes, writer, out),
-            Step::Finish => state.finish(file, scratch, writer, out),
-        })
+        let written = self.try_step(file, scratch, sink, step);
+        written.map_err(|refusal| self.error(refusal, file.format()))
     }
 
-    /// Writes the header, except for the first `written` bytes of the file, and moves to that byte.
-    fn resume(
+    fn try_step(
         &mut self,
         file: &dyn Declarations,
         scratch: &mut [u64],
-        written: u64,
-        writer: &dyn FormatWriter,
-        out: &mut Out<'_>,
-    ) -> Result<()> {
-        writer.head(file, out);
-        self.phase = Phase::Data;
-        while out.position.at < written && self.open(file, writer, scratch, out) {
-            while self.is_open {
-                let left = written.saturating_sub(out.position.at);
-                let run = self.run(file, writer);
-                // The digest of data that has been written is lost.
-                if run.min(left) > 0 && writer.sum(file) != SumKind::None {
-                    return Err(Error::new(ErrorKind::InvalidArgument));
-                }
-                if run > left {
-                    out.skip(left);
-                    self.missing = self.missing.saturating_sub(left);
-                    return Ok(());
-                }
-                out.skip(run);
-                if run == self.missing {
-                    self.sum.store(self.number, scratch); // of an empty component, if there are digests
-                }
-                self.pass(run, file, writer, out);
+        sink: &mut dyn Sink,
+        step: Step<'_>,
+    ) -> Checked {
+        self.check(if let Step::Resume(_) = step { Phase::Planned } else { Phase::Data })?;
+        match step {
+            Step::Resume(written) if written > self.length.unwrap_or_default() => {
+                return Err(Refusal::new(ErrorKind::InvalidArgument, Part::File));
             }
+            Step::Resume(written) => self.position.resumed_at = written,
+            Step::Data(_) if file.frame_length().is_some() => {
+                return Err(Refusal::new(ErrorKind::WrongState, Part::File));
+            }
+            _ => {}
         }
-        Ok(())
+        self.write(file, sink, |state, writer, out| state.pass_over(file, writer, scratch, step, out))
+    }
+
+    /// Returns the error for a refusal.
+    fn error(&self, refusal: Refusal, format: Format) -> Error {
+        if refusal.kind == ErrorKind::SinkFailed {
+            return Error::at(refusal.kind, format, refusal.part, self.position.at);
+        }
+        refusal.of(format, if refusal.part == Part::File { NO_ENTRY } else { self.tensor })
+    }
+
+    /// Writes a part of the file, or counts the bytes of the whole file.
+    #[cfg_attr(small, inline(never))] // planning counts a file as it is written
+    fn pass_over(
+        &mut self,
+        file: &dyn Declarations,
+        writer: &dyn FormatWriter,
+        scratch: &mut [u64],
+        step: Step<'_>,
+        out: &mut Out<'_>,
+    ) -> Checked {
+        let mut step = step;
+        if let Step::Count | Step::Resume(_) = step {
+            writer.head(file, out);
+            self.phase = Phase::Data;
+        }
+        loop {
+            // The number of bytes that this step passes over from here on.
+            let left = match step {
+                Step::Count => u64::MAX,
+                Step::Resume(written) => written.saturating_sub(out.position.at),
+                Step::Data(bytes) => to_u64(bytes.len()),
+                Step::Finish => 0,
+            };
+            let is_last = matches!(step, Step::Count | Step::Finish);
+            if left == 0 && !is_last {
+                return Ok(());
+            }
+            if !self.is_open {
+                if self.open(file, writer, scratch, out) {
+                    continue; // what precedes the component has moved the position
+                }
+                if is_last {
+                    writer.tail(file, &Sums::new(writer.kept(file), scratch), out);
+                    self.phase = Phase::Done;
+                } else if let Step::Data(_) = step {
+                    return Err(Refusal::new(ErrorKind::TooManyBytes, Part::File));
+                }
+                return Ok(());
+            }
+            let count = self.run(file, writer).min(left);
+            match &mut step {
+                Step::Data(bytes) => {
+                    let first = to_usize(count).unwrap_or(usize::MAX);
+                    let (taken, after) = bytes.split_at_checked(first).unwrap_or((bytes, &[]));
+                    writer.check_data(file, self.stage(), self.missing, taken)?;
+                    out.bytes(taken);
+                    self.sum.add(taken, scratch);
+                    *bytes = after;
+                }
+                Step::Finish if self.missing > 0 => {
+                    return Err(Refusal::new(ErrorKind::TooFewBytes, Part::Tensor));
+                }
+                // The digest of data that has been written is lost.
+                Step::Resume(_) if count > 0 && writer.sum(file) != SumKind::None => {
+                    return Err(Refusal::new(ErrorKind::InvalidArgument, Part::File));
+                }
+                _ => out.skip(count),
+            }
+            if count == self.missing {
+                self.sum.store(self.number, scratch);
+            }
+            self.pass(count, file, writer, out);
+        }
     }
 
     /// Returns the data that is expected next.
@@ -201,43 +265,15 @@ impl State {
         }
         let mut next = *self;
         loop {
-            let part = next.advance(file)?;
-            let missing = if next.is_open { next.missing } else { part.length };
+            let length = next.advance(file)?;
+            let missing = if next.is_open { next.missing } else { length };
             if missing > 0 {
-                let offset = part.length.saturating_sub(missing);
+                let offset = length.saturating_sub(missing);
                 return Some(Due { tensor: next.tensor, component: next.component, offset, missing });
             }
             next.is_open = false;
             next.component = next.component.saturating_add(1);
         }
-    }
-
-    /// Writes the next bytes of the data.
-    fn data(
-        &mut self,
-        file: &dyn Declarations,
-        scratch: &mut [u64],
-        bytes: &[u8],
-        writer: &dyn FormatWriter,
-        out: &mut Out<'_>,
-    ) -> Result<()> {
-        let mut rest = bytes;
-        while !rest.is_empty() {
-            if !self.is_open && !self.open(file, writer, scratch, out) {
-                return Err(Error::new(ErrorKind::TooManyBytes));
-            }
-            let count = to_usize(self.run(file, writer)).unwrap_or(usize::MAX).min(rest.len());
-            let (taken, after) = rest.split_at_checked(count).unwrap_or((rest, &[]));
-            self.check_data(file, writer, taken)?;
-            out.bytes(taken);
-            self.sum.add(taken, scratch);
-            rest = after;
-            if to_u64(count) == self.missing {
-                self.sum.store(self.number, scratch);
-            }
-            self.pass(to_u64(count), file, writer, out);
-        }
-        Ok(())
     }
 
     /// Writes a frame, and the table of the frames after the last one of a component.
@@ -249,35 +285,41 @@ impl State {
         encoded: &[u8],
         decoded: &[u8],
     ) -> Result<()> {
+        let written = self.try_frame(file, scratch, sink, encoded, decoded);
+        written.map_err(|refusal| self.error(refusal, file.format()))
+    }
+
+    fn try_frame(
+        &mut self,
+        file: &dyn Declarations,
+        scratch: &mut [u64],
+        sink: &mut dyn Sink,
+        encoded: &[u8],
+        decoded: &[u8],
+    ) -> Checked {
         self.check(Phase::Data)?;
-        let (format, frame_length) = (file.options().format, file.options().frame_length);
-        let frame_length = frame_length.ok_or(Error::new(ErrorKind::WrongState))?;
+        let frame_length = file.frame_length().ok_or(Refusal::new(ErrorKind::WrongState, Part::File))?;
         self.write(file, sink, |state, writer, out| {
             while !state.is_open || state.missing == 0 {
                 if state.is_open {
                     state.sum.store(state.number, scratch);
                     state.pass(0, file, writer, out);
                 } else if !state.open(file, writer, scratch, out) {
-                    return Err(Error::new(ErrorKind::TooManyBytes));
+                    return Err(Refusal::new(ErrorKind::TooManyBytes, Part::File));
                 }
             }
             let length = to_u64(decoded.len());
             if length != frame_length.min(state.missing) {
-                return Err(Error::declared(ErrorKind::WrongLength, format, Part::Frame, state.tensor));
+                return Err(Refusal::new(ErrorKind::WrongLength, Part::Frame));
             }
-            let checked = writer.check_frame(encoded, length);
-            checked.map_err(|refusal| refusal.of(format, state.tensor))?;
-            state.check_data(file, writer, decoded)?;
+            writer.check_frame(encoded, length)?;
+            writer.check_data(file, state.stage(), state.missing, decoded)?;
             out.bytes(encoded);
             let kept = writer.kept(file);
             state.sum.add(if kept.kind.is_of_decoded() { decoded } else { encoded }, scratch);
             let index = quotient(state.offset(file), frame_length);
-            let mut stored = frames::remember(index, encoded, writer, scratch).ok_or(Error::declared(
-                ErrorKind::InvalidFrame,
-                format,
-                Part::Frame,
-                state.tensor,
-            ))?;
+            let stored = frames::remember(index, encoded, writer, scratch);
+            let mut stored = stored.ok_or(Refusal::new(ErrorKind::InvalidFrame, Part::Frame))?;
             if length == state.missing {
                 state.sum.store(state.number, scratch);
                 if writer.has_seek_table() {
@@ -294,37 +336,9 @@ impl State {
         })
     }
 
-    /// Fails if the format does not allow the next bytes of the open component.
-    fn check_data(&self, file: &dyn Declarations, writer: &dyn FormatWriter, bytes: &[u8]) -> Result<()> {
-        let Some(tensor) = file.tensor(self.tensor) else { return Ok(()) };
-        let checked = writer.check_data(&tensor, self.component, self.offset(file), bytes);
-        checked.map_err(|refusal| refusal.of(file.options().format, self.tensor))
-    }
-
-    /// Writes what comes after the data.
-    fn finish(
-        &mut self,
-        file: &dyn Declarations,
-        scratch: &mut [u64],
-        writer: &dyn FormatWriter,
-        out: &mut Out<'_>,
-    ) -> Result<()> {
-        while self.is_open || self.open(file, writer, scratch, out) {
-            if self.missing > 0 {
-                let format = file.options().format;
-                return Err(Error::declared(ErrorKind::TooFewBytes, format, Part::Tensor, self.tensor));
-            }
-            self.sum.store(self.number, scratch);
-            self.pass(0, file, writer, out);
-        }
-        writer.tail(file, &Sums::new(writer.kept(file), scratch), out);
-        self.phase = Phase::Done;
-        Ok(())
-    }
-
     /// Fails if the writer is not in `phase`.
-    fn check(&self, phase: Phase) -> Result<()> {
-        if self.phase == phase { Ok(()) } else { Err(Error::new(ErrorKind::WrongState)) }
+    fn check(&self, phase: Phase) -> Checked {
+        if self.phase == phase { Ok(()) } else { Err(Refusal::new(ErrorKind::WrongState, Part::File)) }
     }
 
     /// Writes to the sink from the current position on. A failure ends the file.
@@ -332,28 +346,29 @@ impl State {
         &mut self,
         file: &dyn Declarations,
         sink: &mut dyn Sink,
-        write: impl FnOnce(&mut Self, &dyn FormatWriter, &mut Out<'_>) -> Result<()>,
-    ) -> Result<()> {
-        let format = file.options().format;
-        let writer = writer_of(format)?;
+        write: impl FnOnce(&mut Self, &dyn FormatWriter, &mut Out<'_>) -> Checked,
+    ) -> Checked {
+        let writer = writer_of(file.format())?;
         let mut out = Out::to(sink, self.position);
         let written = write(self, writer, &mut out);
+        // A sink that failed has the bytes before the piece that it refused.
         self.position = out.position;
-        let result = out.finish(format).and(written);
-        if let Err(error) = &result {
+        let written = out.error.map_or(written, |kind| Err(Refusal::new(kind, Part::File)));
+        if written.is_err() {
             self.phase = Phase::Failed;
-            // A sink that failed has the bytes before the piece that it refused.
-            self.position.at = error.offset().unwrap_or(self.position.at);
         }
-        result
+        written
     }
 
-    /// Moves to the next component, unless one is current. `None` after the last.
-    fn advance(&mut self, file: &dyn Declarations) -> Option<NewComponent> {
+    /// Moves to the next component, unless one is current, and returns its length. `None` after the last.
+    fn advance(&mut self, file: &dyn Declarations) -> Option<u64> {
         loop {
-            let tensor = file.tensor(self.tensor)?;
-            if let Ok(Some(part)) = tensor.component(self.component) {
-                return Some(part);
+            let part = match &file.tensor(self.tensor) {
+                Ok(tensor) => tensor.component(self.component),
+                Err(_) => return None,
+            };
+            if let Ok(Some(part)) = part {
+                return Some(part.length);
             }
             self.tensor = self.tensor.checked_add(1)?;
             self.component = 0;
@@ -368,14 +383,14 @@ impl State {
         scratch: &mut [u64],
         out: &mut Out<'_>,
     ) -> bool {
-        let Some(part) = self.advance(file) else { return false };
+        let Some(length) = self.advance(file) else { return false };
         out.pad(writer.alignment(file));
         self.sum = Sum::start(writer.kept(file), scratch);
-        if let Some(length) = writer.kept(file).length_mut(self.number, scratch) {
-            *length = 0;
+        if let Some(stored) = writer.kept(file).length_mut(self.number, scratch) {
+            *stored = 0;
         }
         writer.before(file, self.stage(), &mut self.sum, out);
-        self.missing = part.length;
+        self.missing = length;
         self.is_open = true;
         true
     }
@@ -383,7 +398,7 @@ impl State {
     /// Returns the number of bytes of the open component that have passed.
     fn offset(&self, file: &dyn Declarations) -> u64 {
         let tensor = file.tensor(self.tensor);
-        let part = tensor.and_then(|tensor| tensor.component(self.component).ok()?);
+        let part = tensor.ok().and_then(|tensor| tensor.component(self.component).ok()?);
         part.map_or(0, |part| part.length.saturating_sub(self.missing))
     }
 

@@ -55,6 +55,9 @@ pub(crate) struct Kept {
 }
 
 impl Kept {
+    /// Nothing.
+    pub(crate) const NONE: Self = Self { kind: SumKind::None, has_lengths: false };
+
     /// Returns the number of words of scratch memory for `components` components.
     pub(crate) fn words(self, components: u64) -> u64 {
         let each = u64::from(self.kind != SumKind::None).saturating_add(self.has_lengths.into());
@@ -93,7 +96,7 @@ pub(crate) struct Sum {
 
 impl Sum {
     /// No digest.
-    pub(crate) const NONE: Self = Self { kept: Kept { kind: SumKind::None, has_lengths: false }, value: 0 };
+    pub(crate) const NONE: Self = Self { kept: Kept::NONE, value: 0 };
 
     /// The digest of no bytes.
     pub(crate) fn start(kept: Kept, scratch: &mut [u64]) -> Self {

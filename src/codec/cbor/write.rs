@@ -4,11 +4,12 @@
 #[cfg(feature = "ztensor2")]
 use core::cmp::Ordering;
 
-use super::MAX_DEPTH;
 use crate::bytes::num::to_u64;
-use crate::error::ErrorKind;
-use crate::error::origin::Part;
-use crate::write::declaration::{Checked, NewValue, Refusal};
+#[cfg(feature = "ztensor2")]
+use crate::error::{ErrorKind, origin::Part};
+#[cfg(feature = "ztensor2")]
+use crate::write::declaration::{Checked, Refusal, check_value};
+use crate::write::declaration::{MAX_DEPTH, NewValue, Value, walk};
 use crate::write::out::Out;
 
 /// The major types.
@@ -22,15 +23,20 @@ const SIMPLE: u8 = 7;
 
 /// Writes a major type and a number in the fewest bytes.
 fn head(major: u8, number: u64, out: &mut Out<'_>) {
-    let [b0, b1, b2, b3, b4, b5, b6, b7] = number.to_be_bytes();
-    let first = |low: u8| major << 5 | low;
-    match number {
-        0..24 => out.bytes(&[first(b7)]),
-        24..0x100 => out.bytes(&[first(24), b7]),
-        0x100..0x1_0000 => out.bytes(&[first(25), b6, b7]),
-        0x1_0000..0x1_0000_0000 => out.bytes(&[first(26), b4, b5, b6, b7]),
-        _ => out.bytes(&[first(27), b0, b1, b2, b3, b4, b5, b6, b7]),
-    }
+    // The low bits of the first byte, and the number of bytes that follow.
+    let (low, count) = match number {
+        0..24 => (number, 0_u32),
+        24..0x100 => (24, 1),
+        0x100..0x1_0000 => (25, 2),
+        0x1_0000..0x1_0000_0000 => (26, 4),
+        _ => (27, 8),
+    };
+    let [low, ..] = low.to_le_bytes();
+    let unused = 64_u32.wrapping_sub(count << 3);
+    let [b0, b1, b2, b3, b4, b5, b6, b7] = number.wrapping_shl(unused).to_be_bytes();
+    let bytes = [major << 5 | low, b0, b1, b2, b3, b4, b5, b6, b7];
+    let length = usize::try_from(count).unwrap_or_default();
+    out.bytes(bytes.get(..=length).unwrap_or_default());
 }
 
 /// Writes the start of a map with `pairs` pairs.
@@ -65,30 +71,35 @@ pub(crate) fn number(number: u64, out: &mut Out<'_>) {
     head(UNSIGNED, number, out);
 }
 
-/// Fails if a value cannot be written: values are nested too deeply in it, or a map has a key without a value.
-pub(crate) fn check(value: &NewValue<'_>) -> Checked {
-    check_each(value, MAX_DEPTH, |map| {
-        let has_pairs = map.len() & 1 == 0;
-        if has_pairs { Ok(()) } else { Err(Refusal::new(ErrorKind::InvalidArgument, Part::Value)) }
-    })
+/// Fails if a value at depth `depth` cannot be written in the deterministic encoding: as [`check_value`], and if the
+/// keys of a map are not texts in the order of their encoded bytes.
+#[cfg(feature = "ztensor2")]
+pub(crate) fn check_strict(value: &dyn Value, depth: usize) -> Checked {
+    check_value(value)?;
+    let most = MAX_DEPTH.saturating_sub(depth);
+    let mut checked = Ok(());
+    walk::<MAX_DEPTH>(value, |value, depth| {
+        checked = checked.and_then(|()| match value.get()? {
+            _ if depth > most => Err(Refusal::new(ErrorKind::TooDeep, Part::Value)),
+            NewValue::Map(_) => check_keys(value),
+            _ => Ok(()),
+        });
+    });
+    checked
 }
 
-/// Fails if a value at depth `depth` cannot be written in the deterministic encoding: as [`check`], and if the keys of
-/// a map are not texts in the order of their encoded bytes.
+/// Fails if the keys of a map are not texts in the order of their encoded bytes.
 #[cfg(feature = "ztensor2")]
-pub(crate) fn check_strict(value: &NewValue<'_>, depth: usize) -> Checked {
-    check(value)?;
-    check_each(value, MAX_DEPTH.saturating_sub(depth), |map| {
-        let mut last = None;
-        for key in map.iter().step_by(2) {
-            let NewValue::Text(key) = *key else { return Err(Refusal::not_in_format(Part::Value)) };
-            if last.is_some_and(|last| key_order(last, key).is_ge()) {
-                return Err(Refusal::new(ErrorKind::KeyOrder, Part::Value));
-            }
-            last = Some(key);
+fn check_keys(map: &dyn Value) -> Checked {
+    let mut last = None;
+    for key in (0..).step_by(2).map_while(|index| map.inner(index)) {
+        let NewValue::Text(key) = key.get()? else { return Err(Refusal::not_in_format(Part::Value)) };
+        if last.is_some_and(|last| key_order(last, key).is_ge()) {
+            return Err(Refusal::new(ErrorKind::KeyOrder, Part::Value));
         }
-        Ok(())
-    })
+        last = Some(key);
+    }
+    Ok(())
 }
 
 /// The order of two texts as keys of the deterministic encoding: by length, then by their bytes.
@@ -97,55 +108,15 @@ pub(crate) fn key_order(a: &str, b: &str) -> Ordering {
     super::strict::key_order(a.as_bytes(), b.as_bytes())
 }
 
-/// Fails if values are nested more than `most` levels deep in a value, or if `check_map` fails for a map in it.
-fn check_each(value: &NewValue<'_>, most: usize, check_map: impl Fn(&[NewValue<'_>]) -> Checked) -> Checked {
-    let mut checked = Ok(());
-    walk(value, |value, depth| {
-        let map = if let NewValue::Map(items) = value { *items } else { &[] };
-        let deep = Err(Refusal::new(ErrorKind::TooDeep, Part::Value));
-        checked = checked.and(if depth > most { deep } else { check_map(map) });
-    });
-    checked
-}
-
 /// Writes a value and the values in it.
-pub(crate) fn value(value: &NewValue<'_>, out: &mut Out<'_>) {
-    walk(value, |value, _| single(value, out));
-}
-
-/// Calls `visit` for a value and the values in it, in the order in which they are written, with the number of values
-/// around each. Ends inside a value that [`check`] refuses, because it is nested too deeply.
-fn walk<'a>(value: &NewValue<'a>, mut visit: impl FnMut(&NewValue<'a>, usize)) {
-    visit(value, 0);
-    let inner = |value: &NewValue<'a>| match value {
-        NewValue::List(items) | NewValue::Map(items) => *items,
-        _ => &[],
-    };
-    let mut levels = heapless::Vec::<&[NewValue<'a>], MAX_DEPTH>::new();
-    let mut items = inner(value);
-    loop {
-        let Some((first, after)) = items.split_first() else {
-            match levels.pop() {
-                Some(outer) => items = outer,
-                None => return,
-            }
-            continue;
-        };
-        visit(first, levels.len().saturating_add(1));
-        items = after;
-        let inside = inner(first);
-        if !inside.is_empty() {
-            if levels.push(items).is_err() {
-                return;
-            }
-            items = inside;
-        }
-    }
+pub(crate) fn value(value: &dyn Value, out: &mut Out<'_>) {
+    walk::<MAX_DEPTH>(value, |value, _| single(value, out));
 }
 
 /// Writes a value, or the start of a list or a map.
-fn single(value: &NewValue<'_>, out: &mut Out<'_>) {
-    match *value {
+fn single(value: &dyn Value, out: &mut Out<'_>) {
+    let Ok(contents) = value.get() else { return }; // checked before
+    match contents {
         NewValue::Null => head(SIMPLE, 22, out),
         NewValue::Bool(is_true) => head(SIMPLE, if is_true { 21 } else { 20 }, out),
         NewValue::F32(number) => float(number.into(), out),
@@ -155,10 +126,10 @@ fn single(value: &NewValue<'_>, out: &mut Out<'_>) {
             head(BYTES, to_u64(bytes.len()), out);
             out.bytes(bytes);
         }
-        NewValue::List(items) => head(LIST, to_u64(items.len()), out),
-        NewValue::Map(items) => head(MAP, to_u64(items.len()) >> 1, out),
+        NewValue::List(_) => head(LIST, to_u64(value.count()), out),
+        NewValue::Map(_) => head(MAP, to_u64(value.count()) >> 1, out),
         _ => {
-            let integer = value.integer().unwrap_or_default();
+            let integer = contents.integer().unwrap_or_default();
             match u64::try_from(integer) {
                 Ok(number) => head(UNSIGNED, number, out),
                 Err(_) => head(NEGATIVE, u64::try_from(!integer).unwrap_or_default(), out),

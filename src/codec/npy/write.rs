@@ -37,9 +37,6 @@ pub(crate) fn check(tensor: &NewTensor<'_>) -> Checked {
     if tensor.shape.len() > MAX_RANK || !is_short {
         return Err(Refusal::not_in_format(Part::Shape));
     }
-    if !tensor.attributes.is_empty() {
-        return Err(Refusal::not_in_format(Part::Attributes));
-    }
     if Out::length_of(|out| head(tensor, ALIGNMENT, out)) > MAX_HEAD {
         return Err(Refusal::new(ErrorKind::ManifestTooLarge, Part::Header));
     }
@@ -78,7 +75,7 @@ pub(crate) fn head(tensor: &NewTensor<'_>, alignment: u64, out: &mut Out<'_>) {
         _ => out.u32(u32::try_from(length.saturating_add(spaces(before))).unwrap_or(u32::MAX)),
     }
     dict(tensor, out);
-    out.repeat(&[b' '; 64], spaces(before));
+    out.repeat(b' ', spaces(before));
     out.bytes(b"\n");
 }
 
@@ -102,7 +99,7 @@ fn dict(tensor: &NewTensor<'_>, out: &mut Out<'_>) {
     }
     out.bytes(if tensor.shape.len() == 1 { b",), }" } else { b"), }" });
     if let Some(length) = tensor.shape.first() {
-        out.repeat(&[b' '; 64], DIGITS.saturating_sub(Out::length_of(|out| out.decimal(*length))));
+        out.repeat(b' ', DIGITS.saturating_sub(Out::length_of(|out| out.decimal(*length))));
     }
 }
 

@@ -29,13 +29,10 @@ impl FormatWriter for B2ndWriter {
         check_single(file)
     }
 
-    fn check_tensor(&self, _: &dyn Declarations, tensor: &NewTensor<'_>) -> Checked {
+    fn check_tensor(&self, _: &dyn Declarations, _: u32, tensor: &NewTensor<'_>) -> Checked {
         let NewLayout::Dense(dtype) = tensor.layout else { return Err(Refusal::not_in_format(Part::Layout)) };
         if name_of(dtype).is_none() {
             return Err(Refusal::not_in_format(Part::DType));
-        }
-        if !tensor.attributes.is_empty() {
-            return Err(Refusal::not_in_format(Part::Attributes));
         }
         let is_long = |length: &u64| i64::try_from(*length).is_err();
         if tensor.shape.len() > MAX_RANK || tensor.shape.iter().any(is_long) {
@@ -56,7 +53,7 @@ impl FormatWriter for B2ndWriter {
     }
 
     fn head(&self, file: &dyn Declarations, out: &mut Out<'_>) {
-        let Some(tensor) = file.tensor(0) else { return };
+        let Ok(tensor) = file.tensor(0) else { return };
         let Some((dtype, grid)) = parts_of(&tensor) else { return };
         let name = name_of(dtype).unwrap_or_default().as_bytes();
         let rank = u32::try_from(tensor.shape.len()).unwrap_or(u32::MAX);
@@ -106,23 +103,23 @@ impl FormatWriter for B2ndWriter {
     }
 
     fn before(&self, file: &dyn Declarations, _: Stage, _: &mut Sum, out: &mut Out<'_>) {
-        if file.tensor(0).and_then(|tensor| tensor.length()).is_some_and(|length| length > 0) {
+        if file.tensor(0).ok().and_then(|tensor| tensor.length()).is_some_and(|length| length > 0) {
             self.between(file, out);
         }
     }
 
     fn run_length(&self, file: &dyn Declarations) -> Option<u64> {
-        Some(parts_of(&file.tensor(0)?)?.1.chunk)
+        Some(parts_of(&file.tensor(0).ok()?)?.1.chunk)
     }
 
     fn between(&self, file: &dyn Declarations, out: &mut Out<'_>) {
-        let Some((dtype, grid)) = file.tensor(0).as_ref().and_then(parts_of) else { return };
+        let Some((dtype, grid)) = file.tensor(0).ok().as_ref().and_then(parts_of) else { return };
         let [size, ..] = dtype.byte_size().to_le_bytes();
         chunk_header(size, grid.chunk, [0; 6], 1, out);
     }
 
     fn after(&self, file: &dyn Declarations, _: Stage, _: &Sum, out: &mut Out<'_>) {
-        let Some(tensor) = file.tensor(0) else { return };
+        let Ok(tensor) = file.tensor(0) else { return };
         let Some((_, grid)) = parts_of(&tensor) else { return };
         // A chunk may have any length.
         let rest = remainder(tensor.length().unwrap_or(0), grid.chunk);
@@ -130,7 +127,7 @@ impl FormatWriter for B2ndWriter {
     }
 
     fn tail(&self, file: &dyn Declarations, _: &Sums<'_>, out: &mut Out<'_>) {
-        let Some((_, grid)) = file.tensor(0).as_ref().and_then(parts_of) else { return };
+        let Some((_, grid)) = file.tensor(0).ok().as_ref().and_then(parts_of) else { return };
         if grid.count > 0 {
             // Writers name a shuffle here, which has no effect on bytes that are only copied.
             chunk_header(8, grid.count.saturating_mul(8), [0, 0, 0, 0, 0, 1], 0, out);

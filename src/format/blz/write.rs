@@ -15,15 +15,12 @@ impl FormatWriter for BlzWriter {
         check_single(file)
     }
 
-    fn check_tensor(&self, _: &dyn Declarations, tensor: &NewTensor<'_>) -> Checked {
+    fn check_tensor(&self, _: &dyn Declarations, _: u32, tensor: &NewTensor<'_>) -> Checked {
         let NewLayout::Train { dtype, ranks } = tensor.layout else {
             return Err(Refusal::not_in_format(Part::Layout));
         };
         if !matches!(dtype, DType::F64 | DType::C128) {
             return Err(Refusal::not_in_format(Part::DType));
-        }
-        if !tensor.attributes.is_empty() {
-            return Err(Refusal::not_in_format(Part::Attributes));
         }
         if !matches!(tensor.shape.len(), 1..=255) {
             return Err(Refusal::not_in_format(Part::Shape));
@@ -47,7 +44,7 @@ impl FormatWriter for BlzWriter {
     }
 
     fn head(&self, file: &dyn Declarations, out: &mut Out<'_>) {
-        let Some(tensor) = file.tensor(0) else { return };
+        let Ok(tensor) = file.tensor(0) else { return };
         let NewLayout::Train { dtype, ranks } = tensor.layout else { return };
         out.bytes(b"BLZ1\x01");
         let dimensions = u8::try_from(tensor.shape.len()).unwrap_or(u8::MAX);

@@ -14,7 +14,7 @@ use crate::error::origin::Part;
 use crate::format::FormatWriter;
 use crate::types::DType;
 use crate::write::declaration::{
-    Checked, Declarations, NewAttribute, NewLayout, NewTensor, NewValue, Refusal, attributes, tensors,
+    Attribute, Checked, Declarations, NewLayout, NewTensor, NewValue, Refusal, Value, attributes, tensors, walk,
 };
 use crate::write::out::{Out, padding};
 use crate::write::sum::Sums;
@@ -40,7 +40,7 @@ impl FormatWriter for GgufWriter {
         Ok(())
     }
 
-    fn check_attribute(&self, attribute: &NewAttribute<'_>) -> Checked {
+    fn check_attribute(&self, attribute: &Attribute<'_>) -> Checked {
         let length = to_u64(attribute.key.len());
         if length == 0 || length > MAX_KEY {
             return Err(Refusal::new(ErrorKind::NameLength, Part::Key));
@@ -48,10 +48,10 @@ impl FormatWriter for GgufWriter {
         if attribute.key == ALIGNMENT {
             return Err(Refusal::not_in_format(Part::Key));
         }
-        check_value(&attribute.value)
+        check_value(attribute.value)
     }
 
-    fn check_tensor(&self, _: &dyn Declarations, tensor: &NewTensor<'_>) -> Checked {
+    fn check_tensor(&self, _: &dyn Declarations, _: u32, tensor: &NewTensor<'_>) -> Checked {
         if tensor.name.len() > MAX_NAME {
             return Err(Refusal::new(ErrorKind::NameLength, Part::Name));
         }
@@ -71,14 +71,11 @@ impl FormatWriter for GgufWriter {
         if rank > USUAL_RANK || !are_short || has_no_scalars && rank == 0 {
             return Err(Refusal::not_in_format(Part::Shape));
         }
-        if !tensor.attributes.is_empty() {
-            return Err(Refusal::not_in_format(Part::Attributes));
-        }
         Ok(())
     }
 
     fn alignment(&self, file: &dyn Declarations) -> u64 {
-        file.options().alignment.unwrap_or(DEFAULT_ALIGNMENT.into())
+        file.alignment().unwrap_or(DEFAULT_ALIGNMENT.into())
     }
 
     fn head(&self, file: &dyn Declarations, out: &mut Out<'_>) {
@@ -109,7 +106,7 @@ fn header(file: &dyn Declarations, alignment: u64, out: &mut Out<'_>) {
     out.u64(to_u64(file.tensor_count()));
     out.u64(to_u64(file.attribute_count()).saturating_add(stated.is_some().into()));
     for (_, attribute) in attributes(file) {
-        pair(attribute.key, &attribute.value, out);
+        pair(attribute.key, attribute.value, out);
     }
     if let Some(alignment) = stated {
         pair(ALIGNMENT, &NewValue::U32(alignment), out);
@@ -133,15 +130,15 @@ fn string(bytes: &[u8], out: &mut Out<'_>) {
 }
 
 /// Writes a key and its value.
-fn pair(key: &str, value: &NewValue<'_>, out: &mut Out<'_>) {
+fn pair(key: &str, value: &dyn Value, out: &mut Out<'_>) {
     string(key.as_bytes(), out);
     out.u32(kind_of(value).unwrap_or_default());
-    walk(value, |value, _| contents(value, out));
+    walk::<MAX_DEPTH>(value, |value, _| contents(value, out));
 }
 
 /// Returns the type of a value; `None` if GGUF does not have the type.
-fn kind_of(value: &NewValue<'_>) -> Option<u32> {
-    Some(match value {
+fn kind_of(value: &dyn Value) -> Option<u32> {
+    Some(match value.get().ok()? {
         NewValue::Null | NewValue::Map(_) => return None,
         NewValue::Bool(_) => kind::BOOL,
         NewValue::U8(_) => kind::U8,
@@ -160,8 +157,9 @@ fn kind_of(value: &NewValue<'_>) -> Option<u32> {
 }
 
 /// Writes a value without its type; of a list, only what precedes the items.
-fn contents(value: &NewValue<'_>, out: &mut Out<'_>) {
-    match *value {
+fn contents(value: &dyn Value, out: &mut Out<'_>) {
+    let Ok(contents) = value.get() else { return }; // checked before
+    match contents {
         NewValue::Null | NewValue::Map(_) => {}
         NewValue::Bool(is_true) => out.bytes(&[is_true.into()]),
         NewValue::U8(number) => out.bytes(&number.to_le_bytes()),
@@ -180,53 +178,30 @@ fn contents(value: &NewValue<'_>, out: &mut Out<'_>) {
             out.u32(kind::U8);
             string(bytes, out);
         }
-        NewValue::List(items) => {
+        NewValue::List(_) => {
             // An array must state a type even if it has no elements.
-            out.u32(items.first().map_or(Some(kind::U32), kind_of).unwrap_or_default());
-            out.u64(to_u64(items.len()));
+            out.u32(value.inner(0).map_or(Some(kind::U32), kind_of).unwrap_or_default());
+            out.u64(to_u64(value.count()));
         }
     }
 }
 
 /// Fails if GGUF cannot hold a value or a value inside it.
-fn check_value(value: &NewValue<'_>) -> Checked {
+fn check_value(value: &dyn Value) -> Checked {
     let mut checked = Ok(());
-    walk(value, |value, depth| {
-        let kind = kind_of(value);
-        let is_deep = kind == Some(kind::ARRAY) && depth >= MAX_DEPTH;
-        let has_one_type = match value {
-            NewValue::List([first, rest @ ..]) => rest.iter().all(|item| kind_of(item) == kind_of(first)),
-            _ => true,
-        };
-        let refusal = if kind.is_none() || !has_one_type {
-            Refusal::not_in_format(Part::Value)
-        } else if is_deep {
-            Refusal::new(ErrorKind::TooDeep, Part::Value)
-        } else {
-            return;
-        };
-        checked = checked.and(Err(refusal));
-    });
+    walk::<MAX_DEPTH>(value, |value, depth| checked = checked.and_then(|()| check_single(value, depth)));
     checked
 }
 
-/// Calls `visit` for a value and the values in it, in the order in which they are written, with the number of lists
-/// around each. Enters no list inside [`MAX_DEPTH`] others.
-fn walk(value: &NewValue<'_>, mut visit: impl FnMut(&NewValue<'_>, usize)) {
-    let mut around = heapless::Vec::<&[NewValue<'_>], MAX_DEPTH>::new();
-    let mut items = core::slice::from_ref(value);
-    loop {
-        let Some((first, after)) = items.split_first() else {
-            match around.pop() {
-                Some(outer) => items = outer,
-                None => return,
-            }
-            continue;
-        };
-        visit(first, around.len());
-        items = match first {
-            NewValue::List(inside) if around.push(after).is_ok() => inside,
-            _ => after,
-        };
+/// Fails if GGUF cannot hold a value that has `depth` values around it.
+fn check_single(value: &dyn Value, depth: usize) -> Checked {
+    value.get()?;
+    let kind = kind_of(value);
+    let mut kinds = (0..).map_while(|index| value.inner(index)).map(kind_of);
+    let first = kinds.next();
+    if kind.is_none() || !kinds.all(|kind| Some(kind) == first) {
+        return Err(Refusal::not_in_format(Part::Value));
     }
+    let is_deep = kind == Some(kind::ARRAY) && depth >= MAX_DEPTH;
+    if is_deep { Err(Refusal::new(ErrorKind::TooDeep, Part::Value)) } else { Ok(()) }
 }

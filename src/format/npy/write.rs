@@ -28,7 +28,7 @@ impl FormatWriter for NpyWriter {
         }
     }
 
-    fn check_tensor(&self, _: &dyn Declarations, tensor: &NewTensor<'_>) -> Checked {
+    fn check_tensor(&self, _: &dyn Declarations, _: u32, tensor: &NewTensor<'_>) -> Checked {
         npy::check(tensor)
     }
 
@@ -44,5 +44,5 @@ impl FormatWriter for NpyWriter {
 }
 
 fn alignment(file: &dyn Declarations) -> u64 {
-    file.options().alignment.unwrap_or(npy::ALIGNMENT)
+    file.alignment().unwrap_or(npy::ALIGNMENT)
 }

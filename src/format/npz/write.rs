@@ -59,7 +59,7 @@ impl FormatWriter for NpzWriter {
         Ok(())
     }
 
-    fn check_tensor(&self, file: &dyn Declarations, tensor: &NewTensor<'_>) -> Checked {
+    fn check_tensor(&self, file: &dyn Declarations, _: u32, tensor: &NewTensor<'_>) -> Checked {
         if tensor.name.len() > MAX_NAME {
             return Err(Refusal::new(ErrorKind::NameLength, Part::Name));
         }
@@ -80,7 +80,7 @@ impl FormatWriter for NpzWriter {
     }
 
     fn before(&self, file: &dyn Declarations, stage: Stage, sum: &mut Sum, out: &mut Out<'_>) {
-        let Some(tensor) = file.tensor(stage.tensor) else { return };
+        let Ok(tensor) = file.tensor(stage.tensor) else { return };
         local_header(&tensor, alignment(file), out);
         npy::head(&tensor, npy::ALIGNMENT, out);
         // The checksum covers the head of the array.
@@ -92,7 +92,7 @@ impl FormatWriter for NpzWriter {
     }
 
     fn after(&self, file: &dyn Declarations, stage: Stage, sum: &Sum, out: &mut Out<'_>) {
-        let Some(tensor) = file.tensor(stage.tensor) else { return };
+        let Ok(tensor) = file.tensor(stage.tensor) else { return };
         descriptor(&tensor, sum.crc(), out);
     }
 
@@ -104,7 +104,7 @@ impl FormatWriter for NpzWriter {
 }
 
 fn alignment(file: &dyn Declarations) -> u64 {
-    file.options().alignment.unwrap_or(1)
+    file.alignment().unwrap_or(1)
 }
 
 /// Returns the number of bytes of an array with its head.
@@ -285,7 +285,7 @@ mod tests {
             NpzWriter.after(file, stage, &Sum::NONE, &mut out);
         }
         NpzWriter.tail(file, &Sums::new(NpzWriter.kept(file), &[]), &mut out);
-        let length = out.finish(Format::Npz).unwrap().at;
+        let length = out.position.at;
         (runs, length)
     }
 

@@ -12,9 +12,7 @@ use crate::error::ErrorKind;
 use crate::error::origin::Part;
 use crate::format::FormatWriter;
 use crate::types::DType;
-use crate::write::declaration::{
-    Checked, Declarations, NewAttribute, NewLayout, NewTensor, NewValue, Refusal, attributes, tensors,
-};
+use crate::write::declaration::{Attribute, Checked, Declarations, NewLayout, NewTensor, NewValue, Refusal};
 use crate::write::out::{Out, padding};
 
 /// The key of the attributes, which no tensor can have as its name.
@@ -24,33 +22,34 @@ pub(crate) struct SafetensorsWriter;
 
 impl FormatWriter for SafetensorsWriter {
     fn check_file(&self, file: &dyn Declarations) -> Checked {
-        if !alignment(file).is_power_of_two() || alignment(file) < 8 {
+        let alignment = alignment(file);
+        if alignment < 8 || alignment & alignment.wrapping_sub(1) != 0 {
             return Err(Refusal::new(ErrorKind::InvalidAlignment, Part::Header));
         }
-        let length = Out::length_of(|out| header(file, out));
-        if length > MAX_HEADER {
+        let bare = length(file);
+        if bare > MAX_HEADER {
             return Err(Refusal::new(ErrorKind::ManifestTooLarge, Part::Header));
         }
-        if length.saturating_add(spaces_after(length, file)) > MAX_HEADER {
+        if padded(bare, file) > MAX_HEADER {
             return Err(Refusal::new(ErrorKind::InvalidAlignment, Part::Header));
         }
         Ok(())
     }
 
-    fn check_attribute(&self, attribute: &NewAttribute<'_>) -> Checked {
-        if matches!(attribute.value, NewValue::Text(_)) { Ok(()) } else { Err(Refusal::not_in_format(Part::Value)) }
+    fn check_attribute(&self, attribute: &Attribute<'_>) -> Checked {
+        match attribute.value.get()? {
+            NewValue::Text(_) => Ok(()),
+            _ => Err(Refusal::not_in_format(Part::Value)),
+        }
     }
 
-    fn check_tensor(&self, _: &dyn Declarations, tensor: &NewTensor<'_>) -> Checked {
+    fn check_tensor(&self, _: &dyn Declarations, _: u32, tensor: &NewTensor<'_>) -> Checked {
         if tensor.name == METADATA {
             return Err(Refusal::not_in_format(Part::Name));
         }
         let NewLayout::Dense(dtype) = tensor.layout else { return Err(Refusal::not_in_format(Part::Layout)) };
         if name_of(dtype).is_none() {
             return Err(Refusal::not_in_format(Part::DType));
-        }
-        if !tensor.attributes.is_empty() {
-            return Err(Refusal::not_in_format(Part::Attributes));
         }
         // The reference implementation refuses elements that do not fill whole bytes.
         if tensor.element_count().is_some_and(|count| !dtype.fills_bytes(count)) {
@@ -60,11 +59,11 @@ impl FormatWriter for SafetensorsWriter {
     }
 
     fn head(&self, file: &dyn Declarations, out: &mut Out<'_>) {
-        let length = Out::length_of(|out| header(file, out));
-        let spaces = spaces_after(length, file);
-        out.u64(length.saturating_add(spaces));
+        let bare = length(file);
+        let padded = padded(bare, file);
+        out.u64(padded);
         header(file, out);
-        out.repeat(&[b' '; 64], spaces);
+        out.repeat(b' ', padded.wrapping_sub(bare));
     }
 
     /// The order of the reference implementation: by dtype, then by name. It aligns each tensor to its elements.
@@ -103,33 +102,42 @@ const ORDER: [DType; 22] = [
     DType::BOOL,
 ];
 
+#[cfg_attr(small, inline(never))]
 fn alignment(file: &dyn Declarations) -> u64 {
-    file.options().alignment.unwrap_or(8)
+    file.alignment().unwrap_or(8)
 }
 
-/// Returns the number of spaces that align the data after a header of `length` bytes.
-fn spaces_after(length: u64, file: &dyn Declarations) -> u64 {
-    padding(length.saturating_add(8), alignment(file))
+/// Returns the length of the header without the spaces at its end.
+#[cfg_attr(small, inline(never))]
+fn length(file: &dyn Declarations) -> u64 {
+    Out::length_of(|out| header(file, out))
+}
+
+/// Returns the length of a header of `bare` bytes with the spaces at its end, which align the data. `bare` is at most
+/// [`MAX_HEADER`], and the alignment at most 2^63.
+#[cfg_attr(small, inline(never))]
+fn padded(bare: u64, file: &dyn Declarations) -> u64 {
+    bare.wrapping_add(padding(bare.wrapping_add(8), alignment(file)))
 }
 
 /// Writes the header without the spaces at its end.
 fn header(file: &dyn Declarations, out: &mut Out<'_>) {
-    out.bytes(b"{");
-    let mut separator: &[u8] = b"";
+    let mut separator = b'{';
     if file.attribute_count() > 0 {
         entry(METADATA, &mut separator, out);
-        out.bytes(b"{");
-        let mut separator: &[u8] = b"";
-        for (_, attribute) in attributes(file) {
+        let mut separator = b'{';
+        let mut index = 0_u32;
+        while let Ok(attribute) = file.attribute(index) {
             entry(attribute.key, &mut separator, out);
-            if let NewValue::Text(text) = attribute.value {
+            if let Ok(NewValue::Text(text)) = attribute.value.get() {
                 json::write::string(text, out);
             }
+            index = index.saturating_add(1);
         }
-        out.bytes(b"}");
+        out.byte(b'}');
     }
-    let mut start = 0_u64;
-    for (_, tensor) in tensors(file) {
+    let (mut start, mut index) = (0_u64, 0_u32);
+    while let Ok(tensor) = &file.tensor(index) {
         let NewLayout::Dense(dtype) = tensor.layout else { break };
         let end = start.saturating_add(tensor.length().unwrap_or(u64::MAX));
         entry(tensor.name, &mut separator, out);
@@ -139,19 +147,22 @@ fn header(file: &dyn Declarations, out: &mut Out<'_>) {
         json::write::numbers(tensor.shape, out);
         out.bytes(b",\"data_offsets\":");
         json::write::numbers(&[start, end], out);
-        out.bytes(b"}");
-        start = end;
+        out.byte(b'}');
+        (start, index) = (end, index.saturating_add(1));
     }
-    out.bytes(b"}");
+    if separator == b'{' {
+        out.byte(separator);
+    }
+    out.byte(b'}');
 }
 
-/// Writes the key of a pair, after what separates it from the pair before.
+/// Writes the key of a pair, after the separator: a brace before the first, and then a comma.
 #[cfg_attr(small, inline(never))]
-fn entry(name: &str, separator: &mut &[u8], out: &mut Out<'_>) {
-    out.bytes(separator);
-    *separator = b",";
+fn entry(name: &str, separator: &mut u8, out: &mut Out<'_>) {
+    out.byte(*separator);
+    *separator = b',';
     json::write::string(name, out);
-    out.bytes(b":");
+    out.byte(b':');
 }
 
 /// Returns the name of a dtype in the header; `None` if the format does not have it.

@@ -20,15 +20,12 @@ impl FormatWriter for TensWriter {
         check_single(file)
     }
 
-    fn check_tensor(&self, _: &dyn Declarations, tensor: &NewTensor<'_>) -> Checked {
+    fn check_tensor(&self, _: &dyn Declarations, _: u32, tensor: &NewTensor<'_>) -> Checked {
         let (NewLayout::Dense(dtype) | NewLayout::Pairs { dtype, .. }) = tensor.layout else {
             return Err(Refusal::not_in_format(Part::Layout));
         };
         if Number::of(dtype).is_none() {
             return Err(Refusal::not_in_format(Part::DType));
-        }
-        if !tensor.attributes.is_empty() {
-            return Err(Refusal::not_in_format(Part::Attributes));
         }
         let is_long = |length: &u64| u32::try_from(*length).is_err();
         if tensor.shape.iter().any(is_long) || to_u64(tensor.shape.len()) > quotient(MAX_DIMENSIONS, 8) {
@@ -48,7 +45,7 @@ impl FormatWriter for TensWriter {
     }
 
     fn head(&self, file: &dyn Declarations, out: &mut Out<'_>) {
-        let Some(tensor) = file.tensor(0) else { return };
+        let Ok(tensor) = file.tensor(0) else { return };
         let (dtype, pairs) = match tensor.layout {
             NewLayout::Dense(dtype) => (dtype, None),
             NewLayout::Pairs { dtype, count } => (dtype, Some(count)),
@@ -80,7 +77,7 @@ impl FormatWriter for TensWriter {
     }
 
     fn after(&self, file: &dyn Declarations, _: Stage, _: &Sum, out: &mut Out<'_>) {
-        if file.tensor(0).is_some_and(|tensor| matches!(tensor.layout, NewLayout::Dense(_))) {
+        if file.tensor(0).is_ok_and(|tensor| matches!(tensor.layout, NewLayout::Dense(_))) {
             out.pad(8);
         }
     }

@@ -11,9 +11,11 @@ use super::layout::{LOGICAL_TYPES, SHORT_DTYPES, storage_of};
 use crate::codec::cbor::write as cbor;
 use crate::error::ErrorKind;
 use crate::error::origin::Part;
-use crate::format::{FormatWriter, Place, check_sorted, each_sorted};
+use crate::format::{FormatWriter, Place, check_attributes, check_sorted, each_sorted};
 use crate::types::{DType, Encoding};
-use crate::write::declaration::{Checked, Declarations, NewAttribute, NewLayout, NewTensor, Refusal, attributes};
+use crate::write::declaration::{
+    Attribute, Checked, Declarations, NewLayout, NewTensor, Refusal, attributes, check_value,
+};
 use crate::write::out::{Out, padding};
 use crate::write::sum::{SumKind, Sums};
 
@@ -33,7 +35,7 @@ impl FormatWriter for ZtensorWriter {
         if !alignment.is_power_of_two() || alignment < ALIGNMENT {
             return Err(Refusal::new(ErrorKind::InvalidAlignment, Part::Offset));
         }
-        if file.options().has_digests && self.sum(file) == SumKind::None {
+        if file.has_digests() && self.sum(file) == SumKind::None {
             return Err(Refusal::new(ErrorKind::NotBuiltIn, Part::Digest));
         }
         check_sorted(file, order)?;
@@ -43,11 +45,15 @@ impl FormatWriter for ZtensorWriter {
         Ok(())
     }
 
-    fn check_attribute(&self, attribute: &NewAttribute<'_>) -> Checked {
-        cbor::check(&attribute.value)
+    fn check_attribute(&self, attribute: &Attribute<'_>) -> Checked {
+        check_value(attribute.value)
     }
 
-    fn check_tensor(&self, _: &dyn Declarations, tensor: &NewTensor<'_>) -> Checked {
+    fn has_tensor_attributes(&self) -> bool {
+        true
+    }
+
+    fn check_tensor(&self, file: &dyn Declarations, index: u32, tensor: &NewTensor<'_>) -> Checked {
         let dtypes = match tensor.layout {
             NewLayout::Dense(dtype) => [dtype; 3],
             NewLayout::Csr { dtype, indices, pointers, .. } => [dtype, indices, pointers],
@@ -63,12 +69,11 @@ impl FormatWriter for ZtensorWriter {
         } else if !rest.iter().all(|dtype| dtype.is_integer()) {
             return Err(Refusal::new(ErrorKind::IndexType, Part::DType));
         }
-        let check = |attribute: &NewAttribute<'_>| cbor::check(&attribute.value);
-        tensor.attributes.iter().try_for_each(check).map_err(Refusal::in_attributes)
+        check_attributes(file, index, |attribute| check_value(attribute.value))
     }
 
     fn sum(&self, file: &dyn Declarations) -> SumKind {
-        match file.options().has_digests {
+        match file.has_digests() {
             #[cfg(feature = "crc32c")]
             true => SumKind::Crc32c,
             _ => SumKind::None,
@@ -80,7 +85,7 @@ impl FormatWriter for ZtensorWriter {
     }
 
     fn alignment(&self, file: &dyn Declarations) -> u64 {
-        file.options().alignment.unwrap_or(ALIGNMENT)
+        file.alignment().unwrap_or(ALIGNMENT)
     }
 
     fn head(&self, _: &dyn Declarations, out: &mut Out<'_>) {
@@ -116,20 +121,29 @@ fn manifest(file: &dyn Declarations, sums: &Sums<'_>, alignment: u64, out: &mut 
         cbor::map(file.attribute_count(), out);
         for (_, attribute) in attributes(file) {
             cbor::text(attribute.key, out);
-            cbor::value(&attribute.value, out);
+            cbor::value(attribute.value, out);
         }
     }
     cbor::text("objects", out);
     cbor::map(file.tensor_count(), out);
-    each_sorted(file, order, Place { at: 8, number: 0 }, alignment, sums, |tensor, place| {
-        object(tensor, place, alignment, sums, out);
+    each_sorted(file, order, Place { at: 8, number: 0 }, alignment, sums, |index, tensor, place| {
+        object(file, index, tensor, place, alignment, sums, out);
     });
 }
 
 /// Writes the name of a tensor and its record.
-fn object(tensor: &NewTensor<'_>, mut place: Place, alignment: u64, sums: &Sums<'_>, out: &mut Out<'_>) {
+fn object(
+    file: &dyn Declarations,
+    index: u32,
+    tensor: &NewTensor<'_>,
+    mut place: Place,
+    alignment: u64,
+    sums: &Sums<'_>,
+    out: &mut Out<'_>,
+) {
+    let attribute_count = file.tensor_attribute_count(index);
     cbor::text(tensor.name, out);
-    cbor::map(if tensor.attributes.is_empty() { 3 } else { 4 }, out);
+    cbor::map(if attribute_count == 0 { 3 } else { 4 }, out);
     cbor::text("shape", out);
     cbor::list(tensor.shape.len(), out);
     tensor.shape.iter().for_each(|length| cbor::number(*length, out));
@@ -140,18 +154,20 @@ fn object(tensor: &NewTensor<'_>, mut place: Place, alignment: u64, sums: &Sums<
         _ => ("dense", 1),
     };
     cbor::text(layout, out);
-    if !tensor.attributes.is_empty() {
+    if attribute_count > 0 {
         cbor::text("attributes", out);
-        cbor::map(tensor.attributes.len(), out);
-        for attribute in tensor.attributes {
+        cbor::map(attribute_count, out);
+        let mut number = 0_u32;
+        while let Ok(attribute) = file.tensor_attribute(index, number) {
             cbor::text(attribute.key, out);
-            cbor::value(&attribute.value, out);
+            cbor::value(attribute.value, out);
+            number = number.saturating_add(1);
         }
     }
     cbor::text("components", out);
     cbor::map(components, out);
-    let mut index = 0;
-    while let Ok(Some(component)) = tensor.component(index) {
+    let mut number = 0_u32;
+    while let Ok(Some(component)) = tensor.component(number) {
         place.at = place.at.saturating_add(padding(place.at, alignment));
         cbor::text(component.role, out);
         let Some((storage, logical)) = component.dtype.and_then(names_of) else { return };
@@ -183,7 +199,7 @@ fn object(tensor: &NewTensor<'_>, mut place: Place, alignment: u64, sums: &Sums<
         }
         place.at = place.at.saturating_add(stored);
         place.number = place.number.saturating_add(1);
-        index = index.saturating_add(1);
+        number = number.saturating_add(1);
     }
 }
 

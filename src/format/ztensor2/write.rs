@@ -15,10 +15,10 @@ use crate::codec::cbor::write as cbor;
 use crate::codec::{seekable, xxh3};
 use crate::error::ErrorKind;
 use crate::error::origin::Part;
-use crate::format::{FormatWriter, Place, check_sorted, each_attribute_sorted, each_sorted};
+use crate::format::{FormatWriter, Place, Stage, check_attributes, check_sorted, each_attribute_sorted, each_sorted};
 use crate::types::{DType, Encoding, Layout};
 use crate::write::declaration::{
-    Checked, Declarations, NewAttribute, NewComponent, NewLayout, NewTensor, NewValue, Refusal,
+    Attribute, Checked, Declarations, NewAttribute, NewComponent, NewLayout, NewTensor, NewValue, Refusal,
 };
 use crate::write::out::{Out, Position, padding};
 use crate::write::sum::{SumKind, Sums};
@@ -42,12 +42,16 @@ impl FormatWriter for Ztensor2Writer {
         Ok(())
     }
 
-    fn check_attribute(&self, attribute: &NewAttribute<'_>) -> Checked {
+    fn check_attribute(&self, attribute: &Attribute<'_>) -> Checked {
         check_name(attribute.key, Part::Key)?;
-        cbor::check_strict(&attribute.value, FILE_VALUES)
+        cbor::check_strict(attribute.value, FILE_VALUES)
     }
 
-    fn check_tensor(&self, _: &dyn Declarations, tensor: &NewTensor<'_>) -> Checked {
+    fn has_tensor_attributes(&self) -> bool {
+        true
+    }
+
+    fn check_tensor(&self, file: &dyn Declarations, index: u32, tensor: &NewTensor<'_>) -> Checked {
         check_name(tensor.name, Part::Name)?;
         if to_u64(tensor.shape.len()) > MAX_RANK.into() {
             return Err(Refusal::not_in_format(Part::Shape));
@@ -69,17 +73,14 @@ impl FormatWriter for Ztensor2Writer {
             return Err(Refusal::new(ErrorKind::IndexType, Part::DType));
         }
         let of_blocks = block_attributes(tensor);
-        let is_wrong =
-            |a: &NewAttribute<'_>| of_blocks.iter().any(|b| a.key == b.key && a.value.integer() != b.value.integer());
-        if tensor.attributes.iter().any(is_wrong) {
-            return Err(Refusal::new(ErrorKind::CountsDiffer, Part::Attributes));
-        }
-        for attribute in tensor.attributes {
-            let checked = check_name(attribute.key, Part::Attributes)
-                .and_then(|()| cbor::check_strict(&attribute.value, TENSOR_VALUES));
-            checked.map_err(Refusal::in_attributes)?;
-        }
-        Ok(())
+        check_attributes(file, index, |attribute| {
+            let integer = attribute.value.get()?.integer();
+            if of_blocks.iter().any(|block| attribute.key == block.key && integer != block.value.integer()) {
+                return Err(Refusal::new(ErrorKind::CountsDiffer, Part::Attributes));
+            }
+            check_name(attribute.key, Part::Attributes)?;
+            cbor::check_strict(attribute.value, TENSOR_VALUES)
+        })
     }
 
     fn sum(&self, _: &dyn Declarations) -> SumKind {
@@ -102,17 +103,18 @@ impl FormatWriter for Ztensor2Writer {
     }
 
     fn alignment(&self, file: &dyn Declarations) -> u64 {
-        file.options().alignment.unwrap_or(ALIGNMENT)
+        file.alignment().unwrap_or(ALIGNMENT)
     }
 
     /// A truth value is 0 or 1, and half a byte that belongs to no element is 0.
-    fn check_data(&self, tensor: &NewTensor<'_>, component: u32, offset: u64, bytes: &[u8]) -> Checked {
-        let Ok(Some(NewComponent { dtype: Some(dtype), length, .. })) = tensor.component(component) else {
+    fn check_data(&self, file: &dyn Declarations, stage: Stage, missing: u64, bytes: &[u8]) -> Checked {
+        let Ok(tensor) = file.tensor(stage.tensor) else { return Ok(()) };
+        let Ok(Some(NewComponent { dtype: Some(dtype), .. })) = tensor.component(stage.component) else {
             return Ok(());
         };
         let is_valid = match dtype {
             DType::BOOL => bytes.iter().fold(0, |any, byte| any | byte) <= 1,
-            DType::F4_E2M1 if offset.saturating_add(to_u64(bytes.len())) == length => {
+            DType::F4_E2M1 if to_u64(bytes.len()) == missing => {
                 let count = match tensor.layout {
                     NewLayout::Dense(_) => tensor.element_count(),
                     NewLayout::Csr { count, .. } | NewLayout::Coo { count, .. } => Some(count),
@@ -170,29 +172,39 @@ fn manifest(file: &dyn Declarations, sums: &Sums<'_>, alignment: u64, out: &mut 
     cbor::text("objects", out);
     cbor::map(file.tensor_count(), out);
     let start = Place { at: to_u64(MAGIC.len()), number: 0 };
-    each_sorted(file, cbor::key_order, start, alignment, sums, |tensor, place| {
-        object(tensor, place, alignment, sums, out)
+    each_sorted(file, cbor::key_order, start, alignment, sums, |index, tensor, place| {
+        object(file, index, tensor, place, alignment, sums, out)
     });
     if has_attributes {
         cbor::text("attributes", out);
         cbor::map(file.attribute_count(), out);
-        each_attribute_sorted(|index| file.attribute(index), cbor::key_order, |attribute| entry(attribute, out));
+        each_attribute_sorted(|index| file.attribute(index).ok(), cbor::key_order, |attribute| entry(attribute, out));
     }
 }
 
 /// Writes an attribute.
-fn entry(attribute: &NewAttribute<'_>, out: &mut Out<'_>) {
+fn entry(attribute: &Attribute<'_>, out: &mut Out<'_>) {
     cbor::text(attribute.key, out);
-    cbor::value(&attribute.value, out);
+    cbor::value(attribute.value, out);
 }
 
 /// Writes the name of a tensor and its record.
-fn object(tensor: &NewTensor<'_>, place: Place, alignment: u64, sums: &Sums<'_>, out: &mut Out<'_>) {
+fn object(
+    file: &dyn Declarations,
+    index: u32,
+    tensor: &NewTensor<'_>,
+    place: Place,
+    alignment: u64,
+    sums: &Sums<'_>,
+    out: &mut Out<'_>,
+) {
     let of_blocks = block_attributes(tensor);
     // Skips attributes of blocks that the caller has declared as well.
-    let others = || tensor.attributes.iter().filter(|a| of_blocks.iter().all(|b| a.key != b.key));
-    let attribute = |index| of_blocks.iter().chain(others()).nth(usize::try_from(index).ok()?).copied();
-    let attribute_count = of_blocks.iter().chain(others()).count();
+    let declared = || (0..).map_while(|number| file.tensor_attribute(index, number).ok());
+    let others = || declared().filter(|a| of_blocks.iter().all(|b| a.key != b.key));
+    let all = || of_blocks.iter().map(Attribute::of).chain(others());
+    let attribute = |number| all().nth(usize::try_from(number).ok()?);
+    let attribute_count = all().count();
     cbor::text(tensor.name, out);
     cbor::map(if attribute_count == 0 { 3 } else { 4 }, out);
     cbor::text("parts", out);
