@@ -37,7 +37,7 @@ impl<'f> Names<'f> {
         Some(name.as_bytes())
     }
 
-    /// Returns the number of words that [`check`](Self::check) needs.
+    /// Returns the number of words that [`check`](Self::check) needs: on chips none.
     #[cfg(small)]
     pub(super) fn words(&self) -> usize {
         0

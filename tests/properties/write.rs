@@ -583,9 +583,12 @@ fn declarations_that_a_file_cannot_have() {
     let names: Vec<String> = (0..2000).rev().map(|number| format!("{number}")).collect();
     let mut tensors: Vec<_> = names.iter().map(|name| f32(name, &[1])).collect();
     let file = NewFile::new(Format::Safetensors, &tensors);
-    assert_eq!(Writer::scratch_length(&file).unwrap(), 1000);
-    assert_eq!(Writer::new(file, &mut []).unwrap_err().kind(), ErrorKind::OutOfScratch);
-    Writer::new(file, &mut [0; 1000]).unwrap();
+    let words = if cfg!(small) { 0 } else { 1000 }; // chips compare all pairs, without memory
+    assert_eq!(Writer::scratch_length(&file).unwrap(), words);
+    if words > 0 {
+        assert_eq!(Writer::new(file, &mut []).unwrap_err().kind(), ErrorKind::OutOfScratch);
+    }
+    Writer::new(file, &mut vec![0; words]).unwrap();
     tensors[1999].name = "1999";
     assert_eq!(
         refused(&tensors),
