@@ -160,9 +160,8 @@ typedef struct {
 
 /**
  * Sets `words` to the number of elements of scratch memory that tenslice_writer_open needs for a file: one for each
- * component with a digest; one for every two names if there are more than 1024 names that are not sorted; up to five
- * for each attribute of a tensor and up to three for each value inside a list or map. Without any of these, 0.
- * Linear in the declarations.
+ * component with a digest; on hosts one for every two names if there are more than 1024 names that are not sorted.
+ * Without any of these, 0. Linear in the declarations.
  *
  * Errors: NOT_BUILT_IN if the library cannot write the format; the errors of tenslice_writer_open for declarations
  * that cannot be read; TOO_MANY if this machine cannot address that many elements.
@@ -177,7 +176,7 @@ tenslice_status tenslice_writer_scratch_length(const tenslice_new_file *file, si
  * be dropped at any time.
  *
  * After an error, tenslice_writer_error_text writes a message that names the tensor or the attribute, and says what
- * would help. Linear in the declarations; N log N if the names are not sorted.
+ * would help. Linear in the declarations; if the names are not sorted N log N, on chips quadratic.
  *
  * Errors: NOT_IN_FORMAT if the format cannot hold a tensor or an attribute; NOT_BUILT_IN if the library cannot write
  * the format; REPEATED_NAME, REPEATED_KEY; KEY_ORDER if more than 1024 tensors are not in the order of the format:

@@ -85,7 +85,7 @@ impl<'a, 's> Writer<'a, 's> {
     /// Plans a file: checks the declarations and computes the length of the file. Writes nothing.
     ///
     /// `scratch` must have at least [`scratch_length`](Self::scratch_length) elements; often none. Linear in the
-    /// declarations, or N log N if the names are not sorted.
+    /// declarations; if the names are not sorted N log N, on chips quadratic.
     ///
     /// # Errors
     ///
@@ -99,8 +99,8 @@ impl<'a, 's> Writer<'a, 's> {
     }
 
     /// Returns the number of elements of scratch memory that a file needs: one for each component with a digest, 42 more
-    /// in zTensor 2, or one for every two names if there are more than 1024 names that are not sorted. For components in
-    /// frames, one more for each, and one for every two frames of the longest component in zTensor 2.
+    /// in zTensor 2, or on hosts one for every two names if there are more than 1024 names that are not sorted. For
+    /// components in frames, one more for each, and one for every two frames of the longest component in zTensor 2.
     ///
     /// # Errors
     ///
