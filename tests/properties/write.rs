@@ -573,7 +573,7 @@ fn declarations_that_a_file_cannot_have() {
     let (kind, message) = refused(&[NewTensor::dense("a", DType::U128, &[1])]);
     assert_eq!(kind, ErrorKind::NotInFormat);
     assert_eq!(message, "safetensors: tensor 0 \"a\": the format has no dtype u128; convert the data");
-    // As in the messages of the reader, no name can forge a line.
+    // No name can forge a line, as in the messages of the reader.
     let (_, message) = refused(&[NewTensor::dense("a\n\u{7f}\"é", DType::U128, &[1])]);
     assert!(message.starts_with("safetensors: tensor 0 \"a\\u{a}\\u{7f}\"é\": the format has"), "{message}");
     assert_eq!(refused(&[f32("__metadata__", &[1])]).0, ErrorKind::NotInFormat);
