@@ -334,10 +334,6 @@ fn values_that_are_refused() {
         }
     });
     assert_eq!(integers.collect::<Vec<_>>(), [DType::U64, DType::I64]);
-    let mut nested = std::vec![NOTHING; 34];
-    for depth in 1..34 {
-        nested[depth] = inside(ValueKind::Array, core::slice::from_ref(&nested[depth - 1]));
-    }
     let deep = |value: tenslice_new_value, expected: tenslice_status| {
         let attributes = loose(value);
         let file = tenslice_new_file {
@@ -351,13 +347,19 @@ fn values_that_are_refused() {
             assert_eq!(call!(tenslice_writer_scratch_length(&raw const file, words)), expected);
         }
     };
-    // Each of these shares an array with the one before, whose address must not change.
-    let nested = nested.leak();
-    for depth in 1..34 {
-        nested[depth] = tenslice_new_value { data: (&raw const nested[depth - 1]).cast(), ..nested[depth] };
-    }
-    deep(nested[32], OK);
-    deep(nested[33], code(ErrorKind::TooDeep));
+    // Each is a list that contains the one before.
+    let mut nested = [NOTHING; 34];
+    let first = nested.as_mut_ptr();
+    let at = |depth: usize| {
+        let one = inside(ValueKind::Array, &[NOTHING]);
+        let list = tenslice_new_value { data: first.wrapping_add(depth - 1).cast(), ..one };
+        // SAFETY: inside the array, which only this pointer uses.
+        unsafe { first.add(depth).write(list) };
+        list
+    };
+    let lists: Vec<_> = (1..34).map(at).collect();
+    deep(lists[31], OK);
+    deep(lists[32], code(ErrorKind::TooDeep));
     let invalid = code(ErrorKind::InvalidArgument);
     deep(inside(ValueKind::Map, &[NOTHING]), invalid);
     deep(tenslice_new_value { kind: 99, ..NOTHING }, invalid);
