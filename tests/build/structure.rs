@@ -303,6 +303,7 @@ fn filters_of_tests_name_modules() {
             };
             let modules: Vec<&str> = words.iter().filter_map(|word| word.strip_suffix("::")).collect();
             let skipped: Vec<&str> = after("--skip").iter().filter_map(|word| word.strip_suffix("::")).collect();
+            assert_eq!(skipped.len(), after("--skip").len(), "{path}: a word after --skip is no module: {command}");
             let mut folders = after("--test");
             if folders.is_empty() {
                 folders = vec!["build", "formats", "properties", "reference"]; // a list in a variable
