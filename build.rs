@@ -1,4 +1,5 @@
-//! Sets `cfg(small)` for chips: code that saves flash and stack, and gives the same results as the code for hosts.
+//! Sets `cfg(small)` for chips: code that saves flash and stack, and gives the same results as the code for hosts. It may
+//! take more time or need less scratch memory.
 //!
 //! Chips are bare-metal targets of 32 bits. `TENSLICE_SMALL=1` builds the same code for any target, so that its tests run
 //! on a host. It is not a feature of Cargo, because features add up: one dependent would choose for all others.
