@@ -3,7 +3,7 @@
  * compares with the limits: the name, the bytes of stack (measured by painting), and the number of instructions.
  */
 #include "board.h"
-#include "paint.h"
+#include "figures.h"
 #include "tenslice.h"
 
 static tenslice_file file;
@@ -38,13 +38,6 @@ static __attribute__((noinline)) void read_bytes(void)
         status = tenslice_tensor_data(&tensor, &data, NULL);
 }
 
-static __attribute__((noinline)) uint32_t instructions_of(void (*call)(void))
-{
-    count();
-    call();
-    return counted();
-}
-
 /* Prints the line of an operation. The cost of calling `nothing` does not count. Returns 1 if the operation fails. */
 static int measure(const char *what, void (*call)(void))
 {
@@ -55,12 +48,7 @@ static int measure(const char *what, void (*call)(void))
         print("\n");
         return 1;
     }
-    print(what);
-    print(" ");
-    print_number(stack);
-    print(" ");
-    print_number(instructions);
-    print("\n");
+    print_figures(what, stack, instructions);
     return 0;
 }
 
