@@ -50,14 +50,7 @@ CALL(call_finish)
 }
 
 #ifdef STACK
-#include "paint.h"
-
-static __attribute__((noinline)) uint32_t instructions_of(void (*call)(void))
-{
-    count();
-    call();
-    return counted();
-}
+#include "figures.h"
 
 /* A writer cannot repeat a call, so the second measurement is of a copy. */
 static int use(void (*call)(void), const char *what)
@@ -67,12 +60,7 @@ static int use(void (*call)(void), const char *what)
     uint32_t instructions;
     writer = before;
     instructions = instructions_of(call) - instructions_of(nothing);
-    print(what);
-    print(" ");
-    print_number(stack);
-    print(" ");
-    print_number(instructions);
-    print("\n");
+    print_figures(what, stack, instructions);
     return status != TENSLICE_OK;
 }
 #define USE(name) use(call_##name, #name)
