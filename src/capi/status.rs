@@ -102,10 +102,16 @@ fn static_text(status: tenslice_status, success: &'static str, kinds: &'static s
     }
 }
 
+/// The text for a number that no text has.
+///
+/// A static, because the compiler puts literals that end with NUL into one section, and a linker keeps or drops a
+/// section as a whole: with a literal here, programs for chips would contain every template of a message.
+static UNKNOWN: [u8; 2] = *b"?\0";
+
 /// Returns string number `n` of several NUL-terminated strings; "?" if there is none.
 pub(super) fn nth_text(texts: &'static str, n: Option<usize>) -> *const c_char {
     let nth = n.and_then(|n| texts.as_bytes().split_inclusive(|byte| *byte == 0).nth(n));
-    nth.unwrap_or(b"?\0").as_ptr().cast()
+    nth.unwrap_or(&UNKNOWN).as_ptr().cast()
 }
 
 #[cfg(test)]
