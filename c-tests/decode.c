@@ -447,6 +447,7 @@ int main(int argc, char **argv)
     with = &decoder;
 #endif
 
+    CHECK(tenslice_has(TENSLICE_FEATURE_ZSTD) == BUILT_IN);
     CHECK(argc == 2);
     for (i = 0; i < sizeof files / sizeof *files; i++)
         every_tensor(argv[1], files[i], with);

@@ -890,6 +890,7 @@ void operator delete(void *place, std::size_t) noexcept { std::free(place); }
 int main(int argc, char **argv)
 {
     CHECK(argc == 2);
+    CHECK(tenslice::has(TENSLICE_FEATURE_SAFETENSORS) && !tenslice::has(0));
     dense(argv[1]);
     texts(argv[1]);
     shards(argv[1]);

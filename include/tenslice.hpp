@@ -133,6 +133,12 @@ private:
 };
 #endif
 
+/** Returns true if the library was built with `feature`, a TENSLICE_FEATURE_ code. */
+inline bool has(std::uint32_t feature) noexcept
+{
+    return tenslice_has(feature) != 0;
+}
+
 /** An error: the broken rule, the part of the file, the byte. 24 bytes, without text of its own. */
 class error {
 public:

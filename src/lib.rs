@@ -187,6 +187,7 @@ pub use error::warning::{Warning, Warnings};
 pub use error::{Error, ErrorKind, Result};
 pub use format::{Described, Split};
 pub use types::element::{Element, Elements};
+pub use types::feature::Feature;
 #[cfg(feature = "dequantize")]
 pub use types::float;
 pub use types::shape::{Dimensions, Shape};

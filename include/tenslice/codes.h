@@ -231,6 +231,26 @@ enum {
     TENSLICE_FORMAT_SAFETENSORS_INDEX = 14, /**< safetensors index */
 };
 
+/** A part of the library that a build may lack: see tenslice_has. */
+enum {
+    TENSLICE_FEATURE_ZTENSOR = 1, /**< zTensor 0.1 to 1.2 */
+    TENSLICE_FEATURE_ZTENSOR2 = 2, /**< zTensor 2 */
+    TENSLICE_FEATURE_TENS = 3, /**< TENS */
+    TENSLICE_FEATURE_BLZ = 4, /**< BLZ1 */
+    TENSLICE_FEATURE_B2ND = 5, /**< Blosc2 */
+    TENSLICE_FEATURE_NPY = 6, /**< NPY */
+    TENSLICE_FEATURE_NPZ = 7, /**< NPZ */
+    TENSLICE_FEATURE_SAFETENSORS = 8, /**< safetensors */
+    TENSLICE_FEATURE_GGUF = 9, /**< GGUF */
+    TENSLICE_FEATURE_DEQUANTIZE = 10, /**< elements of any type as float: tenslice_tensor_read_f32 and others */
+    TENSLICE_FEATURE_WRITE = 11, /**< writing files: tenslice_writer_open and others */
+    TENSLICE_FEATURE_CRC32 = 12, /**< the checksums of NPZ */
+    TENSLICE_FEATURE_CRC32C = 13, /**< CRC-32C digests of zTensor */
+    TENSLICE_FEATURE_SHA256 = 14, /**< SHA-256 digests of zTensor */
+    TENSLICE_FEATURE_ZLIB = 15, /**< decoding zlib and deflate */
+    TENSLICE_FEATURE_ZSTD = 16, /**< decoding Zstandard */
+};
+
 /** Warnings, as bits: findings that are not errors. */
 enum {
     TENSLICE_WARNING_MISALIGNED_OFFSET = 1, /**< an offset is not a multiple of the format's alignment */

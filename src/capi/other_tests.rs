@@ -23,6 +23,10 @@ fn names_and_versions() {
         assert_eq!((tenslice_dtype_size(dtype), tenslice_dtype_bits(dtype)), (8, 64));
         assert_eq!(c_text(tenslice_dtype_name(dtype)), "f64");
     }
+    for feature in crate::Feature::ALL {
+        assert_eq!(tenslice_has(feature.code().into()), u32::from(feature.is_built_in()));
+    }
+    assert_eq!((tenslice_has(crate::Feature::Npz.code().into()), tenslice_has(0)), (1, 0));
 }
 
 #[test]

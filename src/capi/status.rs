@@ -2,6 +2,7 @@
 
 use core::ffi::c_char;
 
+use crate::Feature;
 use crate::error::{Error, ErrorKind, Result};
 
 /// The result of a call: a number from the list in tenslice/codes.h that begins with TENSLICE_OK.
@@ -79,6 +80,15 @@ pub extern "C" fn tenslice_abi_version() -> u32 {
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_version() -> *const c_char {
     concat!(env!("CARGO_PKG_VERSION"), "\0").as_ptr().cast()
+}
+
+/// Returns 1 if the library was built with `feature`, a TENSLICE_FEATURE_ code; else 0, also for an unknown code.
+///
+/// A function that belongs to a feature is missing in a library without it, so a program that calls the function does not
+/// link. A file of a format that is missing is rejected with NOT_BUILT_IN.
+#[unsafe(no_mangle)]
+pub extern "C" fn tenslice_has(feature: u32) -> u32 {
+    u8::try_from(feature).ok().and_then(Feature::from_code).is_some_and(Feature::is_built_in).into()
 }
 
 /// Returns the name of a status, such as "NotFound".

@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 pub(crate) mod element;
+pub(crate) mod feature;
 #[cfg(feature = "dequantize")]
 pub mod float;
 pub(crate) mod shape;

@@ -174,6 +174,17 @@ fn cargo_feature() {
     }
 }
 
+/// The code by which a C program asks if the format is built in.
+#[test]
+fn feature_code() {
+    let list = read("src/types/feature.rs");
+    every_format_has("feature_code", |format| {
+        let line = format!(", \"{}\", ", format.feature);
+        let advice = format!("add `{} = NEXT{line}…;`", format.variant);
+        [unless(list.contains(&line), "src/types/feature.rs", advice)]
+    });
+}
+
 #[test]
 fn tests_of_the_format() {
     let modules = read("tests/formats/main.rs");

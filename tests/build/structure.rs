@@ -4,8 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use tenslice::{
-    ByteOrder, Caps, DType, Encoding, ErrorKind, Format, Layout, Order, Part, ProblemKind, Purpose, ValueKind,
-    Warning,
+    ByteOrder, Caps, DType, Encoding, ErrorKind, Feature, Format, Layout, Order, Part, ProblemKind, Purpose,
+    ValueKind, Warning,
 };
 
 fn sources() -> Vec<(String, String)> {
@@ -227,6 +227,7 @@ fn the_codes_are_pinned() {
     list("Purpose", Purpose::ALL.iter().map(|v| (v.name(), v.code().into())).collect());
     list("Encoding", Encoding::ALL.iter().map(|v| (v.name(), v.code().into())).collect());
     list("ValueKind", ValueKind::ALL.iter().map(|v| (v.name(), v.code().into())).collect());
+    list("Feature", Feature::ALL.iter().map(|v| (v.name(), v.code().into())).collect());
     list("Warning", Warning::ALL.iter().map(|v| (v.name(), v.code().into())).collect());
     let none = Caps::default();
     let caps = [

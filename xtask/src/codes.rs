@@ -6,8 +6,8 @@ use std::path::Path;
 
 use tenslice::blocks::BlockType;
 use tenslice::{
-    ByteOrder, Caps, DType, Encoding, ErrorKind, Format, Layout, MAX_SEGMENTS, Order, Part, ProblemKind, Purpose,
-    ValueKind, Warning,
+    ByteOrder, Caps, DType, Encoding, ErrorKind, Feature, Format, Layout, MAX_SEGMENTS, Order, Part, ProblemKind,
+    Purpose, ValueKind, Warning,
 };
 
 use crate::item::{Item, of_field};
@@ -127,6 +127,7 @@ pub fn all(root: &Path) -> Result<Vec<Item>, Box<dyn Error>> {
     }
     codes! {
         "FORMAT_", Format, "A kind of file. Some kinds are recognised but not supported.";
+        "FEATURE_", Feature, "A part of the library that a build may lack: see tenslice_has.";
         "PART_", Part, "The part of a file that an error is about.";
         "LAYOUT_", Layout, "How the components of a tensor represent it.";
         "ORDER_", Order, "The order of the elements of a dense array.";
