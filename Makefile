@@ -44,8 +44,8 @@ uninstall: ## remove an installation with the same PREFIX=, DESTDIR=, LIBDIR=
 		PREFIX="$(PREFIX)" DESTDIR="$(DESTDIR)" LIBDIR="$(LIBDIR)" \
 		packaging/install.sh --uninstall
 
-dist: ## build a tarball of prebuilt libraries for this host, other systems and bare metal, in target/dist
-	VERSION=$(VERSION) SOVERSION=$(SOVERSION) FEATURES="$(FEATURES)" packaging/dist.sh
+sdk: ## build a tarball of C libraries for use without Rust, for this host, other systems and chips: TARGETS=, FORMATS=
+	VERSION=$(VERSION) SOVERSION=$(SOVERSION) FEATURES="$(FEATURES)" packaging/sdk.sh
 
 dist-source: ## build a source tarball with all needed crates, which builds without a network, in target/dist
 	VERSION=$(VERSION) packaging/dist-source.sh
@@ -62,7 +62,7 @@ demo: lib ## build examples/load.c and read a file that a real ztensor release w
 
 # The tests run in parallel: much of each keeps only one core busy.
 ONLY ?=
-test: ## run all tests for this machine, or ONLY=rust, c, install, features, small, targets, platforms, source, all
+test: ## run all tests for this machine, or ONLY=rust, c, install, features, small, targets, platforms, source, sdk, all
 ifneq ($(ONLY),)
 	@$(MAKE) --no-print-directory test-$(ONLY) ONLY=
 else
@@ -105,10 +105,19 @@ test-install:
 test-source: dist-source
 	VERSION=$(VERSION) CARGO=$(CARGO) c-tests/source.sh
 
+# Uses the tarball of `make sdk`, without cargo.
+test-sdk:
+	CC="$(CC)" CXX="$(CXX)" VERSION=$(VERSION) c-tests/sdk.sh
+
+release-check: ## build and test all that a release publishes, and upload nothing: packaging/release.md
+	VERSION=$(VERSION) CARGO="$(CARGO)" packaging/release-check.sh
+
 # All tests that need no board, and everything that CI only samples: all mutants take hours.
 test-all:
 	$(MAKE) --no-print-directory test test-features test-small test-targets test-platforms test-source sanitize no-panic miri coverage \
 		fuzz-replay-second
+	$(MAKE) --no-print-directory sdk
+	$(MAKE) --no-print-directory test-sdk
 	$(CARGO) test --quiet --tests --no-default-features --features std,formats,digest,dequantize,write,zlib,zstd-c
 	$(MAKE) --no-print-directory mutants
 

@@ -18,7 +18,7 @@ cp -r src include docs "$tree/"
 cp host/*.c "$tree/host/"
 cp CMakeLists.txt Makefile build.rs README.md CHANGELOG.md LICENSE-MIT LICENSE-APACHE "$tree/"
 cp -r examples/*.c examples/*.cpp examples/cmake "$tree/examples/"
-cp -r packaging/*.sh packaging/*.in packaging/conan packaging/vcpkg "$tree/packaging/"
+cp -r packaging/*.{sh,py,in,cmake} packaging/{sdk,conan,vcpkg} "$tree/packaging/"
 
 # The workspace section stays, without members. Otherwise cargo would use the manifest of a surrounding project.
 awk '

@@ -35,8 +35,9 @@ fi
 packaging/bare-metal.sh "$RUST_TARGET" "$folder" rustc --quiet --locked --release --no-default-features --lib \
     --crate-type $types --features "capi,panic-handler,$FEATURES" -- ${arguments[@]+"${arguments[@]}"} # for bash 3.2
 
-rm -rf "$folder/release"
+# Cargo has the procedural macros in the same folder.
 mkdir -p "$folder/release"
+find "$folder/release" -maxdepth 1 ! -type d ! -name '.*' -delete
 for file in $static $shared $import; do
     cp "$built/$file" "$folder/release/"
 done

@@ -23,7 +23,7 @@ class Tenslice(ConanFile):
 
     def export_sources(self):
         top = os.path.join(self.recipe_folder, "..", "..")
-        for what in ["CMakeLists.txt", "Cargo.toml", "Cargo.lock", "build.rs", "LICENSE-*", "src/*", "include/*", "packaging/*.in",
+        for what in ["CMakeLists.txt", "Cargo.toml", "Cargo.lock", "build.rs", "LICENSE-*", "src/*", "include/*", "packaging/*.in", "packaging/*.cmake",
                      "vendor/*", ".cargo/*"]:
             copy(self, what, src=top, dst=self.export_sources_folder)
 

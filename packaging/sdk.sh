@@ -1,0 +1,101 @@
+#!/usr/bin/env bash
+# Makes target/sdk/tenslice-VERSION-sdk.tar.gz: C libraries that are used without Rust. Has the headers, and in
+# lib/TARGET/ a library of all formats and one of each format, for this host, other systems and bare metal; the package
+# for find_package and pkg-config, licences and an SBOM. Includes the shared library if its linker is installed. The same
+# sources and compilers give the same bytes in every folder.
+#
+# Called by the Makefile with VERSION, SOVERSION and FEATURES in the environment. TARGETS= selects other targets, FORMATS=
+# the formats with a library of their own.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+host=$(rustc -vV | sed -n 's/^host: //p')
+targets=${TARGETS:-$host $(sed 's/ *#.*//' packaging/sdk/targets.txt)}
+formats=${FORMATS-$(packaging/formats.sh)}
+name=tenslice-$VERSION-sdk
+out=target/sdk
+tree=$out/$name
+# One folder for all, so that what is the same for all targets and formats is built once.
+cargo=$out/cargo
+rm -rf "$tree"
+mkdir -p "$tree/include" "$tree/lib/pkgconfig" "$tree/lib/cmake/tenslice" "$tree/share/tenslice"
+
+# Removes the paths of this folder and of the dependencies from the results.
+export CARGO_ENCODED_RUSTFLAGS="--remap-path-prefix=${CARGO_HOME:-$HOME/.cargo}=cargo"$'\x1f'"--remap-path-prefix=$PWD=."
+
+features_of() { # FORMAT: the features of its library: its format, and what else FEATURES asks for
+    echo "$1,$FEATURES" | tr ',' '\n' \
+        | grep -vxF -e formats -e "$(packaging/formats.sh | grep -vxF "$1")" | awk '!seen[$0]++' | paste -sd ,
+}
+build() { # TARGET FEATURES ARCHIVE: a static library
+    case $1 in
+    *-none | *-none-*) local profile=size ;;
+    *) local profile=release ;;
+    esac
+    packaging/bare-metal.sh "$1" "$cargo" rustc --quiet --locked --no-default-features --lib --profile $profile \
+        --crate-type staticlib --features "capi,panic-handler,$2"
+    packaging/plain.sh "$1" "$cargo/$1/$profile/$static" "$3"
+}
+
+: > "$tree/lib/COMPILERS"
+for target in $(printf '%s\n' $targets | awk '!seen[$0]++'); do
+    began=$SECONDS
+    lib=$tree/lib/$target
+    mkdir -p "$lib"
+    RUST_TARGET=$target
+    . packaging/names.sh
+    # The shared library, and its import library.
+    if [ -n "$shared" ]; then
+        RUST_TARGET=$target packaging/lib.sh "$cargo"
+        packaging/plain.sh "$target" "$cargo/release/$static" "$lib/$static"
+        if [ -e "$cargo/release/$shared" ]; then
+            install -m 755 "$cargo/release/$shared" "$lib/$full"
+            [ "$soname" = "$full" ] || ln -s "$full" "$lib/$soname"
+            [ "$shared" = "$full" ] || ln -s "$soname" "$lib/$shared"
+            [ -z "$import" ] || install -m 644 "$cargo/release/$import" "$lib"
+        fi
+        rm -rf "$cargo/release/third-party"
+    else
+        build "$target" "$FEATURES" "$lib/$static"
+    fi
+    for format in $formats; do
+        build "$target" "$(features_of "$format")" "$lib/${static/tenslice/tenslice-$format}"
+    done
+    # What each compiler says of itself in the library.
+    strings -a "$lib/$static" | grep -m 1 -o 'rustc version [0-9.]* ([^)]*)' | sed "s|^|$target: |" >> "$tree/lib/COMPILERS" \
+        || echo "$target: $(rustc -V | sed 's/^rustc /rustc version /')" >> "$tree/lib/COMPILERS"
+    echo "sdk: $target: $(find "$lib" -type f | wc -l) libraries, $(du -sk --apparent-size "$lib" | cut -f 1) KB, $((SECONDS - began)) s"
+done
+
+pkgconfig() { # NAME FEATURES FORMATS: prints the file for pkg-config
+    sed -e "s|@NAME@|$1|" -e "s|@FEATURES@|$2|" -e "s|@FORMATS@|$3|" -e "s|@VERSION@|$VERSION|" \
+        -e "s|@TARGET@|$(printf '%s\n' $targets | head -n 1)|" packaging/sdk/tenslice.pc.in
+}
+# With --static: the linker removes everything that the program does not call.
+{
+    pkgconfig tenslice "$FEATURES" "every format"
+    printf '%s\n' 'Libs: -L${libdir} -ltenslice' 'Libs.private: -Wl,--gc-sections'
+} > "$tree/lib/pkgconfig/tenslice.pc"
+for format in $formats; do
+    {
+        pkgconfig "tenslice-$format" "$(features_of "$format")" "$format"
+        echo "Libs: -L\${libdir} -ltenslice-$format -Wl,--gc-sections"
+    } > "$tree/lib/pkgconfig/tenslice-$format.pc"
+done
+cp packaging/target.cmake packaging/sdk/tensliceConfig.cmake "$tree/lib/cmake/tenslice/"
+# Without the last check: the SDK has libraries for every size of a pointer.
+sed -e '/^# Unsuitable for programs/,$d' -e "s|@VERSION@|$VERSION|" packaging/tensliceConfigVersion.cmake.in \
+    > "$tree/lib/cmake/tenslice/tensliceConfigVersion.cmake"
+
+packaging/notices.sh "$tree/third-party" all
+python3 packaging/sbom.py "$VERSION" "$FEATURES" > "$tree/tenslice.spdx.json"
+(cd include && find . \( -name '*.h' -o -name '*.hpp' \) -exec cp --parents {} "../$tree/include/" \;)
+cp host/tenslice_host.c "$tree/share/tenslice/" # programs compile it: it needs their C library
+cp include/README.md "$tree/ABI.md"
+cp README.md CHANGELOG.md LICENSE-MIT LICENSE-APACHE "$tree/"
+cp -r docs "$tree/"
+(cd "$tree" && find . -type f ! -name SHA256SUMS | LC_ALL=C sort | xargs sha256sum > SHA256SUMS)
+
+tar --sort=name --mtime=@0 --owner=0 --group=0 --numeric-owner --mode=u=rwX,go=rX -C $out -cf - "$name" | gzip -n -9 \
+    > "$out/$name.tar.gz"
+(cd $out && sha256sum "$name.tar.gz")
