@@ -75,6 +75,17 @@ quiet cmake "$out/checkout/build" -DTENSLICE_FEATURES=npy
 quiet cmake --build "$out/checkout/build"
 has_npy || { echo "other features did not build it again" >&2; exit 1; }
 
+# A variable that a project sets counts, in the first configuration and in later ones.
+project variable C main.c 'set(TENSLICE_FEATURES "safetensors,dequantize")' "set(TENSLICE_PROFILE size)" \
+    "add_subdirectory(\"$top\" tenslice)"
+for configuration in first second; do
+    quiet cmake -S "$out/variable" -B "$out/variable/build"
+    grep -q '^-- tenslice .*: safetensors,dequantize$' "$out/log" || { cat "$out/log" >&2; echo "$configuration: not its features" >&2; exit 1; }
+done
+grep -q ' size safetensors,dequantize ' "$out/variable/build/tenslice/asked.txt" || { echo "not its profile" >&2; exit 1; }
+quiet cmake "$out/variable/build" -DTENSLICE_FEATURES=npy # the project's own choice stays
+grep -q ': safetensors,dequantize$' "$out/log" || { echo "the cache replaces the variable of the project" >&2; exit 1; }
+
 # Errors are reported.
 refuses "cargo was not found" -DTENSLICE_CARGO=OFF
 refuses "does not know the target no-such-machine" -DTENSLICE_RUST_TARGET=no-such-machine
@@ -84,7 +95,9 @@ refuses "is Rust 1.70.0;" -DTENSLICE_RUSTC="$out/rustc"
 # The machine is derived from the compiler.
 generic="-DCMAKE_SYSTEM_NAME=Generic -DCMAKE_C_COMPILER_WORKS=1"
 # shellcheck disable=SC2086 # words
-refuses "-DTENSLICE_RUST_TARGET=, such as" $generic -DCMAKE_SYSTEM_PROCESSOR=cortex-m4
+refuses "-DTENSLICE_RUST_TARGET=, such as" $generic -DCMAKE_SYSTEM_PROCESSOR=avr
+derives thumbv7em-none-eabihf $generic -DCMAKE_SYSTEM_PROCESSOR=arm "-DCMAKE_C_FLAGS=-mcpu=cortex-m4 -mfloat-abi=hard"
+derives riscv32imc-unknown-none-elf $generic -DCMAKE_SYSTEM_PROCESSOR=riscv "-DCMAKE_C_FLAGS=-march=rv32imc -mabi=ilp32"
 if command -v aarch64-linux-gnu-gcc > /dev/null; then
     derives aarch64-unknown-linux-gnu -DCMAKE_SYSTEM_NAME=Linux -DCMAKE_SYSTEM_PROCESSOR=aarch64 \
         -DCMAKE_C_COMPILER=aarch64-linux-gnu-gcc
