@@ -46,7 +46,7 @@ thumb*-none-eabi*)
     ;;
 esac
 
-# What the C library and the compiler's library of every program for that machine have. `ti` is 128 bits, for which the
+# Functions of the C library and the compiler's library of every program for that machine. `ti` is 128 bits, for which the
 # latter has functions on machines of 64 bits.
 memory='memcpy|memmove|memset|memcmp'
 allocator='malloc|calloc|realloc|free|aligned_alloc|posix_memalign' # with the feature c-alloc

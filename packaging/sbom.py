@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 version, features = sys.argv[1:]
-# What is linked: neither build scripts nor procedural macros.
+# The crates that are linked: neither build scripts nor procedural macros.
 tree = subprocess.run(
     ["cargo", "tree", "--quiet", "--locked", "--target", "all", "--edges", "normal,no-proc-macro",
      "--no-default-features", "--features", "capi," + features, "--prefix", "depth", "--format", "|{p}|{l}"],

@@ -61,9 +61,9 @@ for target in $(printf '%s\n' $targets | awk '!seen[$0]++'); do
     for format in $formats; do
         build "$target" "$(features_of "$format")" "$lib/${static/tenslice/tenslice-$format}"
     done
-    # What each compiler says of itself in the library.
-    strings -a "$lib/$static" | grep -m 1 -o 'rustc version [0-9.]* ([^)]*)' | sed "s|^|$target: |" >> "$tree/lib/COMPILERS" \
-        || echo "$target: $(rustc -V | sed 's/^rustc /rustc version /')" >> "$tree/lib/COMPILERS"
+    # The version that the compiler writes into the library. Where a format of object files lacks it, that of cargo.
+    compiler=$(grep -a -o 'rustc version [0-9.]* ([^)]*)' "$lib/$static" | head -n 1 || true)
+    echo "$target: ${compiler:-$(rustc -V | sed 's/^rustc /rustc version /')}" >> "$tree/lib/COMPILERS"
     echo "sdk: $target: $(find "$lib" -type f | wc -l) libraries, $(du -sk --apparent-size "$lib" | cut -f 1) KB, $((SECONDS - began)) s"
 done
 
