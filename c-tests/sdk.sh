@@ -294,10 +294,10 @@ C
             "$out/helpers.c" ${with:+"$sdk/lib/$target/libtenslice.a"} -Wl,--gc-sections,-z,noexecstack -o "$out/helpers$with.elf" \
             2> "$out/log" || { cat "$out/log" >&2; fail "linking for $chip"; }
         # Without addresses, which differ.
-        for function in __aeabi_fadd __aeabi_fmul __aeabi_fdiv __aeabi_uidiv __aeabi_ddiv __aeabi_uldivmod; do # some only on M0
+        for function in __aeabi_fadd __aeabi_fmul __aeabi_fdiv __udivsi3 __aeabi_uidiv __aeabi_ddiv __aeabi_uldivmod; do # some only on M0
             echo "$function"
             arm-none-eabi-objdump -d --disassemble=$function "$out/helpers$with.elf" | sed -n 's/^ *[0-9a-f]*:\t//p' \
-                | sed -E 's/[0-9a-f]+ </</; /<|\.word/s/^[0-9a-f ]*\t//'
+                | sed -E 's/[0-9a-f]+ </</; /</s/^[0-9a-f ]*\t//; s/.*\.word.*/.word/'
         done > "$out/helpers$with.txt"
     done
     [ "$(wc -l < "$out/helpers.txt")" -gt 100 ] || fail "the helpers were not found"
