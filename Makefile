@@ -50,6 +50,12 @@ sdk: ## build a tarball of C libraries for use without Rust, for this host, othe
 dist-source: ## build a source tarball with all needed crates, which builds without a network, in target/dist
 	VERSION=$(VERSION) packaging/dist-source.sh
 
+boards: ## make packages for ESP-IDF, Arduino, PlatformIO and CMSIS from the SDK, in target/boards: SDK=FOLDER
+	VERSION=$(VERSION) packaging/boards.sh $(SDK) target/boards
+
+deb: dist-source ## build Debian packages from the source tarball, in target/deb
+	VERSION=$(VERSION) SOVERSION=$(SOVERSION) packaging/deb.sh target/deb
+
 # The same with Zstandard, which allocates, in a separate folder: the C tests compare with it.
 lib-zstd:
 	$(MAKE) --no-print-directory lib C_TARGET=$(C_TARGET)-zstd FEATURES=$(FEATURES),zstd,c-alloc
@@ -111,6 +117,16 @@ test-sdk:
 
 release-check: ## build and test all that a release publishes, and upload nothing: packaging/release.md
 	VERSION=$(VERSION) CARGO="$(CARGO)" packaging/release-check.sh
+
+SDK ?= target/sdk/tenslice-$(VERSION)-sdk
+SYSTEMS ?=
+# Uses the SDK in other build systems, and builds with them from the sources: SYSTEMS=meson selects.
+test-boards: target/boards-venv
+	VERSION=$(VERSION) SDK=$(abspath $(SDK)) c-tests/boards.sh $(SYSTEMS)
+
+target/boards-venv:
+	python3 -m venv $@ && $@/bin/pip install --quiet conan platformio scons west pykwalify kconfiglib idf-component-manager \
+		|| { rm -rf $@; exit 1; }
 
 # All tests that need no board, and everything that CI only samples: all mutants take hours.
 test-all:

@@ -18,7 +18,14 @@ cp -r src include docs "$tree/"
 cp host/*.c "$tree/host/"
 cp CMakeLists.txt Makefile build.rs README.md CHANGELOG.md LICENSE-MIT LICENSE-APACHE "$tree/"
 cp -r examples/*.c examples/*.cpp examples/cmake "$tree/examples/"
-cp -r packaging/*.{sh,py,in,cmake} packaging/{sdk,conan,vcpkg} "$tree/packaging/"
+cp -r packaging/*.{sh,py,in,cmake} packaging/{sdk,conan,vcpkg,meson} "$tree/packaging/"
+# Meson wants its files at the top.
+rust=$(sed -n 's/^rust-version = "\([0-9.]*\)".*/\1/p' Cargo.toml)
+for file in meson.build meson_options.txt; do
+    sed -e "s|@VERSION@|$VERSION|g" -e "s|@RUST@|$rust|g" "packaging/meson/source/$file" > "$tree/$file"
+done
+sed -i "s|@DIRECTORY@|$name|" "$tree/packaging/meson/tenslice.wrap"
+rm "$tree"/packaging/meson/meson* # of the SDK
 
 # The workspace section stays, without members. Otherwise cargo would use the manifest of a surrounding project.
 awk '

@@ -1,0 +1,103 @@
+#!/usr/bin/env bash
+# Uses the SDK in the build systems of programs and boards: boards.sh [meson|vcpkg|conan|zephyr|espidf|arduino|platformio|
+# cmsis|source...], all but `source` by default. `source` builds the library from the source tarball with Meson, vcpkg's port
+# and Conan, which takes minutes. Called by the Makefile with VERSION in the environment.
+#
+# SDK=FOLDER is an unpacked SDK; otherwise target/sdk has one (make sdk). Tools from pip are in target/boards-venv. The
+# functions that Zephyr, ESP-IDF and vcpkg provide are stubs in c-tests/boards. Prints a line for each tool or library that is
+# missing; with TENSLICE_NO_SKIP=1 that is a failure.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+top=$PWD
+sdk=${SDK:-$top/target/sdk/tenslice-$VERSION-sdk}
+model=$top/tests/fixtures/v1.2/converted_safetensors.zt
+safetensors=$top/tests/fixtures/safetensors/py_transformer.safetensors
+venv=$top/target/boards-venv
+out=$top/target/boards-test
+stubs=$top/c-tests/boards
+rm -rf "$out"
+mkdir -p "$out"
+
+skip() {
+    echo "skipped: $1"
+    if [ "${TENSLICE_NO_SKIP:-0}" = 1 ]; then
+        echo "nothing may be skipped here" >&2
+        exit 1
+    fi
+}
+fail() {
+    echo "boards: $*" >&2
+    exit 1
+}
+has() { # TOOL...: or skips
+    local tool
+    for tool in "$@"; do
+        command -v "$tool" > /dev/null || { skip "$system ($tool is not installed)"; return 1; }
+    done
+}
+library() { # TARGET NAME: the SDK has it, or skips
+    [ -f "$sdk/lib/$1/lib$2.a" ] || { skip "$system for $1 (the SDK has no lib/$1/lib$2.a)"; return 1; }
+}
+quiet() { # COMMAND...: prints its output only if it fails
+    "$@" > "$out/log" 2>&1 || { cat "$out/log" >&2; fail "failed: $*"; }
+}
+refuses() { # TEXT COMMAND...: must fail with that text
+    if "${@:2}" > "$out/log" 2>&1 < /dev/null; then
+        fail "not refused: ${*:2}"
+    fi
+    grep -qF -- "$1" <<< "$(tr -s ' \n' ' ' < "$out/log")" || { cat "$out/log" >&2; fail "not said: $1"; }
+}
+answers() { # PROGRAM: must read the model correctly
+    "$@" "$model" a.w | grep -q 'a.w: .*the first' || fail "$* does not answer"
+}
+block() { # MARK FILE: writes the block of docs/build-systems.md that follows <!-- boards: MARK -->
+    mkdir -p "$(dirname "$2")"
+    awk -v mark="<!-- boards: $1 -->" '
+        /^```/ && inside { exit }
+        inside { print }
+        $0 == mark { found = 1; next }
+        /^```/ && found { inside = 1 }' docs/build-systems.md > "$2"
+    [ -s "$2" ] || fail "docs/build-systems.md has no block $1"
+}
+
+# A chip's program: opens the bytes of a file, and finds a tensor.
+chip_program() { # FOLDER
+    mkdir -p "$1"
+    block program "$1/main.c"
+}
+cortex_m4f="-mcpu=cortex-m4 -mthumb -mfloat-abi=hard -mfpu=fpv4-sp-d16"
+
+test_meson() {
+    has meson ninja || return 0
+    local folder
+    for folder in fallback get_variable; do
+        library x86_64-unknown-linux-gnu tenslice || return 0
+        block meson-$folder "$out/$folder/meson.build"
+        cp examples/cmake/main.c "$out/$folder/"
+        mkdir -p "$out/$folder/subprojects"
+        ln -s "$sdk" "$out/$folder/subprojects/tenslice-$VERSION-sdk"
+        cp "$sdk/packaging/meson/tenslice.wrap" "$out/$folder/subprojects/"
+        (cd "$out/$folder" && quiet meson setup --wrap-mode forcefallback build && quiet ninja -C build)
+        answers "$out/$folder/build/program"
+    done
+    (cd "$out/fallback" && refuses "is not in this SDK" meson setup --wrap-mode forcefallback -Dtenslice:target=pdp11 other)
+
+    has arm-none-eabi-gcc || return 0
+    library thumbv7em-none-eabihf tenslice || return 0
+    block meson-cross "$out/cross/cortex-m4f.ini"
+    chip_program "$out/cross"
+    cp "$out/get_variable/meson.build" "$out/cross/"
+    cp -r "$out/get_variable/subprojects" "$out/cross/"
+    (cd "$out/cross" && quiet meson setup --cross-file cortex-m4f.ini build && quiet ninja -C build)
+    linked "$out/cross/build/program"
+}
+linked() { # PROGRAM: has the library's code
+    arm-none-eabi-nm "$1" | grep -q ' T tenslice_file_open$' || fail "$1 does not contain tenslice"
+}
+
+for system in ${*:-meson}; do
+    echo "== $system ($SECONDS s)"
+    test_$system
+done
+echo "boards: ok"

@@ -1,0 +1,16 @@
+#!/usr/bin/env bash
+# Adds the files of build systems to the tree of the SDK: sdk-root.sh TREE, with VERSION in the environment. Called by
+# packaging/sdk.sh. Meson, vcpkg, Conan and Zephyr read them from the unpacked tarball.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+tree=$1
+choices=$(packaging/formats.sh | sed "s/.*/'&'/" | paste -sd ' ' | sed 's/ /, /g')
+
+fill() { # FILE DESTINATION
+    mkdir -p "$(dirname "$tree/$2")"
+    sed -e "s|@VERSION@|$VERSION|g" -e "s|@CHOICES@|$choices|g" -e "s|@DIRECTORY@|tenslice-$VERSION-sdk|g" "packaging/$1" > "$tree/$2"
+    chmod 644 "$tree/$2"
+}
+fill meson/meson.build meson.build
+fill meson/meson_options.txt meson_options.txt
+fill meson/tenslice.wrap packaging/meson/tenslice.wrap
