@@ -96,7 +96,73 @@ linked() { # PROGRAM: has the library's code
     arm-none-eabi-nm "$1" | grep -q ' T tenslice_file_open$' || fail "$1 does not contain tenslice"
 }
 
-for system in ${*:-meson}; do
+# The steps of the port, with stubs for vcpkg's functions: port FOLDER_OF_THE_TREE NAME
+port() {
+    quiet cmake "-DPORTFILE=$1/packaging/vcpkg/portfile.cmake" "-DPACKAGES=$out/$2/packages" "-DBUILD=$out/$2/cmake" \
+        -P "$stubs/vcpkg.cmake"
+    mv "$out/$2/packages" "$out/$2/moved" # nothing may depend on the old location
+    block vcpkg "$out/$2/CMakeLists.txt"
+    cp examples/cmake/main.c "$out/$2/"
+    quiet cmake -S "$out/$2" -B "$out/$2/build" "-DCMAKE_PREFIX_PATH=$out/$2/moved"
+    quiet cmake --build "$out/$2/build"
+    answers "$out/$2/build/program"
+}
+test_vcpkg() {
+    has cmake pkg-config || return 0
+    library x86_64-unknown-linux-gnu tenslice || return 0
+    port "$sdk" vcpkg-sdk
+    PKG_CONFIG_PATH=$out/vcpkg-sdk/moved/lib/pkgconfig pkg-config --variable=features tenslice-safetensors > "$out/log"
+    grep -q '^safetensors,' "$out/log" || fail "pkg-config does not know the features"
+}
+
+# Conan itself, without a network: create TREE NAME ARGUMENTS...
+create() {
+    export CONAN_HOME=$out/conan-home
+    [ -d "$CONAN_HOME/profiles" ] || quiet "$venv/bin/conan" profile detect
+    mkdir -p "$out/$2"
+    cp -r "$1/packaging/conan/test_package" "$out/$2/" # the build of the test goes beside it
+    quiet "$venv/bin/conan" create "$1/packaging/conan" --no-remote -tf "$out/$2/test_package" "${@:3}"
+    grep -q "this is not a known kind of tensor file" "$out/log" || fail "Conan's test package did not run"
+}
+test_conan() {
+    has cmake "$venv/bin/conan" || return 0
+    library x86_64-unknown-linux-gnu tenslice-safetensors || return 0
+    create "$sdk" conan-all
+    create "$sdk" conan-one -o "tenslice/*:format=safetensors"
+    grep -q "tenslice has safetensors,digest" "$out/log" || fail "Conan does not pass the features on"
+    grep -q "^features=safetensors,digest" "$(find "$out/conan-one" -name tenslice.pc)" || fail "no features for pkg-config"
+    if library thumbv7em-none-eabihf tenslice; then
+        quiet "$venv/bin/conan" create "$sdk/packaging/conan" --no-remote -o "tenslice/*:target=thumbv7em-none-eabihf" \
+            -s os=baremetal -s arch=armv7hf -tf ""
+    fi
+    refuses "is not known here" "$venv/bin/conan" create "$sdk/packaging/conan" --no-remote -s arch=sparc -tf ""
+    refuses "has no tenslice-pickle" "$venv/bin/conan" create "$sdk/packaging/conan" --no-remote -o "tenslice/*:format=pickle" -tf ""
+}
+
+# All of these from the sources, with only the crates of the tarball.
+test_source() {
+    has meson ninja cmake cargo || return 0
+    export CARGO_NET_OFFLINE=true CARGO_HOME=$out/cargo-home
+    local tree=$out/source/subprojects/tenslice-$VERSION
+    mkdir -p "$out/source/subprojects"
+    tar -xzf "target/dist/tenslice-$VERSION-source.tar.gz" -C "$out/source/subprojects"
+    cp "$tree/packaging/meson/tenslice.wrap" "$out/source/subprojects/"
+    cp examples/cmake/main.c "$out/source/"
+    block meson-get_variable "$out/source/meson.build"
+    (cd "$out/source" && quiet meson setup build -Dtenslice:features=ztensor && quiet ninja -C build)
+    answers "$out/source/build/program"
+    quiet ninja -C "$out/source/build"
+    if grep -q Linking "$out/log"; then
+        fail "Meson linked again for nothing"
+    fi
+
+    port "$tree" vcpkg-source
+    has "$venv/bin/conan" || return 0
+    create "$tree" conan-source -o "tenslice/*:features=safetensors"
+    [ -z "$(ls "$CARGO_HOME/registry" 2> /dev/null)" ] || fail "crates came from elsewhere"
+}
+
+for system in ${*:-meson vcpkg conan}; do
     echo "== $system ($SECONDS s)"
     test_$system
 done

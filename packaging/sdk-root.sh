@@ -14,3 +14,5 @@ fill() { # FILE DESTINATION
 fill meson/meson.build meson.build
 fill meson/meson_options.txt meson_options.txt
 fill meson/tenslice.wrap packaging/meson/tenslice.wrap
+cp -r packaging/conan packaging/vcpkg "$tree/packaging/"
+rm -rf "$tree/packaging/conan"/{__pycache__,test_package/build}

@@ -1,0 +1,33 @@
+# Runs packaging/vcpkg/portfile.cmake as vcpkg does, on x86-64 Linux: cmake -DPORTFILE=FILE -DPACKAGES=FOLDER -DBUILD=FOLDER
+# -P vcpkg.cmake. The functions of vcpkg are stubs that do the least that the port needs.
+cmake_minimum_required(VERSION 3.16)
+set(PORT tenslice)
+set(TARGET_TRIPLET x64-linux)
+set(VCPKG_TARGET_ARCHITECTURE x64)
+set(VCPKG_TARGET_IS_LINUX ON)
+set(CURRENT_PACKAGES_DIR "${PACKAGES}")
+
+function(vcpkg_check_linkage)
+endfunction()
+function(run)
+  execute_process(COMMAND ${ARGV} RESULT_VARIABLE failed)
+  if(failed)
+    message(FATAL_ERROR "failed: ${ARGV}")
+  endif()
+endfunction()
+function(vcpkg_cmake_configure)
+  cmake_parse_arguments(PARSE_ARGV 0 arg "" "SOURCE_PATH" "OPTIONS")
+  run("${CMAKE_COMMAND}" -S "${arg_SOURCE_PATH}" -B "${BUILD}" -DCMAKE_BUILD_TYPE=Release ${arg_OPTIONS}
+    "-DCMAKE_INSTALL_PREFIX=${PACKAGES}" -DCMAKE_INSTALL_LIBDIR=lib)
+endfunction()
+function(vcpkg_cmake_install)
+  run("${CMAKE_COMMAND}" --build "${BUILD}" --target install)
+endfunction()
+function(vcpkg_fixup_pkgconfig)
+endfunction()
+function(vcpkg_install_copyright)
+  cmake_parse_arguments(PARSE_ARGV 0 arg "" "" "FILE_LIST")
+  file(INSTALL ${arg_FILE_LIST} DESTINATION "${PACKAGES}/share/${PORT}")
+endfunction()
+
+include("${PORTFILE}")
