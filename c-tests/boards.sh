@@ -139,6 +139,48 @@ test_conan() {
     refuses "has no tenslice-pickle" "$venv/bin/conan" create "$sdk/packaging/conan" --no-remote -o "tenslice/*:format=pickle" -tf ""
 }
 
+# Zephyr's Kconfig (kconfiglib), the schema of module.yml, and the CMake file with stubs of Zephyr's functions.
+settings() { # TARGET SYMBOL...: Kconfig must choose that target for that core
+    MODULE=$sdk quiet "$venv/bin/python" "$stubs/zephyr/settings.py" "$out/zephyr/prj.conf" "$out/zephyr/config" "${@:2}"
+    grep -qxF "CONFIG_TENSLICE_TARGET=\"$1\"" "$out/zephyr/config" || fail "Kconfig: not $1 for ${*:2}"
+}
+application() { # NAME TARGET FLAGS SYMBOL...
+    settings "$2" "${@:4}"
+    if library "$2" tenslice-safetensors; then
+        quiet cmake -S "$stubs/zephyr" -B "$out/zephyr/$1" -DCONFIG="$out/zephyr/config" -DMODULE="$sdk" -DAPP="$out/zephyr" \
+            -DCMAKE_SYSTEM_NAME=Generic -DCMAKE_C_COMPILER=arm-none-eabi-gcc -DCMAKE_C_COMPILER_WORKS=1 -DCMAKE_C_FLAGS="$3"
+        quiet cmake --build "$out/zephyr/$1"
+        linked "$out/zephyr/$1/app"
+    fi
+}
+test_zephyr() {
+    has cmake arm-none-eabi-gcc "$venv/bin/python" || return 0
+    mkdir -p "$out/zephyr/src"
+    chip_program "$out/zephyr/src"
+    block zephyr-conf "$out/zephyr/prj.conf"
+    quiet "$venv/bin/pykwalify" -d "$sdk/zephyr/module.yml" -s "$stubs/zephyr/module-schema.yml"
+
+    application m4f thumbv7em-none-eabihf "$cortex_m4f" ARM CPU_CORTEX_M CPU_CORTEX_M4 FPU FP_HARDABI
+    application m4 thumbv7em-none-eabi "-mcpu=cortex-m4 -mthumb" ARM CPU_CORTEX_M CPU_CORTEX_M4 FPU
+    application m0 thumbv6m-none-eabi "-mcpu=cortex-m0 -mthumb" ARM CPU_CORTEX_M CPU_CORTEX_M0
+    settings thumbv6m-none-eabi ARM CPU_CORTEX_M CPU_CORTEX_M0PLUS
+    settings thumbv7m-none-eabi ARM CPU_CORTEX_M CPU_CORTEX_M3
+    settings thumbv7em-none-eabihf ARM CPU_CORTEX_M CPU_CORTEX_M7 FPU FP_HARDABI
+    settings thumbv8m.base-none-eabi ARM CPU_CORTEX_M ARMV8_M_BASELINE
+    settings thumbv8m.main-none-eabi ARM CPU_CORTEX_M ARMV8_M_MAINLINE
+    settings thumbv8m.main-none-eabihf ARM CPU_CORTEX_M ARMV8_M_MAINLINE FPU FP_HARDABI
+    local m=RISCV_ISA_EXT_M a=RISCV_ISA_EXT_A c=RISCV_ISA_EXT_C
+    settings riscv32imc-unknown-none-elf RISCV $m $c
+    settings riscv32imac-unknown-none-elf RISCV $m $a $c
+    settings riscv32imac-unknown-none-elf RISCV $m $a $c FPU
+    settings riscv32imafc-unknown-none-elf RISCV $m $a $c FPU FLOAT_HARD
+    settings "" RISCV $m $a $c FPU FLOAT_HARD CPU_HAS_FPU_DOUBLE_PRECISION
+    settings "" RISCV $m $a $c RISCV_ISA_RV32E
+    refuses "it must be a folder of" cmake -S "$stubs/zephyr" -B "$out/zephyr/none" -DCONFIG="$out/zephyr/config" \
+        -DMODULE="$sdk" -DAPP="$out/zephyr" -DCMAKE_SYSTEM_NAME=Generic -DCMAKE_C_COMPILER=arm-none-eabi-gcc \
+        -DCMAKE_C_COMPILER_WORKS=1
+}
+
 # All of these from the sources, with only the crates of the tarball.
 test_source() {
     has meson ninja cmake cargo || return 0
@@ -162,7 +204,7 @@ test_source() {
     [ -z "$(ls "$CARGO_HOME/registry" 2> /dev/null)" ] || fail "crates came from elsewhere"
 }
 
-for system in ${*:-meson vcpkg conan}; do
+for system in ${*:-meson vcpkg conan zephyr}; do
     echo "== $system ($SECONDS s)"
     test_$system
 done
