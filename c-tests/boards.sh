@@ -181,6 +181,53 @@ test_zephyr() {
         -DCMAKE_C_COMPILER_WORKS=1
 }
 
+# The packages for boards, made twice: the bytes must be the same.
+packages() {
+    [ ! -d "$out/packages" ] || return 0
+    quiet packaging/boards.sh "$sdk" "$out/packages"
+    quiet packaging/boards.sh "$sdk" "$out/again"
+    diff -r "$out/packages" "$out/again" > /dev/null || fail "packaging/boards.sh made other bytes the second time"
+    rm -rf "$out/again"
+}
+
+# The component manager packs the component, and its CMake file links a program with stubs of ESP-IDF's functions.
+test_espidf() {
+    has cmake riscv64-unknown-elf-gcc "$venv/bin/compote" || return 0
+    packages
+    local component=$out/packages/esp-idf/tenslice folder=$out/espidf chip target flags
+    chip_program "$folder"
+    IDF_COMPONENT_CHECK_NEW_VERSION=0 quiet "$venv/bin/compote" component pack --name tenslice --project-dir "$component" \
+        --dest-dir "$folder/packed"
+    [ -s "$folder/packed/tenslice_$VERSION.tgz" ] || fail "compote packed nothing"
+    block espidf-conf "$folder/sdkconfig.defaults"
+    "$venv/bin/python" - "$component/Kconfig" "$folder/sdkconfig.defaults" "$folder/config" << 'PYTHON'
+import sys, kconfiglib
+kconfig = kconfiglib.Kconfig(sys.argv[1])
+kconfig.load_config(sys.argv[2])
+kconfig.write_config(sys.argv[3])
+sys.exit("\n".join(kconfig.warnings) or None)
+PYTHON
+    for chip in c2 c3 c5 c6 c61 h2 p4; do
+        case $chip in
+        c[23]) target=riscv32imc-unknown-none-elf flags="-march=rv32imc -mabi=ilp32" ;;
+        p4) target=riscv32imafc-unknown-none-elf flags="-march=rv32imafc -mabi=ilp32f" ;;
+        *) target=riscv32imac-unknown-none-elf flags="-march=rv32imac -mabi=ilp32" ;;
+        esac
+        grep -q "esp32$chip$" "$component/idf_component.yml" || fail "idf_component.yml lacks esp32$chip"
+        library $target tenslice-safetensors || continue
+        quiet cmake -S "$stubs/esp-idf" -B "$folder/$chip" -DIDF_TARGET=esp32$chip -DCONFIG="$folder/config" -DAPP="$folder" \
+            -DCOMPONENT="$component" -DCMAKE_SYSTEM_NAME=Generic -DCMAKE_C_COMPILER=riscv64-unknown-elf-gcc \
+            -DCMAKE_C_COMPILER_WORKS=1 -DCMAKE_C_FLAGS="$flags -ffreestanding"
+        quiet cmake --build "$folder/$chip"
+        riscv64-unknown-elf-nm "$folder/$chip/app" | grep -q ' T tenslice_file_open$' || fail "esp32$chip: not linked"
+    done
+    for chip in esp32 esp32s2 esp32s3; do
+        refuses "there is no library for $chip, whose Xtensa core" cmake -S "$stubs/esp-idf" -B "$folder/$chip" \
+            -DIDF_TARGET=$chip -DCONFIG="$folder/config" -DAPP="$folder" -DCOMPONENT="$component" -DCMAKE_SYSTEM_NAME=Generic \
+            -DCMAKE_C_COMPILER=riscv64-unknown-elf-gcc -DCMAKE_C_COMPILER_WORKS=1
+    done
+}
+
 # All of these from the sources, with only the crates of the tarball.
 test_source() {
     has meson ninja cmake cargo || return 0
@@ -204,7 +251,7 @@ test_source() {
     [ -z "$(ls "$CARGO_HOME/registry" 2> /dev/null)" ] || fail "crates came from elsewhere"
 }
 
-for system in ${*:-meson vcpkg conan zephyr}; do
+for system in ${*:-meson vcpkg conan zephyr espidf}; do
     echo "== $system ($SECONDS s)"
     test_$system
 done

@@ -4,22 +4,16 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 tree=$1
-choices=$(packaging/formats.sh | sed "s/.*/'&'/" | paste -sd ' ' | sed 's/ /, /g')
-# A bool and a default for each format, in the language of Kconfig.
-kconfig=$(packaging/formats.sh | awk '{ printf "config TENSLICE_FORMAT_%s\\n\\tbool \"%s\"\\n\\n", toupper($0), $0 }')
-kconfig_libraries=$(packaging/formats.sh | awk '{ printf "%s\\tdefault \"tenslice-%s\" if TENSLICE_FORMAT_%s", NR == 1 ? "" : "\\n", $0, toupper($0) }')
 
-fill() { # FILE DESTINATION
-    mkdir -p "$(dirname "$tree/$2")"
-    sed -e "s|@VERSION@|$VERSION|g" -e "s|@CHOICES@|$choices|g" -e "s|@DIRECTORY@|tenslice-$VERSION-sdk|g" \
-        -e "s|@KCONFIG@|$kconfig|" -e "s|@KCONFIG_LIBRARIES@|$kconfig_libraries|" "packaging/$1" > "$tree/$2"
-    chmod 644 "$tree/$2"
-}
-fill meson/meson.build meson.build
-fill meson/meson_options.txt meson_options.txt
-fill meson/tenslice.wrap packaging/meson/tenslice.wrap
-for file in module.yml Kconfig CMakeLists.txt; do
-    fill zephyr/$file zephyr/$file
+mkdir -p "$tree"/{zephyr,packaging/meson}
+for file in meson.build meson_options.txt; do
+    packaging/fill.sh packaging/meson/$file > "$tree/$file"
 done
-cp -r packaging/conan packaging/vcpkg "$tree/packaging/"
-rm -rf "$tree/packaging/conan"/{__pycache__,test_package/build}
+packaging/fill.sh packaging/meson/tenslice.wrap > "$tree/packaging/meson/tenslice.wrap"
+for file in module.yml Kconfig CMakeLists.txt; do
+    packaging/fill.sh packaging/zephyr/$file > "$tree/zephyr/$file"
+done
+# Not what Conan leaves in the folder of its test.
+for file in conan/conanfile.py conan/test_package/{conanfile.py,CMakeLists.txt,opens.c} vcpkg/{portfile.cmake,vcpkg.json}; do
+    install -D -m 644 packaging/$file "$tree/packaging/$file"
+done
