@@ -228,6 +228,86 @@ PYTHON
     done
 }
 
+# Arduino's rules for precompiled libraries, which the builder applies to the flags of a board: sketch NAME MCU FPU ABI
+sketch() {
+    local library=$out/packages/arduino/tenslice folder=$out/arduino flags="-mcpu=$2 -mthumb" place=$2
+    if [ -n "$3" ]; then
+        flags="$flags -mfpu=$3 -mfloat-abi=$4"
+        [ ! -d "$library/src/$2/$3-$4" ] || place=$2/$3-$4
+    fi
+    [ -f "$library/src/$place/libtenslice.a" ] || { skip "$system for $2 (no library in the package)"; return 0; }
+    # shellcheck disable=SC2086 # words
+    quiet arm-none-eabi-gcc $flags -std=gnu++11 -Os -fno-exceptions -fno-rtti -I"$stubs/arduino" -I"$library/src" \
+        -x c++ -include Arduino.h "$library/examples/OpensModel/OpensModel.ino" "$stubs/arduino/main.cpp" -x none \
+        -L"$library/src/$place" -ltenslice --specs=nosys.specs -Wl,--gc-sections -o "$folder/$1"
+    linked "$folder/$1"
+}
+test_arduino() {
+    has arm-none-eabi-g++ || return 0
+    packages
+    local library=$out/packages/arduino/tenslice field
+    mkdir -p "$out/arduino"
+    for field in name version author maintainer sentence paragraph category url architectures; do
+        grep -q "^$field=." "$library/library.properties" || fail "library.properties lacks $field"
+    done
+    sketch zero cortex-m0plus "" ""                      # RP2040, SAMD21
+    sketch nano33 cortex-m4 fpv4-sp-d16 softfp           # nRF52840 with Mbed
+    sketch r4 cortex-m4 fpv4-sp-d16 hard                 # UNO R4, STM32F4
+    sketch giga cortex-m7 fpv5-d16 softfp                # STM32H7 with Mbed
+    sketch stm32h7 cortex-m7 fpv4-sp-d16 hard
+    sketch due cortex-m3 "" ""
+    if arm-none-eabi-g++ -fsyntax-only "$library/src/unsupported.cpp" 2> "$out/log"; then
+        fail "a board without a library is not refused"
+    fi
+}
+
+# PlatformIO's core itself, with a platform whose compiler is that of this system.
+test_platformio() {
+    has arm-none-eabi-gcc "$venv/bin/pio" || return 0
+    packages
+    library thumbv7em-none-eabihf tenslice-safetensors && library thumbv6m-none-eabi tenslice-safetensors || return 0
+    local folder=$out/platformio package=$out/packages/platformio/tenslice
+    export PLATFORMIO_CORE_DIR=$folder/home PLATFORMIO_SETTING_ENABLE_TELEMETRY=no
+    chip_program "$folder/app/src"
+    quiet "$venv/bin/python" "$stubs/platformio/core.py" "$folder/home" "$stubs/platformio/stub"
+    quiet "$venv/bin/python" "$stubs/platformio/pack.py" "$package" "$folder/packed.tar.gz"
+    {
+        printf '[env]\nplatform = stub\nlib_extra_dirs = %s\n[env:m4f]\nboard = m4f\n[env:m0]\nboard = m0\n[env:none]\nboard = m0\n' \
+            "$(dirname "$package")"
+        printf 'custom_tenslice_target = pdp11\n'
+        block platformio-option "$folder/option"
+        awk '/^custom/ { print "[env:one]\nboard = m4f"; print }' "$folder/option"
+    } > "$folder/app/platformio.ini"
+    quiet "$venv/bin/pio" run --project-dir "$folder/app" -e m4f -e m0 -e one
+    local board
+    for board in m4f m0 one; do
+        linked "$folder/app/.pio/build/$board/program.elf"
+    done
+    arm-none-eabi-size "$folder"/app/.pio/build/{one,m4f}/program.elf > "$out/log"
+    awk 'NR == 2 { one = $1 } NR == 3 { exit one < $1 ? 0 : 1 }' "$out/log" || fail "the option does not pick another library"
+    refuses "there is no tenslice for this board (pdp11)" "$venv/bin/pio" run --project-dir "$folder/app" -e none
+}
+
+# The description of the CMSIS-Pack is checked against PACK.xsd if PACK_XSD names it: no registry has it.
+test_cmsis() {
+    has python3 || return 0
+    packages
+    python3 - "$out/packages/cmsis/tenslice" << 'PYTHON'
+import pathlib, sys, xml.etree.ElementTree
+folder = pathlib.Path(sys.argv[1])
+root = xml.etree.ElementTree.parse(folder / "tenslice.tenslice.pdsc").getroot()
+conditions = {condition.get("id") for condition in root.iter("condition")}
+for file in root.iter("file"):
+    assert (folder / file.get("name")).exists(), file.get("name")
+for element in root.iter():
+    assert element.get("condition") is None or element.get("condition") in conditions, element.get("condition")
+assert len(list(root.iter("component"))) >= 2
+PYTHON
+    if [ -n "${PACK_XSD:-}" ]; then
+        quiet xmllint --noout --schema "$PACK_XSD" "$out/packages/cmsis/tenslice/tenslice.tenslice.pdsc"
+    fi
+}
+
 # All of these from the sources, with only the crates of the tarball.
 test_source() {
     has meson ninja cmake cargo || return 0
@@ -251,7 +331,7 @@ test_source() {
     [ -z "$(ls "$CARGO_HOME/registry" 2> /dev/null)" ] || fail "crates came from elsewhere"
 }
 
-for system in ${*:-meson vcpkg conan zephyr espidf}; do
+for system in ${*:-meson vcpkg conan zephyr espidf arduino platformio cmsis}; do
     echo "== $system ($SECONDS s)"
     test_$system
 done
