@@ -120,9 +120,10 @@ release-check: ## build and test all that a release publishes, and upload nothin
 
 SDK ?= target/sdk/tenslice-$(VERSION)-sdk
 SYSTEMS ?=
-# Uses the SDK in other build systems, and builds with them from the sources: SYSTEMS=meson selects.
-test-boards: target/boards-venv
-	VERSION=$(VERSION) SDK=$(abspath $(SDK)) c-tests/boards.sh $(SYSTEMS)
+# Uses the SDK in other build systems, and builds the sources with them: SYSTEMS=meson selects, SDK=FOLDER is another SDK.
+test-boards: target/boards-venv dist-source
+	@test -d $(SDK) || $(MAKE) --no-print-directory sdk
+	VERSION=$(VERSION) SOVERSION=$(SOVERSION) SDK=$(abspath $(SDK)) c-tests/boards.sh $(SYSTEMS)
 
 target/boards-venv:
 	python3 -m venv $@ && $@/bin/pip install --quiet conan platformio scons west pykwalify kconfiglib idf-component-manager \
@@ -133,7 +134,7 @@ test-all:
 	$(MAKE) --no-print-directory test test-features test-small test-targets test-platforms test-source sanitize no-panic miri coverage \
 		fuzz-replay-second
 	$(MAKE) --no-print-directory sdk
-	$(MAKE) --no-print-directory test-sdk
+	$(MAKE) --no-print-directory test-sdk test-boards
 	$(CARGO) test --quiet --tests --no-default-features --features std,formats,digest,dequantize,write,zlib,zstd-c
 	$(MAKE) --no-print-directory mutants
 

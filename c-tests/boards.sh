@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Uses the SDK in the build systems of programs and boards: boards.sh [meson|vcpkg|conan|zephyr|espidf|arduino|platformio|
-# cmsis|source...], all but `source` by default. `source` builds the library from the source tarball with Meson, vcpkg's port
-# and Conan, which takes minutes. Called by the Makefile with VERSION in the environment.
+# cmsis|source|deb...], all by default. `source` and `deb` need no SDK, and take minutes: they build the source tarball with
+# Meson, vcpkg's port and Conan, and as Debian packages. Called by the Makefile with VERSION and SOVERSION in the environment.
 #
 # SDK=FOLDER is an unpacked SDK; otherwise target/sdk has one (make sdk). Tools from pip are in target/boards-venv. The
 # functions that Zephyr, ESP-IDF and vcpkg provide are stubs in c-tests/boards. Prints a line for each tool or library that is
@@ -331,7 +331,38 @@ test_source() {
     [ -z "$(ls "$CARGO_HOME/registry" 2> /dev/null)" ] || fail "crates came from elsewhere"
 }
 
-for system in ${*:-meson vcpkg conan zephyr espidf arduino platformio cmsis}; do
+# The Debian packages are built from the tarball, checked by lintian, unpacked elsewhere, and used with pkg-config and CMake.
+test_deb() {
+    has dpkg-buildpackage dh pkg-config cmake lintian || return 0
+    quiet packaging/deb.sh "$out/deb"
+    quiet lintian --allow-root --fail-on error,warning "$out"/deb/tenslice_*.changes
+    local package root=$out/deb/root libraries
+    for package in "$out"/deb/libtenslice{-dev,"$SOVERSION"}_*.deb; do
+        dpkg-deb -x "$package" "$root"
+    done
+    dpkg-deb -f "$out"/deb/libtenslice-dev_*.deb Depends | grep -q "libtenslice$SOVERSION (= $VERSION-1)" || fail "-dev needs no library"
+    libraries=$root/usr/lib/$(dpkg-architecture -qDEB_HOST_MULTIARCH)
+    export PKG_CONFIG_PATH=$libraries/pkgconfig
+    # shellcheck disable=SC2046 # words
+    {
+        ${CC:-cc} examples/cmake/main.c $(pkg-config --cflags --libs tenslice) -o "$out/deb/shared"
+        LD_LIBRARY_PATH=$libraries answers "$out/deb/shared"
+        ${CC:-cc} examples/cmake/main.c -static $(pkg-config --cflags --libs --static tenslice) -o "$out/deb/static"
+    }
+    answers "$out/deb/static"
+    quiet cmake -S examples/cmake -B "$out/deb/cmake" "-DCMAKE_PREFIX_PATH=$root/usr" \
+        "-DCMAKE_LIBRARY_ARCHITECTURE=$(basename "$libraries")"
+    quiet cmake --build "$out/deb/cmake"
+    answers "$out/deb/cmake/with_shared"
+    answers "$out/deb/cmake/with_static"
+}
+
+systems=${*:-meson vcpkg conan zephyr espidf arduino platformio cmsis source deb}
+case $systems in
+source | deb | "source deb") ;;
+*) [ -f "$sdk/include/tenslice.h" ] || fail "$sdk is not an unpacked SDK: make sdk, or SDK=FOLDER" ;;
+esac
+for system in $systems; do
     echo "== $system ($SECONDS s)"
     test_$system
 done

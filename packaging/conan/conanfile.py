@@ -16,9 +16,9 @@ class Tenslice(ConanFile):
     package_type = "static-library"
     settings = "os", "arch", "compiler", "build_type"
     options = {
-        # Of the sources: the features of Cargo.toml.
+        # The features of Cargo.toml: for the sources only.
         "features": ["ANY"],
-        # Of the SDK: the library of all formats, or of one.
+        # The library of all formats, or of one: for the SDK only.
         "format": ["ANY"],
         # Rust's name of the machine, such as thumbv7em-none-eabihf. Empty: derived from the settings.
         "target": ["", "ANY"],
