@@ -43,12 +43,11 @@ class Tenslice(ConanFile):
     def _target(self):
         if self.options.target:
             return str(self.options.target)
-        machine = {"x86_64": "x86_64", "armv8": "aarch64", "armv7hf": "armv7", "riscv64": "riscv64gc",
-                   "wasm": "wasm32"}.get(str(self.settings.arch))
+        machine = {"x86_64": "x86_64", "armv8": "aarch64", "armv7hf": "armv7", "riscv64": "riscv64gc"}.get(str(self.settings.arch))
         windows = "msvc" if self.settings.get_safe("compiler") == "msvc" else "gnu"
         libc = "musl" if self.settings.get_safe("compiler.libc") == "musl" else "gnu"
         system = {"Linux": f"unknown-linux-{libc}" + ("eabihf" if machine == "armv7" else ""), "Windows": f"pc-windows-{windows}",
-                  "Macos": "apple-darwin", "Emscripten": "unknown-unknown"}.get(str(self.settings.os))
+                  "Macos": "apple-darwin"}.get(str(self.settings.os))
         return f"{machine}-{system}" if machine and system else None
 
     def set_version(self):
