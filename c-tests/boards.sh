@@ -83,6 +83,20 @@ test_meson() {
     done
     (cd "$out/fallback" && refuses "is not in this SDK" meson setup --wrap-mode forcefallback -Dtenslice:target=pdp11 other)
 
+    # The machine is derived from the compiler.
+    ! command -v musl-gcc > /dev/null || CC=musl-gcc derives x86_64-unknown-linux-musl
+    cross x86_64-pc-windows-gnu x86_64-w64-mingw32 windows x86_64 ""
+    cross riscv32imc-unknown-none-elf riscv64-unknown-elf none riscv32 "'-march=rv32imc', '-mabi=ilp32'"
+    cross riscv32imac-unknown-none-elf riscv64-unknown-elf none riscv32 "'-march=rv32imac', '-mabi=ilp32'"
+    cross riscv32imafc-unknown-none-elf riscv64-unknown-elf none riscv32 "'-march=rv32imafc', '-mabi=ilp32f'"
+    cross thumbv6m-none-eabi arm-none-eabi none arm "'-mcpu=cortex-m0plus', '-mthumb'"
+    cross thumbv7m-none-eabi arm-none-eabi none arm "'-mcpu=cortex-m3', '-mthumb'"
+    cross thumbv7em-none-eabi arm-none-eabi none arm "'-mcpu=cortex-m4', '-mthumb'"
+    cross thumbv7em-none-eabihf arm-none-eabi none arm "'-mcpu=cortex-m7', '-mthumb', '-mfloat-abi=hard', '-mfpu=fpv5-d16'"
+    cross thumbv8m.base-none-eabi arm-none-eabi none arm "'-mcpu=cortex-m23', '-mthumb'"
+    cross thumbv8m.main-none-eabi arm-none-eabi none arm "'-mcpu=cortex-m33', '-mthumb', '-mfloat-abi=softfp'"
+    cross thumbv8m.main-none-eabihf arm-none-eabi none arm "'-mcpu=cortex-m55', '-mthumb', '-mfloat-abi=hard'"
+
     has arm-none-eabi-gcc || return 0
     library thumbv7em-none-eabihf tenslice || return 0
     block meson-cross "$out/cross/cortex-m4f.ini"
@@ -91,6 +105,20 @@ test_meson() {
     cp -r "$out/get_variable/subprojects" "$out/cross/"
     (cd "$out/cross" && quiet meson setup --cross-file cortex-m4f.ini build && quiet ninja -C build)
     linked "$out/cross/build/program"
+}
+derives() { # TARGET ARGUMENTS...: Meson must pick the library of that target, or say that the SDK does not have it
+    rm -rf "$out/fallback/other"
+    if (cd "$out/fallback" && meson setup --wrap-mode forcefallback other "${@:2}") > "$out/log" 2>&1; then
+        grep -q "target *: $1$" "$out/log" || { cat "$out/log" >&2; fail "Meson derived another target than $1"; }
+    else
+        grep -qF "lib/$1/libtenslice.a is not in this SDK" "$out/log" || { cat "$out/log" >&2; fail "Meson did not derive $1"; }
+    fi
+}
+cross() { # TARGET PREFIX_OF_THE_COMPILER SYSTEM FAMILY FLAGS
+    command -v "$2-gcc" > /dev/null || { skip "Meson for $1 ($2-gcc is not installed)"; return 0; }
+    printf '%s\n' '[binaries]' "c = '$2-gcc'" "ar = '$2-ar'" "strip = '$2-strip'" '[built-in options]' "c_args = [$5]" \
+        "c_link_args = ['-nostdlib']" '[host_machine]' "system = '$3'" "cpu_family = '$4'" "cpu = '$4'" "endian = 'little'" > "$out/cross.ini"
+    derives "$1" --cross-file "$out/cross.ini"
 }
 linked() { # PROGRAM: has the library's code
     arm-none-eabi-nm "$1" | grep -q ' T tenslice_file_open$' || fail "$1 does not contain tenslice"
