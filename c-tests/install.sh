@@ -42,6 +42,7 @@ for libdir in lib lib/x86_64-linux-gnu; do
             ${CC:-cc} examples/cmake/main.c $(pkg-config --cflags --libs tenslice) -o "$out/shared"
             LD_LIBRARY_PATH=$stage/$libdir answers "$out/shared"
             readelf -d "$out/shared" | grep -q 'NEEDED.*libtenslice.so.0.1'
+            pkg-config --variable=features tenslice | grep -q '^formats,'
             ${CC:-cc} examples/cmake/main.c -static $(pkg-config --cflags --libs --static tenslice) -o "$out/static"
             answers "$out/static"
         }

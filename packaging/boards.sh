@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Makes packages for boards from an unpacked SDK: boards.sh SDK OUT. OUT gets a folder and a zip file for each of ESP-IDF,
-# Arduino and PlatformIO, and a CMSIS-Pack. The same SDK gives the same bytes. Called by the Makefile with VERSION in the
-# environment. TENSLICE_URL is the address of the project, which Arduino and CMSIS ask for.
+# Makes packages for boards from an unpacked SDK: boards.sh SDK OUT. OUT gets a folder and a zip file for each of
+# ESP-IDF, Arduino and PlatformIO, and a CMSIS-Pack. The same SDK gives the same bytes. Called by the Makefile with
+# VERSION in the environment. TENSLICE_URL is the address of the project, which Arduino and CMSIS ask for.
 set -euo pipefail
 export TENSLICE_URL=${TENSLICE_URL:-https://example.org/tenslice}
 cd "$(dirname "$0")/.."
@@ -55,8 +55,8 @@ for target in $riscv; do
 done
 zip_folder esp-idf/tenslice tenslice "tenslice-$VERSION-esp-idf.zip"
 
-# Arduino: src/MCU/FPU-ABI/libtenslice.a, where the boards' flags are -mcpu=MCU -mfpu=FPU -mfloat-abi=ABI. Without such a
-# folder, Arduino takes that of the core, whose ABI serves `soft` and `softfp`.
+# Arduino: src/MCU/FPU-ABI/libtenslice.a, where the boards' flags are -mcpu=MCU -mfpu=FPU -mfloat-abi=ABI. Without such
+# a folder, Arduino takes that of the core, whose ABI serves `soft` and `softfp`.
 common arduino/tenslice src
 rm "$out/arduino/tenslice/src/tenslice_host.h" # needs a file system
 fill arduino/library.properties arduino/tenslice/library.properties

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Builds Debian packages from the source tarball: deb.sh OUT. OUT gets libtenslice-dev, the shared library, and the source
-# folder with debian/. Called by the Makefile with VERSION and SOVERSION in the environment. DEB_MAINTAINER="Name <address>"
-# names who builds them. The tool is not in the packages: the crates that only it needs are not in the tarball.
+# Builds Debian packages from the source tarball: deb.sh OUT. OUT gets libtenslice-dev, the shared library, and the
+# source folder with debian/. Called by the Makefile with VERSION and SOVERSION in the environment. DEB_MAINTAINER="Name
+# <address>" names who builds them. The tool is not in the packages: the crates that only it needs are not in the
+# tarball.
 #
 # Needs debhelper, and cargo in the version of Cargo.toml: on Debian 12 and 13 that is the package cargo-web.
 set -euo pipefail

@@ -51,7 +51,7 @@ fi
 configure() { # FILE FOLDER
     sed -e "s|@VERSION@|$VERSION|g" -e "s|@SOVERSION@|$SOVERSION|g" -e "s|@LIBDIR@|$LIBDIR|g" \
         -e "s|@WORD@|$word|g" -e "s|@STATIC@|$static|g" -e "s|@SHARED@|$place/$full|g" -e "s|@SONAME@|$soname|g" \
-        -e "s|@IMPORT@|$import|g" \
+        -e "s|@IMPORT@|$import|g" -e "s|@FEATURES@|${FEATURES:-}|g" \
         -e "s|@PREFIX_FROM_PC@|$(up "$LIBDIR/pkgconfig")|g" -e "s|@PREFIX_FROM_CMAKE@|$(up "$LIBDIR/cmake/tenslice")|g" \
         "packaging/$1.in" > "$2/$1"
     chmod 644 "$2/$1"

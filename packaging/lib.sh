@@ -47,4 +47,4 @@ esac
 packaging/notices.sh "$folder/release/third-party"
 # For install.sh, which has no compiler.
 width=$("${RUSTC:-rustc}" --print cfg --target "$RUST_TARGET" | sed -n 's/^target_pointer_width="\(.*\)"/\1/p')
-printf '%s\n' "RUST_TARGET=$RUST_TARGET" "STATIC_ONLY=${STATIC_ONLY:-}" "word=$((width / 8))" > "$folder/release/built"
+printf '%s\n' "RUST_TARGET=$RUST_TARGET" "STATIC_ONLY=${STATIC_ONLY:-}" "word=$((width / 8))" "FEATURES=$FEATURES" > "$folder/release/built"

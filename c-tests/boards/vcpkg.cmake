@@ -1,5 +1,5 @@
-# Runs packaging/vcpkg/portfile.cmake as vcpkg does, on x86-64 Linux: cmake -DPORTFILE=FILE -DPACKAGES=FOLDER -DBUILD=FOLDER
-# -P vcpkg.cmake. The functions of vcpkg are stubs that do the least that the port needs.
+# Runs packaging/vcpkg/portfile.cmake as vcpkg does, on x86-64 Linux: cmake -DPORTFILE=FILE -DPACKAGES=FOLDER
+# -DBUILD=FOLDER -P vcpkg.cmake. The functions of vcpkg are stubs that do the least that the port needs.
 cmake_minimum_required(VERSION 3.16)
 set(PORT tenslice)
 set(TARGET_TRIPLET x64-linux)

@@ -1,6 +1,6 @@
-# A port for vcpkg: vcpkg install tenslice --overlay-ports=packaging/vcpkg, in the unpacked SDK, whose prebuilt libraries it
-# installs, or in the unpacked tarball of `make dist-source`, whose sources it builds with cargo. The port of a registry would
-# download the tarball.
+# A port for vcpkg: vcpkg install tenslice --overlay-ports=packaging/vcpkg, in the unpacked SDK, whose prebuilt
+# libraries it installs, or in the unpacked tarball of `make dist-source`, whose sources it builds with cargo. The port
+# of a registry would download the tarball.
 get_filename_component(SOURCE_PATH "${CMAKE_CURRENT_LIST_DIR}/../.." ABSOLUTE)
 
 # Rust's optimized library serves both configurations.

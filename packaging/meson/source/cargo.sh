@@ -1,6 +1,6 @@
 #!/bin/sh
-# Builds the static library for Meson: cargo.sh CARGO SOURCES BUILT OUTPUT TARGET PROFILE FEATURES. Copies the result only if
-# it changed, so that nothing is linked again for nothing.
+# Builds the static library for Meson: cargo.sh CARGO SOURCES BUILT OUTPUT TARGET PROFILE FEATURES. Copies the result
+# only if it changed, so that nothing is linked again for nothing.
 set -eu
 case $4 in
 /*) output=$4 ;;
