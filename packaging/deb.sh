@@ -4,7 +4,7 @@
 # <address>" names who builds them. The tool is not in the packages: the crates that only it needs are not in the
 # tarball.
 #
-# Needs debhelper, and cargo in the version of Cargo.toml: on Debian 12 and 13 that is the package cargo-web.
+# Needs debhelper, and cargo in the version of Cargo.toml: on Debian 12 that is the package cargo-web.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
