@@ -126,8 +126,8 @@ test-boards: target/boards-venv dist-source
 	VERSION=$(VERSION) SOVERSION=$(SOVERSION) SDK=$(abspath $(SDK)) c-tests/boards.sh $(SYSTEMS)
 
 target/boards-venv:
-	python3 -m venv $@ && $@/bin/pip install --quiet conan platformio scons west pykwalify kconfiglib idf-component-manager \
-		|| { rm -rf $@; exit 1; }
+	python3 -m venv $@ && $@/bin/pip install --quiet conan==2.34.0 platformio==6.2.0 SCons==4.11.1 pykwalify==1.8.0 \
+		kconfiglib==14.1.0 idf-component-manager==3.1.2 || { rm -rf $@; exit 1; }
 
 # All tests that need no board, and everything that CI only samples: all mutants take hours.
 test-all:

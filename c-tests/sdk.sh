@@ -180,6 +180,7 @@ flash() { # ELF: what docs/firmware.md measures
 if has cmake; then
     echo "== CMake"
     project several "find_package(tenslice 0.1 REQUIRED COMPONENTS safetensors shared)" \
+        "if(NOT tenslice_FEATURES MATCHES \"safetensors|formats\")" "  message(FATAL_ERROR \"\${tenslice_FEATURES}\")" "endif()" \
         "add_executable(with_static main.c)" "target_link_libraries(with_static PRIVATE tenslice::tenslice)" \
         "add_executable(with_one main.c)" "target_link_libraries(with_one PRIVATE tenslice::safetensors)" \
         "add_executable(with_shared main.c)" "target_link_libraries(with_shared PRIVATE tenslice::shared)" \

@@ -82,7 +82,8 @@ for format in $formats; do
         echo "Libs: -L\${libdir} -ltenslice-$format -Wl,--gc-sections"
     } > "$tree/lib/pkgconfig/tenslice-$format.pc"
 done
-cp packaging/target.cmake packaging/sdk/tensliceConfig.cmake "$tree/lib/cmake/tenslice/"
+cp packaging/target.cmake "$tree/lib/cmake/tenslice/"
+sed "s|@FEATURES@|$FEATURES|" packaging/sdk/tensliceConfig.cmake.in > "$tree/lib/cmake/tenslice/tensliceConfig.cmake"
 # Without the last check: the SDK has libraries for every size of a pointer.
 sed -e '/^# Unsuitable for programs/,$d' -e "s|@VERSION@|$VERSION|" packaging/tensliceConfigVersion.cmake.in \
     > "$tree/lib/cmake/tenslice/tensliceConfigVersion.cmake"
@@ -94,6 +95,7 @@ cp host/tenslice_host.c "$tree/share/tenslice/" # programs compile it: it needs 
 cp include/README.md "$tree/ABI.md"
 cp README.md CHANGELOG.md LICENSE-MIT LICENSE-APACHE "$tree/"
 cp -r docs "$tree/"
+VERSION=$VERSION packaging/sdk-root.sh "$tree"
 (cd "$tree" && find . -type f ! -name SHA256SUMS | LC_ALL=C sort | xargs sha256sum > SHA256SUMS)
 
 tar --sort=name --mtime=@0 --owner=0 --group=0 --numeric-owner --mode=u=rwX,go=rX -C $out -cf - "$name" | gzip -n -9 \
