@@ -18,7 +18,28 @@ pub(crate) const fn to_u64(n: usize) -> u64 {
 /// Returns the product of two file numbers; `None` if it exceeds 64 bits, or if `a` is `None`.
 #[cfg_attr(small, inline(never))] // a single copy: the code is long there
 pub(crate) fn product(a: Option<u64>, b: u64) -> Option<u64> {
-    a.and_then(|a| a.checked_mul(b))
+    let (product, is_over) = overflowing_product(a?, b);
+    if is_over { None } else { Some(product) }
+}
+
+/// Returns a product, or any number and true if it exceeds 64 bits.
+#[inline]
+pub(crate) const fn overflowing_product(a: u64, b: u64) -> (u64, bool) {
+    #[cfg(not(small))]
+    return a.overflowing_mul(b);
+    #[cfg(small)]
+    product_of_words(a, b)
+}
+
+/// Computes [`overflowing_product`] with two 32-bit multiplications.
+#[cfg(any(test, small))]
+#[inline]
+const fn product_of_words(a: u64, b: u64) -> (u64, bool) {
+    const LOW: u64 = u32::MAX as u64;
+    let (short, long) = if a > LOW { (b, a) } else { (a, b) };
+    let low = (long & LOW).wrapping_mul(short & LOW);
+    let high = (long >> 32).wrapping_mul(short & LOW).wrapping_add(low >> 32);
+    (high << 32 | low & LOW, short > LOW || high > LOW)
 }
 
 /// Returns the number of parts of `part` bytes that cover `length`, rounded up; 0 if `part` is 0.
@@ -90,7 +111,9 @@ pub(crate) fn decimal(text: &[u8]) -> Option<(u64, &[u8])> {
 
 #[cfg(test)]
 mod tests {
-    use super::{count_of, decimal, product, quotient, quotient_of_words, remainder, short_count_of};
+    use super::{
+        count_of, decimal, product, product_of_words, quotient, quotient_of_words, remainder, short_count_of,
+    };
 
     #[test]
     fn parts_that_cover_a_length() {
@@ -150,6 +173,8 @@ mod tests {
             let expected = n.checked_div(part).unwrap_or(0);
             assert_eq!((quotient(n, part), quotient_of_words(n, part)), (expected, expected), "{n} {part}");
             assert_eq!(remainder(n, part), n.checked_rem(part).unwrap_or(n), "{n} {part}");
+            let (product, is_over) = product_of_words(n, part);
+            assert_eq!((!is_over).then_some(product), n.checked_mul(part), "{n} {part}");
         }
         for (n, part) in [(u64::MAX, 1), (u64::MAX, u64::MAX), (u64::MAX, 1 << 63), (5, 0), (u64::MAX, 0), (0, 7)] {
             assert_eq!(quotient_of_words(n, part), n.checked_div(part).unwrap_or(0), "{n} {part}");

@@ -166,6 +166,13 @@ impl Declared {
         unsafe { Table::checked_tensors(fields.tensors, fields.tensor_count) }
     }
 
+    /// Returns the attributes of the file, which `declared` has checked.
+    const fn attributes(&self) -> Table<tenslice_new_attribute> {
+        let fields = self.fields();
+        let stride = size_of::<tenslice_new_attribute>();
+        Table { first: fields.attributes, count: fields.attribute_count, stride }
+    }
+
     /// Returns the struct of tensor `index`.
     #[cfg_attr(small, inline(never))]
     fn tensor_at(&self, index: u32) -> Option<&'static tenslice_new_tensor> {
@@ -174,15 +181,14 @@ impl Declared {
 
     /// Fails if a declaration cannot be read.
     pub(in super::super) fn check(&self) -> Checked {
-        let fields = self.fields();
         for tensor in (0..).map_while(|index| self.tensors().get(index)) {
             tensor_of(tensor, self.tensors().stride)?;
             if !HAS_TENSOR_ATTRIBUTES && tensor.attribute_count > 0 {
                 return Err(Refusal::not_in_format(Part::Attributes));
             }
-            check_attributes(tensor.attributes, tensor.attribute_count)?;
+            check_attributes(attributes_of(tensor)?)?;
         }
-        check_attributes(fields.attributes, fields.attribute_count)
+        check_attributes(self.attributes())
     }
 
     /// Returns a writer of the file, which is in state `state`.
@@ -203,8 +209,9 @@ impl Declarations for Declared {
         format_of(self.fields().format).unwrap_or(Format::Unknown) // known, as `declared` found
     }
 
-    fn alignment(&self) -> Option<u64> {
-        Some(self.fields().alignment).filter(|alignment| *alignment != 0)
+    fn alignment_or(&self, default: u64) -> u64 {
+        let alignment = self.fields().alignment;
+        if alignment == 0 { default } else { alignment }
     }
 
     fn has_digests(&self) -> bool {
@@ -229,7 +236,7 @@ impl Declarations for Declared {
     }
 
     fn attribute(&self, index: u32) -> Checked<Attribute<'_>> {
-        attribute_of(self.fields().attributes, self.fields().attribute_count, index)
+        attribute_of(self.attributes(), index)
     }
 
     fn tensor_attribute_count(&self, tensor: u32) -> usize {
@@ -241,21 +248,25 @@ impl Declarations for Declared {
             return Err(Refusal::not_in_format(Part::Attributes));
         }
         let tensor = self.tensor_at(tensor).ok_or(Refusal::new(ErrorKind::InvalidArgument, Part::Tensor))?;
-        attribute_of(tensor.attributes, tensor.attribute_count, index)
+        attribute_of(attributes_of(tensor)?, index)
     }
 }
 
 /// Fails if an attribute cannot be read.
-fn check_attributes(attributes: *const tenslice_new_attribute, count: usize) -> Checked {
-    for index in 0..u32::try_from(count).map_err(|_| Refusal::new(ErrorKind::TooMany, Part::Attributes))? {
-        check_value(attribute_of(attributes, count, index)?.value)?;
+fn check_attributes(all: Table<tenslice_new_attribute>) -> Checked {
+    for index in 0..u32::try_from(all.count).map_err(|_| Refusal::new(ErrorKind::TooMany, Part::Attributes))? {
+        check_value(attribute_of(all, index)?.value)?;
     }
     Ok(())
 }
 
-/// Returns attribute `index` of `count` attributes.
-fn attribute_of(attributes: *const tenslice_new_attribute, count: usize, index: u32) -> Checked<Attribute<'static>> {
-    let all = Table::new(attributes, count).map_err(|error| Refusal::new(error.kind, Part::Value))?;
+/// Returns the attributes of a tensor.
+fn attributes_of(tensor: &tenslice_new_tensor) -> Checked<Table<tenslice_new_attribute>> {
+    Table::new(tensor.attributes, tensor.attribute_count).map_err(|error| Refusal::new(error.kind, Part::Attributes))
+}
+
+/// Returns attribute `index` of `all` attributes.
+fn attribute_of(all: Table<tenslice_new_attribute>, index: u32) -> Checked<Attribute<'static>> {
     let attribute = to_usize(index.into()).and_then(|index| all.get(index));
     let attribute = attribute.ok_or(Refusal::new(ErrorKind::InvalidArgument, Part::Value))?;
     Ok(Attribute { key: text(attribute.key, attribute.key_length, Part::Key)?, value: &attribute.value })
@@ -283,8 +294,7 @@ fn tensor_of(tensor: &tenslice_new_tensor, size: usize) -> Checked<NewTensor<'st
     if to_usize(tensor.struct_size.into()) != Some(size) {
         return Err(Refusal::new(ErrorKind::InvalidArgument, Part::Tensor));
     }
-    Table::new(tensor.attributes, tensor.attribute_count)
-        .map_err(|error| Refusal::new(error.kind, Part::Attributes))?;
+    attributes_of(tensor)?;
     let ranks = match tensor.kind() {
         Some(Layout::TensorTrain) if HAS_TRAINS => lengths(tensor.ranks, tensor.ranks_length, Part::BondDimension)?,
         _ => &[],

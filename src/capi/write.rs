@@ -390,9 +390,9 @@ fn to_dtype(code: u32) -> Checked<DType> {
 }
 
 impl tenslice_new_tensor {
-    /// Returns the kind of layout, if there is one with this code.
+    /// Returns the kind of layout, if there is one with this code; [`Layout::Other`] for large codes.
     pub(super) fn kind(&self) -> Option<Layout> {
-        u8::try_from(self.layout).ok().and_then(Layout::from_code)
+        Layout::from_code(u8::try_from(self.layout).unwrap_or(u8::MAX))
     }
 
     /// Returns the layout. `ranks` are the bond dimensions, `descr` is the type of items.

@@ -6,7 +6,7 @@ use core::cmp::Ordering;
 use crate::duplicates::MAX_COMPARED;
 use crate::error::ErrorKind;
 use crate::error::origin::{Format, Part};
-use crate::write::declaration::{Attribute, Checked, Declarations, NewTensor, Refusal, tensors};
+use crate::write::declaration::{Attribute, Checked, Declarations, NewTensor, Refusal, requested_alignment, tensors};
 use crate::write::out::{Out, padding};
 use crate::write::sum::{Kept, Sum, SumKind, Sums};
 
@@ -140,7 +140,7 @@ pub(crate) fn check_single(file: &dyn Declarations) -> Checked {
     if file.tensor_count() != 1 {
         return Err(Refusal::not_in_format(Part::Tensors));
     }
-    let has_alignment = file.alignment().is_some();
+    let has_alignment = requested_alignment(file).is_some();
     if has_alignment { Err(Refusal::not_in_format(Part::Alignment)) } else { Ok(()) }
 }
 
@@ -155,12 +155,11 @@ pub(crate) struct Place {
 impl Place {
     /// Moves past the components of a tensor.
     fn pass(&mut self, tensor: &NewTensor<'_>, alignment: u64, sums: &Sums<'_>) {
-        let mut index = 0;
-        while let Ok(Some(component)) = tensor.component(index) {
+        for index in 0..tensor.component_count() {
+            let Ok(length) = tensor.component_length(index) else { return };
             let start = self.at.saturating_add(padding(self.at, alignment));
-            self.at = start.saturating_add(sums.stored_length(self.number, component.length));
+            self.at = start.saturating_add(sums.stored_length(self.number, length));
             self.number = self.number.saturating_add(1);
-            index = index.saturating_add(1);
         }
     }
 }

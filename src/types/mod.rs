@@ -11,6 +11,7 @@ use core::fmt;
 use core::num::NonZeroU16;
 
 use crate::bytes::keywords::{Keywords, UNKNOWN, keywords};
+#[cfg(not(small))]
 use crate::bytes::num::product;
 use crate::error::abi_enum::abi_enum;
 
@@ -249,10 +250,19 @@ impl DType {
     /// Returns the number of bits of one element: 4 to 1024.
     #[must_use]
     pub const fn bits(self) -> u64 {
+        #[allow(clippy::as_conversions)] // widens
+        {
+            self.short_bits() as u64
+        }
+    }
+
+    /// Returns the number of bits of one element in half a word.
+    #[cfg_attr(small, inline(never))]
+    const fn short_bits(self) -> u32 {
         match self {
             Self::F4_E2M1 => 4,
             Self::F6_E2M3 | Self::F6_E3M2 => 6,
-            _ => self.byte_size() << 3,
+            _ => 8_u32.wrapping_shl(self.log2_size()),
         }
     }
 
@@ -278,15 +288,9 @@ impl DType {
         if !self.is_packed() {
             return product(Some(count), self.byte_size());
         }
-        self.packed_length(count)
-    }
-
-    /// Returns the number of bytes for elements of any number of bits.
-    #[cfg_attr(not(small), inline(never))]
-    fn packed_length(self, count: u64) -> Option<u64> {
-        // Eight elements take as many bytes as one element has bits.
-        let rest = self.bits_of_rest(count).div_ceil(8);
-        product(Some(count >> 3), self.bits())?.checked_add(rest)
+        let mut length = shape::ElementCount::of(count);
+        length.multiply_by_size(self);
+        length.total()
     }
 
     /// Returns whether `count` elements fill whole bytes.
@@ -299,8 +303,9 @@ impl DType {
     }
 
     /// Returns the number of bits of the elements after the last group of eight, of which there are at most 7.
-    fn bits_of_rest(self, count: u64) -> u64 {
-        (count & 7).wrapping_mul(self.bits())
+    fn bits_of_rest(self, count: u64) -> u32 {
+        let [low, ..] = count.to_le_bytes();
+        u32::from(low & 7).wrapping_mul(self.short_bits())
     }
 
     /// Returns the size of one element in bytes; 1 for packed elements.

@@ -3,9 +3,9 @@
 //! A writer reads the declarations as often as it needs them, and copies nothing.
 #![forbid(unsafe_code)]
 
-#[allow(unused_imports)] // depends on the formats that are built in
-use crate::bytes::num::product;
 use crate::bytes::num::to_usize;
+#[allow(unused_imports)] // depends on the formats that are built in
+use crate::bytes::num::{product, to_u64};
 #[cfg(feature = "gguf")]
 use crate::bytes::num::{quotient, remainder};
 #[cfg(feature = "gguf")]
@@ -90,17 +90,6 @@ pub enum NewLayout<'a> {
     },
 }
 
-/// A component of a tensor to write.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct NewComponent {
-    /// The role: `data`, `values`, `indices`, …
-    pub role: &'static str,
-    /// The type of the elements; `None` for items, blocks and pairs.
-    pub dtype: Option<DType>,
-    /// The length in bytes.
-    pub length: u64,
-}
-
 impl<'a> NewTensor<'a> {
     /// A dense array of `dtype`, without attributes.
     #[must_use]
@@ -119,7 +108,7 @@ impl<'a> NewTensor<'a> {
     #[must_use]
     pub fn element_count(&self) -> Option<u64> {
         let mut count = ElementCount::ONE;
-        self.shape.iter().for_each(|length| count.multiply(*length));
+        count.multiply_all(self.shape);
         count.total()
     }
 
@@ -132,13 +121,15 @@ impl<'a> NewTensor<'a> {
 
     /// Returns the number of bytes of all components together. Fails if the shape and the layout contradict each other,
     /// or if the number exceeds 64 bits.
-    #[cfg_attr(small, inline(never))]
     pub(crate) fn total(&self) -> Checked<u64> {
-        let (mut total, mut index) = (0_u64, 0_u32);
-        while let Some(component) = self.component(index)? {
-            let sum = total.checked_add(component.length);
+        let count = self.component_count();
+        if count == 1 {
+            return self.component_length(0);
+        }
+        let mut total = 0_u64;
+        for index in 0..count {
+            let sum = total.checked_add(self.component_length(index)?);
             total = sum.ok_or(Refusal::new(ErrorKind::ShapeOverflow, Part::Shape))?;
-            index = index.saturating_add(1);
         }
         Ok(total)
     }
@@ -151,60 +142,87 @@ impl<'a> NewTensor<'a> {
         product.map(drop).ok_or(Refusal::new(ErrorKind::ShapeOverflow, Part::Shape))
     }
 
-    /// Returns component `index`; `Ok(None)` after the last. Fails if the shape and the layout contradict each other.
-    pub(crate) fn component(&self, index: u32) -> Checked<Option<NewComponent>> {
+    /// Returns the number of components; 1 if no format that is built in has the layout.
+    pub(crate) fn component_count(&self) -> u32 {
+        match self.layout {
+            #[cfg(any(feature = "ztensor", feature = "ztensor2"))]
+            NewLayout::Csr { .. } => 3,
+            #[cfg(any(feature = "ztensor", feature = "ztensor2"))]
+            NewLayout::Coo { .. } => 2,
+            #[cfg(feature = "blz")]
+            NewLayout::Train { .. } => u32::try_from(self.shape.len()).unwrap_or(u32::MAX),
+            _ => 1,
+        }
+    }
+
+    /// Returns the length in bytes of component `index`, of which there is one. Fails if the shape and the layout
+    /// contradict each other.
+    pub(crate) fn component_length(&self, index: u32) -> Checked<u64> {
         use NewLayout as L;
-        let sized = |role, dtype, length: Option<u64>| {
-            let length = length.ok_or(Refusal::new(ErrorKind::ShapeOverflow, Part::Shape))?;
-            Ok(Some(NewComponent { role, dtype, length }))
-        };
-        let of = |role, dtype: DType, count: Option<u64>| {
-            sized(role, Some(dtype), count.and_then(|count| dtype.byte_length(count)))
-        };
-        match (self.layout, index) {
-            (L::Dense(dtype), 0) => of("data", dtype, self.element_count()),
+        let length = match (self.layout, index) {
+            (L::Dense(dtype), _) => {
+                let mut length = ElementCount::ONE;
+                length.multiply_all(self.shape);
+                length.multiply_by_size(dtype);
+                length.total()
+            }
             #[cfg(feature = "npy")]
-            (L::Items { size, .. }, 0) => sized("data", None, product(self.element_count(), size)),
+            (L::Items { size, .. }, _) => product(self.element_count(), size),
             #[cfg(feature = "gguf")]
-            (L::Blocks(block_type), 0) => {
+            (L::Blocks(block_type), _) => {
                 let count = self.element_count();
                 if remainder(self.shape.last().copied().unwrap_or(1), block_type.elements()) != 0 {
                     return Err(Refusal::new(ErrorKind::PartialBlock, Part::Shape));
                 }
                 let blocks = count.map(|count| quotient(count, block_type.elements()));
-                sized("data", None, product(blocks, block_type.bytes()))
+                product(blocks, block_type.bytes())
             }
             #[cfg(any(feature = "ztensor", feature = "ztensor2"))]
-            (L::Csr { dtype, count, .. } | L::Coo { dtype, count, .. }, 0) => of("values", dtype, Some(count)),
+            (L::Csr { dtype, count, .. } | L::Coo { dtype, count, .. }, 0) => dtype.byte_length(count),
             #[cfg(any(feature = "ztensor", feature = "ztensor2"))]
-            (L::Csr { count, indices, .. }, 1) => of("indices", indices, Some(count)),
+            (L::Csr { count, indices, .. }, 1) => indices.byte_length(count),
             #[cfg(any(feature = "ztensor", feature = "ztensor2"))]
-            (L::Csr { pointers, .. }, 2) => {
+            (L::Csr { pointers, .. }, _) => {
                 let [rows, _] = self.shape else { return Err(Refusal::new(ErrorKind::RankMismatch, Part::Shape)) };
-                of("indptr", pointers, rows.checked_add(1))
+                rows.checked_add(1).and_then(|count| pointers.byte_length(count))
             }
             #[cfg(any(feature = "ztensor", feature = "ztensor2"))]
-            (L::Coo { count, indices, .. }, 1) => {
-                let rank = u64::try_from(self.shape.len()).ok();
-                of("coords", indices, rank.and_then(|rank| rank.checked_mul(count)))
+            (L::Coo { count, indices, .. }, _) => {
+                let numbers = product(Some(to_u64(self.shape.len())), count);
+                numbers.and_then(|numbers| indices.byte_length(numbers))
             }
             #[cfg(feature = "tens")]
-            (L::Pairs { dtype, count }, 0) => {
+            (L::Pairs { dtype, count }, _) => {
                 let pair = dtype.size().and_then(|size| size.checked_add(8));
-                sized("pairs", None, pair.and_then(|pair| pair.checked_mul(count)))
+                product(pair, count)
             }
             #[cfg(feature = "blz")]
             (L::Train { dtype, ranks }, _) => {
                 let core = usize::try_from(index).unwrap_or(usize::MAX);
-                let Some(length) = self.shape.get(core) else { return Ok(None) };
+                let length = self.shape.get(core).copied().unwrap_or_default();
                 let [left, right, ..] = ranks.get(core..).unwrap_or_default() else {
                     return Err(Refusal::new(ErrorKind::RankMismatch, Part::BondDimension));
                 };
-                of("core", dtype, product(product(Some(*left), *length), *right))
+                let count = product(product(Some(*left), length), *right);
+                count.and_then(|count| dtype.byte_length(count))
             }
             // No format that is built in has the layout.
-            _ if index == 0 => Err(Refusal::not_in_format(Part::Layout)),
-            _ => Ok(None),
+            #[allow(unreachable_patterns)] // with all formats
+            _ => return Err(Refusal::not_in_format(Part::Layout)),
+        };
+        length.ok_or(Refusal::new(ErrorKind::ShapeOverflow, Part::Shape))
+    }
+
+    /// Returns the role of component `index`, and the type of its elements; `None` for blocks.
+    #[cfg(any(feature = "ztensor", feature = "ztensor2"))]
+    pub(crate) const fn component_role(&self, index: u32) -> (&'static str, Option<DType>) {
+        match (self.layout, index) {
+            (NewLayout::Csr { dtype, .. } | NewLayout::Coo { dtype, .. }, 0) => ("values", Some(dtype)),
+            (NewLayout::Csr { indices, .. }, 1) => ("indices", Some(indices)),
+            (NewLayout::Csr { pointers, .. }, _) => ("indptr", Some(pointers)),
+            (NewLayout::Coo { indices, .. }, _) => ("coords", Some(indices)),
+            (NewLayout::Dense(dtype), _) => ("data", Some(dtype)),
+            _ => ("data", None),
         }
     }
 }
@@ -348,8 +366,8 @@ impl<'a> NewFile<'a> {
 pub(crate) trait Declarations {
     fn format(&self) -> Format;
 
-    /// Returns the requested alignment of the data; `None` for that of the format.
-    fn alignment(&self) -> Option<u64>;
+    /// Returns the requested alignment of the data, or `default`, that of the format.
+    fn alignment_or(&self, default: u64) -> u64;
 
     /// True if a digest of each component is stored, in formats that do not require one.
     fn has_digests(&self) -> bool;
@@ -382,8 +400,8 @@ impl Declarations for NewFile<'_> {
         self.format
     }
 
-    fn alignment(&self) -> Option<u64> {
-        self.alignment
+    fn alignment_or(&self, default: u64) -> u64 {
+        self.alignment.unwrap_or(default)
     }
 
     fn has_digests(&self) -> bool {
@@ -516,6 +534,13 @@ pub(crate) fn walk<'a, const DEPTH: usize>(value: &'a dyn Value, mut visit: impl
             (outer, index) = (inner, 0);
         }
     }
+}
+
+/// Returns the requested alignment of the data; `None` for that of the format.
+pub(crate) fn requested_alignment(file: &dyn Declarations) -> Option<u64> {
+    let alignment = file.alignment_or(1);
+    // Two defaults show whether there is a request.
+    if alignment == file.alignment_or(2) { Some(alignment) } else { None }
 }
 
 /// Iterates over the tensors and their indices.

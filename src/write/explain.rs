@@ -3,7 +3,7 @@
 
 use core::fmt;
 
-use super::declaration::{Declarations, NewLayout, NewTensor};
+use super::declaration::{Declarations, NewLayout, NewTensor, requested_alignment};
 use crate::error::origin::Part;
 use crate::error::{Error, ErrorKind};
 use crate::view::explain::{Formatted, quoted};
@@ -98,7 +98,7 @@ impl fmt::Display for WriteExplanation<'_> {
             (ErrorKind::KeyOrder, _) => f.write_str(
                 "more than 1024 tensors must be declared in the order of their names; sort the declarations",
             ),
-            (ErrorKind::InvalidAlignment, _) => match self.file.alignment() {
+            (ErrorKind::InvalidAlignment, _) => match requested_alignment(self.file) {
                 Some(alignment) => write!(f, "the format does not allow the alignment {alignment}"),
                 None => write!(f, "{kind}"),
             },

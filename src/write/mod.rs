@@ -46,7 +46,7 @@ pub(crate) mod out;
 mod state;
 pub(crate) mod sum;
 
-pub use declaration::{NewAttribute, NewComponent, NewFile, NewLayout, NewTensor, NewValue};
+pub use declaration::{NewAttribute, NewFile, NewLayout, NewTensor, NewValue};
 pub use explain::WriteExplanation;
 pub use out::{Sink, SinkError};
 pub(crate) use state::{State, Step};

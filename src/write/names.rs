@@ -21,12 +21,8 @@ pub(super) struct Names<'f> {
 }
 
 impl<'f> Names<'f> {
-    pub(super) fn of_tensors(file: &'f dyn Declarations) -> Self {
-        Self { file, are_tensors: true }
-    }
-
-    pub(super) fn of_attributes(file: &'f dyn Declarations) -> Self {
-        Self { file, are_tensors: false }
+    pub(super) fn of(file: &'f dyn Declarations, are_tensors: bool) -> Self {
+        Self { file, are_tensors }
     }
 
     /// Returns the name of declaration `index`; `None` past the last.
@@ -48,11 +44,11 @@ impl<'f> Names<'f> {
     /// if not.
     #[cfg(small)]
     pub(super) fn check(&self, _: &mut [u64], index: &mut u32) -> Checked {
-        let mut greatest = None;
+        let mut greatest: &[u8] = &[];
         let mut number = 0_u32;
         while let Some(name) = self.get(number) {
-            if greatest < Some(name) {
-                greatest = Some(name);
+            if greatest < name {
+                greatest = name;
             } else if (0..number).any(|other| self.get(other) == Some(name)) {
                 *index = number;
                 return Err(self.repeated());

@@ -2,7 +2,6 @@
 #![forbid(unsafe_code)]
 
 use crate::bytes::num::{to_u64, to_usize};
-use crate::error::ErrorKind;
 
 /// Takes the bytes of a file that is being written: stores them in a file or in flash, or sends them.
 ///
@@ -52,39 +51,39 @@ pub(crate) struct Position {
 pub(crate) struct Out<'s> {
     sink: Option<&'s mut dyn Sink>,
     pub(crate) position: Position,
-    /// The kind of the first error. The position stays where it happened.
-    pub(super) error: Option<ErrorKind>,
+    /// True if the sink has failed. The position stays where it happened.
+    pub(super) has_failed: bool,
 }
 
 impl<'s> Out<'s> {
     pub(crate) fn to(sink: &'s mut dyn Sink, position: Position) -> Self {
-        Self { sink: Some(sink), position, error: None }
+        Self { sink: Some(sink), position, has_failed: false }
     }
 
     /// Only counts, from `at` on, as if all bytes were already in the file.
     pub(crate) const fn counting(at: u64) -> Self {
-        Self { sink: None, position: Position { at, resumed_at: u64::MAX }, error: None }
+        Self { sink: None, position: Position { at, resumed_at: u64::MAX }, has_failed: false }
     }
 
-    /// Returns the number of bytes that `write` writes.
+    /// Returns the number of bytes that `write` writes; `u64::MAX` for more.
     pub(crate) fn length_of(write: impl FnOnce(&mut Out<'_>)) -> u64 {
         let mut out = Out::counting(0);
         write(&mut out);
-        // After an overflow the count is larger than any limit.
-        if out.error.is_some() { u64::MAX } else { out.position.at }
+        out.position.at
     }
 
-    /// Writes bytes.
+    /// Writes bytes, except those that are already in the file.
     pub(crate) fn bytes(&mut self, bytes: &[u8]) {
-        let start = self.position.at;
         self.skip(to_u64(bytes.len()));
-        // Bytes that are already in the file are not written again.
-        let there = self.position.resumed_at.saturating_sub(start);
-        let missing = to_usize(there).and_then(|there| bytes.get(there..)).unwrap_or_default();
-        let (None, Some(sink), false) = (self.error, &mut self.sink, missing.is_empty()) else { return };
-        let offset = start.wrapping_add(there);
+        let Position { at: end, resumed_at } = self.position;
+        let (Some(sink), false) = (&mut self.sink, self.has_failed || bytes.is_empty() || end <= resumed_at) else {
+            return;
+        };
+        let missing = to_usize(end.wrapping_sub(resumed_at)).unwrap_or(usize::MAX);
+        let missing = bytes.get(bytes.len().saturating_sub(missing)..).unwrap_or_default();
+        let offset = end.wrapping_sub(to_u64(missing.len()));
         if sink.write(offset, missing).is_err() {
-            self.error = Some(ErrorKind::SinkFailed);
+            self.has_failed = true;
             self.position.at = offset;
         }
     }
@@ -95,13 +94,11 @@ impl<'s> Out<'s> {
         self.bytes(&[byte]);
     }
 
-    /// Counts bytes that are written elsewhere.
+    /// Counts bytes that are written elsewhere. The count stops at `u64::MAX`, and a file of that length is refused.
     #[cfg_attr(small, inline(never))]
     pub(crate) fn skip(&mut self, length: u64) {
-        match self.position.at.checked_add(length) {
-            _ if self.error.is_some() => {}
-            Some(at) => self.position.at = at,
-            None => self.error = Some(ErrorKind::TooMany),
+        if !self.has_failed {
+            self.position.at = self.position.at.saturating_add(length);
         }
     }
 
@@ -113,7 +110,7 @@ impl<'s> Out<'s> {
         self.skip(there);
         let mut left = count.wrapping_sub(there);
         let block = [byte; 16];
-        while left > 0 && self.error.is_none() {
+        while left > 0 && !self.has_failed {
             let part = to_usize(left).and_then(|left| block.get(..left)).unwrap_or(&block);
             self.bytes(part);
             left = left.wrapping_sub(to_u64(part.len()));
@@ -145,8 +142,8 @@ impl<'s> Out<'s> {
 
     /// Writes a number in decimal digits.
     pub(crate) fn decimal(&mut self, number: u64) {
-        let (mut digits, mut left, mut count) = ([0_u8; 20], number.to_be_bytes(), 0_usize);
-        for place in digits.iter_mut().rev() {
+        let (mut digits, mut left, mut start) = ([0_u8; 20], number.to_be_bytes(), 0);
+        for (index, place) in digits.iter_mut().enumerate().rev() {
             // Divides by ten, byte by byte.
             let mut rest = 0_u32;
             for byte in &mut left {
@@ -157,12 +154,12 @@ impl<'s> Out<'s> {
             }
             let [digit, ..] = rest.to_le_bytes();
             *place = b'0'.wrapping_add(digit);
-            count = count.wrapping_add(1);
+            start = index;
             if left == [0; 8] {
                 break;
             }
         }
-        self.bytes(digits.get(20_usize.wrapping_sub(count)..).unwrap_or_default());
+        self.bytes(digits.get(start..).unwrap_or_default());
     }
 
     /// Writes the first `count` hexadecimal digits of a number; `ten` is the letter for 10.

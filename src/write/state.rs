@@ -29,8 +29,8 @@ pub(crate) struct State {
     missing: u64,
     sum: Sum,
     position: Position,
-    /// The length of the file; `None` if it is not known, because components are stored in frames.
-    length: Option<u64>,
+    /// The length of the file; 0 if it is not known, because components are stored in frames.
+    length: u64,
 }
 
 /// A part of a file to write.
@@ -65,7 +65,7 @@ impl State {
         missing: 0,
         sum: Sum::NONE,
         position: Position { at: 0, resumed_at: 0 },
-        length: None,
+        length: 0,
     };
 
     /// Checks the declarations and computes the length of the file. Afterwards the writer is at the start of the file.
@@ -98,9 +98,10 @@ impl State {
             }
         }
         *index = NO_ENTRY;
-        Names::of_attributes(file).check(scratch, index)?;
-        if writer.has_names() {
-            Names::of_tensors(file).check(scratch, index)?;
+        for are_tensors in [false, true] {
+            if !are_tensors || writer.has_names() {
+                Names::of(file, are_tensors).check(scratch, index)?;
+            }
         }
         frames::check(file, writer, index)?;
         if to_u64(scratch.len()) < Self::kept_words(file, writer) {
@@ -109,11 +110,11 @@ impl State {
         // Leaves the scratch memory alone.
         let mut out = Out::counting(0);
         self.pass_over(file, writer, &mut [], Step::Count, &mut out)?;
-        if let Some(kind) = out.error {
-            return Err(Refusal::new(kind, Part::File));
+        if out.position.at == u64::MAX {
+            return Err(too_many);
         }
         (self.phase, self.tensor, self.component, self.number) = (Phase::Planned, 0, 0, 0);
-        self.length = Some(out.position.at).filter(|_| file.frame_length().is_none());
+        self.length = if file.frame_length().is_none() { out.position.at } else { 0 };
         Ok(())
     }
 
@@ -122,7 +123,7 @@ impl State {
         let format = file.format();
         let writer = writer_of(format).map_err(|refusal| refusal.of_file(format))?;
         let kept = to_usize(Self::kept_words(file, writer)).ok_or(Error::new(ErrorKind::TooMany))?;
-        Ok(kept.max(Names::of_tensors(file).words()).max(Names::of_attributes(file).words()))
+        Ok(kept.max(Names::of(file, true).words()).max(Names::of(file, false).words()))
     }
 
     /// Returns the number of words for what is kept of all components, and for the frames of the longest one.
@@ -133,8 +134,8 @@ impl State {
         }
         let (mut count, mut longest) = (0_u64, 0);
         let mut parts = Self::START;
-        while let Some(part) = parts.advance(file) {
-            longest = part.max(longest); // only formats with tables of frames need it
+        while parts.advance(file) {
+            longest = parts.missing.max(longest); // only formats with tables of frames need it
             parts.component = parts.component.saturating_add(1);
             count = count.saturating_add(1);
         }
@@ -145,7 +146,7 @@ impl State {
     }
 
     pub(crate) const fn length(&self) -> Option<u64> {
-        self.length
+        if self.length == 0 { None } else { Some(self.length) } // no format has empty files
     }
 
     pub(crate) const fn position(&self) -> u64 {
@@ -173,7 +174,7 @@ impl State {
     ) -> Checked {
         self.check(if let Step::Resume(_) = step { Phase::Planned } else { Phase::Data })?;
         match step {
-            Step::Resume(written) if written > self.length.unwrap_or_default() => {
+            Step::Resume(written) if written > self.length => {
                 return Err(Refusal::new(ErrorKind::InvalidArgument, Part::File));
             }
             Step::Resume(written) => self.position.resumed_at = written,
@@ -235,8 +236,8 @@ impl State {
             let count = self.run(file, writer).min(left);
             match &mut step {
                 Step::Data(bytes) => {
-                    let first = to_usize(count).unwrap_or(usize::MAX);
-                    let (taken, after) = bytes.split_at_checked(first).unwrap_or((bytes, &[]));
+                    let first = to_usize(count).unwrap_or(usize::MAX).min(bytes.len());
+                    let (taken, after) = bytes.split_at_checked(first).unwrap_or_default();
                     writer.check_data(file, self.stage(), self.missing, taken)?;
                     out.bytes(taken);
                     self.sum.add(taken, scratch);
@@ -251,10 +252,7 @@ impl State {
                 }
                 _ => out.skip(count),
             }
-            if count == self.missing {
-                self.sum.store(self.number, scratch);
-            }
-            self.pass(count, file, writer, out);
+            self.pass(count, file, writer, scratch, out);
         }
     }
 
@@ -265,11 +263,12 @@ impl State {
         }
         let mut next = *self;
         loop {
-            let length = next.advance(file)?;
-            let missing = if next.is_open { next.missing } else { length };
+            if !next.advance(file) {
+                return None;
+            }
+            let Self { tensor, component, missing, .. } = next;
             if missing > 0 {
-                let offset = length.saturating_sub(missing);
-                return Some(Due { tensor: next.tensor, component: next.component, offset, missing });
+                return Some(Due { tensor, component, offset: next.offset(file), missing });
             }
             next.is_open = false;
             next.component = next.component.saturating_add(1);
@@ -302,8 +301,7 @@ impl State {
         self.write(file, sink, |state, writer, out| {
             while !state.is_open || state.missing == 0 {
                 if state.is_open {
-                    state.sum.store(state.number, scratch);
-                    state.pass(0, file, writer, out);
+                    state.pass(0, file, writer, scratch, out);
                 } else if !state.open(file, writer, scratch, out) {
                     return Err(Refusal::new(ErrorKind::TooManyBytes, Part::File));
                 }
@@ -320,18 +318,15 @@ impl State {
             let index = quotient(state.offset(file), frame_length);
             let stored = frames::remember(index, encoded, writer, scratch);
             let mut stored = stored.ok_or(Refusal::new(ErrorKind::InvalidFrame, Part::Frame))?;
-            if length == state.missing {
-                state.sum.store(state.number, scratch);
-                if writer.has_seek_table() {
-                    let start = out.position.at;
-                    frames::seek_table(index, frame_length, length, scratch, out);
-                    stored = stored.saturating_add(out.position.at.saturating_sub(start));
-                }
+            if length == state.missing && writer.has_seek_table() {
+                let start = out.position.at;
+                frames::seek_table(index, frame_length, length, scratch, out);
+                stored = stored.saturating_add(out.position.at.saturating_sub(start));
             }
             if let Some(sum) = kept.length_mut(state.number, scratch) {
                 *sum = sum.saturating_add(stored);
             }
-            state.pass(length, file, writer, out);
+            state.pass(length, file, writer, scratch, out);
             Ok(())
         })
     }
@@ -353,26 +348,26 @@ impl State {
         let written = write(self, writer, &mut out);
         // A sink that failed has the bytes before the piece that it refused.
         self.position = out.position;
-        let written = out.error.map_or(written, |kind| Err(Refusal::new(kind, Part::File)));
+        let written = if out.has_failed { Err(Refusal::new(ErrorKind::SinkFailed, Part::File)) } else { written };
         if written.is_err() {
             self.phase = Phase::Failed;
         }
         written
     }
 
-    /// Moves to the next component, unless one is current, and returns its length. `None` after the last.
-    fn advance(&mut self, file: &dyn Declarations) -> Option<u64> {
-        loop {
-            let part = match &file.tensor(self.tensor) {
-                Ok(tensor) => tensor.component(self.component),
-                Err(_) => return None,
-            };
-            if let Ok(Some(part)) = part {
-                return Some(part.length);
+    /// Moves to the next component, of which all bytes are missing, unless one is open. Returns `false` after the last.
+    fn advance(&mut self, file: &dyn Declarations) -> bool {
+        while !self.is_open {
+            let Ok(tensor) = &file.tensor(self.tensor) else { return false };
+            if self.component < tensor.component_count() {
+                let Ok(length) = tensor.component_length(self.component) else { return false };
+                self.missing = length;
+                break;
             }
-            self.tensor = self.tensor.checked_add(1)?;
-            self.component = 0;
+            let Some(next) = self.tensor.checked_add(1) else { return false };
+            (self.tensor, self.component) = (next, 0);
         }
+        true
     }
 
     /// Writes what precedes the next component. Returns `false` after the last.
@@ -383,14 +378,15 @@ impl State {
         scratch: &mut [u64],
         out: &mut Out<'_>,
     ) -> bool {
-        let Some(length) = self.advance(file) else { return false };
+        if !self.advance(file) {
+            return false;
+        }
         out.pad(writer.alignment(file));
         self.sum = Sum::start(writer.kept(file), scratch);
         if let Some(stored) = writer.kept(file).length_mut(self.number, scratch) {
             *stored = 0;
         }
         writer.before(file, self.stage(), &mut self.sum, out);
-        self.missing = length;
         self.is_open = true;
         true
     }
@@ -398,8 +394,8 @@ impl State {
     /// Returns the number of bytes of the open component that have passed.
     fn offset(&self, file: &dyn Declarations) -> u64 {
         let tensor = file.tensor(self.tensor);
-        let part = tensor.ok().and_then(|tensor| tensor.component(self.component).ok()?);
-        part.map_or(0, |part| part.length.saturating_sub(self.missing))
+        let length = tensor.and_then(|tensor| tensor.component_length(self.component));
+        length.map_or(0, |length| length.saturating_sub(self.missing))
     }
 
     /// Returns the number of bytes of the open component up to where the format writes something.
@@ -416,19 +412,27 @@ impl State {
     }
 
     /// Moves past `count` bytes of the open component, and writes what follows them.
-    fn pass(&mut self, count: u64, file: &dyn Declarations, writer: &dyn FormatWriter, out: &mut Out<'_>) {
-        self.missing = self.missing.saturating_sub(count);
-        if self.missing == 0 {
-            writer.after(file, self.stage(), &self.sum, out);
-            self.is_open = false;
-            self.component = self.component.saturating_add(1);
-            self.number = self.number.saturating_add(1);
+    fn pass(
+        &mut self,
+        count: u64,
+        file: &dyn Declarations,
+        writer: &dyn FormatWriter,
+        scratch: &mut [u64],
+        out: &mut Out<'_>,
+    ) {
+        self.missing = self.missing.wrapping_sub(count); // at most what is missing
+        if self.missing > 0 {
+            #[cfg(feature = "b2nd")]
+            if writer.run_length(file).is_some_and(|length| remainder(self.offset(file), length) == 0) {
+                writer.between(file, out);
+            }
             return;
         }
-        #[cfg(feature = "b2nd")]
-        if writer.run_length(file).is_some_and(|length| remainder(self.offset(file), length) == 0) {
-            writer.between(file, out);
-        }
+        self.sum.store(self.number, scratch);
+        writer.after(file, self.stage(), &self.sum, out);
+        self.is_open = false;
+        self.component = self.component.saturating_add(1);
+        self.number = self.number.saturating_add(1);
     }
 
     const fn stage(&self) -> Stage {

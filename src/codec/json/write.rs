@@ -33,10 +33,9 @@ fn escape(byte: u8) -> u8 {
     }
 }
 
-/// Writes numbers in brackets.
+/// Writes numbers with commas between them.
 #[cfg_attr(small, inline(never))]
 pub(crate) fn numbers(numbers: &[u64], out: &mut Out<'_>) {
-    out.byte(b'[');
     let mut rest = numbers;
     while let Some((number, after)) = rest.split_first() {
         out.decimal(*number);
@@ -45,5 +44,4 @@ pub(crate) fn numbers(numbers: &[u64], out: &mut Out<'_>) {
         }
         rest = after;
     }
-    out.byte(b']');
 }

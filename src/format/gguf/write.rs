@@ -75,7 +75,7 @@ impl FormatWriter for GgufWriter {
     }
 
     fn alignment(&self, file: &dyn Declarations) -> u64 {
-        file.alignment().unwrap_or(DEFAULT_ALIGNMENT.into())
+        file.alignment_or(DEFAULT_ALIGNMENT.into())
     }
 
     fn head(&self, file: &dyn Declarations, out: &mut Out<'_>) {

@@ -44,5 +44,5 @@ impl FormatWriter for NpyWriter {
 }
 
 fn alignment(file: &dyn Declarations) -> u64 {
-    file.alignment().unwrap_or(npy::ALIGNMENT)
+    file.alignment_or(npy::ALIGNMENT)
 }

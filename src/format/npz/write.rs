@@ -104,7 +104,7 @@ impl FormatWriter for NpzWriter {
 }
 
 fn alignment(file: &dyn Declarations) -> u64 {
-    file.alignment().unwrap_or(1)
+    file.alignment_or(1)
 }
 
 /// Returns the number of bytes of an array with its head.

@@ -26,14 +26,12 @@ impl FormatWriter for SafetensorsWriter {
         if alignment < 8 || alignment & alignment.wrapping_sub(1) != 0 {
             return Err(Refusal::new(ErrorKind::InvalidAlignment, Part::Header));
         }
-        let bare = length(file);
-        if bare > MAX_HEADER {
-            return Err(Refusal::new(ErrorKind::ManifestTooLarge, Part::Header));
+        if length(file) <= MAX_HEADER {
+            return Ok(());
         }
-        if padded(bare, file) > MAX_HEADER {
-            return Err(Refusal::new(ErrorKind::InvalidAlignment, Part::Header));
-        }
-        Ok(())
+        let is_bare_too_long = Out::length_of(|out| header(file, out)) > MAX_HEADER;
+        let kind = if is_bare_too_long { ErrorKind::ManifestTooLarge } else { ErrorKind::InvalidAlignment };
+        Err(Refusal::new(kind, Part::Header))
     }
 
     fn check_attribute(&self, attribute: &Attribute<'_>) -> Checked {
@@ -59,11 +57,7 @@ impl FormatWriter for SafetensorsWriter {
     }
 
     fn head(&self, file: &dyn Declarations, out: &mut Out<'_>) {
-        let bare = length(file);
-        let padded = padded(bare, file);
-        out.u64(padded);
-        header(file, out);
-        out.repeat(b' ', padded.wrapping_sub(bare));
+        head(length(file), file, out);
     }
 
     /// The order of the reference implementation: by dtype, then by name. It aligns each tensor to its elements.
@@ -102,22 +96,22 @@ const ORDER: [DType; 22] = [
     DType::BOOL,
 ];
 
-#[cfg_attr(small, inline(never))]
 fn alignment(file: &dyn Declarations) -> u64 {
-    file.alignment().unwrap_or(8)
+    file.alignment_or(8)
 }
 
-/// Returns the length of the header without the spaces at its end.
+/// Returns the length of the header with the spaces at its end.
 #[cfg_attr(small, inline(never))]
 fn length(file: &dyn Declarations) -> u64 {
-    Out::length_of(|out| header(file, out))
+    Out::length_of(|out| head(0, file, out)).wrapping_sub(8)
 }
 
-/// Returns the length of a header of `bare` bytes with the spaces at its end, which align the data. `bare` is at most
-/// [`MAX_HEADER`], and the alignment at most 2^63.
+/// Writes the length of the header, the header, and the spaces that align the data.
 #[cfg_attr(small, inline(never))]
-fn padded(bare: u64, file: &dyn Declarations) -> u64 {
-    bare.wrapping_add(padding(bare.wrapping_add(8), alignment(file)))
+fn head(length: u64, file: &dyn Declarations, out: &mut Out<'_>) {
+    out.u64(length);
+    header(file, out);
+    out.repeat(b' ', padding(out.position.at, alignment(file)));
 }
 
 /// Writes the header without the spaces at its end.
@@ -138,16 +132,19 @@ fn header(file: &dyn Declarations, out: &mut Out<'_>) {
     }
     let (mut start, mut index) = (0_u64, 0_u32);
     while let Ok(tensor) = &file.tensor(index) {
-        let NewLayout::Dense(dtype) = tensor.layout else { break };
-        let end = start.saturating_add(tensor.length().unwrap_or(u64::MAX));
+        let (NewLayout::Dense(dtype), Ok(length)) = (tensor.layout, tensor.total()) else { break };
+        let Some(dtype) = name_of(dtype) else { break };
+        let end = start.wrapping_add(length); // a longer file is refused
         entry(tensor.name, &mut separator, out);
         out.bytes(b"{\"dtype\":\"");
-        out.bytes(name_of(dtype).unwrap_or_default());
-        out.bytes(b"\",\"shape\":");
+        out.bytes(dtype);
+        out.bytes(b"\",\"shape\":[");
         json::write::numbers(tensor.shape, out);
-        out.bytes(b",\"data_offsets\":");
+        // No literal here has 4, 8, 16 or 32 bytes: those of one such length are in one section, which a linker keeps or
+        // drops as a whole.
+        out.bytes(b"],\"data_offsets\":[");
         json::write::numbers(&[start, end], out);
-        out.byte(b'}');
+        out.bytes(b"]}");
         (start, index) = (end, index.saturating_add(1));
     }
     if separator == b'{' {

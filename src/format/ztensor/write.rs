@@ -8,6 +8,7 @@
 use core::cmp::Ordering;
 
 use super::layout::{LOGICAL_TYPES, SHORT_DTYPES, storage_of};
+use crate::bytes::num::to_usize;
 use crate::codec::cbor::write as cbor;
 use crate::error::ErrorKind;
 use crate::error::origin::Part;
@@ -85,7 +86,7 @@ impl FormatWriter for ZtensorWriter {
     }
 
     fn alignment(&self, file: &dyn Declarations) -> u64 {
-        file.alignment().unwrap_or(ALIGNMENT)
+        file.alignment_or(ALIGNMENT)
     }
 
     fn head(&self, _: &dyn Declarations, out: &mut Out<'_>) {
@@ -148,10 +149,10 @@ fn object(
     cbor::list(tensor.shape.len(), out);
     tensor.shape.iter().for_each(|length| cbor::number(*length, out));
     cbor::text("format", out);
-    let (layout, components) = match tensor.layout {
-        NewLayout::Csr { .. } => ("sparse_csr", 3),
-        NewLayout::Coo { .. } => ("sparse_coo", 2),
-        _ => ("dense", 1),
+    let layout = match tensor.layout {
+        NewLayout::Csr { .. } => "sparse_csr",
+        NewLayout::Coo { .. } => "sparse_coo",
+        _ => "dense",
     };
     cbor::text(layout, out);
     if attribute_count > 0 {
@@ -165,14 +166,16 @@ fn object(
         }
     }
     cbor::text("components", out);
-    cbor::map(components, out);
-    let mut number = 0_u32;
-    while let Ok(Some(component)) = tensor.component(number) {
+    let count = tensor.component_count();
+    cbor::map(to_usize(count.into()).unwrap_or_default(), out);
+    for number in 0..count {
+        let Ok(length) = tensor.component_length(number) else { return };
+        let (role, dtype) = tensor.component_role(number);
         place.at = place.at.saturating_add(padding(place.at, alignment));
-        cbor::text(component.role, out);
-        let Some((storage, logical)) = component.dtype.and_then(names_of) else { return };
-        let stored = sums.stored_length(place.number, component.length);
-        let is_framed = sums.are_framed(component.length);
+        cbor::text(role, out);
+        let Some((storage, logical)) = dtype.and_then(names_of) else { return };
+        let stored = sums.stored_length(place.number, length);
+        let is_framed = sums.are_framed(length);
         let fields = 3_usize.saturating_add(logical.is_some().into()).saturating_add(sums.are_stored().into());
         cbor::map(fields.saturating_add(if is_framed { 2 } else { 0 }), out);
         cbor::text("dtype", out);
@@ -187,7 +190,7 @@ fn object(
         cbor::number(stored, out);
         if is_framed {
             cbor::text("uncompressed_length", out);
-            cbor::number(component.length, out);
+            cbor::number(length, out);
             cbor::text("encoding", out);
             cbor::text(Encoding::Zstd.text(), out);
         }
@@ -199,7 +202,6 @@ fn object(
         }
         place.at = place.at.saturating_add(stored);
         place.number = place.number.saturating_add(1);
-        number = number.saturating_add(1);
     }
 }
 

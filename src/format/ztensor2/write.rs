@@ -18,7 +18,7 @@ use crate::error::origin::Part;
 use crate::format::{FormatWriter, Place, Stage, check_attributes, check_sorted, each_attribute_sorted, each_sorted};
 use crate::types::{DType, Encoding, Layout};
 use crate::write::declaration::{
-    Attribute, Checked, Declarations, NewAttribute, NewComponent, NewLayout, NewTensor, NewValue, Refusal,
+    Attribute, Checked, Declarations, NewAttribute, NewLayout, NewTensor, NewValue, Refusal,
 };
 use crate::write::out::{Out, Position, padding};
 use crate::write::sum::{SumKind, Sums};
@@ -103,15 +103,13 @@ impl FormatWriter for Ztensor2Writer {
     }
 
     fn alignment(&self, file: &dyn Declarations) -> u64 {
-        file.alignment().unwrap_or(ALIGNMENT)
+        file.alignment_or(ALIGNMENT)
     }
 
     /// A truth value is 0 or 1, and half a byte that belongs to no element is 0.
     fn check_data(&self, file: &dyn Declarations, stage: Stage, missing: u64, bytes: &[u8]) -> Checked {
         let Ok(tensor) = file.tensor(stage.tensor) else { return Ok(()) };
-        let Ok(Some(NewComponent { dtype: Some(dtype), .. })) = tensor.component(stage.component) else {
-            return Ok(());
-        };
+        let (_, Some(dtype)) = tensor.component_role(stage.component) else { return Ok(()) };
         let is_valid = match dtype {
             DType::BOOL => bytes.iter().fold(0, |any, byte| any | byte) <= 1,
             DType::F4_E2M1 if to_u64(bytes.len()) == missing => {
@@ -260,28 +258,28 @@ fn parts(tensor: &NewTensor<'_>, place: Place, alignment: u64, sums: &Sums<'_>, 
     cbor::map(order.len(), out);
     for wanted in order {
         let mut place = place;
-        for index in 0.. {
-            let Ok(Some(component)) = tensor.component(index) else { break };
+        for index in 0..tensor.component_count() {
+            let Ok(length) = tensor.component_length(index) else { break };
             let start = place.at.saturating_add(padding(place.at, alignment));
             if index == *wanted {
-                part(&component, Place { at: start, ..place }, sums, out);
+                part(tensor.component_role(index), length, Place { at: start, ..place }, sums, out);
             }
-            let end = start.saturating_add(sums.stored_length(place.number, component.length));
+            let end = start.saturating_add(sums.stored_length(place.number, length));
             place = Place { at: end, number: place.number.saturating_add(1) };
         }
     }
 }
 
-/// Writes the record of a component.
-fn part(component: &NewComponent, place: Place, sums: &Sums<'_>, out: &mut Out<'_>) {
-    let Some((storage, logical)) = names_of(component.dtype.unwrap_or(DType::U8)) else { return };
-    cbor::text(component.role, out);
-    let is_framed = sums.are_framed(component.length);
+/// Writes the record of a component of `length` bytes.
+fn part((role, dtype): (&str, Option<DType>), length: u64, place: Place, sums: &Sums<'_>, out: &mut Out<'_>) {
+    let Some((storage, logical)) = names_of(dtype.unwrap_or(DType::U8)) else { return };
+    cbor::text(role, out);
+    let is_framed = sums.are_framed(length);
     cbor::map(3_usize.saturating_add(logical.is_some().into()).saturating_add(if is_framed { 2 } else { 0 }), out);
     cbor::text("blob", out);
     cbor::list(2, out);
     cbor::number(place.at, out);
-    cbor::number(sums.stored_length(place.number, component.length), out);
+    cbor::number(sums.stored_length(place.number, length), out);
     if let Some(logical) = logical {
         cbor::text("type", out);
         cbor::word(logical, out);
@@ -296,7 +294,7 @@ fn part(component: &NewComponent, place: Place, sums: &Sums<'_>, out: &mut Out<'
         cbor::text("encoding", out);
         cbor::text(Encoding::ZstdSeekable.text(), out);
         cbor::text("decoded_length", out);
-        cbor::number(component.length, out);
+        cbor::number(length, out);
     }
 }
 
