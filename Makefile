@@ -3,7 +3,7 @@
 CARGO ?= cargo
 CC ?= cc
 CXX ?= c++
-FEATURES ?= formats,digest,dequantize,write
+FEATURES ?= formats,digest,dequantize,write,zstd
 FIXTURES := tests/fixtures
 C_TARGET := target/c
 
@@ -18,7 +18,7 @@ DESTDIR ?=
 # the same variables.
 RUST_TARGET ?= $(shell rustc -vV 2> /dev/null | sed -n 's/^host: //p')
 LIB = $(C_TARGET)/release
-LIB_ZSTD := target/c-zstd/release
+LIB_PLAIN := target/c-plain/release
 
 # All targets but files. Those with a description are in `make help`; the others are parts of them.
 .PHONY: $(shell sed -n 's/^\([a-z][a-z0-9-]*\):.*/\1/p' Makefile)
@@ -56,9 +56,10 @@ boards: ## make packages for ESP-IDF, Arduino, PlatformIO and CMSIS from the SDK
 deb: dist-source ## build Debian packages from the source tarball, in target/deb
 	VERSION=$(VERSION) SOVERSION=$(SOVERSION) packaging/deb.sh target/deb
 
-# The same with Zstandard, which allocates, in a separate folder: the C tests compare with it.
-lib-zstd:
-	$(MAKE) --no-print-directory lib C_TARGET=$(C_TARGET)-zstd FEATURES=$(FEATURES),zstd,c-alloc
+# The same without Zstandard, in a separate folder: the C tests compare with it.
+comma := ,
+lib-plain:
+	$(MAKE) --no-print-directory lib C_TARGET=$(C_TARGET)-plain FEATURES=$(subst $(comma)zstd,,$(FEATURES))
 
 demo: lib ## build examples/load.c and read a file that a real ztensor release wrote
 	@mkdir -p target/demo
@@ -82,10 +83,12 @@ test-rust:
 	$(CARGO) test --quiet -p tenslice -p tenslice-cli -p tenslice-host --all-targets --features capi
 	$(CARGO) test --quiet --doc -p tenslice -p tenslice-host --features capi
 
-# The Rust tests with other features: libzstd, one format, single digests.
+# The Rust tests with other features: libzstd, ruzstd, one format, single digests.
 test-features:
 	$(CARGO) test --quiet --no-default-features --features std,formats,digest,dequantize,write,zlib,zstd-c --lib \
 		--test formats --test properties -- --skip damage::
+	$(CARGO) test --quiet --no-default-features --features std,formats,digest,dequantize,write,zlib,zstd-ruzstd --lib \
+		--test memory --test properties -- zstd:: decode:: memory_is_bounded dictionaries
 	$(CARGO) test --quiet --tests --no-default-features --features std,ztensor
 	$(CARGO) test --quiet --no-default-features --features std,formats \
 		--test formats --test properties --test reference -- without_zstd:: peers:: npz:: digests::
@@ -100,8 +103,8 @@ cli: ## build the tool, in target/release/tenslice, and test it
 	$(CARGO) test --quiet -p tenslice-cli
 
 # The C and C++ tests with the static and the shared library.
-test-c: lib lib-zstd
-	CC="$(CC)" CXX="$(CXX)" c-tests/run.sh $(LIB) $(LIB_ZSTD)
+test-c: lib lib-plain
+	CC="$(CC)" CXX="$(CXX)" c-tests/run.sh $(LIB) $(LIB_PLAIN)
 
 # Installs into target/install, and uses it with pkg-config, CMake and Meson.
 test-install:

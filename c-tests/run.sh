@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds and runs the C and C++ tests: run.sh FOLDER_OF_THE_LIBRARY FOLDER_OF_THE_LIBRARY_WITH_ZSTD.
+# Builds and runs the C and C++ tests: run.sh FOLDER_OF_THE_LIBRARY FOLDER_OF_THE_LIBRARY_WITHOUT_ZSTD.
 #
 # Static and shared, C99 and C++17, plain, under the sanitizers and under valgrind. Prints a line for each tool that is
 # missing on this machine; with TENSLICE_NO_SKIP=1 that is a failure.
@@ -7,7 +7,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 lib=$(cd "$1" && pwd)
-lib_zstd=$(cd "$2" && pwd)
+lib_plain=$(cd "$2" && pwd)
 fixtures=$PWD/tests/fixtures
 out=$PWD/target/c-tests
 mkdir -p "$out"
@@ -128,7 +128,7 @@ if echo 'int main(void){return 0;}' | $c $sanitized -x c - -o "$out/probe" 2> /d
     has_sanitizers=1
 fi
 for built_in in 0 1; do
-    with=$([ $built_in = 1 ] && echo "$lib_zstd" || echo "$lib")
+    with=$([ $built_in = 1 ] && echo "$lib" || echo "$lib_plain")
     build="$c -DBUILT_IN=$built_in $libzstd c-tests/decode.c $with/libtenslice.a ${libzstd:+-lzstd}"
     $build -o "$out/decode-$built_in"
     "$out/decode-$built_in" "$fixtures"

@@ -121,7 +121,7 @@ grep -q 'src/lib.rs$' "$out/log" || { echo "a source that changes does not build
 project fetched "C CXX" main.cpp "include(FetchContent)" \
     "FetchContent_Declare(tenslice URL \"file://$tarball\" URL_HASH SHA256=$(sha256sum "$tarball" | cut -d ' ' -f 1))" \
     "FetchContent_MakeAvailable(tenslice)"
-build fetched -G "Unix Makefiles" -DCMAKE_BUILD_TYPE=Release -DTENSLICE_FEATURES=ztensor,zstd,zlib,c-alloc
+build fetched -G "Unix Makefiles" -DCMAKE_BUILD_TYPE=Release -DTENSLICE_FEATURES=ztensor,zstd-ruzstd,zlib,c-alloc
 [ -z "$(ls "$CARGO_HOME/registry" 2> /dev/null)" ] || { echo "crates came from elsewhere" >&2; exit 1; }
 
 # The builds of packagers: with make, and with the steps of the vcpkg port, whose package is in another folder.

@@ -18,7 +18,7 @@ target=target/abi
 host=$(rustc -vV | sed -n 's/^host: //p')
 CARGO_ENCODED_RUSTFLAGS="--remap-path-prefix=${CARGO_HOME:-$HOME/.cargo}=cargo"$'\x1f'"--remap-path-prefix=$PWD=." cargo rustc --quiet \
     --target "$host" --profile abi --no-default-features --lib --crate-type cdylib \
-    --features capi,panic-handler,formats,digest,dequantize,write --target-dir $target -- -C link-arg=-Wl,-z,defs
+    --features capi,panic-handler,formats,digest,dequantize,write,zstd --target-dir $target -- -C link-arg=-Wl,-z,defs
 abidw --no-show-locs --no-comp-dir-path --no-corpus-path --out-file $target/new.abi "$target/$host/abi/libtenslice.so"
 # The location of the crates is not a part of the ABI.
 sed -i "s|path='cargo/registry/src/[^/']*/|path='|" $target/new.abi

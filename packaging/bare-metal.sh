@@ -21,7 +21,7 @@ fi
 build=-Zbuild-std=core
 case "$command $*" in
 test*) build=-Zbuild-std ;; # std, which tests need
-*zstd*) build=-Zbuild-std=core,alloc ;;
+*zstd-ruzstd* | *zstd-c*) build=-Zbuild-std=core,alloc ;;
 esac
 for rustc in rustc /usr/bin/rustc; do
     if command -v $rustc > /dev/null && has_sources $rustc; then

@@ -23,7 +23,7 @@ class Tenslice(ConanFile):
         # Rust's name of the machine, such as thumbv7em-none-eabihf. Empty: derived from the settings.
         "target": ["", "ANY"],
     }
-    default_options = {"features": "formats,digest,dequantize,write", "format": "all", "target": ""}
+    default_options = {"features": "formats,digest,dequantize,write,zstd", "format": "all", "target": ""}
 
     @property
     def _top(self):

@@ -105,24 +105,18 @@ impl Decoder for Chosen {
         }
     }
 
-    fn set_dictionary(&mut self, encoding: Encoding, new: &[u8]) -> Result<(), DecodeError> {
-        match self {
-            Self::BuiltIn(built_in) => return built_in.set_dictionary(encoding, new),
-            Self::Callers(decoder) => decoder.set_dictionary(new),
-        }
-        Ok(())
-    }
-
     fn decode_with_dictionary(
         &mut self,
         encoding: Encoding,
+        dictionary: &[u8],
         stored: &[u8],
         destination: &mut [u8],
     ) -> Result<usize, DecodeError> {
         match self {
-            Self::BuiltIn(built_in) => built_in.decode_with_dictionary(encoding, stored, destination),
+            Self::BuiltIn(built_in) => built_in.decode_with_dictionary(encoding, dictionary, stored, destination),
             Self::Callers(decoder) => {
-                came_to(decoder.decode_with_dictionary(encoding, stored, destination), destination.len())
+                let answer = decoder.decode_with_dictionary(encoding, dictionary, stored, destination);
+                came_to(answer, destination.len())
             }
         }
     }
@@ -145,11 +139,9 @@ fn came_to(answer: Option<(tenslice_status, usize)>, capacity: usize) -> Result<
     }
 }
 
-/// A decoder that the caller supplies, with the dictionary for the streams to come. The dictionary is bytes of the
-/// file, which stay in place during the call.
+/// A decoder that the caller supplies.
 pub(in super::super) struct CallersDecoder {
     functions: tenslice_decoder,
-    dictionary: *const [u8],
 }
 
 impl OptionalIn<'_, tenslice_decoder> {
@@ -161,7 +153,7 @@ impl OptionalIn<'_, tenslice_decoder> {
         }
         match In(self.0, PhantomData).read()? {
             tenslice_decoder { decode: None, .. } => Err(INVALID_ARGUMENT),
-            functions => Ok(Some(CallersDecoder { functions, dictionary: &[] })),
+            functions => Ok(Some(CallersDecoder { functions })),
         }
     }
 }
@@ -192,27 +184,23 @@ impl CallersDecoder {
         Some((status, length))
     }
 
-    pub(in super::super) fn set_dictionary(&mut self, new: &[u8]) {
-        self.dictionary = new;
-    }
-
-    /// Decodes as [`decode`](Self::decode) does, for a stream that was compressed with the dictionary set last.
+    /// Decodes as [`decode`](Self::decode) does, for a stream that was compressed with `dictionary`.
     pub(in super::super) fn decode_with_dictionary(
         &self,
         encoding: Encoding,
+        dictionary: &[u8],
         stored: &[u8],
         dst: &mut [u8],
     ) -> Option<(tenslice_status, usize)> {
         let decode = self.functions.decode_with_dictionary?;
         let mut length = 0;
-        // SAFETY: the header requires that the function does what its type states. The dictionary is bytes of the file,
-        // which stay in place during the call.
+        // SAFETY: the header requires that the function does what its type states.
         let status = unsafe {
             decode(
                 self.functions.user,
                 u32::from(encoding.code()),
-                self.dictionary.cast(),
-                self.dictionary.len(),
+                dictionary.as_ptr().cast(),
+                dictionary.len(),
                 stored.as_ptr().cast(),
                 stored.len(),
                 dst.as_mut_ptr().cast(),

@@ -1,5 +1,5 @@
 //! The panic handler that a C library needs to link. `make no-panic` proves that it is unreachable in libraries without
-//! `zstd`, whose decoder panics if it runs out of memory.
+//! `zstd-c`, `zstd-ruzstd` and `zlib`.
 
 #[panic_handler]
 fn panic(_: &core::panic::PanicInfo<'_>) -> ! {

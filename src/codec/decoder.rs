@@ -37,8 +37,9 @@ impl core::error::Error for DecodeError {}
 pub trait Decoder {
     /// Decodes all of `stored` to the front of `dst`, and returns the number of decoded bytes.
     ///
-    /// If the size of the output is known, `dst` has that size. Never trust a size that `stored` states. After an error
-    /// the contents of `dst` are unspecified.
+    /// If the size of the output is known, `dst` has that size. Never trust a size that `stored` states. The bytes of
+    /// `dst` behind the decoded bytes are unspecified, and after an error all of them are: a decoder may use `dst` as
+    /// scratch memory.
     ///
     /// # Errors
     /// See [`DecodeError`].
@@ -55,28 +56,19 @@ pub trait Decoder {
         Err(DecodeError::Unsupported)
     }
 
-    /// Sets the dictionary for the following calls of [`decode_with_dictionary`](Self::decode_with_dictionary), until
-    /// another dictionary is set. The dictionary is set once because parsing it takes longer than decoding a short
-    /// stream. Few streams have a dictionary; chunks of Blosc2 may.
+    /// Decodes as [`decode`](Self::decode) does, for a stream that was compressed with `dictionary`. Few streams have a
+    /// dictionary; chunks of Blosc2 may.
     ///
     /// # Errors
     /// See [`DecodeError`]; `Unsupported` if this method is not implemented.
-    fn set_dictionary(&mut self, encoding: Encoding, dictionary: &[u8]) -> Result<(), DecodeError> {
-        let _ = (encoding, dictionary);
-        Err(DecodeError::Unsupported)
-    }
-
-    /// Decodes as [`decode`](Self::decode) does, for a stream that was compressed with the dictionary set before.
-    ///
-    /// # Errors
-    /// See [`DecodeError`]; `Unsupported` if this method is not implemented, or if no dictionary was set.
     fn decode_with_dictionary(
         &mut self,
         encoding: Encoding,
+        dictionary: &[u8],
         stored: &[u8],
         dst: &mut [u8],
     ) -> Result<usize, DecodeError> {
-        let _ = (encoding, stored, dst);
+        let _ = (encoding, dictionary, stored, dst);
         Err(DecodeError::Unsupported)
     }
 }

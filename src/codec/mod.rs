@@ -43,27 +43,25 @@ pub mod sparse;
 pub(crate) mod xxh3;
 #[cfg(feature = "zlib")]
 pub(crate) mod zlib;
-#[cfg(any(feature = "zstd", feature = "zstd-c"))]
+#[cfg(feature = "zstd")]
 pub(crate) mod zstd;
 
 use crate::codec::decoder::{DecodeError, Decoder};
 use crate::types::Encoding;
 
-/// The built-in decoders: Zstandard with the feature `zstd` (ruzstd) or `zstd-c` (libzstd), zlib and deflate with the
-/// feature `zlib`, otherwise none. LZ4 and BloscLZ in chunks of Blosc need no decoder. With Zstandard, `BuiltIn` keeps
-/// the parsed form of the last dictionary that was set, and libzstd's own memory.
+/// The built-in decoders: Zstandard with the feature `zstd`, zlib and deflate with the feature `zlib`, otherwise none.
+/// LZ4 and BloscLZ in chunks of Blosc need no decoder. Zstandard needs 17 KiB of stack. With `zstd-c`, `BuiltIn` keeps
+/// libzstd's memory from stream to stream; otherwise it is empty.
 #[derive(Debug, Default)]
 pub struct BuiltIn {
-    #[cfg(any(feature = "zstd", feature = "zstd-c"))]
+    #[cfg(feature = "zstd")]
     zstd: zstd::Memory,
-    #[cfg(any(feature = "zstd", feature = "zstd-c"))]
-    dictionary: Option<zstd::Dictionary>,
 }
 
 impl BuiltIn {
     /// True if a decoder for streams of `encoding` is built in.
     pub(crate) const fn decodes(encoding: Encoding) -> bool {
-        let has_zstd = cfg!(any(feature = "zstd", feature = "zstd-c"));
+        let has_zstd = cfg!(feature = "zstd");
         let has_zlib = cfg!(feature = "zlib");
         matches!(encoding, Encoding::Zstd if has_zstd)
             || matches!(encoding, Encoding::Zlib | Encoding::Deflate if has_zlib)
@@ -74,7 +72,7 @@ impl Decoder for BuiltIn {
     fn decode(&mut self, encoding: Encoding, stored: &[u8], dst: &mut [u8]) -> Result<usize, DecodeError> {
         let _ = (stored, &dst); // unused if nothing is built in
         match encoding {
-            #[cfg(any(feature = "zstd", feature = "zstd-c"))]
+            #[cfg(feature = "zstd")]
             Encoding::Zstd => self.zstd.decode(stored, dst),
             #[cfg(feature = "zlib")]
             Encoding::Zlib => zlib::decode(stored, dst),
@@ -94,29 +92,17 @@ impl Decoder for BuiltIn {
         }
     }
 
-    fn set_dictionary(&mut self, encoding: Encoding, dictionary: &[u8]) -> Result<(), DecodeError> {
-        let _ = dictionary; // unused if nothing is built in
-        match encoding {
-            #[cfg(any(feature = "zstd", feature = "zstd-c"))]
-            Encoding::Zstd => {
-                self.dictionary = None;
-                self.dictionary = Some(zstd::Dictionary::read(dictionary)?);
-                Ok(())
-            }
-            _ => Err(DecodeError::Unsupported),
-        }
-    }
-
     fn decode_with_dictionary(
         &mut self,
         encoding: Encoding,
+        dictionary: &[u8],
         stored: &[u8],
         dst: &mut [u8],
     ) -> Result<usize, DecodeError> {
-        let _ = (stored, &dst); // unused if nothing is built in
+        let _ = (dictionary, stored, &dst); // unused if nothing is built in
         match encoding {
-            #[cfg(any(feature = "zstd", feature = "zstd-c"))]
-            Encoding::Zstd => self.dictionary.as_mut().ok_or(DecodeError::Unsupported)?.decode(stored, dst),
+            #[cfg(feature = "zstd")]
+            Encoding::Zstd => self.zstd.decode_with_dictionary(dictionary, stored, dst),
             _ => Err(DecodeError::Unsupported),
         }
     }

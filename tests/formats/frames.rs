@@ -1,5 +1,5 @@
 //! Components of zTensor 2: Zstandard frames, digests of the decoded bytes, shards, and numbers in blocks.
-#![cfg(all(feature = "ztensor2", feature = "digest", any(feature = "zstd", feature = "zstd-c")))]
+#![cfg(all(feature = "ztensor2", feature = "digest", feature = "zstd"))]
 
 use crate::support::ztensor2::{Object, Stored, file, frames, shard, xxh3};
 use crate::support::{fixture, little, sha256};

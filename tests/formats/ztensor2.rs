@@ -759,7 +759,7 @@ fn all_digests_match() {
             if component.shard().is_some() || component.digest().is_none() {
                 continue;
             }
-            if !cfg!(any(feature = "zstd", feature = "zstd-c")) && component.encoding_name() != "raw" {
+            if !cfg!(feature = "zstd") && component.encoding_name() != "raw" {
                 continue;
             }
             let length = component.requirements(Purpose::Verify).scratch.unwrap() as usize;

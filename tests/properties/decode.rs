@@ -1,5 +1,5 @@
 //! Decoding, verifying and materializing, compared with the side-cars and with libzstd, also for damaged streams.
-#![cfg(all(feature = "ztensor", feature = "digest", any(feature = "zstd", feature = "zstd-c")))]
+#![cfg(all(feature = "ztensor", feature = "digest", feature = "zstd"))]
 
 use crate::support::{Cbor, Random, cases, file_0_1, file_1_2, fixture, open_and_check};
 use sha2::{Digest, Sha256};
@@ -287,7 +287,7 @@ fn a_small_size_in_eight_bytes() {
 /// error is `DoesNotFit`, and only a larger destination shows the fault. If the frame refers no further back, it is
 /// malformed. A destination of 10 bytes has a window of 256 KiB.
 #[test]
-#[cfg(not(feature = "zstd-c"))]
+#[cfg(all(feature = "zstd-ruzstd", not(feature = "zstd-c")))]
 fn errors_after_a_block_that_may_fill_the_destination() {
     let with = |header: &[u8]| {
         // Five raw bytes, then the last block, which has a reserved type.

@@ -198,7 +198,7 @@ fn files() -> Vec<(NewFile<'static>, &'static [NewTensor<'static>])> {
         add(NewFile::new(Format::Ztensor, TENSORS).digests(true).alignment(128), TENSORS);
         add(NewFile::new(Format::Ztensor, SPARSE), SPARSE);
         add(NewFile::new(Format::Ztensor, &[]), &[]);
-        if cfg!(any(feature = "zstd", feature = "zstd-c")) {
+        if cfg!(feature = "zstd") {
             add(NewFile::new(Format::Ztensor, TENSORS).frames(FRAME), TENSORS);
             add(NewFile::new(Format::Ztensor, SPARSE).frames(FRAME).digests(true), SPARSE);
         }
@@ -231,7 +231,7 @@ fn files() -> Vec<(NewFile<'static>, &'static [NewTensor<'static>])> {
         add(NewFile::new(Format::Ztensor2, TENSORS).alignment(8192), TENSORS);
         add(NewFile::new(Format::Ztensor2, SPARSE), SPARSE);
         add(NewFile::new(Format::Ztensor2, &[]), &[]);
-        if cfg!(any(feature = "zstd", feature = "zstd-c")) {
+        if cfg!(feature = "zstd") {
             add(NewFile::new(Format::Ztensor2, TENSORS).attributes(MORE).frames(FRAME), TENSORS);
             add(NewFile::new(Format::Ztensor2, SPARSE).frames(FRAME), SPARSE);
         }

@@ -274,7 +274,8 @@ fn is_on(condition: &Meta) -> bool {
         },
         _ => return false, // `test`, `docsrs`
     };
-    !["32", "big", "aarch64", "zstd-c", "c-alloc", "panic-handler", "no-panic-link", "none"].contains(&&text[..])
+    !["32", "big", "aarch64", "zstd-c", "zstd-ruzstd", "c-alloc", "panic-handler", "no-panic-link", "none"]
+        .contains(&&text[..])
 }
 
 /// Copies the code that the tests are built from, and links to the files that the tests read.

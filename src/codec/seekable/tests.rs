@@ -99,7 +99,7 @@ fn whole(stream: &[u8], length: Option<u64>) -> Result<Vec<u8>> {
     let seekable = Seekable::open(stream, length)?;
     let mut dst = vec![0xee; seekable.length() as usize];
     seekable.read(&mut Libzstd::default(), 0, &mut dst, &mut [])?;
-    #[cfg(any(feature = "zstd", feature = "zstd-c"))]
+    #[cfg(feature = "zstd")]
     {
         let mut other = vec![0xdd; dst.len()];
         seekable.read(&mut crate::codec::BuiltIn::default(), 0, &mut other, &mut []).unwrap();

@@ -56,33 +56,6 @@ pub(super) struct VariableBlock<'a> {
     at: u64,
 }
 
-/// A caller's decoder, and the dictionary that is loaded into it.
-pub(super) struct Codec<'d, 'a> {
-    decoder: &'d mut dyn Decoder,
-    dictionary: Option<&'a [u8]>,
-}
-
-impl<'d, 'a> Codec<'d, 'a> {
-    pub(super) fn new(decoder: &'d mut dyn Decoder) -> Self {
-        Self { decoder, dictionary: None }
-    }
-
-    /// Decodes a Zstandard stream. A dictionary that chunks share is loaded only once.
-    fn zstd(
-        &mut self,
-        dictionary: Option<&'a [u8]>,
-        stored: &[u8],
-        dst: &mut [u8],
-    ) -> core::result::Result<usize, DecodeError> {
-        let Some(dictionary) = dictionary else { return self.decoder.decode(Encoding::Zstd, stored, dst) };
-        if !self.dictionary.is_some_and(|last| core::ptr::eq(last, dictionary)) {
-            self.decoder.set_dictionary(Encoding::Zstd, dictionary)?;
-            self.dictionary = Some(dictionary);
-        }
-        self.decoder.decode_with_dictionary(Encoding::Zstd, stored, dst)
-    }
-}
-
 /// A filter to undo, with its parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Filter {
@@ -211,7 +184,7 @@ impl<'a> Chunk<'a> {
 
     /// Decodes a stream, which must fill `dst`.
     #[inline(never)] // one copy for three callers
-    pub(super) fn decode_stream(&self, codec: &mut Codec<'_, 'a>, stream: Stream<'_>, dst: &mut [u8]) -> Result<()> {
+    pub(super) fn decode_stream(&self, decoder: &mut dyn Decoder, stream: Stream<'_>, dst: &mut [u8]) -> Result<()> {
         let (stored, at) = match stream {
             Stream::Coded(stored, at) => (stored, at),
             Stream::Run(value) => {
@@ -227,8 +200,9 @@ impl<'a> Chunk<'a> {
         let decoded = match (self.codec, dictionary) {
             (BLOSCLZ, _) => blosclz::decode(stored, dst),
             (LZ4, dictionary) => lz4::decode(dictionary.unwrap_or_default(), stored, dst),
-            (ZLIB, _) => codec.decoder.decode(Encoding::Zlib, stored, dst),
-            (ZSTD, dictionary) => codec.zstd(dictionary, stored, dst),
+            (ZLIB, _) => decoder.decode(Encoding::Zlib, stored, dst),
+            (ZSTD, None) => decoder.decode(Encoding::Zstd, stored, dst),
+            (ZSTD, Some(dictionary)) => decoder.decode_with_dictionary(Encoding::Zstd, dictionary, stored, dst),
             _ => Err(DecodeError::Unsupported),
         };
         let kind = match decoded {
@@ -245,7 +219,7 @@ impl<'a> Chunk<'a> {
     /// blocks are differences to the first block, `first` is that block; `None` for the first block itself.
     pub(super) fn decode_block(
         &self,
-        codec: &mut Codec<'_, 'a>,
+        decoder: &mut dyn Decoder,
         index: u32,
         first: Option<&[u8]>,
         dst: &mut [u8],
@@ -259,7 +233,7 @@ impl<'a> Chunk<'a> {
         if shuffles & 1 == 1 {
             core::mem::swap(&mut from, &mut to);
         }
-        self.decode_streams(codec, index, from)?;
+        self.decode_streams(decoder, index, from)?;
         for filter in self.steps() {
             match filter.id {
                 SHUFFLE => unshuffle(filter.width, from, to),
@@ -277,19 +251,19 @@ impl<'a> Chunk<'a> {
     }
 
     /// Decodes the streams of a block to `dst`, one after the other, without undoing the filters.
-    fn decode_streams(&self, codec: &mut Codec<'_, 'a>, index: u32, dst: &mut [u8]) -> Result<()> {
+    fn decode_streams(&self, decoder: &mut dyn Decoder, index: u32, dst: &mut [u8]) -> Result<()> {
         if self.content == Content::VariableBlocks {
             let block = self.variable_block(index)?;
             let is_raw = block.stored.len() == dst.len();
             let stream = if is_raw { Stream::Raw(block.stored) } else { Stream::Coded(block.stored, block.at) };
-            return self.decode_stream(codec, stream, dst);
+            return self.decode_stream(decoder, stream, dst);
         }
         let mut streams = self.streams(index)?;
         let mut rest = dst;
         while let Some(stream) = streams.read()? {
             let parts = rest.split_at_mut_checked(streams.length);
             let (part, after) = parts.ok_or_else(|| self.error(ErrorKind::TooSmall, Part::Block, 0))?;
-            self.decode_stream(codec, stream, part)?;
+            self.decode_stream(decoder, stream, part)?;
             rest = after;
         }
         Ok(())
@@ -315,7 +289,7 @@ impl<'a> Chunk<'a> {
     }
 
     /// Decodes all blocks of a compressed chunk to `dst`, which has the length of the chunk.
-    pub(super) fn decode_blocks(&self, codec: &mut Codec<'_, 'a>, dst: &mut [u8], scratch: &mut [u8]) -> Result<()> {
+    pub(super) fn decode_blocks(&self, decoder: &mut dyn Decoder, dst: &mut [u8], scratch: &mut [u8]) -> Result<()> {
         if self.content == Content::VariableBlocks {
             self.largest_variable_block(&mut { u32::MAX })?; // checks that the lengths add up
         }
@@ -325,7 +299,7 @@ impl<'a> Chunk<'a> {
         for index in 0..self.block_count() {
             let parts = to_usize(self.block_length(index)?).and_then(|length| rest.split_at_mut_checked(length));
             let (block, after) = parts.ok_or_else(|| self.error(ErrorKind::TooSmall, Part::Block, 0))?;
-            self.decode_block(codec, index, first, block, scratch)?;
+            self.decode_block(decoder, index, first, block, scratch)?;
             if index == 0 {
                 first = Some(block);
             }

@@ -1,7 +1,6 @@
 //! Finds the chunks of a frame by the table of their offsets.
 #![forbid(unsafe_code)]
 
-use super::block::Codec;
 use super::chunk::{Chunk, Content};
 use super::offsets::{Offsets, Place};
 use super::{Frame, fail};
@@ -34,7 +33,7 @@ impl<'a> Frame<'a> {
     }
 
     pub(crate) fn chunk_using(&self, decoder: &mut dyn Decoder, index: u64, scratch: &mut [u8]) -> Result<Chunk<'a>> {
-        self.chunk_of(index, self.place(&mut Codec::new(decoder), index, scratch)?)
+        self.chunk_of(index, self.place(decoder, index, scratch)?)
     }
 
     /// Returns the extent of chunk `index` in the file, for a caller who fetches the chunk; `None` if nothing is stored
@@ -55,7 +54,7 @@ impl<'a> Frame<'a> {
         index: u64,
         scratch: &mut [u8],
     ) -> Result<Option<Extent>> {
-        let Place::Stored(at) = self.place(&mut Codec::new(decoder), index, scratch)? else { return Ok(None) };
+        let Place::Stored(at) = self.place(decoder, index, scratch)? else { return Ok(None) };
         let (_, length) = Chunk::head(self.setting(self.table_at()), index, at)?;
         Ok(Some(Extent::new(at, length)))
     }
@@ -69,13 +68,13 @@ impl<'a> Frame<'a> {
     }
 
     /// Looks up chunk `index`, using `scratch` if it is large enough.
-    pub(super) fn place(&self, codec: &mut Codec<'_, 'a>, index: u64, scratch: &mut [u8]) -> Result<Place> {
+    pub(super) fn place(&self, decoder: &mut dyn Decoder, index: u64, scratch: &mut [u8]) -> Result<Place> {
         if index >= self.chunk_count() {
             return Err(Error::new(ErrorKind::NotFound));
         }
         let mut offsets = self.offsets()?;
         let (memory, scratch) = table_memory(&offsets, scratch);
-        self.place_in(&mut offsets, codec, index, memory, scratch)
+        self.place_in(&mut offsets, decoder, index, memory, scratch)
     }
 
     /// Returns the scratch memory in bytes that lets [`chunk`](Self::chunk) look up chunks fast: enough for one block
@@ -131,12 +130,11 @@ impl<'a> Frame<'a> {
         if self.chunk_count == 0 {
             return Ok(());
         }
-        let codec = &mut Codec::new(decoder);
         let mut offsets = self.offsets()?;
         let (memory, scratch) = table_memory(&offsets, scratch);
         let period = offsets.period(self.chunk_count(), u64::MAX)?;
         for index in 0..period.min(self.chunk_count()).min(most) {
-            let place = self.place_in(&mut offsets, codec, index, memory, scratch)?;
+            let place = self.place_in(&mut offsets, decoder, index, memory, scratch)?;
             if let Place::Special(content) = place {
                 f(content, count_of(self.chunk_count().saturating_sub(index), period))?;
             }
@@ -148,12 +146,12 @@ impl<'a> Frame<'a> {
     pub(super) fn chunk_at(
         &self,
         offsets: &mut Offsets<'a>,
-        codec: &mut Codec<'_, 'a>,
+        decoder: &mut dyn Decoder,
         index: u64,
         memory: &mut [u8],
         scratch: &mut [u8],
     ) -> Result<Chunk<'a>> {
-        self.chunk_of(index, self.place_in(offsets, codec, index, memory, scratch)?)
+        self.chunk_of(index, self.place_in(offsets, decoder, index, memory, scratch)?)
     }
 
     /// Reads the chunk at `place`.
@@ -172,13 +170,13 @@ impl<'a> Frame<'a> {
     fn place_in(
         &self,
         offsets: &mut Offsets<'a>,
-        codec: &mut Codec<'_, 'a>,
+        decoder: &mut dyn Decoder,
         index: u64,
         memory: &mut [u8],
         scratch: &mut [u8],
     ) -> Result<Place> {
         let Extent { offset: start, length } = self.region();
-        match offsets.get(codec, index, memory, scratch)? {
+        match offsets.get(decoder, index, memory, scratch)? {
             Place::Stored(offset) if offset < length => Ok(Place::Stored(start.saturating_add(offset))),
             Place::Stored(_) => Err(fail(ErrorKind::OutOfPlace, Part::ChunkOffset, self.table_at())),
             special => Ok(special),

@@ -4,13 +4,13 @@
 //! table is read block by block; otherwise byte by byte without memory.
 #![forbid(unsafe_code)]
 
-use super::block::{Codec, Filter, Stream};
+use super::block::{Filter, Stream};
 use super::chunk::{BLOSCLZ, Chunk, Content, DELTA_FILTER, LOG2_SHORT, SHUFFLE, Setting, repeat};
 use super::fail;
 use crate::bytes::extent::Extent;
 use crate::bytes::num::{quotient, to_u64, to_usize};
 use crate::codec::blosclz;
-use crate::codec::decoder::DecodeError;
+use crate::codec::decoder::{DecodeError, Decoder};
 use crate::error::origin::Part;
 use crate::error::{ErrorKind, Result};
 
@@ -78,7 +78,7 @@ impl<'a> Offsets<'a> {
     /// Looks up offset `index`. `memory` has the size of the first result of [`memory`](Self::memory), or is empty.
     pub(super) fn get(
         &mut self,
-        codec: &mut Codec<'_, 'a>,
+        decoder: &mut dyn Decoder,
         index: u64,
         memory: &mut [u8],
         scratch: &mut [u8],
@@ -88,7 +88,7 @@ impl<'a> Offsets<'a> {
         match self.table.content {
             Content::Compressed => {
                 for byte in &mut bytes {
-                    *byte = self.byte(codec, at, memory, scratch)?;
+                    *byte = self.byte(decoder, at, memory, scratch)?;
                     at = at.saturating_add(1);
                 }
             }
@@ -113,7 +113,7 @@ impl<'a> Offsets<'a> {
     }
 
     /// Returns the byte of the table at `at`.
-    fn byte(&mut self, codec: &mut Codec<'_, 'a>, at: u64, memory: &mut [u8], scratch: &mut [u8]) -> Result<u8> {
+    fn byte(&mut self, decoder: &mut dyn Decoder, at: u64, memory: &mut [u8], scratch: &mut [u8]) -> Result<u8> {
         let table = self.table;
         let error = || table.error(ErrorKind::OutOfScratch, Part::ChunkOffset, 0);
         let size = table.block_size().unwrap_or(0);
@@ -128,7 +128,7 @@ impl<'a> Offsets<'a> {
             if let (1.., Some(delta)) = (block, table.steps().find(|filter| filter.id == DELTA_FILTER)) {
                 return Err(table.unsupported(delta));
             }
-            table.decode_block(codec, block, None, dst, scratch)?;
+            table.decode_block(decoder, block, None, dst, scratch)?;
             self.decoded = Some(block);
         }
         to_usize(at).and_then(|at| dst.get(at).copied()).ok_or_else(error)

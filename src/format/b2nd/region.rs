@@ -11,7 +11,7 @@
 #![forbid(unsafe_code)]
 
 use super::Frame;
-use super::block::{Codec, Stream};
+use super::block::Stream;
 use super::chunk::{Chunk, Content, SHUFFLE, repeat};
 use super::cost::memory_length;
 use super::grid::Grid;
@@ -29,8 +29,8 @@ use crate::error::{ErrorKind, Result};
 const SHORT: usize = 256;
 
 /// The region to read, and the memory to write to.
-struct Reader<'r, 'd, 'a> {
-    codec: &'r mut Codec<'d, 'a>,
+struct Reader<'r> {
+    decoder: &'r mut dyn Decoder,
     grid: &'r mut Grid,
     dst: &'r mut [u8],
 }
@@ -165,7 +165,6 @@ impl<'a> Frame<'a> {
         }
         let mut found = self.offsets();
         let offsets = found.as_mut().map_err(|error| *error)?; // borrowed, not moved: the offsets are large for a stack
-        let codec = &mut Codec::new(decoder);
         let (memory, _) = offsets.memory();
         // The memory for the table is at the end of the scratch memory, if that is large enough.
         let has_room = offsets.memory_length() <= to_u64(scratch.len());
@@ -174,7 +173,7 @@ impl<'a> Frame<'a> {
         self.each_chunk(&mut grid, period, |grid, index| {
             let work = scratch.len().saturating_sub(table);
             let (work, memory) = scratch.split_at_mut_checked(work).unwrap_or_default();
-            let found = self.chunk_at(offsets, codec, index, memory, work);
+            let found = self.chunk_at(offsets, decoder, index, memory, work);
             let chunk = found.as_ref().map_err(|error| *error)?; // borrowed, as above
             if !self.touches(chunk, grid) {
                 return Ok(Some(chunk.decoded_length())); // a chunk before the region
@@ -186,7 +185,7 @@ impl<'a> Frame<'a> {
             }
             let work = to_usize(needed).and_then(|needed| scratch.get_mut(..needed));
             let work = work.ok_or_else(|| chunk.error(ErrorKind::OutOfScratch, Part::Chunk, 0))?;
-            let mut reader = Reader { codec, grid, dst };
+            let mut reader = Reader { decoder, grid, dst };
             if self.is_array() { reader.chunk(chunk, work) } else { reader.chunk_of_bytes(chunk, work) }?;
             Ok(Some(chunk.decoded_length()))
         })?;
@@ -270,11 +269,11 @@ impl<'a> Frame<'a> {
     }
 }
 
-impl<'a> Reader<'_, '_, 'a> {
+impl Reader<'_> {
     /// Writes the part of the region that is in a chunk of bytes, which states its own length and the length of its
     /// blocks. `work` has the size that [`memory_length`] returns.
     #[inline(never)] // its saved state is on its own stack frame only
-    fn chunk_of_bytes(&mut self, chunk: &Chunk<'a>, work: &mut [u8]) -> Result<()> {
+    fn chunk_of_bytes(&mut self, chunk: &Chunk<'_>, work: &mut [u8]) -> Result<()> {
         let corner = self.grid.corner();
         let before = self.grid.take(corner, chunk.decoded_length(), chunk.block_size().unwrap_or(0));
         let result = self.chunk(chunk, work);
@@ -283,7 +282,7 @@ impl<'a> Reader<'_, '_, 'a> {
     }
 
     /// Writes the part of the region that is in the chunk. `work` has the size that [`memory_length`] returns.
-    fn chunk(&mut self, chunk: &Chunk<'a>, work: &mut [u8]) -> Result<()> {
+    fn chunk(&mut self, chunk: &Chunk<'_>, work: &mut [u8]) -> Result<()> {
         let is_array = self.grid.is_array;
         self.grid.cut(true);
         if !self.grid.touches_chunk() {
@@ -326,13 +325,13 @@ impl<'a> Reader<'_, '_, 'a> {
     }
 
     /// Decodes the blocks of a compressed chunk that the region touches.
-    fn blocks(&mut self, chunk: &Chunk<'a>, work: &mut [u8]) -> Result<()> {
+    fn blocks(&mut self, chunk: &Chunk<'_>, work: &mut [u8]) -> Result<()> {
         let out_of_scratch = || chunk.error(ErrorKind::OutOfScratch, Part::Chunk, 0);
         if !has_its_blocks(chunk, self.grid) {
             let length = to_usize(chunk.decoded_length());
             let parts = length.and_then(|length| work.split_at_mut_checked(length));
             let (decoded, work) = parts.ok_or_else(out_of_scratch)?;
-            chunk.decode_blocks(self.codec, decoded, work)?;
+            chunk.decode_blocks(self.decoder, decoded, work)?;
             return self.parts(chunk, |start| View::Bytes(bytes_from(decoded, start)));
         }
         // The first block, if others are differences to it.
@@ -340,7 +339,7 @@ impl<'a> Reader<'_, '_, 'a> {
         let parts = to_usize(ahead).and_then(|ahead| work.split_at_mut_checked(ahead));
         let (first, work) = parts.ok_or_else(out_of_scratch)?;
         if ahead > 0 {
-            chunk.decode_block(self.codec, 0, None, first, work)?;
+            chunk.decode_block(self.decoder, 0, None, first, work)?;
         }
         let first = Some(&*first).filter(|first| !first.is_empty());
         self.grid.first_part();
@@ -355,7 +354,7 @@ impl<'a> Reader<'_, '_, 'a> {
 
     /// Decodes the blocks that the region touches in a chunk of bytes whose blocks differ in length. [`memory_length`]
     /// has checked that the lengths add up.
-    fn variable_blocks(&mut self, chunk: &Chunk<'a>, work: &mut [u8]) -> Result<()> {
+    fn variable_blocks(&mut self, chunk: &Chunk<'_>, work: &mut [u8]) -> Result<()> {
         let mut corner = self.grid.corner();
         for index in 0..chunk.block_count() {
             let length = chunk.block_length(index)?;
@@ -371,7 +370,7 @@ impl<'a> Reader<'_, '_, 'a> {
 
     /// Decodes block `index`, which is the current part, and writes the part of the region that is in the block.
     /// `first` is the first block, if others are differences to it.
-    fn block(&mut self, chunk: &Chunk<'a>, index: u32, first: Option<&[u8]>, work: &mut [u8]) -> Result<()> {
+    fn block(&mut self, chunk: &Chunk<'_>, index: u32, first: Option<&[u8]>, work: &mut [u8]) -> Result<()> {
         if let (Some(first), 0) = (first, index) {
             return self.rows(chunk, &View::Bytes(first));
         }
@@ -386,18 +385,18 @@ impl<'a> Reader<'_, '_, 'a> {
         // If the whole block is needed in one piece, it is decoded directly to the destination.
         let dst = to_usize(rows.to).and_then(|to| self.dst.get_mut(to..)?.get_mut(..size));
         if let (true, Some(dst)) = (rows.are_one_of(length), dst) {
-            return chunk.decode_block(self.codec, index, first, dst, work);
+            return chunk.decode_block(self.decoder, index, first, dst, work);
         }
-        chunk.decode_block(self.codec, index, first, decoded, work)?;
+        chunk.decode_block(self.decoder, index, first, decoded, work)?;
         self.rows(chunk, &View::Bytes(decoded))
     }
 
     /// Does the same as [`block`](Self::block) for elements of `width` bytes that are gathered from their planes as
     /// they are written.
     #[inline(never)] // the planes are on its own stack frame only
-    fn gathered_block(&mut self, chunk: &Chunk<'a>, index: u32, width: usize, work: &mut [u8]) -> Result<()> {
+    fn gathered_block(&mut self, chunk: &Chunk<'_>, index: u32, width: usize, work: &mut [u8]) -> Result<()> {
         let mut found: Planes<'_> = [&[]; WIDEST];
-        let keeps_runs = planes(self.codec, chunk, index, width, work, &mut found, self.grid)?;
+        let keeps_runs = planes(self.decoder, chunk, index, width, work, &mut found, self.grid)?;
         let [only, ..] = found;
         let view = match width {
             _ if keeps_runs => View::Runs(width, &found),
@@ -432,7 +431,7 @@ fn bytes_from(bytes: &[u8], first: u64) -> &[u8] {
 /// unneeded bytes. Returns whether such streams are kept.
 #[inline(never)] // its stack frame is released before the elements are gathered
 fn planes<'v, 'a: 'v>(
-    codec: &mut Codec<'_, 'a>,
+    decoder: &mut dyn Decoder,
     chunk: &Chunk<'a>,
     index: u32,
     width: usize,
@@ -455,7 +454,7 @@ fn planes<'v, 'a: 'v>(
         let parts = rest.split_at_mut_checked(length(&stream, keeps_runs));
         let (plane, remaining) = parts.ok_or_else(out_of_scratch)?;
         if !matches!(stream, Stream::Raw(_)) {
-            chunk.decode_stream(codec, stream, plane)?;
+            chunk.decode_stream(decoder, stream, plane)?;
         }
         rest = remaining;
     }
