@@ -94,9 +94,9 @@
 //! # Promises
 //!
 //! - **Input is untrusted.** Every offset, length, count and product in a file is checked before it is used. No file
-//!   makes the crate panic or recurse. A link-time test proves that builds without `zstd`, `zstd-c` and `zlib` contain
-//!   no panic path.
-//! - **No allocation.** Only the features `zstd` and `zstd-c` allocate. The caller provides all other memory.
+//!   makes the crate panic or recurse. A link-time test proves that builds without `zstd-c`, `zstd-ruzstd` and `zlib`
+//!   contain no panic path.
+//! - **No allocation.** Only the features `zstd-c` and `zstd-ruzstd` allocate. The caller provides all other memory.
 //! - **Bounded time.** Opening, listing, finding and checking take time linear in the metadata, or n log n if items
 //!   must be sorted. The documentation of each method that reads data states its cost.
 //! - **Bounded decoding.** A decoded stream is never larger than its destination, whatever the stream states.
@@ -118,8 +118,9 @@
 //! | `crc32` | verifies checksums of NPZ |
 //! | `digest` | enables `crc32c`, `sha256` and `crc32` |
 //! | `write` | writes the formats that are enabled: the module `write` |
-//! | `zstd` | decodes Zstandard with ruzstd; needs `alloc` |
+//! | `zstd` | decodes Zstandard without an allocator, with 17 KB of stack |
 //! | `zstd-c` | decodes Zstandard with libzstd instead, which is built from C |
+//! | `zstd-ruzstd` | decodes Zstandard with ruzstd instead; needs `alloc` |
 //! | `zlib` | decodes zlib and deflate with miniz_oxide, which uses 11 KiB of stack |
 //! | `std` | links `std`, for `Tensor::to_vec`; nothing else changes |
 //! | `capi`, `panic-handler`, `c-alloc` | only for building the C library |

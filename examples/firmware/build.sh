@@ -33,15 +33,6 @@ cp "$built/$target/size/libtenslice.a" "$out/"
 
 elf=$out/$main-$(basename "$model" .zt).elf
 sources="$main.c startup.c $chip.c model.S"
-if [ "$main" = zstd ]; then
-    # libzstd's own sources, from a crate that the tests use for comparison. There is no heap.
-    zstd=$(cargo metadata --manifest-path "$top/Cargo.toml" --format-version 1 --locked \
-        | grep -o '[^"]*/zstd-sys-[^"]*/Cargo.toml' | head -n 1 | xargs dirname)/zstd/lib
-    flags="$flags -I$zstd -DHUF_FORCE_DECOMPRESS_X1=1 -DZSTD_FORCE_DECOMPRESS_SEQUENCES_SHORT=1 -DZSTD_NO_INLINE=1
-        -DZSTD_DEPS_MALLOC -DZSTD_malloc(s)=NULL -DZSTD_calloc(n,s)=NULL -DZSTD_free(p)=((void)(p))
-        -DZSTD_STRIP_ERROR_STRINGS=1 -DZSTD_LEGACY_SUPPORT=0 -DDYNAMIC_BMI2=0 -DZSTD_TRACE=0 -Wno-unused-function"
-    sources="$sources $(echo "$zstd"/decompress/*.c "$zstd"/common/{entropy_common,error_private,fse_decompress,xxhash,zstd_common}.c)"
-fi
 
 # Without contraction each sum is rounded separately, in source order, so the logits match bit for bit.
 $gcc $flags ${DEFINES:-} -std=c11 -Os -g -ffreestanding -ffp-contract=off -ffunction-sections -fdata-sections \

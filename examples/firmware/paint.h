@@ -5,7 +5,9 @@
 #include <stdint.h>
 
 #define PAINT UINT32_C(0xdeadbeef)
+#ifndef PAINTED
 #define PAINTED 1024 /* words */
+#endif
 #ifdef __riscv
 #define MOVE "mv"
 #else

@@ -77,6 +77,19 @@ for board in $boards; do
     read -r flash ram <<< "$(flash "$elf.map")"
     limit "$board.int8.flash" "$flash"
     limit "$board.int8.ram" "$ram"
+    # Compressed weights. Their tables do not fit into the stack of the M0.
+    if [ $board != m0 ]; then
+        for features in ztensor,tens ztensor,tens,zstd; do
+            elf=$(FEATURES=$features BUILD_ONLY=1 ./build.sh $board zstd model/compressed.zt)
+            read -r flash ram <<< "$(flash "$elf.map")"
+            limit "$board.compressed-$features.flash" "$flash"
+            limit "$board.compressed-$features.ram" "$ram"
+        done
+        figures=$(FEATURES=ztensor,tens,zstd ./build.sh $board zstd model/compressed.zt -icount shift=6)
+        read -r what stack instructions <<< "$figures"
+        limit "$board.compressed.$what.stack" "$stack"
+        limit "$board.compressed.$what.instructions" "$instructions"
+    fi
     # Decoding of blocks, and nothing else: the cost of single types, and of all types.
     for type in q8_0 q4_k iq2_s all; do
         one=-DTYPES="CALL($type)"

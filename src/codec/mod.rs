@@ -5,7 +5,7 @@
 
 #[cfg(feature = "b2nd")]
 pub(crate) mod blosclz;
-#[cfg(feature = "b2nd")]
+#[cfg(any(feature = "b2nd", feature = "zstd"))]
 mod copies;
 #[cfg(feature = "gguf")]
 pub mod blocks;
@@ -50,7 +50,7 @@ use crate::codec::decoder::{DecodeError, Decoder};
 use crate::types::Encoding;
 
 /// The built-in decoders: Zstandard with the feature `zstd`, zlib and deflate with the feature `zlib`, otherwise none.
-/// LZ4 and BloscLZ in chunks of Blosc need no decoder. Zstandard needs 17 KiB of stack. With `zstd-c`, `BuiltIn` keeps
+/// LZ4 and BloscLZ in chunks of Blosc need no decoder. Zstandard needs 17 KB of stack. With `zstd-c`, `BuiltIn` keeps
 /// libzstd's memory from stream to stream; otherwise it is empty.
 #[derive(Debug, Default)]
 pub struct BuiltIn {

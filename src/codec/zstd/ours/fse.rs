@@ -36,7 +36,7 @@ impl Alphabet {
     }
 
     /// Returns the logarithm of the size of the predefined table, and its distribution (section 3.1.1.3.2.2).
-    const fn predefined(self) -> (u32, &'static [i8]) {
+    const fn predefined(self) -> (u32, &'static [i16]) {
         match self {
             Self::LiteralLengths => (
                 6,
@@ -133,30 +133,31 @@ const fn low(word: u64) -> u32 {
 /// A table of up to `N` states, a power of two.
 pub(super) struct Table<const N: usize> {
     entries: [Entry; N],
-    /// The logarithm of the number of states; `None` before the first table.
-    log: Option<u32>,
+    /// The number of states; 0 before the first table. All fields are zero then, so that nothing is copied to where the
+    /// table is on the stack.
+    states: u32,
     /// True if the table is the predefined one, which is then not built again.
     is_predefined: bool,
 }
 
 impl<const N: usize> Table<N> {
     pub(super) const fn new() -> Self {
-        Self { entries: [Entry(0); N], log: None, is_predefined: false }
+        Self { entries: [Entry(0); N], states: 0, is_predefined: false }
     }
 
     pub(super) fn forget(&mut self) {
-        (self.log, self.is_predefined) = (None, false);
+        (self.states, self.is_predefined) = (0, false);
     }
 
     pub(super) const fn is_set(&self) -> bool {
-        self.log.is_some()
+        self.states > 0
     }
 
     /// Builds the table from its description at the start of `bytes`, and returns what follows.
     pub(super) fn read<'a>(&mut self, alphabet: Alphabet, bytes: &'a [u8]) -> Option<&'a [u8]> {
         self.forget();
         let (log, rest) = read(alphabet, bytes, &mut self.entries)?;
-        self.log = Some(log);
+        self.states = 1_u32.wrapping_shl(log);
         Some(rest)
     }
 
@@ -164,8 +165,8 @@ impl<const N: usize> Table<N> {
     pub(super) fn predefine(&mut self, alphabet: Alphabet) -> Option<()> {
         if !self.is_predefined {
             let (log, counts) = alphabet.predefined();
-            build(alphabet, log, counts.iter().map(|count| i16::from(*count)), &mut self.entries)?;
-            (self.log, self.is_predefined) = (Some(log), true);
+            build(alphabet, log, counts, &mut self.entries)?;
+            (self.states, self.is_predefined) = (1_u32.wrapping_shl(log), true);
         }
         Some(())
     }
@@ -177,13 +178,13 @@ impl<const N: usize> Table<N> {
             return None;
         }
         *self.entries.first_mut()? = Entry::new(0, 0, alphabet.values().nth(symbol.into())?);
-        self.log = Some(0);
+        self.states = 1;
         Some(())
     }
 
     /// Reads the first state.
     pub(super) fn start(&self, bits: &mut Backward<'_>) -> Option<Entry> {
-        Some(self.entry(bits.read(self.log?)))
+        Some(self.entry(bits.read(self.states.checked_ilog2()?)))
     }
 
     /// Reads the state after `entry`.
@@ -249,26 +250,21 @@ fn read<'a>(alphabet: Alphabet, bytes: &'a [u8], entries: &mut [Entry]) -> Optio
             }
         }
     }
-    build(alphabet, log, counts.iter().copied(), entries)?;
+    build(alphabet, log, counts, entries)?;
     Some((log, bits.rest()?))
 }
 
 /// Builds the table of a distribution whose sum is `2^log` (section 4.1.1). -1 is a probability less than 1.
 #[inline(never)]
-fn build(
-    alphabet: Alphabet,
-    log: u32,
-    counts: impl Iterator<Item = i16> + Clone,
-    entries: &mut [Entry],
-) -> Option<()> {
+fn build(alphabet: Alphabet, log: u32, counts: &[i16], entries: &mut [Entry]) -> Option<()> {
     let size = 1_usize.checked_shl(log)?;
     let entries = entries.get_mut(..size)?;
     let mask = size.wrapping_sub(1);
     let mut symbols = [Symbol::default(); MOST_SYMBOLS];
     let mut end = size;
-    for (((index, count), value), symbol) in (0_u8..).zip(counts.clone()).zip(alphabet.values()).zip(&mut symbols) {
+    for (((index, count), value), symbol) in (0_u8..).zip(counts).zip(alphabet.values()).zip(&mut symbols) {
         *symbol = Symbol { next: count.unsigned_abs().into(), value };
-        if count < 0 {
+        if *count < 0 {
             end = end.checked_sub(1)?;
             *entries.get_mut(end)? = Entry(index.into());
         }
@@ -276,7 +272,7 @@ fn build(
     let step = (size >> 1).wrapping_add(size >> 3).wrapping_add(3);
     let mut at = 0_usize;
     for (index, count) in (0_u8..).zip(counts) {
-        for _ in 0..count {
+        for _ in 0..*count {
             *entries.get_mut(at)? = Entry(index.into());
             at = at.wrapping_add(step) & mask;
             while at >= end && end > 0 {

@@ -41,8 +41,11 @@ impl Table {
             Some(above) => {
                 let count = usize::from(above).wrapping_add(1);
                 let (packed, rest) = rest.split_at_checked(count.div_ceil(2))?;
-                for (pair, byte) in weights.chunks_exact_mut(2).zip(packed) {
-                    pair.copy_from_slice(&[byte >> 4, byte & 15]);
+                let mut to: &mut [u8] = &mut weights;
+                for byte in packed {
+                    let (pair, after) = to.split_first_chunk_mut()?;
+                    *pair = [byte >> 4, byte & 15];
+                    to = after;
                 }
                 (count, rest)
             }
@@ -72,7 +75,7 @@ impl Table {
         if log > MAX_LOG || !last.is_power_of_two() {
             return None;
         }
-        let weight = last.ilog2().wrapping_add(1);
+        let weight = last.checked_ilog2()?.wrapping_add(1);
         *weights.get_mut(count)? = u8::try_from(weight).ok()?;
         let start = starts.get_mut(usize::from(*weights.get(count)?))?;
         *start = start.wrapping_add(last);
@@ -118,10 +121,9 @@ impl Table {
         if dst3.is_empty() {
             return None;
         }
-        let mut streams =
-            [Backward::new(first)?, Backward::new(second)?, Backward::new(third)?, Backward::new(fourth)?];
+        let streams = [Backward::new(first)?, Backward::new(second)?, Backward::new(third)?, Backward::new(fourth)?];
         #[cfg(not(small))]
-        let done = self.interleaved(&mut streams, [&mut *dst0, &mut *dst1, &mut *dst2, &mut *dst3])?;
+        let (streams, done) = self.interleaved(streams, [&mut *dst0, &mut *dst1, &mut *dst2, &mut *dst3])?;
         #[cfg(small)]
         let done = 0;
         for (stream, dst) in streams.into_iter().zip([dst0, dst1, dst2, dst3]) {
@@ -130,32 +132,33 @@ impl Table {
         Some(())
     }
 
-    /// Decodes the same number of bytes of each stream, while none is near its start, and returns the number. The
-    /// machine waits for one stream while it decodes the others.
+    /// Decodes the same number of bytes of each stream, while none is near its start. Returns the streams and the
+    /// number. The machine waits for one stream while it decodes the others.
     #[cfg(not(small))]
     #[inline(always)]
-    fn interleaved(&self, streams: &mut [Backward<'_>; 4], dst: [&mut [u8]; 4]) -> Option<usize> {
-        let [mut s0, mut s1, mut s2, mut s3] = *streams;
-        let [dst0, dst1, dst2, dst3] = dst.map(|dst| dst.chunks_exact_mut(AT_ONCE));
+    fn interleaved<'a>(&self, streams: [Backward<'a>; 4], dst: [&mut [u8]; 4]) -> Option<([Backward<'a>; 4], usize)> {
+        let [mut s0, mut s1, mut s2, mut s3] = streams;
+        let [mut dst0, mut dst1, mut dst2, mut dst3] = dst;
         let mut done = 0_usize;
-        for (((dst0, dst1), dst2), dst3) in dst0.zip(dst1).zip(dst2).zip(dst3) {
-            if !(s0.has_plenty() && s1.has_plenty() && s2.has_plenty() && s3.has_plenty()) {
-                break;
-            }
+        while s0.has_plenty() && s1.has_plenty() && s2.has_plenty() && s3.has_plenty() {
+            let Some((to0, after0)) = dst0.split_first_chunk_mut::<AT_ONCE>() else { break };
+            let Some((to1, after1)) = dst1.split_first_chunk_mut::<AT_ONCE>() else { break };
+            let Some((to2, after2)) = dst2.split_first_chunk_mut::<AT_ONCE>() else { break };
+            let Some((to3, after3)) = dst3.split_first_chunk_mut::<AT_ONCE>() else { break };
             s0.refill()?;
             s1.refill()?;
             s2.refill()?;
             s3.refill()?;
-            for (((dst0, dst1), dst2), dst3) in dst0.iter_mut().zip(dst1).zip(dst2).zip(dst3) {
-                *dst0 = self.symbol(&mut s0);
-                *dst1 = self.symbol(&mut s1);
-                *dst2 = self.symbol(&mut s2);
-                *dst3 = self.symbol(&mut s3);
+            for (((to0, to1), to2), to3) in to0.iter_mut().zip(to1).zip(to2).zip(to3) {
+                *to0 = self.symbol(&mut s0);
+                *to1 = self.symbol(&mut s1);
+                *to2 = self.symbol(&mut s2);
+                *to3 = self.symbol(&mut s3);
             }
+            (dst0, dst1, dst2, dst3) = (after0, after1, after2, after3);
             done = done.wrapping_add(AT_ONCE);
         }
-        *streams = [s0, s1, s2, s3];
-        Some(done)
+        Some(([s0, s1, s2, s3], done))
     }
 
     /// Decodes the rest of a stream.

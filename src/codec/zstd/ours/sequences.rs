@@ -166,7 +166,7 @@ fn sequences(
         let literal_length = index(length.value().wrapping_add(word(bits.read(length.added()))));
         let distance = recent_distance(&mut recent, value, literal_length == 0);
 
-        // What remains of the block is `gap` and the literals that were not moved.
+        // The rest of the block has `gap` bytes and the literals that were not moved.
         let gap = literals.wrapping_sub(written);
         let after = literals.wrapping_add(literal_length);
         if after > end || distance == 0 {
