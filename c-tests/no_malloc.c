@@ -257,6 +257,7 @@ int main(int argc, char **argv)
                                         "b2nd/good/nd03_lz4d_0.b2nd", "b2nd/good/cf_blosclz_bshuf_0.b2nd",
                                         "npy/struct_nested_4.npy", "npz/mixed_methods.npz",
                                         "v2/layout_profiles.zt", "v2/dense_all_dtypes_4k.zt",
+                                        "v1.2/zstd.zt", "v2/zstd_seekable.zt", "b2nd/good/dict_zstd_shuffle_0.b2nd",
                                         "safetensors/py_tiny_mlp.safetensors",
                                         "safetensors/hm_names_escapes.safetensors",
                                         "safetensors/hm_order_random_64.safetensors",
