@@ -18,8 +18,9 @@
  * Ownership. The caller owns all memory: the bytes of the file, and the handles. Handles are plain structs that may
  * be placed anywhere and copied by assignment. (A copy of a tenslice_source does not replace the original: whatever
  * was opened from the original needs it in place.) The library allocates nothing, so nothing needs to be freed or
- * closed. Exception: a library with Zstandard built in allocates memory while it decodes, up to about twice the
- * smaller of a stream's window and its output. If an allocation fails, the library terminates the program.
+ * closed. Exception: a library with the feature zstd-c or zstd-ruzstd allocates memory while it decodes Zstandard.
+ * With zstd-ruzstd that is up to about twice the smaller of a stream's window and its output, and if an allocation
+ * fails, the library terminates the program.
  *
  * Lifetimes. A handle, a string or a pointer to bytes is valid for as long as the bytes that the file was opened
  * from stay in place, unchanged. If the file was opened from a source, the source must also stay in place, unmoved
@@ -55,8 +56,9 @@
  * the number needed, `length` is set to UINT64_MAX: try again with a larger destination. If the number is known,
  * nothing has been written after TOO_SMALL. Some calls need scratch memory: working memory of any alignment, which
  * the caller passes in a tenslice_read_options. Call tenslice_tensor_requirements with the TENSLICE_PURPOSE_ code of
- * the call for the number of bytes. With fewer bytes the error is OUT_OF_SCRATCH. If stored bytes turn out to be
- * corrupt, the contents of the destination are unspecified.
+ * the call for the number of bytes. With fewer bytes the error is OUT_OF_SCRATCH. A decoder may use all of the
+ * destination as its working memory: bytes behind the result are unspecified, and if stored bytes turn out to be
+ * corrupt, so are all of them.
  *
  * Overlap. Memory that a call fills by pointer and length (a destination, scratch memory, an array, a string buffer)
  * must not share a byte with any other argument except `error`. A handle must not share a byte with the bytes that

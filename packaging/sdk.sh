@@ -24,8 +24,13 @@ mkdir -p "$tree/include" "$tree/lib/pkgconfig" "$tree/lib/cmake/tenslice" "$tree
 export CARGO_ENCODED_RUSTFLAGS="--remap-path-prefix=${CARGO_HOME:-$HOME/.cargo}=cargo"$'\x1f'"--remap-path-prefix=$PWD=."
 
 features_of() { # FORMAT: the features of its library: its format, and what else FEATURES asks for
+    local unused=formats
+    case $1 in
+    ztensor | ztensor2 | b2nd) ;;
+    *) unused+=$'\nzstd' ;; # has no Zstandard: a program must not contain the decoder
+    esac
     echo "$1,$FEATURES" | tr ',' '\n' \
-        | grep -vxF -e formats -e "$(packaging/formats.sh | grep -vxF "$1")" | awk '!seen[$0]++' | paste -sd ,
+        | grep -vxF -e "$unused" -e "$(packaging/formats.sh | grep -vxF "$1")" | awk '!seen[$0]++' | paste -sd ,
 }
 build() { # TARGET FEATURES ARCHIVE: a static library
     case $1 in

@@ -14,10 +14,7 @@ macro_rules! features {
             /// Returns true if the library was built with the feature.
             #[must_use]
             pub const fn is_built_in(self) -> bool {
-                match self {
-                    Self::Zstd if cfg!(feature = "zstd-c") => true, // replaces `zstd`
-                    $(Self::$variant => cfg!(feature = $feature),)*
-                }
+                match self { $(Self::$variant => cfg!(feature = $feature),)* }
             }
 
             /// Returns the name of the feature in Cargo.toml.
