@@ -16,22 +16,68 @@ pub(crate) const fn to_u64(n: usize) -> u64 {
 }
 
 /// Returns the product of two file numbers; `None` if it exceeds 64 bits, or if `a` is `None`.
-#[cfg_attr(small, inline(never))] // a single copy: the code is long there
+#[cfg_attr(small, inline(never))]
 pub(crate) fn product(a: Option<u64>, b: u64) -> Option<u64> {
-    let (product, is_over) = overflowing_product(a?, b);
-    if is_over { None } else { Some(product) }
+    let mut product = Product::of(a?);
+    product.multiply(b);
+    product.total()
 }
 
-/// Returns a product, or any number and true if it exceeds 64 bits.
-#[inline]
-pub(crate) const fn overflowing_product(a: u64, b: u64) -> (u64, bool) {
-    #[cfg(not(small))]
-    return a.overflowing_mul(b);
-    #[cfg(small)]
-    product_of_words(a, b)
+/// A running product of file numbers, such as the lengths of dimensions. If one of them is 0, so is the product, even if
+/// the others exceed 64 bits.
+///
+/// Chips change it in place: a 64-bit number that may be missing is returned through memory, which takes more code.
+pub(crate) struct Product {
+    value: u64,
+    /// True if the product exceeds 64 bits.
+    is_over: bool,
 }
 
-/// Computes [`overflowing_product`] with two 32-bit multiplications.
+impl Product {
+    /// The element count of a scalar.
+    pub(crate) const ONE: Self = Self::of(1);
+
+    pub(crate) const fn of(number: u64) -> Self {
+        Self { value: number, is_over: false }
+    }
+
+    #[cfg_attr(not(small), inline)]
+    #[cfg_attr(small, inline(never))] // a single copy: the code is long there
+    pub(crate) fn multiply(&mut self, number: u64) {
+        #[cfg(not(small))]
+        let (value, is_over) = self.value.overflowing_mul(number);
+        #[cfg(small)]
+        let (value, is_over) = product_of_words(self.value, number);
+        *self = Self { value, is_over: (self.is_over | is_over) & (number != 0) };
+    }
+
+    #[cfg(feature = "write")]
+    #[cfg_attr(small, inline(never))]
+    pub(crate) fn multiply_all(&mut self, numbers: &[u64]) {
+        numbers.iter().for_each(|number| self.multiply(*number));
+    }
+
+    /// Makes a number of elements of `bits` bits, at most 2^28, the number of bytes that they take, rounded up.
+    #[cfg_attr(not(small), inline)]
+    #[cfg_attr(small, inline(never))]
+    pub(crate) fn scale_to_bytes(&mut self, bits: u32) {
+        // Eight elements take as many bytes as one element has bits.
+        let [low, ..] = self.value.to_le_bytes();
+        let rest = u32::from(low & 7).wrapping_mul(bits).wrapping_add(7) >> 3;
+        self.value >>= 3;
+        self.multiply(bits.into());
+        let (value, is_over) = self.value.overflowing_add(rest.into());
+        *self = Self { value, is_over: self.is_over || is_over };
+    }
+
+    /// Returns the product; `None` beyond 64 bits.
+    #[inline]
+    pub(crate) const fn total(&self) -> Option<u64> {
+        if self.is_over { None } else { Some(self.value) }
+    }
+}
+
+/// Returns a product, or any number and true if it exceeds 64 bits, with two 32-bit multiplications.
 #[cfg(any(test, small))]
 #[inline]
 const fn product_of_words(a: u64, b: u64) -> (u64, bool) {
@@ -39,7 +85,7 @@ const fn product_of_words(a: u64, b: u64) -> (u64, bool) {
     let (short, long) = if a > LOW { (b, a) } else { (a, b) };
     let low = (long & LOW).wrapping_mul(short & LOW);
     let high = (long >> 32).wrapping_mul(short & LOW).wrapping_add(low >> 32);
-    (high << 32 | low & LOW, short > LOW || high > LOW)
+    (high << 32 | low & LOW, (short | high) > LOW)
 }
 
 /// Returns the number of parts of `part` bytes that cover `length`, rounded up; 0 if `part` is 0.

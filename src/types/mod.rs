@@ -11,6 +11,7 @@ use core::fmt;
 use core::num::NonZeroU16;
 
 use crate::bytes::keywords::{Keywords, UNKNOWN, keywords};
+use crate::bytes::num::Product;
 #[cfg(not(small))]
 use crate::bytes::num::product;
 use crate::error::abi_enum::abi_enum;
@@ -258,7 +259,7 @@ impl DType {
 
     /// Returns the number of bits of one element in half a word.
     #[cfg_attr(small, inline(never))]
-    const fn short_bits(self) -> u32 {
+    pub(crate) const fn short_bits(self) -> u32 {
         match self {
             Self::F4_E2M1 => 4,
             Self::F6_E2M3 | Self::F6_E3M2 => 6,
@@ -288,8 +289,8 @@ impl DType {
         if !self.is_packed() {
             return product(Some(count), self.byte_size());
         }
-        let mut length = shape::ElementCount::of(count);
-        length.multiply_by_size(self);
+        let mut length = Product::of(count);
+        length.scale_to_bytes(self.short_bits());
         length.total()
     }
 

@@ -5,8 +5,7 @@
 
 use core::fmt;
 
-use super::DType;
-use crate::bytes::num;
+use crate::bytes::num::{Product, decimal};
 
 /// Reads one dimension from the front of the bytes: returns its length and the remaining bytes.
 pub(crate) type ReadDimension = fn(&[u8]) -> Option<(u64, &[u8])>;
@@ -15,7 +14,7 @@ pub(crate) type ReadDimension = fn(&[u8]) -> Option<(u64, &[u8])>;
 /// which has already been checked.
 pub(crate) fn decimal_dimension(lengths: &[u8]) -> Option<(u64, &[u8])> {
     let start = lengths.iter().position(u8::is_ascii_digit)?;
-    num::decimal(lengths.get(start..)?)
+    decimal(lengths.get(start..)?)
 }
 
 /// The shape of a tensor: its dimensions, in the order of the file, of any rank.
@@ -96,68 +95,10 @@ impl<'a> Shape<'a> {
     /// length is 0, the product is 0, whatever the other lengths are.
     #[must_use]
     pub fn element_count(&self) -> Option<u64> {
-        let mut count = ElementCount::ONE;
+        let mut count = Product::ONE;
         let mut dimensions = self.iter();
-        for length in dimensions.by_ref() {
-            if length == 0 {
-                return Some(0);
-            }
-            count.multiply(length);
-        }
+        dimensions.by_ref().for_each(|length| count.multiply(length));
         count.total().filter(|_| dimensions.left == 0) // otherwise the bytes have changed since opening
-    }
-}
-
-/// A running product of lengths that are read one after the other.
-///
-/// Chips change it in place: a 64-bit number that may be missing is returned through memory, which takes more code.
-pub(crate) struct ElementCount {
-    product: u64,
-    /// True if the product exceeds 64 bits.
-    is_over: bool,
-}
-
-impl ElementCount {
-    /// The element count of a scalar.
-    pub(crate) const ONE: Self = Self::of(1);
-
-    pub(crate) const fn of(count: u64) -> Self {
-        Self { product: count, is_over: false }
-    }
-
-    /// Adds a dimension.
-    #[cfg_attr(not(small), inline)]
-    #[cfg_attr(small, inline(never))] // a single copy: the code is long there
-    pub(crate) fn multiply(&mut self, length: u64) {
-        let (product, is_over) = num::overflowing_product(self.product, length);
-        // A length of 0 gives 0 even after a product beyond 64 bits.
-        *self = Self { product, is_over: (self.is_over || is_over) && length != 0 };
-    }
-
-    /// Adds all dimensions of a shape.
-    #[cfg(feature = "write")]
-    #[cfg_attr(small, inline(never))]
-    pub(crate) fn multiply_all(&mut self, shape: &[u64]) {
-        shape.iter().for_each(|length| self.multiply(*length));
-    }
-
-    /// Makes the number of elements the number of bytes that they take.
-    #[cfg_attr(not(small), inline)]
-    #[cfg_attr(small, inline(never))]
-    pub(crate) fn multiply_by_size(&mut self, dtype: DType) {
-        // Eight elements take as many bytes as one element has bits.
-        let rest = dtype.bits_of_rest(self.product).wrapping_add(7) >> 3;
-        self.product >>= 3;
-        self.multiply(dtype.short_bits().into());
-        let (bytes, is_over) = self.product.overflowing_add(rest.into());
-        *self = Self { product: bytes, is_over: self.is_over || is_over };
-    }
-
-    /// The number of elements; `None` beyond 64 bits. If any length is 0, the number is 0, whatever the other lengths
-    /// are.
-    #[inline]
-    pub(crate) const fn total(&self) -> Option<u64> {
-        if self.is_over { None } else { Some(self.product) }
     }
 }
 

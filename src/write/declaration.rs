@@ -3,7 +3,7 @@
 //! A writer reads the declarations as often as it needs them, and copies nothing.
 #![forbid(unsafe_code)]
 
-use crate::bytes::num::to_usize;
+use crate::bytes::num::{Product, to_usize};
 #[allow(unused_imports)] // depends on the formats that are built in
 use crate::bytes::num::{product, to_u64};
 #[cfg(feature = "gguf")]
@@ -13,7 +13,6 @@ use crate::codec::blocks::BlockType;
 use crate::error::origin::{Format, Part};
 use crate::error::{Error, ErrorKind};
 use crate::types::DType;
-use crate::types::shape::ElementCount;
 
 /// A tensor to write.
 ///
@@ -107,7 +106,7 @@ impl<'a> NewTensor<'a> {
     /// Returns the number of elements; `None` beyond 64 bits.
     #[must_use]
     pub fn element_count(&self) -> Option<u64> {
-        let mut count = ElementCount::ONE;
+        let mut count = Product::ONE;
         count.multiply_all(self.shape);
         count.total()
     }
@@ -161,9 +160,9 @@ impl<'a> NewTensor<'a> {
         use NewLayout as L;
         let length = match (self.layout, index) {
             (L::Dense(dtype), _) => {
-                let mut length = ElementCount::ONE;
+                let mut length = Product::ONE;
                 length.multiply_all(self.shape);
-                length.multiply_by_size(dtype);
+                length.scale_to_bytes(dtype.short_bits());
                 length.total()
             }
             #[cfg(feature = "npy")]

@@ -1,7 +1,7 @@
 //! The info of a tensor: name, shape, type, offset.
 #![forbid(unsafe_code)]
 
-use crate::bytes::num::{product, to_u64, to_usize};
+use crate::bytes::num::{Product, product, to_u64, to_usize};
 #[cfg(not(small))]
 use crate::bytes::source::Input;
 use crate::bytes::source::ParseResult;
@@ -10,7 +10,7 @@ use crate::codec::gguf::{Encoding, Reader};
 use crate::error::ErrorKind;
 use crate::error::origin::Part;
 use crate::types::DType;
-use crate::types::shape::{ElementCount, ReadDimension, Shape};
+use crate::types::shape::{ReadDimension, Shape};
 
 /// The largest rank of a tensor. This limit is our own: ggml reads 4, but published video models have 5.
 const MAX_RANK: u32 = 8;
@@ -204,7 +204,7 @@ impl<'a> Info<'a> {
         let Some((offset, after)) = encoding.split_u64(offset) else { return Err(cut(Part::Offset, offset, 8)) };
 
         let shape_at = position(rest).wrapping_sub(lengths.len());
-        let mut count = ElementCount::ONE;
+        let mut count = Product::ONE;
         let mut dimensions = lengths;
         let mut innermost = None;
         while let Some((length, after)) = encoding.split_count(dimensions) {

@@ -8,12 +8,13 @@ use super::dtypes::{DTYPES, SHORT_DTYPES};
 use super::entry::Entry;
 use super::header::{HEADER, METADATA, SafetensorsFile};
 use crate::bytes::extent::Extent;
+use crate::bytes::num::Product;
 use crate::bytes::text::Text;
 use crate::codec::json::Reader;
 use crate::codec::json::fast::{after, bytes_before, count, number, places, string};
 use crate::format::TensorRecord;
 use crate::types::DType;
-use crate::types::shape::{ElementCount, Shape, decimal_dimension};
+use crate::types::shape::{Shape, decimal_dimension};
 
 /// Splits the name and the colon off the next member, which must be a tensor. Returns the name, its position, and the
 /// text after the colon.
@@ -168,7 +169,7 @@ impl<'a> Entry<'a> {
         let rest = rest.strip_prefix(b",\"shape\":")?;
         self.shape_at = reader.position_of(rest);
         let lengths = rest.strip_prefix(b"[")?;
-        let (mut rest, mut rank, mut count) = (lengths, 0_u32, ElementCount::ONE);
+        let (mut rest, mut rank, mut count) = (lengths, 0_u32, Product::ONE);
         if !rest.starts_with(b"]") {
             loop {
                 let (length, after) = number(rest)?;
@@ -211,7 +212,7 @@ fn checked_extent(reader: &Reader<'_>, tensor: &TensorRecord<'_>, data: Extent) 
 /// The number of elements for the lengths before the closing bracket.
 #[inline(always)]
 fn elements(lengths: &[u8]) -> Option<u64> {
-    let (mut count, mut rest) = (ElementCount::ONE, lengths);
+    let (mut count, mut rest) = (Product::ONE, lengths);
     while let Some((length, after)) = number(rest) {
         count.multiply(length);
         match after {

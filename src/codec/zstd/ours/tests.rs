@@ -252,9 +252,7 @@ fn raw_and_repeated_blocks() {
 #[test]
 fn literals_without_sequences() {
     // Raw, in headers of one, two and three bytes; one byte repeated, in the same headers.
-    for (header, length) in
-        [(&[3 << 3][..], 3), (&[3 << 3 | 8], 3), (&[0x34 | 4 & 0, 0x00], 3), (&[0x3c, 0x00, 0x00], 3)]
-    {
+    for (header, length) in [(&[3 << 3][..], 3), (&[3 << 3 | 8], 3), (&[0x34, 0x00], 3), (&[0x3c, 0x00, 0x00], 3)] {
         for is_run in [false, true] {
             let mut block = header.to_vec();
             block[0] |= u8::from(is_run);
