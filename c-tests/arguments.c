@@ -1327,6 +1327,7 @@ int main(int argc, char **argv)
         EXPECT(TENSLICE_OK, tenslice_file_get_info(&file, &file_info)); /* still the open file */
     }
     CHECK(tenslice_abi_version() && tenslice_version() && tenslice_status_name(0) && tenslice_status_text(0));
+    CHECK(tenslice_has(TENSLICE_FEATURE_SAFETENSORS) == 1 && tenslice_has(UINT32_MAX) == 0);
     CHECK(tenslice_dtype_name(0) && tenslice_dtype_size(0) == 0);
     formats(argv[1], &file);
     free(b.data);
