@@ -1,5 +1,6 @@
 //! Our decoder compared with libzstd and with ruzstd, for streams of libzstd, damaged streams, and streams by hand.
 #![allow(clippy::cast_possible_truncation)]
+#![forbid(unsafe_code)]
 
 use std::boxed::Box;
 use std::cell::Cell;
