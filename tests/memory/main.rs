@@ -36,7 +36,8 @@ fn decode(stored: &[u8], room: &mut [u8]) -> (Result<usize, DecodeError>, usize)
     PEAK.store(before, Relaxed);
     let result = BuiltIn::default().decode(Encoding::Zstd, stored, room);
     let peak = PEAK.load(Relaxed) - before;
-    assert!(peak == 0 || cfg!(feature = "zstd-ruzstd"), "{peak}");
+    // Other threads of the test program may allocate a little at the same time: `c-tests/no_malloc.c` counts exactly.
+    assert!(peak < 1024 || cfg!(feature = "zstd-ruzstd"), "{peak}");
     (result, peak)
 }
 
