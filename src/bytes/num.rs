@@ -18,9 +18,14 @@ pub(crate) const fn to_u64(n: usize) -> u64 {
 /// Returns the product of two file numbers; `None` if it exceeds 64 bits, or if `a` is `None`.
 #[cfg_attr(small, inline(never))]
 pub(crate) fn product(a: Option<u64>, b: u64) -> Option<u64> {
-    let mut product = Product::of(a?);
-    product.multiply(b);
-    product.total()
+    #[cfg(not(small))]
+    return a?.checked_mul(b);
+    #[cfg(small)]
+    {
+        let mut product = Product::of(a?);
+        product.multiply(b);
+        product.total()
+    }
 }
 
 /// A running product of file numbers, such as the lengths of dimensions. If one of them is 0, so is the product, even if

@@ -1,7 +1,7 @@
 //! The info of a tensor: name, shape, type, offset.
 #![forbid(unsafe_code)]
 
-use crate::bytes::num::{Product, product, to_u64, to_usize};
+use crate::bytes::num::{product, to_u64, to_usize};
 #[cfg(not(small))]
 use crate::bytes::source::Input;
 use crate::bytes::source::ParseResult;
@@ -204,12 +204,12 @@ impl<'a> Info<'a> {
         let Some((offset, after)) = encoding.split_u64(offset) else { return Err(cut(Part::Offset, offset, 8)) };
 
         let shape_at = position(rest).wrapping_sub(lengths.len());
-        let mut count = Product::ONE;
+        let mut count = Some(1);
         let mut dimensions = lengths;
         let mut innermost = None;
         while let Some((length, after)) = encoding.split_count(dimensions) {
             innermost = innermost.or(Some(length));
-            count.multiply(length);
+            count = if length == 0 { Some(0) } else { product(count, length) };
             dimensions = after;
         }
         let shift = u32::from(found.log2_elements);
@@ -217,7 +217,7 @@ impl<'a> Info<'a> {
         if shift > 0 && innermost.unwrap_or(1).trailing_zeros() < shift {
             return Err(Stop::fault(Part::Shape, ErrorKind::PartialBlock, shape_at));
         }
-        let blocks = count.total().map(|count| count.wrapping_shr(shift));
+        let blocks = count.map(|count| count.wrapping_shr(shift));
         let Some(length) = product(blocks, found.bytes.into()) else {
             return Err(Stop::fault(Part::Shape, ErrorKind::ShapeOverflow, shape_at));
         };
