@@ -276,6 +276,19 @@ fn literals_without_sequences() {
 }
 
 #[test]
+fn the_most_sequences() {
+    // Each of the sequences, which take no bits, copies one literal and repeats it three times. Their number has three
+    // bytes.
+    let count = 0x7f00 + 1_usize;
+    let literals = (count << 4 | 0x0d).to_le_bytes();
+    let block = [&literals[..3], &[7, 255, 1, 0, 0x54, 1, 0, 0, 1]].concat();
+    let stored = of_blocks(17, &[(2, block.len(), &block)]);
+    let expected = vec![7; 4 * count];
+    assert_eq!(libzstd(&[], &stored, 4 * count), Ok(expected.clone()));
+    assert_eq!(ours(&[], &stored, 4 * count), Ok(expected));
+}
+
+#[test]
 fn sizes_of_content() {
     let frame = |descriptor: u8, fields: &[u8]| {
         [&[0x28, 0xb5, 0x2f, 0xfd, descriptor], fields, &[3 << 3 | 1, 0, 0, 7, 8, 9]].concat()
