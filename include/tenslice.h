@@ -57,7 +57,7 @@
  * nothing has been written after TOO_SMALL. Some calls need scratch memory: working memory of any alignment, which
  * the caller passes in a tenslice_read_options. Call tenslice_tensor_requirements with the TENSLICE_PURPOSE_ code of
  * the call for the number of bytes. With fewer bytes the error is OUT_OF_SCRATCH. A decoder may use all of the
- * destination as its working memory: bytes behind the result are unspecified, and if stored bytes turn out to be
+ * destination as its working memory: bytes after the result are unspecified, and if stored bytes turn out to be
  * corrupt, so are all of them.
  *
  * Overlap. Memory that a call fills by pointer and length (a destination, scratch memory, an array, a string buffer)

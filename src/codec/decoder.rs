@@ -38,7 +38,7 @@ pub trait Decoder {
     /// Decodes all of `stored` to the front of `dst`, and returns the number of decoded bytes.
     ///
     /// If the size of the output is known, `dst` has that size. Never trust a size that `stored` states. The bytes of
-    /// `dst` behind the decoded bytes are unspecified, and after an error all of them are: a decoder may use `dst` as
+    /// `dst` after the decoded bytes are unspecified, and after an error all of them are: a decoder may use `dst` as
     /// scratch memory.
     ///
     /// # Errors
