@@ -12,16 +12,19 @@ static const tenslice_new_tensor tensors[] = {
 };
 static const tenslice_new_file declared = TENSLICE_NEW_FILE(FORMAT, tensors);
 static const float numbers[] = {1, 2, 3, 4, 5, 6, 7, 8}; /* of both tensors */
-static unsigned char room[1024];
+static volatile unsigned char room[1024]; /* as a device: `memcpy` would count as a part of the library */
 static tenslice_writer writer;
 static tenslice_status status;
 
 static int append(void *context, uint64_t offset, const void *bytes, size_t length)
 {
+    const unsigned char *from = bytes;
+    size_t i;
     (void)context;
     if (offset > sizeof room || length > sizeof room - (size_t)offset)
         return 1;
-    memcpy(room + offset, bytes, length);
+    for (i = 0; i < length; i++)
+        room[(size_t)offset + i] = from[i];
     return 0;
 }
 
