@@ -49,7 +49,7 @@ pub(crate) trait FormatWriter: Sync {
 
     /// The contents of the scratch memory for each component.
     fn kept(&self, file: &dyn Declarations) -> Kept {
-        Kept { kind: self.sum(file), has_lengths: file.frame_length().is_some() }
+        Kept { kind: self.sum(file), has_lengths: self.max_frame().is_some() && file.frame_length().is_some() }
     }
 
     /// The decoded length of the longest Zstandard frame; `None` if the format has no components in frames.

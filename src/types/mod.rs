@@ -260,10 +260,10 @@ impl DType {
     /// Returns the number of bits of one element in half a word.
     #[cfg_attr(small, inline(never))]
     pub(crate) const fn short_bits(self) -> u32 {
-        match self {
-            Self::F4_E2M1 => 4,
-            Self::F6_E2M3 | Self::F6_E3M2 => 6,
-            _ => 8_u32.wrapping_shl(self.log2_size()),
+        if self.is_packed() {
+            if self.code() == Self::F4_E2M1.code() { 4 } else { 6 }
+        } else {
+            8_u32.wrapping_shl(self.log2_size())
         }
     }
 
