@@ -253,6 +253,16 @@ fn unescaped(_: &[u8]) -> Option<(char, &[u8])> {
     None
 }
 
+/// Pieces of a sentence, each with the number that follows it, if any.
+#[cfg(not(target_os = "none"))]
+pub(crate) type Phrase = [(&'static str, Option<u64>); 3];
+
+/// A sentence without numbers.
+#[cfg(not(target_os = "none"))]
+pub(crate) const fn phrase(text: &'static str) -> Phrase {
+    [(text, None), ("", None), ("", None)]
+}
+
 #[cfg(all(test, feature = "safetensors"))]
 mod tests {
     use std::format;

@@ -41,6 +41,8 @@ pub(crate) mod shuffle;
 pub mod sparse;
 #[cfg(feature = "ztensor2")]
 pub(crate) mod xxh3;
+#[cfg(feature = "npz")]
+pub(crate) mod zip;
 #[cfg(feature = "zlib")]
 pub(crate) mod zlib;
 #[cfg(feature = "zstd")]

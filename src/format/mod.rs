@@ -51,8 +51,6 @@ pub(crate) use name::{Name, Named};
 pub(crate) use record::Contents;
 pub(crate) use record::{ComponentRecord, Context, Cursor, ListedShard, Stated, Summary, TensorRecord};
 pub use record::{Described, Split};
-#[cfg(not(target_os = "none"))]
-pub(crate) use record::{Phrase, phrase};
 
 #[cfg(feature = "write")]
 #[allow(unused_imports)] // depends on the formats that are built in

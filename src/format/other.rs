@@ -2,10 +2,10 @@
 //! is identified only if it has the marks of its kind. Less certain cases are worded as such: "begins like".
 #![forbid(unsafe_code)]
 
-use super::{Phrase, phrase};
 use crate::bytes::extent::Extent;
 use crate::bytes::num::{to_u64, to_usize};
 use crate::bytes::source::Input;
+use crate::bytes::text::{Phrase, phrase};
 use crate::error::origin::Format;
 
 /// The number of bytes at the start of the file that are inspected. They are requested if the file is opened in parts.

@@ -2,6 +2,8 @@
 #![forbid(unsafe_code)]
 
 use crate::bytes::extent::Extent;
+#[cfg(not(target_os = "none"))]
+use crate::bytes::text::Phrase;
 use crate::bytes::text::Text;
 use crate::bytes::utf8::Utf8;
 use crate::error::NO_ENTRY;
@@ -331,16 +333,6 @@ pub(crate) struct Context<'a> {
     /// The minimum file length that the contents require. It exceeds the actual length if the file was truncated.
     #[cfg(not(target_os = "none"))]
     pub(crate) needed: Option<u64>,
-}
-
-/// Pieces of a sentence, each with the number that follows it, if any.
-#[cfg(not(target_os = "none"))]
-pub(crate) type Phrase = [(&'static str, Option<u64>); 3];
-
-/// A sentence without numbers.
-#[cfg(not(target_os = "none"))]
-pub(crate) const fn phrase(text: &'static str) -> Phrase {
-    [(text, None), ("", None), ("", None)]
 }
 
 #[cfg(all(test, feature = "blz"))]

@@ -11,6 +11,7 @@
 use zerocopy::little_endian::I32;
 use zerocopy::{FromBytes, Immutable, KnownLayout, Unaligned};
 
+use super::block::StreamDecoder;
 use super::fail;
 use crate::bytes::extent::Extent;
 use crate::bytes::num::{remainder, short_count_of, to_u64, to_usize};
@@ -465,7 +466,7 @@ impl<'a> Chunk<'a> {
         match self.content {
             Content::Copied => copy(dst, self.payload()),
             Content::Compressed | Content::VariableBlocks => {
-                self.decode_blocks(decoder, dst, scratch)?;
+                self.decode_blocks(&mut StreamDecoder(decoder), dst, scratch)?;
             }
             _ => repeat(self.value(), 0, dst),
         }

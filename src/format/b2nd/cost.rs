@@ -4,7 +4,7 @@
 #![forbid(unsafe_code)]
 
 use super::Frame;
-use super::block::Stream;
+use super::block::{Stream, StreamDecoder};
 use super::chunk::{Chunk, Content, MAX_DICTIONARY, ZSTD};
 use super::grid::Grid;
 use super::offsets::Offsets;
@@ -98,13 +98,14 @@ impl<'a> Frame<'a> {
         offsets: &mut Offsets<'a>,
         mut f: impl FnMut(&Chunk<'a>, &mut Grid) -> Result<bool>,
     ) -> Result<bool> {
-        let mut decoder = BuiltIn::default();
+        let mut built_in = BuiltIn::default();
+        let decoder = &mut StreamDecoder(&mut built_in);
         let period = self.period(offsets)?;
         // Chunks before the region also count if each takes long to look up.
         let takes_long = offsets.memory_length() > 0;
         let mut looked_at = 0_u32;
         let result = self.each_chunk(grid, period, |grid, index| {
-            let chunk = self.chunk_at(offsets, &mut decoder, index, &mut [], &mut [])?;
+            let chunk = self.chunk_at(offsets, decoder, index, &mut [], &mut [])?;
             let is_touched = self.touches(&chunk, grid);
             if is_touched || takes_long {
                 looked_at = looked_at.saturating_add(1);

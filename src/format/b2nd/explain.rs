@@ -8,13 +8,13 @@ use crate::bytes::extent::Extent;
 #[cfg(not(target_os = "none"))]
 use crate::bytes::num::count_of;
 use crate::bytes::source::Input;
+#[cfg(not(target_os = "none"))]
+use crate::bytes::text::Phrase;
 use crate::bytes::text::Text;
 use crate::bytes::utf8::Utf8;
 use crate::error::origin::Part;
 use crate::error::{Error, ErrorKind};
 use crate::format::Context;
-#[cfg(not(target_os = "none"))]
-use crate::format::Phrase;
 
 /// Reads what the message of `error` may contain.
 pub(super) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {

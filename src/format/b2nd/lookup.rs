@@ -1,6 +1,7 @@
 //! Finds the chunks of a frame by the table of their offsets.
 #![forbid(unsafe_code)]
 
+use super::block::StreamDecoder;
 use super::chunk::{Chunk, Content};
 use super::offsets::{Offsets, Place};
 use super::{Frame, fail};
@@ -33,7 +34,7 @@ impl<'a> Frame<'a> {
     }
 
     pub(crate) fn chunk_using(&self, decoder: &mut dyn Decoder, index: u64, scratch: &mut [u8]) -> Result<Chunk<'a>> {
-        self.chunk_of(index, self.place(decoder, index, scratch)?)
+        self.chunk_of(index, self.place(&mut StreamDecoder(decoder), index, scratch)?)
     }
 
     /// Returns the extent of chunk `index` in the file, for a caller who fetches the chunk; `None` if nothing is stored
@@ -54,7 +55,7 @@ impl<'a> Frame<'a> {
         index: u64,
         scratch: &mut [u8],
     ) -> Result<Option<Extent>> {
-        let Place::Stored(at) = self.place(decoder, index, scratch)? else { return Ok(None) };
+        let Place::Stored(at) = self.place(&mut StreamDecoder(decoder), index, scratch)? else { return Ok(None) };
         let (_, length) = Chunk::head(self.setting(self.table_at()), index, at)?;
         Ok(Some(Extent::new(at, length)))
     }
@@ -68,7 +69,7 @@ impl<'a> Frame<'a> {
     }
 
     /// Looks up chunk `index`, using `scratch` if it is large enough.
-    pub(super) fn place(&self, decoder: &mut dyn Decoder, index: u64, scratch: &mut [u8]) -> Result<Place> {
+    pub(super) fn place(&self, decoder: &mut StreamDecoder<'_>, index: u64, scratch: &mut [u8]) -> Result<Place> {
         if index >= self.chunk_count() {
             return Err(Error::new(ErrorKind::NotFound));
         }
@@ -130,6 +131,7 @@ impl<'a> Frame<'a> {
         if self.chunk_count == 0 {
             return Ok(());
         }
+        let decoder = &mut StreamDecoder(decoder);
         let mut offsets = self.offsets()?;
         let (memory, scratch) = table_memory(&offsets, scratch);
         let period = offsets.period(self.chunk_count(), u64::MAX)?;
@@ -146,7 +148,7 @@ impl<'a> Frame<'a> {
     pub(super) fn chunk_at(
         &self,
         offsets: &mut Offsets<'a>,
-        decoder: &mut dyn Decoder,
+        decoder: &mut StreamDecoder<'_>,
         index: u64,
         memory: &mut [u8],
         scratch: &mut [u8],
@@ -170,7 +172,7 @@ impl<'a> Frame<'a> {
     fn place_in(
         &self,
         offsets: &mut Offsets<'a>,
-        decoder: &mut dyn Decoder,
+        decoder: &mut StreamDecoder<'_>,
         index: u64,
         memory: &mut [u8],
         scratch: &mut [u8],

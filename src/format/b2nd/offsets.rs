@@ -4,13 +4,13 @@
 //! table is read block by block; otherwise byte by byte without memory.
 #![forbid(unsafe_code)]
 
-use super::block::{Filter, Stream};
+use super::block::{Filter, Stream, StreamDecoder};
 use super::chunk::{BLOSCLZ, Chunk, Content, DELTA_FILTER, LOG2_SHORT, SHUFFLE, Setting, repeat};
 use super::fail;
 use crate::bytes::extent::Extent;
 use crate::bytes::num::{quotient, to_u64, to_usize};
 use crate::codec::blosclz;
-use crate::codec::decoder::{DecodeError, Decoder};
+use crate::codec::decoder::DecodeError;
 use crate::error::origin::Part;
 use crate::error::{ErrorKind, Result};
 
@@ -78,7 +78,7 @@ impl<'a> Offsets<'a> {
     /// Looks up offset `index`. `memory` has the size of the first result of [`memory`](Self::memory), or is empty.
     pub(super) fn get(
         &mut self,
-        decoder: &mut dyn Decoder,
+        decoder: &mut StreamDecoder<'_>,
         index: u64,
         memory: &mut [u8],
         scratch: &mut [u8],
@@ -113,7 +113,13 @@ impl<'a> Offsets<'a> {
     }
 
     /// Returns the byte of the table at `at`.
-    fn byte(&mut self, decoder: &mut dyn Decoder, at: u64, memory: &mut [u8], scratch: &mut [u8]) -> Result<u8> {
+    fn byte(
+        &mut self,
+        decoder: &mut StreamDecoder<'_>,
+        at: u64,
+        memory: &mut [u8],
+        scratch: &mut [u8],
+    ) -> Result<u8> {
         let table = self.table;
         let error = || table.error(ErrorKind::OutOfScratch, Part::ChunkOffset, 0);
         let size = table.block_size().unwrap_or(0);

@@ -11,7 +11,7 @@
 #![forbid(unsafe_code)]
 
 use super::Frame;
-use super::block::Stream;
+use super::block::{Stream, StreamDecoder};
 use super::chunk::{Chunk, Content, SHUFFLE, repeat};
 use super::cost::memory_length;
 use super::grid::Grid;
@@ -29,8 +29,8 @@ use crate::error::{ErrorKind, Result};
 const SHORT: usize = 256;
 
 /// The region to read, and the memory to write to.
-struct Reader<'r> {
-    decoder: &'r mut dyn Decoder,
+struct Reader<'r, 'd> {
+    decoder: &'r mut StreamDecoder<'d>,
     grid: &'r mut Grid,
     dst: &'r mut [u8],
 }
@@ -155,6 +155,7 @@ impl<'a> Frame<'a> {
         dst: &'r mut [u8],
         scratch: &mut [u8],
     ) -> Result<&'r mut [u8]> {
+        let decoder = &mut StreamDecoder(decoder);
         let mut grid = Grid::NONE;
         grid.set(self, region)?;
         let length = grid.wanted_bytes().ok_or_else(|| self.error(ErrorKind::ShapeOverflow))?;
@@ -269,7 +270,7 @@ impl<'a> Frame<'a> {
     }
 }
 
-impl Reader<'_> {
+impl Reader<'_, '_> {
     /// Writes the part of the region that is in a chunk of bytes, which states its own length and the length of its
     /// blocks. `work` has the size that [`memory_length`] returns.
     #[inline(never)] // its saved state is on its own stack frame only
@@ -431,7 +432,7 @@ fn bytes_from(bytes: &[u8], first: u64) -> &[u8] {
 /// unneeded bytes. Returns whether such streams are kept.
 #[inline(never)] // its stack frame is released before the elements are gathered
 fn planes<'v, 'a: 'v>(
-    decoder: &mut dyn Decoder,
+    decoder: &mut StreamDecoder<'_>,
     chunk: &Chunk<'a>,
     index: u32,
     width: usize,

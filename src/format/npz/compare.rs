@@ -1,16 +1,10 @@
-//! Uniqueness checks of an archive: the names of arrays, the extents of all entries, and the names of fields in a
-//! record.
+//! Uniqueness checks of an archive: the names of arrays, and the names of fields in a record.
 //!
 //! Everything was validated when the archive was opened. It is not validated again, because each entry is read many
 //! times.
 #![forbid(unsafe_code)]
 
-use zerocopy::FromBytes;
-
-use super::entry::{Entry, LOCAL};
-use super::zip::LocalHeader;
 use super::{Array, Contents, NpzFile, array_name, fail};
-use crate::bytes::extent::Extent;
 use crate::codec::npy::{self, Header};
 use crate::duplicates::Distinct;
 use crate::error::warning::Warning;
@@ -35,46 +29,8 @@ impl<'a> Distinct for Names<'_, 'a> {
     }
 
     fn at(&self, position: u32) -> &'a [u8] {
-        let record = self.0.record(position.saturating_sub(1)).ok().flatten();
+        let record = self.0.archive.record(position.saturating_sub(1)).ok().flatten();
         array_name(record.map(|record| record.name).unwrap_or_default())
-    }
-
-    fn check(&self) -> Result<()> {
-        self.1.map_or(Ok(()), Err)
-    }
-}
-
-/// The extents of entries. Positions are those of the entries plus 1.
-pub(super) struct Places<'r, 'a>(pub(super) &'r NpzFile<'a>, pub(super) Option<Error>);
-
-impl<'a> Places<'_, 'a> {
-    /// Returns the extent of an entry, without repeating the checks of opening: each extent is read many times.
-    fn place(&self, entry: &Entry<'a>) -> Extent {
-        let local = self.0.input.get(Extent::new(entry.local_at, LOCAL));
-        let about = local.and_then(|local| LocalHeader::ref_from_bytes(local).ok()).map(|local| &local.about);
-        let lengths = about.map_or(0, |about| u64::from(about.name.get()).saturating_add(about.extra.get().into()));
-        Extent::new(entry.local_at, LOCAL.saturating_add(lengths).saturating_add(entry.stored))
-    }
-}
-
-impl Distinct for Places<'_, '_> {
-    type Entry = Extent;
-    type Place = u32;
-    type Position = u32;
-
-    fn next(&mut self, place: &mut u32) -> Option<(Extent, u32)> {
-        let found = self.0.entry_if(*place, true).unwrap_or_else(|error| {
-            self.1 = Some(error);
-            None
-        });
-        let entry = found?;
-        *place = entry.next;
-        Some((self.place(&entry), entry.at.saturating_add(1)))
-    }
-
-    fn at(&self, position: u32) -> Extent {
-        let entry = self.0.entry_if(position.saturating_sub(1), true).ok().flatten();
-        entry.map(|entry| self.place(&entry)).unwrap_or_default()
     }
 
     fn check(&self) -> Result<()> {
@@ -128,14 +84,14 @@ mod tests {
     fn bytes_that_have_changed_are_an_error() {
         let bytes = include_bytes!("../../../tests/fixtures/npz/hm_aligned_64.npz");
         let mut file = NpzFile::open(&ParseContext::of(bytes[..].into())).ok().unwrap();
-        let (whole, count) = (file.directory.bytes, file.entries().count());
+        let (whole, count) = (file.archive.directory.bytes, file.entries().count());
         assert!(count > 1);
         let check = |file: &NpzFile<'_>, warnings: &[Warning]| {
             let bits = warnings.iter().fold(0, |bits, warning| bits | warning.bit());
             file.check(&Summary::of_one(bits), &mut [0; 8])
         };
         assert!(check(&file, &[Warning::NamesUnchecked, Warning::ExtentsUnchecked]).is_ok());
-        file.directory.bytes = &whole[..whole.len() - 1];
+        file.archive.directory.bytes = &whole[..whole.len() - 1];
         for unchecked in [Warning::NamesUnchecked, Warning::ExtentsUnchecked] {
             let error = check(&file, &[unchecked]).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::Truncated);
@@ -143,7 +99,7 @@ mod tests {
         let mut entries = file.entries();
         assert_eq!(entries.by_ref().count(), count - 1);
         assert_eq!(entries.error().map(|error| error.kind()), Some(ErrorKind::Truncated));
-        entries.file.directory.bytes = whole;
+        entries.file.archive.directory.bytes = whole;
         assert!(entries.next().is_none()); // the iterator stays ended, even if the bytes are valid again
     }
 }

@@ -1,12 +1,12 @@
 //! Compressed entries. The header that describes the array must be decoded first.
 #![forbid(unsafe_code)]
 
-use super::entry::Entry;
 use super::{Array, Contents, NpzFile};
 use crate::bytes::extent::Extent;
 use crate::bytes::num::to_usize;
 use crate::codec::decoder::{DecodeError, Decoder};
 use crate::codec::npy::{self, Header};
+use crate::codec::zip::Entry;
 use crate::error::origin::Part;
 use crate::error::warning::Warnings;
 use crate::error::{Error, ErrorKind, Result};
@@ -23,12 +23,12 @@ impl<'a> NpzFile<'a> {
     /// Returns an error in the decoded bytes of a compressed entry. The error states the record as the tensor's entry;
     /// no other error of an archive does.
     fn error_inside(&self, kind: ErrorKind, item: Part, at: u32) -> Error {
-        self.error(kind, item, at).after_entry(0)
+        self.archive.error(kind, item, at).after_entry(0)
     }
 
     /// Returns the entry of a tensor whose array is unknown until it is decoded, and the extent of the entry's data.
     pub(super) fn compressed(&self, tensor: &TensorRecord<'a>) -> Result<Option<(Entry<'a>, Extent)>> {
-        let Some(entry) = self.entry(tensor.components)? else { return Ok(None) };
+        let Some(entry) = self.archive.entry(tensor.components)? else { return Ok(None) };
         let data = match self.array(&entry)? {
             Some(Array { data, contents: Contents::Compressed, .. }) => data,
             _ => return Ok(None),
@@ -44,7 +44,7 @@ impl<'a> NpzFile<'a> {
             (encoding, _) => encoding,
         };
         // Opening has kept the first bytes of each entry in memory, which may suffice.
-        let stored = self.input.available_from(data.offset);
+        let stored = self.archive.input.available_from(data.offset);
         let wanted = to_usize(data.length).unwrap_or(usize::MAX);
         let stored = stored.get(..wanted).unwrap_or(stored);
         let is_cut = stored.len() < wanted;

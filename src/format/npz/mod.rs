@@ -1,30 +1,17 @@
 //! NPZ, the archives of NumPy: ZIP files whose entries are arrays.
 //!
-//! ```text
-//! entries     local header, name, extra fields, data, and for some of them a data descriptor    (zip.rs)
-//! directory   a record for each entry                                                           (entry.rs)
-//! zip64       in large archives: the record of the directory's end, and a locator of that       (directory.rs)
-//! end         the record of the directory's end: 22 bytes, and a comment
-//! ```
-//!
-//! The directory is authoritative. Some readers follow the local headers instead, so these must agree with the
-//! directory. Entries are either stored and read in place, or compressed. Of a compressed entry, only the decoded
-//! length is known.
+//! An entry is either stored and read in place, or compressed. Of a compressed entry, only the decoded length is known.
 #![forbid(unsafe_code)]
 
 mod compare;
 mod compressed;
-mod directory;
 mod entry;
 mod explain;
 #[cfg(all(feature = "write", feature = "crc32"))]
 mod write;
-mod zip;
 
-use self::compare::{Names, Places};
+use self::compare::Names;
 use self::compressed::{HEAD_ON_STACK, LONGEST_HEAD};
-use self::directory::Directory;
-use self::entry::Entry;
 pub use self::entry::{ArchiveEntries, ArchiveEntry};
 #[cfg(all(feature = "write", feature = "crc32"))]
 pub(crate) use self::write::NpzWriter;
@@ -32,13 +19,14 @@ use super::{
     ComponentRecord, Context, Cursor, Described, FileFormat, Name, Named, NamedTensors, Stated, StoredElements,
     Summary, TensorRecord,
 };
-use crate::bytes::extent::{Extent, Region};
+use crate::bytes::extent::Extent;
 use crate::bytes::num::to_u64;
 use crate::bytes::source::{Input, ParseContext, ParseResult};
 use crate::bytes::text::Text;
 use crate::bytes::utf8::{Utf8, is_before};
 use crate::codec::decoder::Decoder;
 use crate::codec::npy::{self, Header};
+use crate::codec::zip::{Archive, Checking, Entry};
 use crate::duplicates::{Compared, Memory, Stack};
 use crate::error::origin::{Format, Part};
 use crate::error::warning::{Warning, Warnings};
@@ -52,8 +40,7 @@ const fn fail(kind: ErrorKind, item: Part, at: u64) -> Error {
 /// An NPZ archive.
 #[derive(Clone, Copy, Debug)]
 pub struct NpzFile<'a> {
-    input: Input<'a>,
-    directory: Region<'a>,
+    archive: Archive<'a>,
     entries: u32,
     arrays: u32,
     warnings: u32,
@@ -84,25 +71,6 @@ enum Contents<'a> {
 }
 
 impl<'a> NpzFile<'a> {
-    /// Returns an archive of which only the directory is known so far.
-    const fn new(input: Input<'a>, directory: Region<'a>) -> Self {
-        Self {
-            input,
-            directory,
-            entries: 0,
-            arrays: 0,
-            warnings: 0,
-            first_unreadable: u32::MAX,
-            are_names_sorted: true,
-            are_places_sorted: true,
-        }
-    }
-
-    /// Returns an error at position `at` of the directory.
-    fn error(&self, kind: ErrorKind, item: Part, at: u32) -> Error {
-        fail(kind, item, self.directory.start.saturating_add(at.into()))
-    }
-
     /// Returns the array in an entry whose data is `data`. An array is recognized by the name of its entry or, if the
     /// entry is stored, by its first bytes.
     fn array_in(
@@ -116,12 +84,12 @@ impl<'a> NpzFile<'a> {
         if !entry.is_stored() {
             return Ok(is_named.then_some(Array { name, data, contents: Contents::Compressed }));
         }
-        let start = self.keep(opening, Extent::new(data.offset, data.length.min(npy::START)))?;
+        let start = self.archive.keep(opening, Extent::new(data.offset, data.length.min(npy::START)))?;
         if !is_named && !start.starts_with(npy::MAGIC) {
             return Ok(None);
         }
         let contents = match npy::head_length(start, data.length) {
-            Ok(head) => stored(self.keep(opening, Extent::new(data.offset, head))?, data),
+            Ok(head) => stored(self.archive.keep(opening, Extent::new(data.offset, head))?, data),
             Err(fault) => Err(fault),
         };
         let contents = contents.unwrap_or_else(|(kind, item, at)| {
@@ -132,15 +100,15 @@ impl<'a> NpzFile<'a> {
 
     /// Returns the array in an entry; `None` if the entry is not an array.
     fn array(&self, entry: &Entry<'a>) -> Result<Option<Array<'a>>> {
-        let opening = ParseContext::of(self.input);
-        let data = self.data(&opening, entry, &mut { u64::MAX });
+        let opening = ParseContext::of(self.archive.input);
+        let data = self.archive.data(&opening, entry, &mut { u64::MAX });
         data.and_then(|data| self.array_in(&opening, entry, data)).map_err(|stop| opening.error(stop))
     }
 
     /// Returns the array at or after position `at` of the directory; `None` at the end of the directory.
     #[cfg_attr(small, inline(always))] // as `next_tensor`
     fn next_array(&self, mut at: u32) -> Result<Option<(Entry<'a>, Array<'a>)>> {
-        while let Some(entry) = self.entry(at)? {
+        while let Some(entry) = self.archive.entry(at)? {
             if let Some(array) = self.array(&entry)? {
                 return Ok(Some((entry, array)));
             }
@@ -159,7 +127,7 @@ impl<'a> NpzFile<'a> {
     /// decisive.
     #[cfg_attr(small, inline(always))] // as `next_tensor`
     fn next_named(&self, mut at: u32) -> Result<Option<Entry<'a>>> {
-        while let Some(entry) = self.entry(at)? {
+        while let Some(entry) = self.archive.entry(at)? {
             if self.is_array(&entry)? {
                 return Ok(Some(entry));
             }
@@ -184,21 +152,14 @@ impl<'a> NpzFile<'a> {
             let names = &mut Names(self, None);
             match memory.compare(names, 0, self.arrays)? {
                 Compared::Clash(position) => {
-                    return Err(self.error(ErrorKind::RepeatedName, Part::Name, position.saturating_sub(1)));
+                    return Err(self.archive.error(ErrorKind::RepeatedName, Part::Name, position.saturating_sub(1)));
                 }
                 Compared::TooMany => warnings.add(Warning::NamesUnchecked),
                 Compared::Distinct => {}
             }
         }
         if !self.are_places_sorted {
-            let places = &mut Places(self, None);
-            match memory.compare(places, 0, self.entries)? {
-                Compared::Clash(position) => {
-                    return Err(self.error(ErrorKind::Overlap, Part::Entry, position.saturating_sub(1)));
-                }
-                Compared::TooMany => warnings.add(Warning::ExtentsUnchecked),
-                Compared::Distinct => {}
-            }
+            self.archive.compare_places(self.entries, warnings, memory)?;
         }
         Ok(())
     }
@@ -206,7 +167,7 @@ impl<'a> NpzFile<'a> {
     /// Fills in the tensor record for the array of an entry.
     fn fill(&self, tensor: &mut TensorRecord<'a>, entry: &Entry<'a>, array: &Array<'a>) {
         tensor.name = Utf8::checked(array.name).unwrap_or(Utf8::new("")); // checked when the entry was read
-        tensor.at = self.directory.start.saturating_add(entry.at.into());
+        tensor.at = self.archive.position(entry.at);
         tensor.components = entry.at;
         match &array.contents {
             Contents::Stored(header, _, warnings) => {
@@ -243,15 +204,18 @@ impl<'a> FileFormat<'a> for NpzFile<'a> {
     /// Checks everything except the items and the contents of compressed entries. An array counts as unreadable if its
     /// header is invalid, or if the array is longer than its entry.
     fn open(opening: &ParseContext<'a>) -> ParseResult<Self> {
-        let Directory { region, entries, is_padded } = directory::find(opening)?;
-        let input = opening.input;
-        let mut file = Self::new(input, region);
-        file.warnings = if is_padded { Warning::TrailingBytes.bit() } else { 0 };
-        let mut left = file.directory.start;
-        let (mut at, mut last_name, mut last_end) = (0, None, 0);
-        while let Some(entry) = file.entry(at).map_err(|error| opening.stop(error))? {
-            file.check_name(&entry).map_err(|error| opening.stop(error))?;
-            let data = file.data(opening, &entry, &mut left)?;
+        let (archive, stated) = Archive::find(opening, Format::Npz)?;
+        let mut file = Self {
+            archive,
+            entries: 0,
+            arrays: 0,
+            warnings: if stated.is_padded { Warning::TrailingBytes.bit() } else { 0 },
+            first_unreadable: u32::MAX,
+            are_names_sorted: true,
+            are_places_sorted: true,
+        };
+        let (mut checking, mut last_name) = (Checking::new(&archive), None);
+        while let Some((entry, data)) = checking.next(&archive, opening, &stated)? {
             match file.array_in(opening, &entry, data)? {
                 Some(array) => {
                     match array.contents {
@@ -266,18 +230,8 @@ impl<'a> FileFormat<'a> for NpzFile<'a> {
                 None if data.length == 0 && entry.name.ends_with(b"/") => {} // a folder
                 None => file.warnings |= Warning::NoArray.bit(),
             }
-            file.are_places_sorted &= entry.local_at >= last_end;
-            last_end = data.end().unwrap_or(u64::MAX);
-            file.entries = file.entries.saturating_add(1); // each takes 46 bytes of the directory
-            at = entry.next;
         }
-        if u64::from(file.entries) != entries {
-            return Err(opening.stop(file.error(ErrorKind::CountsDiffer, Part::Manifest, 0)));
-        }
-        // Without entries, nothing may precede the directory, not even entries that the directory omits.
-        if file.entries == 0 && file.directory.start > 0 {
-            return Err(opening.stop(file.error(ErrorKind::ManifestSize, Part::Footer, 0)));
-        }
+        (file.entries, file.are_places_sorted) = (checking.entries, checking.are_places_sorted);
         if file.arrays == 0 && file.entries > 0 {
             return Err(opening.fail((ErrorKind::UnsupportedFormat, Format::Zip, Part::File), 0));
         }
@@ -291,11 +245,11 @@ impl<'a> FileFormat<'a> for NpzFile<'a> {
     }
 
     fn input(&self) -> Input<'a> {
-        self.input
+        self.archive.input
     }
 
     fn with_input(self, input: Input<'a>) -> Self {
-        Self { input, ..self }
+        Self { archive: self.archive.with_input(input), ..self }
     }
 
     fn version(&self) -> Option<&'a str> {
@@ -330,11 +284,11 @@ impl<'a> FileFormat<'a> for NpzFile<'a> {
 
     /// Returns the `descr` of a stored entry. A compressed entry must be decoded first.
     fn stated_type(&self, tensor: &TensorRecord<'a>) -> Option<Stated<'a>> {
-        let entry = self.entry(tensor.components).ok()??;
+        let entry = self.archive.entry(tensor.components).ok()??;
         let array = self.array(&entry).ok()??;
         match array.contents {
             Contents::Stored(header, ..) => {
-                let start = self.input.available_from(array.data.offset);
+                let start = self.archive.input.available_from(array.data.offset);
                 Some(Stated { text: header.descr, is_latin_1: npy::is_latin_1(start) })
             }
             _ => None,
@@ -379,8 +333,8 @@ impl<'a> FileFormat<'a> for NpzFile<'a> {
         cursor: &mut Cursor,
         part: &mut ComponentRecord<'a>,
     ) -> Result<bool> {
-        let changed = self.error(ErrorKind::Malformed, Part::Entry, tensor.components);
-        let entry = self.entry(tensor.components)?.ok_or(changed)?;
+        let changed = self.archive.error(ErrorKind::Malformed, Part::Entry, tensor.components);
+        let entry = self.archive.entry(tensor.components)?.ok_or(changed)?;
         let array = self.array(&entry)?.ok_or(changed)?;
         part.set_extent(array.data);
         match array.contents {
@@ -403,8 +357,10 @@ impl<'a> FileFormat<'a> for NpzFile<'a> {
     }
 
     fn problem(&self, tensor: &TensorRecord<'a>) -> Option<Error> {
-        let array =
-            self.entry(tensor.components).and_then(|entry| entry.map_or(Ok(None), |entry| self.array(&entry)));
+        let array = self
+            .archive
+            .entry(tensor.components)
+            .and_then(|entry| entry.map_or(Ok(None), |entry| self.array(&entry)));
         match array {
             Ok(Some(Array { contents: Contents::Unreadable(error), .. })) | Err(error) => Some(error),
             Ok(_) => None,
@@ -420,7 +376,7 @@ impl<'a> NamedTensors<'a> for NpzFile<'a> {
     /// Skips entries with other names without reading their contents, if their names are decisive.
     fn find(&self, name: &[u8], tensor: &mut TensorRecord<'a>) -> Result<()> {
         let (mut at, mut index) = (0, 0_u32);
-        while let Some(entry) = self.entry(at)? {
+        while let Some(entry) = self.archive.entry(at)? {
             if array_name(entry.name) == name {
                 if let Some(array) = self.array(&entry)? {
                     tensor.index = index;
@@ -447,7 +403,7 @@ impl<'a> NamedTensors<'a> for NpzFile<'a> {
     }
 
     fn name_at(&self, position: u32) -> Name<'a> {
-        let record = self.record(position).ok().flatten();
+        let record = self.archive.record(position).ok().flatten();
         Name::Plain(array_name(record.map(|record| record.name).unwrap_or_default()))
     }
 }

@@ -4,11 +4,9 @@
 //! are known beforehand: zip64 is used only where 32 bits do not suffice. The date is the first that ZIP has.
 #![forbid(unsafe_code)]
 
-use super::directory::{END_64, MAX_DIRECTORY};
-use super::entry::{LENGTHS_FOLLOW, LOCAL, STORED, UTF8_NAME};
-use super::zip;
 use crate::bytes::num::to_u64;
 use crate::codec::npy::write as npy;
+use crate::codec::zip::{END_64, LENGTHS_FOLLOW, LOCAL, MAX_DIRECTORY, STORED, UTF8_NAME, record};
 use crate::duplicates::MAX_COMPARED;
 use crate::error::ErrorKind;
 use crate::error::origin::Part;
@@ -115,12 +113,12 @@ fn size_of(tensor: &NewTensor<'_>) -> u64 {
 
 /// Returns a number for a field of 32 bits: all ones if the number is in a zip64 field or record instead.
 fn narrow(number: u64) -> u32 {
-    u32::try_from(number).unwrap_or(zip::ALL_ONES_32)
+    u32::try_from(number).unwrap_or(record::ALL_ONES_32)
 }
 
 /// Returns whether a number needs a zip64 field.
 fn is_wide(number: u64) -> bool {
-    narrow(number) == zip::ALL_ONES_32
+    narrow(number) == record::ALL_ONES_32
 }
 
 fn length_of_name(tensor: &NewTensor<'_>) -> u64 {
@@ -148,21 +146,21 @@ fn name(tensor: &NewTensor<'_>, out: &mut Out<'_>) {
 
 /// Writes the head of a zip64 field with `count` numbers, which follow.
 fn zip64(count: u16, out: &mut Out<'_>) {
-    out.u16(zip::ZIP64);
+    out.u16(record::ZIP64);
     out.u16(count.saturating_mul(8));
 }
 
 /// Writes what precedes an array. Its sizes and its checksum are zero here: they follow the array.
 fn local_header(tensor: &NewTensor<'_>, alignment: u64, out: &mut Out<'_>) {
     let size = size_of(tensor);
-    let (version, sizes, wide) = if is_wide(size) { (VERSION_64, zip::ALL_ONES_32, 20) } else { (VERSION, 0, 0) };
+    let (version, sizes, wide) = if is_wide(size) { (VERSION_64, record::ALL_ONES_32, 20) } else { (VERSION, 0, 0) };
     let head = size.saturating_sub(tensor.length().unwrap_or_default());
     let before = LOCAL.saturating_add(length_of_name(tensor)).saturating_add(wide).saturating_add(head);
     let mut aligned = padding(out.position.at.saturating_add(before), alignment);
     while aligned > 0 && aligned < ALIGNED_LENGTH {
         aligned = aligned.saturating_add(alignment);
     }
-    out.bytes(&zip::LOCAL);
+    out.bytes(&record::LOCAL);
     about(tensor, (version, 0), sizes, aligned.saturating_add(wide), out);
     name(tensor, out);
     if wide > 0 {
@@ -181,7 +179,7 @@ fn local_header(tensor: &NewTensor<'_>, alignment: u64, out: &mut Out<'_>) {
 /// Writes what follows an array: its checksum, and its sizes, stored and decoded.
 fn descriptor(tensor: &NewTensor<'_>, crc: u32, out: &mut Out<'_>) {
     let size = size_of(tensor);
-    out.bytes(&zip::DESCRIPTOR);
+    out.bytes(&record::DESCRIPTOR);
     out.u32(crc);
     for _ in 0..2 {
         // The local header has a zip64 field if and only if the sizes are wide.
@@ -204,7 +202,7 @@ fn directory(file: &dyn Declarations, sums: &Sums<'_>, out: &mut Out<'_>) {
         let (version, extra) =
             if numbers > 0 { (VERSION_64, numbers.saturating_mul(8).saturating_add(4)) } else { (VERSION, 0) };
         let crc = u32::try_from(sums.of(index)).unwrap_or_default();
-        out.bytes(&zip::ENTRY);
+        out.bytes(&record::ENTRY);
         out.u16(UNIX | version);
         about(&tensor, (version, crc), narrow(size), extra.into(), out);
         out.u16(0); // the length of the comment
@@ -230,9 +228,9 @@ fn directory(file: &dyn Declarations, sums: &Sums<'_>, out: &mut Out<'_>) {
 fn end(entries: u64, start: u64, out: &mut Out<'_>) {
     let end = out.position.at;
     let length = end.saturating_sub(start);
-    let count = u16::try_from(entries).unwrap_or(zip::ALL_ONES_16);
-    if count == zip::ALL_ONES_16 || is_wide(start) || is_wide(length) {
-        out.bytes(&zip::END_64);
+    let count = u16::try_from(entries).unwrap_or(record::ALL_ONES_16);
+    if count == record::ALL_ONES_16 || is_wide(start) || is_wide(length) {
+        out.bytes(&record::END_64);
         out.u64(END_64.saturating_sub(12)); // the bytes after this field
         out.u16(UNIX | VERSION_64);
         out.u16(VERSION_64);
@@ -240,12 +238,12 @@ fn end(entries: u64, start: u64, out: &mut Out<'_>) {
         for number in [entries, entries, length, start] {
             out.u64(number);
         }
-        out.bytes(&zip::LOCATOR);
+        out.bytes(&record::LOCATOR);
         out.u32(0);
         out.u64(end);
         out.u32(1); // the number of disks
     }
-    out.bytes(&zip::END);
+    out.bytes(&record::END);
     out.u32(0);
     out.u16(count);
     out.u16(count);
@@ -344,10 +342,10 @@ mod tests {
             let after = |version| if version == VERSION { 16 } else { 24 };
             let starts = [0].into_iter().chain(versions.map(after));
             for (((_, run), at), version) in runs.iter().zip(starts).zip(versions) {
-                assert_eq!((&run[at..at + 4], number(run, at + 4)), (&zip::LOCAL[..], version));
+                assert_eq!((&run[at..at + 4], number(run, at + 4)), (&record::LOCAL[..], version));
             }
             let directory = &runs.last().unwrap().1[after(versions[N - 1])..];
-            let records = (0..directory.len() - 4).filter(|at| directory[*at..].starts_with(&zip::ENTRY));
+            let records = (0..directory.len() - 4).filter(|at| directory[*at..].starts_with(&record::ENTRY));
             let found: Vec<_> = records.map(|at| (number(directory, at + 6), number(directory, at + 30))).collect();
             let expected = extra.map(|extra| (if extra == 0 { VERSION } else { VERSION_64 }, extra));
             assert_eq!(found, expected);

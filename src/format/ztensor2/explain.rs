@@ -11,13 +11,13 @@ use super::{entry, layout};
 use crate::bytes::extent::Extent;
 use crate::bytes::source::{Input, ParseContext};
 use crate::bytes::text::Text;
+#[cfg(not(target_os = "none"))]
+use crate::bytes::text::{Phrase, phrase};
 use crate::bytes::utf8::Utf8;
 use crate::codec::cbor::strict::{Fields, Reader, Record};
 use crate::error::origin::{Format, Part};
 use crate::error::{Error, ErrorKind};
 use crate::format::{Context, TensorRecord};
-#[cfg(not(target_os = "none"))]
-use crate::format::{Phrase, phrase};
 use crate::types::{DType, Layout};
 
 /// The message for a file without a footer.

@@ -3,14 +3,14 @@
 
 use zerocopy::FromBytes;
 
-use super::zip::{self, End, End64, Locator};
+use super::record::{self, End, End64, Locator};
 use crate::bytes::extent::{Extent, Region};
 use crate::bytes::num::to_u64;
 use crate::bytes::source::{ParseContext, ParseResult};
 use crate::error::ErrorKind;
 use crate::error::origin::{Format, Part};
 
-pub(super) const END_64: u64 = 56;
+pub(crate) const END_64: u64 = 56;
 const LOCATOR: u64 = 20;
 /// The numbers of bytes to search at the end of the file. The first two are for an archive that ends with the file,
 /// with a short comment and with the longest comment. The others, from index [`PADDED`], are for an archive followed by
@@ -18,21 +18,21 @@ const LOCATOR: u64 = 20;
 const REACHES: [u32; 5] = [98, 0x1_0015, 1 << 17, 1 << 20, 1 << 24];
 const PADDED: usize = 2;
 /// The size of the largest accepted directory in bytes. Positions in a directory have 32 bits.
-pub(super) const MAX_DIRECTORY: u64 = 1 << 30;
+pub(crate) const MAX_DIRECTORY: u64 = 1 << 30;
 
 /// The directory of an archive.
-pub(super) struct Directory<'a> {
-    pub(super) region: Region<'a>,
+pub(crate) struct Directory<'a> {
+    pub(crate) region: Region<'a>,
     /// The number of entries, as the end record states it.
-    pub(super) entries: u64,
+    pub(crate) entries: u64,
     /// True if padding follows the archive.
-    pub(super) is_padded: bool,
+    pub(crate) is_padded: bool,
 }
 
 /// Finds the end record: the last record whose comment ends with the file. Nearly all files have no comment, so only
 /// the last bytes are searched first. If there is no such record, padding may follow the archive. Returns the position
 /// of the record, and whether padding follows.
-fn find_end(opening: &ParseContext<'_>) -> ParseResult<(u64, bool)> {
+fn find_end(opening: &ParseContext<'_>, format: Format) -> ParseResult<(u64, bool)> {
     for (i, reach) in REACHES.into_iter().enumerate() {
         let may_be_padded = i >= PADDED;
         let (start, tail) = last_bytes(opening, reach.into())?;
@@ -46,7 +46,7 @@ fn find_end(opening: &ParseContext<'_>) -> ParseResult<(u64, bool)> {
             break;
         }
     }
-    Err(opening.fail((ErrorKind::Truncated, Format::Npz, Part::Footer), opening.input.length()))
+    Err(opening.fail((ErrorKind::Truncated, format, Part::Footer), opening.input.length()))
 }
 
 /// Returns the number of bytes before the padding at the end.
@@ -69,7 +69,7 @@ fn last_record(start: u64, tail: &[u8], used: usize) -> Option<u64> {
     while let Ok((end, _)) = End::ref_from_prefix(rest) {
         // The number of bytes after the record.
         let after = rest.len().checked_sub(size_of::<End>().saturating_add(end.comment.get().into()));
-        if end.signature == zip::END && after.is_some_and(|after| after <= tail.len().saturating_sub(used)) {
+        if end.signature == record::END && after.is_some_and(|after| after <= tail.len().saturating_sub(used)) {
             found = Some(start.saturating_add(to_u64(tail.len().saturating_sub(rest.len()))));
         }
         rest = rest.get(1..).unwrap_or_default();
@@ -78,9 +78,9 @@ fn last_record(start: u64, tail: &[u8], used: usize) -> Option<u64> {
 }
 
 /// The numbers in the end record of an archive, or in the zip64 record.
-pub(super) struct Stated {
+pub(crate) struct Stated {
     /// The disk, the disk with the directory, the number of entries on this disk, and the number of all entries.
-    pub(super) numbers: [u64; 4],
+    pub(crate) numbers: [u64; 4],
     /// The offset and the length of the directory.
     place: [u64; 2],
     /// The end of the directory.
@@ -91,10 +91,10 @@ pub(super) struct Stated {
 
 /// Reads the end record and the zip64 record.
 #[inline] // nearly all of `find`, its only caller on bare metal
-pub(super) fn stated(opening: &ParseContext<'_>) -> ParseResult<Stated> {
-    let stop = |kind, at| opening.fail((kind, Format::Npz, Part::Footer), at);
-    let rule = (ErrorKind::Truncated, Format::Npz, Part::Footer);
-    let (end_at, is_padded) = find_end(opening)?;
+pub(crate) fn stated(opening: &ParseContext<'_>, format: Format) -> ParseResult<Stated> {
+    let stop = |kind, at| opening.fail((kind, format, Part::Footer), at);
+    let rule = (ErrorKind::Truncated, format, Part::Footer);
+    let (end_at, is_padded) = find_end(opening, format)?;
     let end: &End = opening.read(end_at, rule)?;
     let narrow = [&end.disk, &end.directory_disk, &end.entries_here, &end.entries].map(|number| number.get());
     let narrow_place = [end.directory.get(), end.directory_size.get()];
@@ -103,14 +103,14 @@ pub(super) fn stated(opening: &ParseContext<'_>) -> ParseResult<Stated> {
     if let Some(locator_at) = end_at.checked_sub(LOCATOR) {
         let locator: &Locator = opening.read(locator_at, rule)?;
         let at = locator.end.get();
-        if locator.signature == zip::LOCATOR {
+        if locator.signature == record::LOCATOR {
             let available = locator_at.checked_sub(at).filter(|available| *available >= END_64);
             if available.is_none() || locator.disk.get() != 0 || locator.disks.get() != 1 {
                 return Err(stop(ErrorKind::OutOfPlace, locator_at));
             }
             let wide: &End64 = opening.read(at, rule)?;
             // The stated size excludes the signature and the size itself: 12 bytes.
-            if wide.signature != zip::END_64 || wide.size.get().checked_add(12) != available {
+            if wide.signature != record::END_64 || wide.size.get().checked_add(12) != available {
                 return Err(stop(ErrorKind::OutOfPlace, locator_at));
             }
             let disks = [wide.disk.get(), wide.directory_disk.get()].map(u64::from);
@@ -129,9 +129,9 @@ pub(super) fn stated(opening: &ParseContext<'_>) -> ParseResult<Stated> {
 }
 
 /// Finds the directory from the end record and the zip64 record.
-pub(super) fn find<'a>(opening: &ParseContext<'a>) -> ParseResult<Directory<'a>> {
-    let stop = |kind, at| opening.fail((kind, Format::Npz, Part::Footer), at);
-    let Stated { numbers, place, directory_end, end_at, is_padded } = stated(opening)?;
+pub(crate) fn find<'a>(opening: &ParseContext<'a>, format: Format) -> ParseResult<Directory<'a>> {
+    let stop = |kind, at| opening.fail((kind, format, Part::Footer), at);
+    let Stated { numbers, place, directory_end, end_at, is_padded } = stated(opening, format)?;
     let ([disk, directory_disk, here, entries], [offset, length]) = (numbers, place);
     if disk != 0 || directory_disk != 0 || here != entries {
         return Err(stop(ErrorKind::CountsDiffer, end_at));
