@@ -44,7 +44,7 @@ uninstall: ## remove an installation with the same PREFIX=, DESTDIR=, LIBDIR=
 		PREFIX="$(PREFIX)" DESTDIR="$(DESTDIR)" LIBDIR="$(LIBDIR)" \
 		packaging/install.sh --uninstall
 
-sdk: ## build a tarball of C libraries for use without Rust, for this host, other systems and chips: TARGETS=, FORMATS=
+sdk: ## build a tarball of C libraries for use without Rust, for this host, other systems and chips: TARGETS=, FORMATS=, JOBS=
 	VERSION=$(VERSION) SOVERSION=$(SOVERSION) FEATURES="$(FEATURES)" packaging/sdk.sh
 
 dist-source: ## build a source tarball with all needed crates, which builds without a network, in target/dist
@@ -136,10 +136,11 @@ target/boards-venv:
 
 # All tests that need no board, and everything that CI only samples: all mutants take hours.
 test-all:
-	$(MAKE) --no-print-directory test test-features test-small test-targets test-platforms test-source sanitize no-panic miri coverage \
+	$(MAKE) --no-print-directory test test-features test-small test-targets test-source sanitize no-panic miri coverage \
 		fuzz-replay-second
 	$(MAKE) --no-print-directory sdk
 	$(MAKE) --no-print-directory test-sdk test-boards
+	$(MAKE) --no-print-directory test-platforms SDK=$(SDK)
 	$(CARGO) test --quiet --tests --no-default-features --features std,formats,digest,dequantize,write,zlib,zstd-c
 	$(CARGO) test --quiet --features capi --lib -- --ignored
 	$(MAKE) --no-print-directory mutants
@@ -154,9 +155,10 @@ MACHINES ?=
 test-targets:
 	c-tests/targets.sh $(MACHINES)
 
-# Runs the C library on aarch64, musl and Windows if possible; links it for MSVC and macOS. MACHINES= selects.
+# Runs the SDK's libraries on other platforms if possible; links them for MSVC, macOS and chips. MACHINES= selects,
+# SDK=FOLDER is an SDK that has them.
 test-platforms:
-	CC="$(CC)" c-tests/platforms.sh $(MACHINES)
+	CC="$(CC)" VERSION=$(VERSION) c-tests/platforms.sh $(MACHINES)
 
 abi-check: ## compare the ABI with the recorded one, which `make abi-record` updates
 	packaging/abi.sh check

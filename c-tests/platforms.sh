@@ -1,15 +1,20 @@
 #!/usr/bin/env bash
-# The C library on other platforms. examples/load.c prints the table of a file on x86_64 musl (natively), aarch64 Linux
-# (in QEMU) and 64-bit Windows (MinGW, in Wine, static and with the DLL). For MSVC and macOS, whose C libraries are not
-# available, LLVM's linkers link every function of the headers with stubs of the C library functions that are needed.
+# The SDK's libraries of all formats on other platforms: platforms.sh [musl | aarch64 | linux | windows | linking | chips]...
+# Without arguments it tests all of them.
 #
-# Prints a line for each missing tool; with TENSLICE_NO_SKIP=1 that is a failure. Without arguments it tests all
-# platforms: platforms.sh [musl | aarch64 | windows | linking]...
+# examples/load.c prints the table of a file, and the C tests run: on x86_64 musl natively, on Linux of other machines in
+# QEMU, on 64-bit Windows in Wine, static and shared. For MSVC and macOS (`linking`), whose C libraries are not available,
+# LLVM's linkers link every function of the headers with stubs of the C library functions that are needed. For bare metal
+# (`chips`), gcc links every function with the same stubs and its own libgcc.
+#
+# Called by the Makefile with VERSION in the environment. SDK=FOLDER is an SDK with all of these targets; otherwise
+# `make sdk` builds what is needed in target/platforms. Prints a line for each missing tool; with TENSLICE_NO_SKIP=1 that
+# is a failure.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 out=target/platforms
-platforms=" ${*:-musl aarch64 windows linking} "
+platforms=" ${*:-musl aarch64 linux windows linking chips} "
 model=tests/fixtures/v1.2/converted_safetensors.zt
 mkdir -p $out
 
@@ -26,8 +31,12 @@ wanted() { # PLATFORM
 has() { # COMMAND...
     for tool; do command -v "$tool" > /dev/null || return 1; done
 }
-library() { # TARGET: `make lib` for it, into $out/TARGET
-    make --no-print-directory lib RUST_TARGET="$1" C_TARGET="$out/$1"
+library() { # TARGET: sets $lib
+    echo "== $1"
+    case $1 in
+    *-windows-msvc) lib=$sdk/lib/$1/tenslice.lib ;;
+    *) lib=$sdk/lib/$1/libtenslice.a ;;
+    esac
 }
 prints_table() { # COMMAND...: must print what the program for this machine prints
     "$@" "$model" a.w | tr -d '\r' > $out/printed
@@ -40,6 +49,42 @@ tests_on() { # RUN COMPILE...: the tests that need only a C library
     done
 }
 
+# Linux in QEMU: the target, the prefix of the compiler's name, and QEMU's name of the machine. Debian has no compilers for
+# musl there. The libraries for musl call only what both C libraries have, so they are linked with the other one.
+aarch64="aarch64-unknown-linux-gnu aarch64-linux-gnu aarch64"
+linux="aarch64-unknown-linux-musl aarch64-linux-gnu aarch64
+armv7-unknown-linux-gnueabihf arm-linux-gnueabihf arm
+armv7-unknown-linux-musleabihf arm-linux-gnueabihf arm
+riscv64gc-unknown-linux-gnu riscv64-linux-gnu riscv64
+riscv64gc-unknown-linux-musl riscv64-linux-gnu riscv64"
+linking="x86_64-pc-windows-msvc aarch64-apple-darwin x86_64-apple-darwin"
+# Bare metal: the target, and the compiler with its flags.
+chips="thumbv6m-none-eabi arm-none-eabi-gcc -mcpu=cortex-m0 -mthumb
+thumbv7m-none-eabi arm-none-eabi-gcc -mcpu=cortex-m3 -mthumb
+thumbv7em-none-eabi arm-none-eabi-gcc -mcpu=cortex-m4 -mthumb -mfloat-abi=soft
+thumbv7em-none-eabihf arm-none-eabi-gcc -mcpu=cortex-m4 -mthumb -mfloat-abi=hard -mfpu=fpv4-sp-d16
+thumbv8m.base-none-eabi arm-none-eabi-gcc -mcpu=cortex-m23 -mthumb
+thumbv8m.main-none-eabi arm-none-eabi-gcc -mcpu=cortex-m33 -mthumb -mfloat-abi=soft
+thumbv8m.main-none-eabihf arm-none-eabi-gcc -mcpu=cortex-m33 -mthumb -mfloat-abi=hard -mfpu=fpv5-sp-d16
+riscv32imc-unknown-none-elf riscv64-unknown-elf-gcc -march=rv32imc -mabi=ilp32
+riscv32imac-unknown-none-elf riscv64-unknown-elf-gcc -march=rv32imac -mabi=ilp32
+riscv32imafc-unknown-none-elf riscv64-unknown-elf-gcc -march=rv32imafc -mabi=ilp32f"
+
+sdk=${SDK:-$out/sdk/tenslice-$VERSION-sdk}
+if [ -z "${SDK:-}" ]; then
+    targets=
+    for platform in $platforms; do
+        case $platform in
+        musl) targets+=" x86_64-unknown-linux-musl" ;;
+        windows) targets+=" x86_64-pc-windows-gnu" ;;
+        linking) targets+=" $linking" ;;
+        aarch64 | linux | chips) targets+=" $(cut -d ' ' -f 1 <<< "${!platform}")" ;;
+        *) echo "platforms: there is no platform $platform" >&2; exit 2 ;;
+        esac
+    done
+    make --no-print-directory sdk SDK_TARGET=$out/sdk TARGETS="$(echo $targets)" FORMATS=
+fi
+
 # The table to compare with: the output on this machine.
 make --no-print-directory lib
 ${CC:-cc} -std=gnu99 -Iinclude examples/load.c target/c/release/libtenslice.a -o $out/load
@@ -49,9 +94,7 @@ $out/load $model a.w > $out/table
 if ! wanted musl; then
     :
 elif has musl-gcc; then
-    echo "== x86_64-unknown-linux-musl"
     library x86_64-unknown-linux-musl
-    lib=$out/x86_64-unknown-linux-musl/release/libtenslice.a
     musl-gcc -static -std=gnu99 -O2 -Iinclude examples/load.c "$lib" -o $out/load-musl
     prints_table $out/load-musl
     tests_on "" musl-gcc -static
@@ -59,49 +102,55 @@ else
     skip "x86_64 musl (musl-gcc is not installed)"
 fi
 
-if ! wanted aarch64; then
-    :
-elif has aarch64-linux-gnu-gcc qemu-aarch64; then
-    echo "== aarch64-unknown-linux-gnu"
-    library aarch64-unknown-linux-gnu
-    lib=$out/aarch64-unknown-linux-gnu/release/libtenslice.a
-    for how in "$lib" "-L$(dirname "$lib") -ltenslice"; do
-        # shellcheck disable=SC2086 # words
-        aarch64-linux-gnu-gcc -std=gnu99 -O2 -Iinclude examples/load.c $how -o $out/load-aarch64
-        prints_table qemu-aarch64 -L /usr/aarch64-linux-gnu -E LD_LIBRARY_PATH="$PWD/$(dirname "$lib")" $out/load-aarch64
-    done
-    tests_on "qemu-aarch64 -L /usr/aarch64-linux-gnu" aarch64-linux-gnu-gcc
-else
-    skip "aarch64 (aarch64-linux-gnu-gcc or qemu-aarch64 is not installed)"
-fi
+for platform in aarch64 linux; do
+    wanted $platform || continue
+    while read -r target compiler machine; do
+        has "$compiler-gcc" "qemu-$machine" || { skip "$target ($compiler-gcc or qemu-$machine is not installed)"; continue; }
+        library "$target"
+        "$compiler-gcc" -static -std=gnu99 -O2 -Iinclude examples/load.c "$lib" -o "$out/load-$machine"
+        prints_table "qemu-$machine" "$out/load-$machine"
+        if [ -e "${lib%.a}.so" ]; then
+            "$compiler-gcc" -std=gnu99 -O2 -Iinclude examples/load.c "-L$(dirname "$lib")" -ltenslice -o "$out/load-$machine"
+            prints_table "qemu-$machine" -L "/usr/$compiler" -E "LD_LIBRARY_PATH=$(realpath "$(dirname "$lib")")" "$out/load-$machine"
+        elif [[ $target == *-gnu* ]]; then
+            echo "$target: no shared library" >&2
+            exit 1
+        fi
+        tests_on "qemu-$machine" "$compiler-gcc" -static
+    done <<< "${!platform}"
+done
 
 # Debian's package has no command for it.
 wine=$(command -v wine64 || command -v wine || echo /usr/lib/wine/wine64)
 if ! wanted windows; then
     :
 elif has x86_64-w64-mingw32-gcc; then
-    echo "== x86_64-pc-windows-gnu"
     library x86_64-pc-windows-gnu
-    make --no-print-directory install RUST_TARGET=x86_64-pc-windows-gnu C_TARGET=$out/x86_64-pc-windows-gnu \
-        PREFIX="$PWD/$out/windows"
-    lib=$out/windows/lib/libtenslice.a
-    x86_64-w64-mingw32-gcc -std=c99 -O2 -Iinclude examples/load.c $lib -o $out/load.exe
-    x86_64-w64-mingw32-gcc -std=c99 -O2 -Iinclude examples/load.c $out/windows/lib/libtenslice.dll.a \
-        -o $out/windows/bin/load.exe
+    mkdir -p $out/dll
+    x86_64-w64-mingw32-gcc -std=c99 -O2 -Iinclude examples/load.c "$lib" -o $out/load.exe
+    x86_64-w64-mingw32-gcc -std=c99 -O2 -Iinclude examples/load.c "${lib%.a}.dll.a" -o $out/dll/load.exe
+    cp "$(dirname "$lib")/tenslice.dll" $out/dll/
     # Only the Windows libraries that every C program needs.
     x86_64-w64-mingw32-objdump -p $out/load.exe | sed -n 's/.*DLL Name: //p' | LC_ALL=C sort > $out/needs
     printf '%s\n' KERNEL32.dll msvcrt.dll | diff - $out/needs
-    x86_64-w64-mingw32-objdump -p $out/windows/bin/load.exe > $out/needs # not piped into grep, which stops reading
+    x86_64-w64-mingw32-objdump -p $out/dll/load.exe > $out/needs # not piped into grep, which stops reading
     grep -q 'DLL Name: tenslice.dll' $out/needs
+    if [ -z "${SDK:-}" ]; then
+        # Installs what `make lib` has built for the SDK.
+        make --no-print-directory install RUST_TARGET=x86_64-pc-windows-gnu C_TARGET=$out/sdk/cargo/x86_64-pc-windows-gnu \
+            PREFIX="$PWD/$out/windows"
+        cmp $out/windows/bin/tenslice.dll $out/dll/tenslice.dll
+        cmp $out/windows/lib/libtenslice.dll.a "${lib%.a}.dll.a"
+    fi
     if [ -x "$wine" ]; then
         export WINEPREFIX=$PWD/$out/wine WINEDEBUG=-all WINEDLLOVERRIDES="mscoree,mshtml="
         mkdir -p "$WINEPREFIX"
         "$wine" $out/load.exe "$model" a.w > /dev/null 2>&1 # the first start fills the folder with 700 MB and prints messages
         prints_table "$wine" $out/load.exe
-        prints_table "$wine" $out/windows/bin/load.exe # the DLL is in the same folder
+        prints_table "$wine" $out/dll/load.exe # the DLL is in the same folder
         tests_on "$wine" x86_64-w64-mingw32-gcc
         # A model in several files: by its index, by a folder, with a missing file.
-        x86_64-w64-mingw32-gcc -std=c99 -O2 -Wall -Wextra -Werror -Iinclude host/tenslice_host.c c-tests/host.c $lib \
+        x86_64-w64-mingw32-gcc -std=c99 -O2 -Wall -Wextra -Werror -Iinclude host/tenslice_host.c c-tests/host.c "$lib" \
             -o $out/host.exe
         rm -rf $out/model && mkdir -p $out/model
         cp tests/fixtures/safetensors/rs_sharded* $out/model
@@ -174,16 +223,30 @@ if ! wanted linking; then
 elif [ -z "$llvm" ] && ! has clang ld64.lld lld-link; then
     skip "linking for MSVC and Apple (clang or lld is not installed)"
 else
-    echo "== x86_64-pc-windows-msvc"
-    library x86_64-pc-windows-msvc
-    lib=$out/x86_64-pc-windows-msvc/release/tenslice.lib
-    links_alone x86_64-pc-windows-msvc "${llvm}lld-link" /nodefaultlib /entry:every /subsystem:console \
-        /errorlimit:0 /out:$out/every.exe
-    echo "== aarch64-apple-darwin"
-    library aarch64-apple-darwin
-    lib=$out/aarch64-apple-darwin/release/libtenslice.a
-    links_alone arm64-apple-macos11 "${llvm}ld64.lld" -arch arm64 -platform_version macos 11.0 11.0 -e _every \
-        --error-limit=0 -dead_strip -o $out/every
+    for target in $linking; do
+        library $target
+        case $target in
+        *-windows-msvc)
+            links_alone $target "${llvm}lld-link" /nodefaultlib /entry:every /subsystem:console /errorlimit:0 /out:$out/every.exe
+            ;;
+        *)
+            machine=${target%%-*}
+            machine=${machine/aarch64/arm64} # Apple's name
+            links_alone "$machine-apple-macos11" "${llvm}ld64.lld" -arch "$machine" -platform_version macos 11.0 11.0 -e _every \
+                --error-limit=0 -dead_strip -o $out/every
+            ;;
+        esac
+    done
+fi
+
+if wanted chips; then
+    while read -r target compiler; do
+        read -ra compiler <<< "$compiler"
+        has "${compiler[0]}" || { skip "$target (${compiler[0]} is not installed)"; continue; }
+        library "$target"
+        "${compiler[@]}" -std=c99 -ffreestanding -fno-builtin -O1 -Iinclude -nostdlib $out/every.c $out/stubs.c "$lib" -lgcc \
+            -Wl,--gc-sections,-e,every,-z,noexecstack -o $out/every
+    done <<< "$chips"
 fi
 rm -rf $out/wine
 echo "platforms: ok"

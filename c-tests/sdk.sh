@@ -85,15 +85,25 @@ assert all({r["spdxElementId"], r["relatedSpdxElement"]} <= ids for r in sbom["r
 PYTHON
 [ -s "$sdk/third-party/zerocopy-LICENSE-MIT" ] && [ -s "$sdk/lib/COMPILERS" ] || fail "licences or compilers are missing"
 
-echo "== cc"
+# The C program of README.md with its own command, and with each block of commands of docs/c-library.md.
+echo "== README.md and docs/c-library.md"
 awk '/^```c$/ { inside = 1; next } /^```$/ { if (inside) exit } inside' README.md > "$out/program.c"
-(
-    cd "$out"
-    ln -s "$sdk" sdk
-    ${CC:-cc} -Isdk/include program.c "sdk/lib/$host/libtenslice-safetensors.a" -Wl,--gc-sections -o program
-)
-first=$("$out/program")
-[[ $first =~ ^-?[0-9.e+-]+$ ]] || fail "the program of README.md printed: $first"
+sed -n 's/^`\(cc -Isdk.*\)`$/\1/p' README.md > "$out/step1.sh"
+awk -v out="$out/step" '/^## / { here = $0 == "## Without Rust" } /^```sh$/ && here { file = out (++count + 1) ".sh"; next }
+    /^```$/ { file = "" } file { print > file }' docs/c-library.md
+[ -s "$out/step1.sh" ] && [ -s "$out/step3.sh" ] || fail "README.md or docs/c-library.md has no commands"
+ln -s "$sdk" "$out/sdk"
+for step in "$out"/step*.sh; do
+    sed -i "s/x86_64-unknown-linux-gnu/$host/" "$step"
+    if grep -q pkg-config "$step" && ! has pkg-config arm-none-eabi-gcc; then
+        skip "docs/c-library.md: pkg-config (it or arm-none-eabi-gcc is not installed)"
+        continue
+    fi
+    rm -f "$out/program"
+    (cd "$out" && SDK=$sdk quiet bash -euo pipefail "$step")
+    first=$("$out/program")
+    [[ $first =~ ^-?[0-9.e+-]+$ ]] || fail "the program of README.md printed: $first, built with: $(cat "$step")"
+done
 
 if has pkg-config; then
     echo "== pkg-config"
@@ -116,6 +126,12 @@ if has pkg-config; then
     [[ $(pkg-config --variable=features tenslice-safetensors) == safetensors* ]] || fail "pkg-config: wrong features"
     pkg-config --define-variable=target=$m0 --libs tenslice-safetensors > "$out/log"
     grep -q "/lib/$m0 -ltenslice-safetensors" "$out/log" || fail "pkg-config: not for the chip: $(cat "$out/log")"
+    pkg-config --define-variable=target=aarch64-apple-darwin --define-variable=unused=-Wl,-dead_strip --libs \
+        tenslice-safetensors > "$out/log"
+    grep -q -e "-Wl,-dead_strip" "$out/log" || fail "pkg-config: not for macOS: $(cat "$out/log")"
+    if grep -q gc-sections "$out/log"; then
+        fail "pkg-config: --gc-sections for macOS"
+    fi
     if has meson ninja; then
         echo "== Meson"
         mkdir "$out/meson"

@@ -9,7 +9,11 @@ variable=CARGO_TARGET_$(echo "$RUST_TARGET" | tr 'a-z.-' 'A-Z__')_LINKER
 if [ "$RUST_TARGET" != "$(rustc -vV | sed -n 's/^host: //p')" ] && [ -z "${!variable:-}" ]; then
     case $RUST_TARGET in
     x86_64-pc-windows-gnu) linker=x86_64-w64-mingw32-gcc ;;
-    *-linux-gnu*) linker=${RUST_TARGET/-unknown/}-gcc ;;
+    *-linux-gnu*)
+        linker=${RUST_TARGET/-unknown/}-gcc
+        linker=${linker/#armv7-/arm-} # Debian's names
+        linker=${linker/#riscv64gc-/riscv64-}
+        ;;
     *) linker= ;;
     esac
     if [ -n "$linker" ] && command -v "$linker" > /dev/null; then

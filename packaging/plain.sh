@@ -62,7 +62,7 @@ thumb*-none-*) known="$memory|__aeabi_(ui?|i|u?l|f|d|h|c)[a-z0-9]+|__[a-z]+[sd]i
     ;;
 *-windows-*) known="$memory|$allocator|___chkstk_ms|${integers}ti[34]|_aligned_(malloc|realloc|free)" ;;
 *-apple-*) known="$memory|$allocator|bzero|memset_pattern16|sysctlbyname|__bzero|${integers}ti[34]" ;;
-armv7-*) known="$memory|$allocator|bcmp|__aeabi_[a-z0-9]+" ;;
+armv7-*) known="$memory|$allocator|bcmp|__aeabi_[a-z0-9]+|__aeabi_unwind_cpp_pr[01]" ;; # the last two are in every unwind table
 wasm32-*) known="$memory|bcmp|$allocator|${integers}ti[34]|__stack_pointer|__linear_memory|__indirect_function_table" ;; # the linker's
 *) known="$memory|$allocator|bcmp|getauxval|${integers}ti[34]" ;;
 esac

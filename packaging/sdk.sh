@@ -5,23 +5,17 @@
 # sources and compilers give the same bytes in every folder.
 #
 # Called by the Makefile with VERSION, SOVERSION and FEATURES in the environment. TARGETS= selects other targets, FORMATS=
-# the formats with a library of their own.
+# the formats with a library of their own. JOBS= is the number of targets that are built at the same time: a library is
+# optimized as a whole, which keeps one core busy. SDK_TARGET= is another folder than target/sdk. Calls itself with a
+# target, to build its libraries.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-host=$(rustc -vV | sed -n 's/^host: //p')
-targets=${TARGETS:-$host $(sed 's/ *#.*//' packaging/sdk/targets.txt)}
-formats=${FORMATS-$(packaging/formats.sh)}
+export TARGETS=${TARGETS:-$(rustc -vV | sed -n 's/^host: //p') $(sed 's/ *#.*//' packaging/sdk/targets.txt)}
+export FORMATS=${FORMATS-$(packaging/formats.sh)}
 name=tenslice-$VERSION-sdk
-out=target/sdk
+out=${SDK_TARGET:-target/sdk}
 tree=$out/$name
-# One folder for all, so that what is the same for all targets and formats is built once.
-cargo=$out/cargo
-rm -rf "$tree"
-mkdir -p "$tree/include" "$tree/lib/pkgconfig" "$tree/lib/cmake/tenslice" "$tree/share/tenslice"
-
-# Removes the paths of this folder and of the dependencies from the results.
-export CARGO_ENCODED_RUSTFLAGS="--remap-path-prefix=${CARGO_HOME:-$HOME/.cargo}=cargo"$'\x1f'"--remap-path-prefix=$PWD=."
 
 features_of() { # FORMAT: the features of its library: its format, and what else FEATURES asks for
     local unused=formats
@@ -32,20 +26,20 @@ features_of() { # FORMAT: the features of its library: its format, and what else
     echo "$1,$FEATURES" | tr ',' '\n' \
         | grep -vxF -e "$unused" -e "$(packaging/formats.sh | grep -vxF "$1")" | awk '!seen[$0]++' | paste -sd ,
 }
-build() { # TARGET FEATURES ARCHIVE: a static library
-    case $1 in
-    *-none | *-none-*) local profile=size ;;
-    *) local profile=release ;;
-    esac
-    packaging/bare-metal.sh "$1" "$cargo" rustc --quiet --locked --no-default-features --lib --profile $profile \
-        --crate-type staticlib --features "capi,panic-handler,$2"
-    packaging/plain.sh "$1" "$cargo/$1/$profile/$static" "$3"
+build() { # FEATURES ARCHIVE: a static library for $target
+    packaging/bare-metal.sh "$target" "$cargo" rustc --quiet --locked --no-default-features --lib --profile $profile \
+        --crate-type staticlib --features "capi,panic-handler,$1"
+    packaging/plain.sh "$target" "$cargo/$target/$profile/$static" "$2"
 }
-
-: > "$tree/lib/COMPILERS"
-for target in $(printf '%s\n' $targets | awk '!seen[$0]++'); do
-    began=$SECONDS
-    lib=$tree/lib/$target
+libraries() { # TARGET: all of its libraries, in lib/TARGET
+    target=$1 format=formats
+    # The code stops the other targets: xargs.
+    trap 'code=$?; [ $code = 0 ] || { echo "sdk: $target: the library of $format failed" >&2; exit 255; }' EXIT
+    # One folder for all formats, so that what they have in common is built once.
+    local lib=$tree/lib/$target cargo=$out/cargo/$target profile=release
+    case $target in
+    *-none | *-none-*) profile=size ;;
+    esac
     mkdir -p "$lib"
     RUST_TARGET=$target
     . packaging/names.sh
@@ -59,32 +53,48 @@ for target in $(printf '%s\n' $targets | awk '!seen[$0]++'); do
             [ "$shared" = "$full" ] || ln -s "$soname" "$lib/$shared"
             [ -z "$import" ] || install -m 644 "$cargo/release/$import" "$lib"
         fi
-        rm -rf "$cargo/release/third-party"
     else
-        build "$target" "$FEATURES" "$lib/$static"
+        build "$FEATURES" "$lib/$static"
     fi
-    for format in $formats; do
-        build "$target" "$(features_of "$format")" "$lib/${static/tenslice/tenslice-$format}"
+    for format in $FORMATS; do
+        build "$(features_of "$format")" "$lib/${static/tenslice/tenslice-$format}"
     done
-    # The version that the compiler writes into the library. Where a format of object files lacks it, that of cargo.
-    compiler=$(grep -a -o 'rustc version [0-9.]* ([^)]*)' "$lib/$static" | head -n 1 || true)
+    times > "$cargo/times"
+    echo "sdk: $target: $(find "$lib" -type f | wc -l) libraries, $(du -sk --apparent-size "$lib" | cut -f 1) KB, $SECONDS s," \
+        "of CPU $(awk 'NR == 2 { split($1 "m" $2, t, /[ms]+/); printf "%d", 60 * (t[1] + t[3]) + t[2] + t[4] }' "$cargo/times") s"
+}
+if [ $# -gt 0 ]; then
+    libraries "$1"
+    exit
+fi
+
+rm -rf "$tree"
+mkdir -p "$tree/include" "$tree/lib/pkgconfig" "$tree/lib/cmake/tenslice" "$tree/share/tenslice"
+
+# Removes the paths of this folder and of the dependencies from the results.
+export CARGO_ENCODED_RUSTFLAGS="--remap-path-prefix=${CARGO_HOME:-$HOME/.cargo}=cargo"$'\x1f'"--remap-path-prefix=$PWD=."
+TARGETS=$(printf '%s\n' $TARGETS | awk '!seen[$0]++')
+xargs -n 1 -P "${JOBS:-$(nproc)}" packaging/sdk.sh <<< "$TARGETS"
+
+# The version that the compiler writes into the library. Where a format of object files lacks it, that of cargo.
+for target in $TARGETS; do
+    compiler=$(cat "$tree/lib/$target"/*tenslice.* | grep -a -o 'rustc version [0-9.]* ([^)]*)' | head -n 1 || true)
     echo "$target: ${compiler:-$(rustc -V | sed 's/^rustc /rustc version /')}" >> "$tree/lib/COMPILERS"
-    echo "sdk: $target: $(find "$lib" -type f | wc -l) libraries, $(du -sk --apparent-size "$lib" | cut -f 1) KB, $((SECONDS - began)) s"
 done
 
 pkgconfig() { # NAME FEATURES FORMATS: prints the file for pkg-config
     sed -e "s|@NAME@|$1|" -e "s|@FEATURES@|$2|" -e "s|@FORMATS@|$3|" -e "s|@VERSION@|$VERSION|" \
-        -e "s|@TARGET@|$(printf '%s\n' $targets | head -n 1)|" packaging/sdk/tenslice.pc.in
+        -e "s|@TARGET@|${TARGETS%%$'\n'*}|" packaging/sdk/tenslice.pc.in
 }
 # With --static: the linker removes everything that the program does not call.
 {
     pkgconfig tenslice "$FEATURES" "every format"
-    printf '%s\n' 'Libs: -L${libdir} -ltenslice' 'Libs.private: -Wl,--gc-sections'
+    printf '%s\n' 'Libs: -L${libdir} -ltenslice' 'Libs.private: ${unused}'
 } > "$tree/lib/pkgconfig/tenslice.pc"
-for format in $formats; do
+for format in $FORMATS; do
     {
         pkgconfig "tenslice-$format" "$(features_of "$format")" "$format"
-        echo "Libs: -L\${libdir} -ltenslice-$format -Wl,--gc-sections"
+        echo "Libs: -L\${libdir} -ltenslice-$format \${unused}"
     } > "$tree/lib/pkgconfig/tenslice-$format.pc"
 done
 cp packaging/target.cmake "$tree/lib/cmake/tenslice/"
