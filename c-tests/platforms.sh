@@ -112,7 +112,7 @@ for platform in aarch64 linux; do
         if [ -e "${lib%.a}.so" ]; then
             "$compiler-gcc" -std=gnu99 -O2 -Iinclude examples/load.c "-L$(dirname "$lib")" -ltenslice -o "$out/load-$machine"
             prints_table "qemu-$machine" -L "/usr/$compiler" -E "LD_LIBRARY_PATH=$(realpath "$(dirname "$lib")")" "$out/load-$machine"
-        elif [[ $target == *-gnu* ]]; then
+        elif [[ $target == *-gnu ]]; then
             echo "$target: no shared library" >&2
             exit 1
         fi
