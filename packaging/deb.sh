@@ -43,7 +43,7 @@ for crate in "$source"/vendor/*; do
     case $terms in
     *" AND Unicode-3.0") used="Expat and Unicode-3.0" ;;
     *MIT*) used=Expat ;;
-    BlueOak-1.0.0) used=$terms ;;
+    BlueOak-1.0.0 | BSL-1.0) used=$terms ;;
     *) echo "deb: which licence is that of $name: $terms?" >&2; exit 1 ;;
     esac
     authors=$(awk '/^authors = \[/ { inside = 1 } inside { all = all $0 } inside && /\]/ { exit } END { print all }' \
@@ -55,6 +55,7 @@ done >> "$copyright"
     licence_text Expat <(sed '1,/^Copyright/d; /./,$!d' LICENSE-MIT)
     printf '\nLicense: Apache-2.0\n On Debian systems, the text is in /usr/share/common-licenses/Apache-2.0.\n'
     licence_text BlueOak-1.0.0 "$source/vendor/minicbor/LICENSE.md"
+    licence_text BSL-1.0 "$source/vendor/xxhash-rust/LICENSE"
     licence_text Unicode-3.0 "$source/vendor/unicode-ident/LICENSE-UNICODE"
 } >> "$copyright"
 

@@ -11,8 +11,7 @@ if [ "$RUST_TARGET" != "$(rustc -vV | sed -n 's/^host: //p')" ] && [ -z "${!vari
     x86_64-pc-windows-gnu) linker=x86_64-w64-mingw32-gcc ;;
     *-linux-gnu*)
         linker=${RUST_TARGET/-unknown/}-gcc
-        linker=${linker/#armv7-/arm-} # Debian's names
-        linker=${linker/#riscv64gc-/riscv64-}
+        linker=${linker/#riscv64gc-/riscv64-} # Debian's name
         ;;
     *) linker= ;;
     esac

@@ -22,7 +22,7 @@ case $RUST_TARGET in
     shared=libtenslice.dylib soname=libtenslice.$SOVERSION.dylib full=libtenslice.$VERSION.dylib
     links="-install_name,@rpath/$soname -dead_strip"
     ;;
-*-none | *-none-* | wasm* | *-musl*) # musl: rustc links static programs only
+*-none | *-none-* | wasm* | *-musl* | armv7-unknown-linux-*) # musl: rustc links static programs only; armv7: not without std's unwinding
     shared='' soname='' full=''
     ;;
 *)

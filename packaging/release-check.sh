@@ -37,6 +37,7 @@ make --no-print-directory test-source
 step "SDK"
 make --no-print-directory sdk
 make --no-print-directory test-sdk
+[ -n "${TARGETS:-}" ] || make --no-print-directory test-platforms SDK="target/sdk/tenslice-$VERSION-sdk"
 
 step "npm package and page"
 make --no-print-directory web-test
