@@ -22,9 +22,8 @@ pub(crate) fn product(a: Option<u64>, b: u64) -> Option<u64> {
     return a?.checked_mul(b);
     #[cfg(small)]
     {
-        let mut product = Product::of(a?);
-        product.multiply(b);
-        product.total()
+        let (product, is_over) = product_of_words(a?, b);
+        if is_over { None } else { Some(product) }
     }
 }
 

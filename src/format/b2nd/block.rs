@@ -60,6 +60,22 @@ pub(super) struct VariableBlock<'a> {
 /// `&mut dyn Decoder` has two words, which cost 56 bytes of stack on an M0.
 pub(super) struct StreamDecoder<'d>(pub(super) &'d mut dyn Decoder);
 
+impl StreamDecoder<'_> {
+    /// Decodes a Zstandard stream.
+    #[inline(never)] // its arguments are not on the stack while other streams are decoded
+    fn zstd(
+        &mut self,
+        dictionary: Option<&[u8]>,
+        stored: &[u8],
+        dst: &mut [u8],
+    ) -> core::result::Result<usize, DecodeError> {
+        match dictionary {
+            None => self.0.decode(Encoding::Zstd, stored, dst),
+            Some(dictionary) => self.0.decode_with_dictionary(Encoding::Zstd, dictionary, stored, dst),
+        }
+    }
+}
+
 /// A filter to undo, with its parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Filter {
@@ -210,8 +226,7 @@ impl<'a> Chunk<'a> {
             (BLOSCLZ, _) => blosclz::decode(stored, dst),
             (LZ4, dictionary) => lz4::decode(dictionary.unwrap_or_default(), stored, dst),
             (ZLIB, _) => decoder.0.decode(Encoding::Zlib, stored, dst),
-            (ZSTD, None) => decoder.0.decode(Encoding::Zstd, stored, dst),
-            (ZSTD, Some(dictionary)) => decoder.0.decode_with_dictionary(Encoding::Zstd, dictionary, stored, dst),
+            (ZSTD, dictionary) => decoder.zstd(dictionary, stored, dst),
             _ => Err(DecodeError::Unsupported),
         };
         let kind = match decoded {
