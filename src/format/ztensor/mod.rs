@@ -95,12 +95,13 @@ impl<'a> ZtensorFile<'a> {
         if self.is_sorted || reader.check().is_err() {
             return;
         }
-        if summary.tensor_count > u64::from(duplicates::MAX_COMPARED) {
+        let count = u32::try_from(summary.tensor_count).unwrap_or(u32::MAX);
+        if count > duplicates::MAX_COMPARED {
             summary.warnings.add(Warning::NamesUnchecked);
         } else {
             let start = self.first_name();
             // If the bytes have changed, the reader keeps the fault.
-            let repeated = duplicates::clash_of_hashed(&mut Keys { manifest: &self.manifest, reader }, start);
+            let repeated = duplicates::clash_of_hashed(&mut Keys { manifest: &self.manifest, reader }, start, count);
             self.judge_names(repeated, reader, &mut summary.warnings);
         }
     }
