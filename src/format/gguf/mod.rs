@@ -31,6 +31,8 @@ use super::{
 };
 use crate::attributes::Attributes;
 use crate::bytes::extent::Extent;
+#[cfg(not(small))]
+use crate::bytes::num::to_u64;
 use crate::bytes::num::{quotient, to_usize};
 use crate::bytes::source::{Input, ParseContext, ParseResult};
 use crate::bytes::text::Text;
@@ -41,6 +43,8 @@ use crate::duplicates::{Seen, Stack};
 use crate::error::origin::{Format, Part};
 use crate::error::warning::{Warning, Warnings};
 use crate::error::{Error, ErrorKind, Result};
+#[cfg(not(small))]
+use crate::types::DType;
 use crate::types::{ByteOrder, Layout};
 
 /// The offset of the counts.
@@ -335,6 +339,16 @@ impl<'a> GgufFile<'a> {
         self.info_anywhere(at).map(|(info, end)| (info.for_tensor(), end))
     }
 
+    /// Returns the dtype and the place of the data of `tensor`, which [`checked_info`](Self::checked_info) has read. The
+    /// place is relative to all data.
+    #[cfg(not(small))]
+    #[inline(always)]
+    fn checked_data(&self, tensor: &TensorRecord<'a>) -> Option<(Option<DType>, Extent)> {
+        // The lengths follow the name, after its length, and the rank.
+        let before = self.encoding.count_size().wrapping_add(to_u64(tensor.name.bytes().len())).wrapping_add(4);
+        Info::data(self.input, self.encoding, u64::from(tensor.components).wrapping_add(before), tensor.shape.rank())
+    }
+
     #[cfg(small)]
     fn checked_info(&self, at: u32) -> Result<(Info<'a>, u64)> {
         self.info(at)
@@ -485,6 +499,12 @@ impl<'a> FileFormat<'a> for GgufFile<'a> {
         cursor: &mut Cursor,
         part: &mut ComponentRecord<'a>,
     ) -> Result<bool> {
+        #[cfg(not(small))]
+        if let Some((dtype, extent)) = self.checked_data(tensor) {
+            (part.dtype, part.storage, part.order) = (dtype, dtype, self.byte_order());
+            part.set_extent(Extent::new(self.data_at.saturating_add(extent.offset), extent.length));
+            return Ok(cursor.is_first());
+        }
         let (info, next) = self.info(tensor.components)?;
         part.dtype = info.dtype();
         part.storage = part.dtype;
