@@ -37,7 +37,7 @@ impl Extent {
     }
 
     /// Returns the part of `bytes` that this range covers; `bytes` begin at offset `start` of the file.
-    #[inline(never)] // out of line: 64-bit arithmetic is large
+    #[cfg_attr(small, inline(never))] // out of line: 64-bit arithmetic is large
     pub(crate) fn of<'a>(&self, bytes: &'a [u8], start: u64) -> Option<&'a [u8]> {
         let from = to_usize(self.offset.checked_sub(start)?)?;
         let length = to_usize(self.length)?;

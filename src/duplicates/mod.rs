@@ -12,6 +12,8 @@
 
 use core::cell::Cell;
 use core::cmp::Ordering;
+#[cfg(small)]
+use core::marker::PhantomData;
 
 use zerocopy::{FromBytes, IntoBytes};
 
@@ -172,7 +174,7 @@ impl Memory for Hashed {
         start: D::Place,
         count: u32,
     ) -> Result<Compared> {
-        Ok(if count > MAX_COMPARED { Compared::TooMany } else { Compared::of(clash_of_hashed(items, start)) })
+        Ok(if count > MAX_COMPARED { Compared::TooMany } else { Compared::of(clash_of_hashed(items, start, count)) })
     }
 }
 
@@ -199,26 +201,31 @@ pub(crate) fn check_room(count: u64, positions: usize) -> Result<()> {
 /// The index and the position of an entry that clashes with an earlier entry; `None` if no entries clash.
 pub(crate) type Clash<P = u32> = Option<(u32, P)>;
 
-/// Compares up to [`MAX_COMPARED`] entries that rarely clash. Hosts compare their hashes first, which needs no sorting.
-/// The caller must detect entries that have changed since the file was opened.
-pub(crate) fn clash_of_hashed<D: Distinct>(items: &mut D, start: D::Place) -> Clash<D::Position> {
+/// Compares `count` entries, at most [`MAX_COMPARED`], that rarely clash. Hosts compare their hashes first, which needs
+/// no sorting. The caller must detect entries that have changed since the file was opened.
+pub(crate) fn clash_of_hashed<D: Distinct>(items: &mut D, start: D::Place, count: u32) -> Clash<D::Position> {
     #[cfg(not(small))]
-    return if do_hashes_differ(items, start) { None } else { clash_on_stack(items, start).unwrap_or(None) };
+    return if do_hashes_differ(items, start, count) { None } else { clash_on_stack(items, start).unwrap_or(None) };
     #[cfg(small)]
-    find_duplicate_small(items, start)
+    {
+        let _ = count;
+        find_duplicate_small(items, start)
+    }
 }
 
 /// True if the hashes of all entries differ and there is room for all hashes.
 #[cfg(not(small))]
 #[inline(never)] // frees its stack before the entries are sorted
-fn do_hashes_differ<D: Distinct>(items: &mut D, start: D::Place) -> bool {
-    let (mut place, mut hashes) = (start, Hashes::none());
-    while let Some((item, _)) = items.next(&mut place) {
-        if !hashes.add(item.hash().max(1)) {
-            return false;
+fn do_hashes_differ<D: Distinct>(items: &mut D, start: D::Place, count: u32) -> bool {
+    let mut place = start;
+    Hashes::with(count, |mut hashes| {
+        while let Some((item, _)) = items.next(&mut place) {
+            if !hashes.add(item.hash().max(1)) {
+                return false;
+            }
         }
-    }
-    true
+        true
+    })
 }
 
 /// Compares up to [`MAX_COMPARED`] entries with a little memory on the stack.
@@ -262,21 +269,26 @@ pub(crate) fn find_duplicate_small<D: Distinct>(items: &mut D, start: D::Place) 
 
 /// The evidence that the names read so far differ: they are sorted, or their hashes differ. Without either, the names
 /// must be [compared](Memory::compare).
-pub(crate) struct Seen<'a> {
+pub(crate) struct Seen<'m, 'a> {
     last: Option<&'a [u8]>,
     are_sorted: bool,
     /// Chips lack the memory for the hashes.
     #[cfg(not(small))]
-    hashes: Hashes,
+    hashes: Hashes<'m>,
+    #[cfg(small)]
+    hashes: PhantomData<&'m ()>,
 }
 
-impl<'a> Seen<'a> {
-    pub(crate) const fn new() -> Self {
-        Self {
-            last: None,
-            are_sorted: true,
-            #[cfg(not(small))]
-            hashes: Hashes::none(),
+impl<'a> Seen<'_, 'a> {
+    /// Calls `read` with the evidence of no names. `count` is the number of names that `read` adds, in all lists.
+    #[inline(always)]
+    pub(crate) fn with<T>(count: u32, read: impl FnOnce(&mut Seen<'_, 'a>) -> T) -> T {
+        #[cfg(not(small))]
+        return Hashes::with(count, |hashes| read(&mut Seen { last: None, are_sorted: true, hashes }));
+        #[cfg(small)]
+        {
+            let _ = count;
+            read(&mut Seen { last: None, are_sorted: true, hashes: PhantomData })
         }
     }
 
@@ -317,20 +329,42 @@ impl<'a> Seen<'a> {
 
 /// The hashes of up to [`MAX_COMPARED`] names, as long as they differ.
 #[cfg(not(small))]
-struct Hashes {
-    /// Each hash is in the place that it selects or in one of the next 15; 0 marks an empty place.
-    places: [u32; HASHES],
+struct Hashes<'m> {
+    /// Each hash is in the place that it selects or in one of the next 15; 0 marks an empty place. The number of places
+    /// is a power of two.
+    places: &'m mut [u32],
     free: u32,
     do_differ: bool,
 }
 
 #[cfg(not(small))]
-const HASHES: usize = 2048;
+impl<'m> Hashes<'m> {
+    /// Calls `compare` with room for `count` hashes, at most [`MAX_COMPARED`]. Clearing the places for the most hashes
+    /// takes longer than opening a file with a few tensors, so fewer hashes get fewer places.
+    #[inline(always)]
+    fn with<T>(count: u32, compare: impl FnOnce(Hashes<'_>) -> T) -> T {
+        let (mut few, mut some, mut many);
+        let places: &mut [u32] = match count {
+            0..=32 => {
+                few = [0; 64];
+                &mut few
+            }
+            33..=512 => {
+                some = [0; 1024];
+                &mut some
+            }
+            _ => {
+                many = [0; 2048];
+                &mut many
+            }
+        };
+        compare(Hashes::of(places))
+    }
 
-#[cfg(not(small))]
-impl Hashes {
-    const fn none() -> Self {
-        Self { places: [0; HASHES], free: MAX_COMPARED, do_differ: true }
+    /// Half of the places are used at most.
+    fn of(places: &'m mut [u32]) -> Self {
+        let free = u32::try_from(places.len() >> 1).unwrap_or(0);
+        Self { places, free, do_differ: true }
     }
 
     /// Adds a hash. Returns false if there is no room, or if the hash is already present.
@@ -338,8 +372,9 @@ impl Hashes {
     fn add(&mut self, hash: u32) -> bool {
         let Some(free) = self.free.checked_sub(1) else { return false };
         self.free = free;
+        let mask = self.places.len().wrapping_sub(1);
         for step in 0..16 {
-            let place = to_usize(hash.wrapping_add(step).into()).unwrap_or(0) & HASHES.wrapping_sub(1);
+            let place = to_usize(hash.wrapping_add(step).into()).unwrap_or(0) & mask;
             match self.places.get_mut(place) {
                 Some(other) if *other == 0 => {
                     *other = hash;

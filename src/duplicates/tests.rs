@@ -3,9 +3,9 @@
 
 use std::prelude::v1::*;
 
-use super::{Distinct, Entry, ErrorKind, Extent, Ordering, Result, clash, find_duplicate_small, sort_by};
 #[cfg(not(small))]
-use super::{HASHES, Hashes};
+use super::Hashes;
+use super::{Distinct, Entry, ErrorKind, Extent, Ordering, Result, clash, find_duplicate_small, sort_by};
 use super::{MAX_COMPARED, Seen};
 
 #[test]
@@ -174,14 +174,19 @@ fn the_first_repeated_name_is_reported_with_any_memory() {
 #[cfg(not(small))]
 #[test]
 fn hashes_differ_only_where_there_is_a_place_for_each() {
-    let mut hashes = Hashes::none();
-    let of_a_place = |number: u32| 7 + number * u32::try_from(HASHES).unwrap();
-    assert!((0..16).all(|number| hashes.add(of_a_place(number))));
-    assert!((16..20).all(|number| !hashes.add(of_a_place(number))));
-    assert!((0..16).all(|number| !hashes.add(of_a_place(number))), "each is there");
-    let mut hashes = Hashes::none();
-    assert!((0..MAX_COMPARED).all(|number| hashes.add(2 * number + 1)));
-    assert!(!hashes.add(2));
+    for (count, places) in [(0, 64), (32, 64), (33, 1024), (512, 1024), (513, 2048), (MAX_COMPARED, 2048)] {
+        Hashes::with(count, |mut hashes| {
+            let of_a_place = |number: u32| 7 + number * places;
+            assert!((0..16).all(|number| hashes.add(of_a_place(number))));
+            assert!((16..20).all(|number| !hashes.add(of_a_place(number))));
+            assert!((0..16).all(|number| !hashes.add(of_a_place(number))), "each is there");
+        });
+        Hashes::with(count, |mut hashes| {
+            assert!((0..count).all(|number| hashes.add(2 * number + 1)));
+            assert!((count..places / 2).all(|number| hashes.add(2 * number + 1)));
+            assert!(!hashes.add(2));
+        });
+    }
 }
 
 #[test]
@@ -196,14 +201,15 @@ fn names_are_distinct_only_if_they_are() {
         };
         let count = random(30);
         let mut names: Vec<Vec<u8>> = (0..count).map(|_| name(&mut random)).collect();
-        let mut seen = Seen::new();
-        seen.add(b"names before");
-        seen.begin();
-        for name in &names {
-            assert_eq!(seen.add(name), core::str::from_utf8(name).is_ok(), "{name:?}");
-        }
+        let are_proven = Seen::with(names.len() as u32 + 1, |seen| {
+            seen.add(b"names before");
+            seen.begin();
+            for name in &names {
+                assert_eq!(seen.add(name), core::str::from_utf8(name).is_ok(), "{name:?}");
+            }
+            seen.are_distinct()
+        });
         let is_sorted = names.windows(2).all(|two| two[0] < two[1]);
-        let are_proven = seen.are_distinct();
         names.sort();
         let are_distinct = names.windows(2).all(|two| two[0] != two[1]);
         assert!(are_distinct || !are_proven, "{names:?}");
@@ -220,9 +226,10 @@ fn too_many_names() {
     let name = |i: u32| std::format!("{i:07}").into_bytes();
     let distinct = |count: u32, last: u32| {
         let names: Vec<Vec<u8>> = (0..count).map(name).chain([name(last)]).collect();
-        let mut seen = Seen::new();
-        names.iter().for_each(|name| assert!(seen.add(name)));
-        seen.are_distinct()
+        Seen::with(count + 1, |seen| {
+            names.iter().for_each(|name| assert!(seen.add(name)));
+            seen.are_distinct()
+        })
     };
     assert!(distinct(MAX_COMPARED * 3, MAX_COMPARED * 3));
     assert!(!distinct(MAX_COMPARED * 3 + 1, MAX_COMPARED * 3));

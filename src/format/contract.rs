@@ -109,8 +109,8 @@ pub(crate) trait FileFormat<'a>: NamedTensors<'a> + Computed<'a> + Copy {
         Ok(None)
     }
 
-    /// Reads the next component of a tensor into `part`, which is blank or holds the previous component. Returns
-    /// `false` after the last. The cursor advances on success.
+    /// Reads the next component of a tensor into `part`, which is blank for the first component, and holds the previous
+    /// component for the others. Returns `false` after the last. The cursor advances on success.
     fn next_component(
         &self,
         tensor: &TensorRecord<'a>,

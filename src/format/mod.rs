@@ -254,6 +254,10 @@ pub(crate) fn detect(head: &[u8]) -> Format {
     if is_host && matches!(head, [_, _, _, 0..=7, 0, 0, 0, 0, b'{', ..]) {
         return Format::Safetensors;
     }
+    // Comparing all magics takes a tenth of the time that a GGUF file with one tensor takes to open.
+    if is_host && matches!(head, [b'G', b'G', b'U', b'F', ..]) {
+        return Format::Gguf;
+    }
     let format = of_magic(head, false);
     let most = match format {
         // The file may be truncated, so its length is no limit. In a length below this bound, bytes 5 to 7 are zeros,

@@ -113,6 +113,21 @@ impl<'a> Rest<'a> {
         Some(word.wrapping_shl(others).wrapping_shr(others))
     }
 
+    /// Skips a text string of fewer than 24 bytes that has been read before.
+    #[inline(always)]
+    pub(crate) fn skip_short_text(&mut self) -> Option<()> {
+        let head = self.byte()?;
+        self.take(usize::from(head & INFO)).map(drop)
+    }
+
+    /// Reads a key of seven bytes, its head included, that has been compared before. Returns the first byte of its
+    /// value.
+    #[inline(always)]
+    pub(crate) fn checked_key(&mut self) -> Option<u8> {
+        let [.., value] = self.chunk::<8>()?;
+        Some(*value)
+    }
+
     /// Reads a key of seven bytes, its head included, and returns the first byte of its value. All eight bytes are read
     /// at once and compared with `key`, which [`key_word`] returned.
     #[inline(always)]
@@ -142,6 +157,14 @@ impl<'a> Rest<'a> {
         let width = 1_u32.wrapping_shl(u32::from(head) & 7);
         self.take(to_usize(width.into())?)?;
         Some(u64::from_be_bytes(*word).wrapping_shr(64_u32.wrapping_sub(width << 3)))
+    }
+
+    /// Skips a nonnegative integer that has been read before.
+    #[inline(always)]
+    pub(crate) fn skip_unsigned(&mut self) -> Option<()> {
+        let head = self.byte()?;
+        let size = if head < 24 { 0 } else { 1_usize.wrapping_shl(u32::from(head) & 3) };
+        self.take(size).map(drop)
     }
 
     /// Reads the number after the first byte of a head.

@@ -1,6 +1,8 @@
 //! The info of a tensor: name, shape, type, offset.
 #![forbid(unsafe_code)]
 
+#[cfg(not(small))]
+use crate::bytes::extent::Extent;
 use crate::bytes::num::{product, to_u64, to_usize};
 #[cfg(not(small))]
 use crate::bytes::source::Input;
@@ -31,6 +33,13 @@ struct Type {
 
 impl Type {
     const UNKNOWN: Self = Self { bytes: 0, log2_elements: 0, dtype: None };
+
+    /// Returns the number of bytes of `count` elements; 0 for an unknown type. `None` beyond 64 bits.
+    #[inline]
+    fn size_of(&self, count: Option<u64>) -> Option<u64> {
+        let blocks = count.map(|count| count.wrapping_shr(self.log2_elements.into()));
+        product(blocks, self.bytes.into())
+    }
 }
 
 /// The types by number. A table, because opening a file needs both sizes for each tensor.
@@ -172,6 +181,28 @@ impl<'a> Info<'a> {
         Some((info, u64::from(at).wrapping_add(to_u64(window.len().wrapping_sub(rest.len())))))
     }
 
+    /// Reads the type, and the place of the data relative to all data, of a tensor that [`checked`](Self::checked) has
+    /// read. `rank` lengths are at `lengths_at`. `None` if the type is unknown, too.
+    #[cfg(not(small))]
+    #[inline(always)]
+    pub(super) fn data(
+        input: Input<'a>,
+        encoding: Encoding,
+        lengths_at: u64,
+        rank: u32,
+    ) -> Option<(Option<DType>, Extent)> {
+        let window = input.available_from(lengths_at);
+        encoding.specialized(|encoding| {
+            let size = u64::from(rank.min(MAX_RANK)).wrapping_mul(encoding.count_size());
+            let (lengths, rest) = window.split_at_checked(to_usize(size)?)?;
+            let (ggml_type, rest) = encoding.split_u32(rest)?;
+            let (offset, _) = encoding.split_u64(rest)?;
+            let found = type_of(ggml_type);
+            let length = found.size_of(count_of(lengths, encoding).0).filter(|_| found.bytes > 0)?;
+            Some((found.dtype, Extent::new(offset, length)))
+        })
+    }
+
     /// Reads the info at the start of `record`; also returns the bytes after it. Positions are relative to `record`.
     #[cfg_attr(not(small), inline(always))]
     fn parse(record: &'a [u8], encoding: Encoding) -> Result<(Self, &'a [u8]), Stop> {
@@ -204,21 +235,13 @@ impl<'a> Info<'a> {
         let Some((offset, after)) = encoding.split_u64(offset) else { return Err(cut(Part::Offset, offset, 8)) };
 
         let shape_at = position(rest).wrapping_sub(lengths.len());
-        let mut count = Some(1);
-        let mut dimensions = lengths;
-        let mut innermost = None;
-        while let Some((length, after)) = encoding.split_count(dimensions) {
-            innermost = innermost.or(Some(length));
-            count = if length == 0 { Some(0) } else { product(count, length) };
-            dimensions = after;
-        }
+        let (count, innermost) = count_of(lengths, encoding);
         let shift = u32::from(found.log2_elements);
         // The innermost dimension must be a whole number of blocks.
         if shift > 0 && innermost.unwrap_or(1).trailing_zeros() < shift {
             return Err(Stop::fault(Part::Shape, ErrorKind::PartialBlock, shape_at));
         }
-        let blocks = count.map(|count| count.wrapping_shr(shift));
-        let Some(length) = product(blocks, found.bytes.into()) else {
+        let Some(length) = found.size_of(count) else {
             return Err(Stop::fault(Part::Shape, ErrorKind::ShapeOverflow, shape_at));
         };
         let shape = Shape::new(lengths, rank, read_dimension(encoding));
@@ -248,6 +271,20 @@ impl<'a> Info<'a> {
     pub(super) const fn block(&self) -> Option<BlockType> {
         BlockType::from_ggml(self.ggml_type)
     }
+}
+
+/// Returns the product of the lengths, `None` beyond 64 bits, and the first length, which is the innermost.
+#[cfg_attr(not(small), inline(always))]
+fn count_of(lengths: &[u8], encoding: Encoding) -> (Option<u64>, Option<u64>) {
+    let mut count = Some(1);
+    let mut dimensions = lengths;
+    let mut innermost = None;
+    while let Some((length, after)) = encoding.split_count(dimensions) {
+        innermost = innermost.or(Some(length));
+        count = if length == 0 { Some(0) } else { product(count, length) };
+        dimensions = after;
+    }
+    (count, innermost)
 }
 
 #[inline]
@@ -290,6 +327,10 @@ mod tests {
         let (whole, whole_end) = Info::at(bytes.into(), encoding, 3).unwrap();
         let (checked, checked_end) = Info::checked(bytes.into(), encoding, 3).unwrap();
         assert_eq!((whole_end, checked_end, whole.offset_at), (end, end, info.offset_at + 3));
+        let lengths_at = 3 + encoding.count_size() + info.name.len() as u64 + 4;
+        let data = Info::data(bytes.into(), encoding, lengths_at, info.shape.rank());
+        let expected = info.is_known().then_some((info.dtype(), Extent::new(info.offset, info.length)));
+        assert_eq!(data, expected);
         let all =
             |info: &Info<'_>| format!("{:?}", (info.name, info.shape, info.shape.rank(), info.offset, info.length));
         assert_eq!(all(&whole), all(&info));

@@ -31,6 +31,8 @@ use super::{
 };
 use crate::attributes::Attributes;
 use crate::bytes::extent::Extent;
+#[cfg(not(small))]
+use crate::bytes::num::to_u64;
 use crate::bytes::num::{quotient, to_usize};
 use crate::bytes::source::{Input, ParseContext, ParseResult};
 use crate::bytes::text::Text;
@@ -41,6 +43,8 @@ use crate::duplicates::{Seen, Stack};
 use crate::error::origin::{Format, Part};
 use crate::error::warning::{Warning, Warnings};
 use crate::error::{Error, ErrorKind, Result};
+#[cfg(not(small))]
+use crate::types::DType;
 use crate::types::{ByteOrder, Layout};
 
 /// The offset of the counts.
@@ -49,6 +53,8 @@ const COUNTS: u64 = 8;
 /// The alignment of a file that states none, and the smallest alignment that a file may state.
 const DEFAULT_ALIGNMENT: u32 = 32;
 const MIN_ALIGNMENT: u32 = 8;
+
+const ALIGNMENT_KEY: &[u8] = b"general.alignment";
 
 const MAX_KEY: u64 = 65535;
 
@@ -157,6 +163,15 @@ impl<'a> GgufFile<'a> {
         Ok(())
     }
 
+    /// Reads the pairs and the infos.
+    #[cfg_attr(small, inline(always))]
+    fn read_records(&mut self, reader: &mut Reader<'_, 'a>) -> ParseResult<()> {
+        Seen::with(self.pairs.saturating_add(self.tensors), |seen| {
+            self.read_pairs(reader, seen)?;
+            self.read_infos(reader, seen)
+        })
+    }
+
     /// Returns the position of the reader; fails if the header is too large.
     #[cfg_attr(small, inline(never))]
     fn position(reader: &Reader<'_, 'a>) -> ParseResult<u32> {
@@ -166,10 +181,24 @@ impl<'a> GgufFile<'a> {
         }
     }
 
-    fn read_pairs(&mut self, reader: &mut Reader<'_, 'a>, seen: &mut Seen<'a>) -> ParseResult<()> {
+    #[cfg_attr(not(small), inline(never))] // for the reader in this function
+    fn read_pairs(&mut self, reader: &mut Reader<'_, 'a>, seen: &mut Seen<'_, 'a>) -> ParseResult<()> {
         self.pairs_at = Self::position(reader)?;
+        // A separate reader that nothing else refers to: hosts can keep it in registers.
+        #[cfg(not(small))]
+        let reader = &mut self.reader(reader.opening(), self.pairs_at);
         let mut has_alignment = false;
         for _ in 0..self.pairs {
+            #[cfg(not(small))]
+            if let Some((key, after)) = reader.usual_pair(MAX_KEY).filter(|(key, _)| *key != ALIGNMENT_KEY) {
+                if !seen.add(key) {
+                    reader.item = Part::Key;
+                    return reader.fail(ErrorKind::InvalidUtf8, reader.position());
+                }
+                reader.advance_to(after);
+                reader.item = Part::Value;
+                continue;
+            }
             let at = u64::from(Self::position(reader)?);
             reader.item = Part::Key;
             let length = reader.string_length()?;
@@ -183,7 +212,7 @@ impl<'a> GgufFile<'a> {
             reader.item = Part::Value;
             let kind_at = reader.position();
             let kind = reader.kind()?;
-            if key == b"general.alignment" {
+            if key == ALIGNMENT_KEY {
                 // Not left to the comparison of all keys, because the position of the data depends on it.
                 if core::mem::replace(&mut has_alignment, true) {
                     reader.item = Part::Key;
@@ -200,14 +229,14 @@ impl<'a> GgufFile<'a> {
             }
         }
         self.are_keys_distinct = seen.are_distinct();
+        self.infos_at = Self::position(reader)?;
         Ok(())
     }
 
     #[cfg_attr(not(small), inline(never))] // for the reader in this function
-    fn read_infos(&mut self, reader: &mut Reader<'_, 'a>, seen: &mut Seen<'a>) -> ParseResult<()> {
-        self.infos_at = Self::position(reader)?;
+    fn read_infos(&mut self, reader: &mut Reader<'_, 'a>, seen: &mut Seen<'_, 'a>) -> ParseResult<()> {
         seen.begin();
-        // A separate reader that nothing else refers to: hosts can keep it in registers.
+        // A separate reader, as in `read_pairs`.
         #[cfg(not(small))]
         let reader = &mut self.reader(reader.opening(), self.infos_at);
         // The position of the next tensor, relative to the data.
@@ -265,9 +294,8 @@ impl<'a> GgufFile<'a> {
     fn of_metadata(opening: &ParseContext<'a>) -> Option<Self> {
         let (mut file, mut reader) = Self::read_head(opening).ok()?;
         file.read_counts(&mut reader).ok()?;
-        let mut seen = Seen::new();
-        file.read_pairs(&mut reader, &mut seen).ok()?;
-        let _ = file.read_infos(&mut reader, &mut seen); // the position of the data is known before its end is checked
+        // The position of the data is known before its end is checked.
+        let _ = file.read_records(&mut reader);
         Some(file).filter(|file| file.data_at > 0)
     }
 
@@ -309,6 +337,16 @@ impl<'a> GgufFile<'a> {
             return Ok(info);
         }
         self.info_anywhere(at).map(|(info, end)| (info.for_tensor(), end))
+    }
+
+    /// Returns the dtype and the place of the data of `tensor`, which [`checked_info`](Self::checked_info) has read. The
+    /// place is relative to all data.
+    #[cfg(not(small))]
+    #[inline(always)]
+    fn checked_data(&self, tensor: &TensorRecord<'a>) -> Option<(Option<DType>, Extent)> {
+        // The lengths follow the name, after its length, and the rank.
+        let before = self.encoding.count_size().wrapping_add(to_u64(tensor.name.bytes().len())).wrapping_add(4);
+        Info::data(self.input, self.encoding, u64::from(tensor.components).wrapping_add(before), tensor.shape.rank())
     }
 
     #[cfg(small)]
@@ -397,9 +435,7 @@ impl<'a> FileFormat<'a> for GgufFile<'a> {
     fn open(opening: &ParseContext<'a>) -> ParseResult<Self> {
         let (mut file, mut reader) = Self::read_head(opening)?;
         file.read_counts(&mut reader)?;
-        let mut seen = Seen::new();
-        file.read_pairs(&mut reader, &mut seen)?;
-        file.read_infos(&mut reader, &mut seen)?;
+        file.read_records(&mut reader)?;
         Ok(file)
     }
 
@@ -463,6 +499,12 @@ impl<'a> FileFormat<'a> for GgufFile<'a> {
         cursor: &mut Cursor,
         part: &mut ComponentRecord<'a>,
     ) -> Result<bool> {
+        #[cfg(not(small))]
+        if let Some((dtype, extent)) = self.checked_data(tensor) {
+            (part.dtype, part.storage, part.order) = (dtype, dtype, self.byte_order());
+            part.set_extent(Extent::new(self.data_at.saturating_add(extent.offset), extent.length));
+            return Ok(cursor.is_first());
+        }
         let (info, next) = self.info(tensor.components)?;
         part.dtype = info.dtype();
         part.storage = part.dtype;

@@ -43,7 +43,8 @@ impl<'a> SafetensorsFile<'a> {
 
     /// Returns the extent of the data in the file. The stored offsets of tensors are relative to its start.
     #[must_use]
-    #[inline(never)]
+    #[cfg_attr(not(small), inline)]
+    #[cfg_attr(small, inline(never))]
     pub fn data(&self) -> Extent {
         let start = HEADER.saturating_add(to_u64(self.header.bytes.len()));
         Extent::new(start, self.input.length().saturating_sub(start))

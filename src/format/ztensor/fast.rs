@@ -78,21 +78,28 @@ struct Data<'a> {
 }
 
 impl<'a> Entry<'a> {
-    /// Reads the entry at `position` in the manifest.
+    /// Reads the entry at `position` in the manifest. Without `IS_PLAIN`, also checks its form.
     #[inline(always)]
-    fn at(manifest: &Manifest<'a>, position: u32) -> Option<Self> {
+    fn at<const IS_PLAIN: bool>(manifest: &Manifest<'a>, position: u32) -> Option<Self> {
         let mut rest = Rest::of(manifest.region.bytes, position)?;
         let name = rest.text()?;
-        let rank = match rest.key(SHAPE)? {
-            head @ 0x80..=0x97 => u32::from(head & 0x1f),
-            _ => return None,
-        };
+        let head = if IS_PLAIN { rest.checked_key()? } else { rest.key(SHAPE)? };
+        if !IS_PLAIN && !matches!(head, 0x80..=0x97) {
+            return None;
+        }
+        let rank = u32::from(head & 0x1f);
         let lengths = rest.bytes();
         let mut elements = Some(1);
         for _ in 0..rank {
-            elements = product(elements, rest.unsigned()?);
+            if IS_PLAIN {
+                rest.skip_unsigned()?;
+            } else {
+                elements = product(elements, rest.unsigned()?);
+            }
         }
-        (rest.chunk()? == COMPONENTS).then_some(Self { name, lengths, rank, elements, components: rest })
+        let components = rest.chunk()?;
+        let is_one = IS_PLAIN || components == COMPONENTS;
+        is_one.then_some(Self { name, lengths, rank, elements, components: rest })
     }
 
     /// Fills in `tensor`, a blank record.
@@ -107,25 +114,48 @@ impl<'a> Entry<'a> {
 }
 
 impl<'a> Start<'a> {
+    /// Reads the bytes before the dtype. Returns whether the component has a digest.
+    #[inline(always)]
+    fn has_digest<const IS_PLAIN: bool>(rest: &mut Rest<'a>) -> Option<bool> {
+        let start: &[u8; 13] = rest.chunk()?;
+        if IS_PLAIN {
+            let [_, _, _, _, _, _, head, ..] = start;
+            return Some(*head == DATA_WITH_DIGEST[6]);
+        }
+        let has_digest = start == DATA_WITH_DIGEST;
+        (has_digest || start == DATA).then_some(has_digest)
+    }
+
     /// Skips the start of the component without decoding its dtype.
     #[inline(always)]
-    fn skip_unchecked(mut rest: Rest<'a>) -> Option<Self> {
-        let start = rest.chunk()?;
-        let has_digest = start == DATA_WITH_DIGEST;
-        if start != DATA && !has_digest {
-            return None;
+    fn skip_unchecked<const IS_PLAIN: bool>(mut rest: Rest<'a>) -> Option<Self> {
+        let has_digest = Self::has_digest::<IS_PLAIN>(&mut rest)?;
+        if IS_PLAIN {
+            rest.skip_short_text()?;
+        } else {
+            rest.short_text()?;
         }
-        rest.short_text()?;
         Some(Self { dtype: DType::U8, size: 1, has_digest, rest })
     }
 
+    /// Skips the rest of a component that [`check`] has accepted. Returns the bytes after the entry.
     #[inline(always)]
-    fn read(mut rest: Rest<'a>) -> Option<Self> {
-        let start = rest.chunk()?;
-        let has_digest = start == DATA_WITH_DIGEST;
-        if start != DATA && !has_digest {
-            return None;
+    fn skip_data(&self) -> Option<Rest<'a>> {
+        let mut rest = self.rest;
+        for _ in [OFFSET, LENGTH] {
+            rest.take(7)?;
+            rest.skip_unsigned()?;
         }
+        if self.has_digest {
+            let head = rest.checked_key()?;
+            rest.text_of(head)?;
+        }
+        Some(rest)
+    }
+
+    #[inline(always)]
+    fn read<const IS_PLAIN: bool>(mut rest: Rest<'a>) -> Option<Self> {
+        let has_digest = Self::has_digest::<IS_PLAIN>(&mut rest)?;
         let name = rest.short_text()?;
         let (_, dtype, size) = DTYPES.iter().find(|(word, ..)| *word == name)?;
         Some(Self { dtype: *dtype, size: *size, has_digest, rest })
@@ -134,15 +164,16 @@ impl<'a> Start<'a> {
 
 impl<'a> Data<'a> {
     #[inline(always)]
-    fn read(start: &Start<'a>) -> Option<Self> {
+    fn read<const IS_PLAIN: bool>(start: &Start<'a>) -> Option<Self> {
         let mut rest = start.rest;
-        let offset = rest.key(OFFSET)?;
+        let key = |rest: &mut Rest<'a>, key| if IS_PLAIN { rest.checked_key() } else { rest.key(key) };
+        let offset = key(&mut rest, OFFSET)?;
         let offset = rest.unsigned_of(offset)?;
-        let length = rest.key(LENGTH)?;
+        let length = key(&mut rest, LENGTH)?;
         let extent = Extent::new(offset, rest.unsigned_of(length)?);
         let mut digest = None;
         if start.has_digest {
-            let head = rest.key(DIGEST)?;
+            let head = key(&mut rest, DIGEST)?;
             digest = Some(rest.text_of(head)?);
         }
         Some(Self { extent, digest, rest })
@@ -169,9 +200,9 @@ pub(super) fn check<'a>(manifest: &Manifest<'a>, position: u32) -> Option<(&'a [
     if manifest.generation != Generation::V1_2 {
         return None;
     }
-    let entry = Entry::at(manifest, position)?;
-    let start = Start::read(entry.components)?;
-    let data = Data::read(&start)?;
+    let entry = Entry::at::<false>(manifest, position)?;
+    let start = Start::read::<false>(entry.components)?;
+    let data = Data::read::<false>(&start)?;
     let is_sound = data.is_sound_in(manifest, &entry, &start);
     if !is_sound || !is_utf8(entry.name) || !data.digest.is_none_or(is_utf8) {
         return None;
@@ -179,21 +210,26 @@ pub(super) fn check<'a>(manifest: &Manifest<'a>, position: u32) -> Option<(&'a [
     Some((entry.name, data.rest.position_in(manifest.region.bytes)))
 }
 
-/// The name of the entry at `position`, which has been checked, and the position after the entry.
+/// The name of the entry at `position`, which has been checked, and the position after the entry. [`read`] explains
+/// `IS_PLAIN`.
 #[inline(always)]
-pub(super) fn skip_unchecked<'a>(manifest: &Manifest<'a>, position: u32) -> Option<(&'a [u8], u32)> {
-    if manifest.generation != Generation::V1_2 {
+pub(super) fn skip_unchecked<'a, const IS_PLAIN: bool>(
+    manifest: &Manifest<'a>,
+    position: u32,
+) -> Option<(&'a [u8], u32)> {
+    if !IS_PLAIN && manifest.generation != Generation::V1_2 {
         return None;
     }
-    let entry = Entry::at(manifest, position)?;
-    let data = Data::read(&Start::skip_unchecked(entry.components)?)?;
-    Some((entry.name, data.rest.position_in(manifest.region.bytes)))
+    let entry = Entry::at::<IS_PLAIN>(manifest, position)?;
+    let start = Start::skip_unchecked::<IS_PLAIN>(entry.components)?;
+    let rest = if IS_PLAIN { start.skip_data()? } else { Data::read::<false>(&start)?.rest };
+    Some((entry.name, rest.position_in(manifest.region.bytes)))
 }
 
 /// Reads the entry at `position` into `tensor`, a blank record. Returns the position after it.
 ///
-/// The entry has been checked, perhaps as one that is not plain. With `IS_PLAIN`, [`check`] has accepted it, and the
-/// rules are not checked again.
+/// The entry has been checked, perhaps as one that is not plain. With `IS_PLAIN`, [`check`] has accepted it: neither its
+/// form nor the rules are checked again.
 #[inline(never)]
 pub(super) fn read<'a, const IS_PLAIN: bool>(
     manifest: &Manifest<'a>,
@@ -203,26 +239,27 @@ pub(super) fn read<'a, const IS_PLAIN: bool>(
     if !IS_PLAIN && manifest.generation != Generation::V1_2 {
         return None;
     }
-    let entry = Entry::at(manifest, position)?;
-    let start = Start::read(entry.components)?;
-    let data = Data::read(&start)?;
-    if !IS_PLAIN && !data.is_sound_in(manifest, &entry, &start) {
-        return None;
-    }
+    let entry = Entry::at::<IS_PLAIN>(manifest, position)?;
+    let start = Start::read::<IS_PLAIN>(entry.components)?;
+    let rest = if IS_PLAIN {
+        start.skip_data()?
+    } else {
+        Data::read::<false>(&start).filter(|data| data.is_sound_in(manifest, &entry, &start))?.rest
+    };
     entry.store(manifest, position, &start, tensor);
-    Some(data.rest.position_in(manifest.region.bytes))
+    Some(rest.position_in(manifest.region.bytes))
 }
 
 /// Reads an entry that [`check`] has accepted, only as far as a tensor needs.
 #[inline(never)]
 pub(super) fn read_alone<'a>(manifest: &Manifest<'a>, tensor: &mut TensorRecord<'a>, position: u32) -> Option<()> {
-    let entry = Entry::at(manifest, position)?;
-    let start = Start::read(entry.components)?;
+    let entry = Entry::at::<true>(manifest, position)?;
+    let start = Start::read::<true>(entry.components)?;
     entry.store(manifest, position, &start, tensor);
     Some(())
 }
 
-/// Reads the only component of `tensor` into `part`. Returns the position after it. [`read`] explains `IS_PLAIN`.
+/// Reads the only component of `tensor` into `part`, a blank record. Returns the position after it. [`read`] explains `IS_PLAIN`.
 #[inline(never)]
 pub(super) fn read_data<'a, const IS_PLAIN: bool>(
     manifest: &Manifest<'a>,
@@ -232,16 +269,19 @@ pub(super) fn read_data<'a, const IS_PLAIN: bool>(
     if !IS_PLAIN && (manifest.generation != Generation::V1_2 || tensor.layout != Layout::Dense) {
         return None;
     }
-    let start = Start::read(Rest::of(manifest.region.bytes, tensor.components)?)?;
-    let data = Data::read(&start)?;
+    let rest = Rest::of(manifest.region.bytes, tensor.components)?;
+    // In a plain entry, both dtypes are the one that the tensor already has.
+    let start = if IS_PLAIN { Start::skip_unchecked::<true>(rest)? } else { Start::read::<false>(rest)? };
+    let data = Data::read::<IS_PLAIN>(&start)?;
     if !IS_PLAIN && !data.is_sound(manifest) {
         return None;
     }
     // The role follows the head of the map.
     let at = manifest.region.start.wrapping_add(tensor.components.wrapping_add(1).into());
-    part.reset(at, u32::try_from(at.saturating_sub(tensor.at)).unwrap_or(u32::MAX));
+    part.at = at;
+    part.entry_distance = u32::try_from(at.saturating_sub(tensor.at)).unwrap_or(u32::MAX);
     part.dtype = tensor.dtype;
-    part.storage = Some(start.dtype);
+    part.storage = if IS_PLAIN { tensor.dtype } else { Some(start.dtype) };
     part.extent = data.extent;
     part.decoded_length = Some(data.extent.length);
     part.digest = data.digest.map(Utf8::known);
@@ -276,7 +316,8 @@ mod tests {
         };
         assert!(reader.found_fault().is_none() && expected.warnings == 0, "{bytes:x?}");
         assert_eq!((name, end), (expected.name.bytes(), reader.position()));
-        assert_eq!(skip_unchecked(&manifest, 0), Some((name, end)));
+        assert_eq!(skip_unchecked::<false>(&manifest, 0), Some((name, end)));
+        assert_eq!(skip_unchecked::<true>(&manifest, 0), Some((name, end)));
         assert_eq!((after, format!("{tensor:?}")), (Some(end), format!("{expected:?}")));
         let (mut tensor, mut alone) = (TensorRecord::blank(), TensorRecord::blank());
         assert_eq!(read::<true>(&manifest, &mut tensor, 0), Some(end));
@@ -286,11 +327,11 @@ mod tests {
         let mut reader = manifest.reader(tensor.components);
         reader.entry = 0;
         reader.map();
-        let (mut part, mut expected) = (ComponentRecord::blank(), ComponentRecord::blank());
+        let mut expected = ComponentRecord::blank();
         expected.warnings = 0xff; // must be reset
         entry::component(&manifest, &mut reader, &mut expected);
         for read in [read_data::<false>, read_data::<true>] {
-            part.digest = None;
+            let mut part = ComponentRecord::blank();
             assert_eq!(read(&manifest, &tensor, &mut part), Some(reader.position()));
             assert_eq!(format!("{part:?}"), format!("{expected:?}"));
         }
@@ -300,7 +341,7 @@ mod tests {
     /// Compares the result with `expected` for an entry that `check` rejects and `entry` has read up to `after`. The
     /// entry may not be read at all.
     fn agree_if_read<'a>(manifest: &Manifest<'a>, expected: &TensorRecord<'a>, after: u32) {
-        assert!(skip_unchecked(manifest, 0).is_none_or(|passed| passed == (expected.name.bytes(), after)));
+        assert!(skip_unchecked::<false>(manifest, 0).is_none_or(|passed| passed == (expected.name.bytes(), after)));
         let mut reader = manifest.reader(expected.components);
         reader.entry = 0;
         reader.map();

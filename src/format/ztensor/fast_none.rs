@@ -8,7 +8,7 @@ pub(super) const fn check<'a>(_: &Manifest<'a>, _: u32) -> Option<(&'a [u8], u32
     None
 }
 
-pub(super) const fn skip_unchecked<'a>(_: &Manifest<'a>, _: u32) -> Option<(&'a [u8], u32)> {
+pub(super) const fn skip_unchecked<'a, const IS_PLAIN: bool>(_: &Manifest<'a>, _: u32) -> Option<(&'a [u8], u32)> {
     None
 }
 

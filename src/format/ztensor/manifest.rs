@@ -141,7 +141,7 @@ impl<'a> Manifest<'a> {
         #[cfg(not(small))]
         if !self.is_list() {
             let at = reader.position();
-            if let Some((name, after)) = fast::skip_unchecked(self, at) {
+            if let Some((name, after)) = fast::skip_unchecked::<false>(self, at) {
                 reader.go_to(after);
                 return (name, at);
             }

@@ -95,12 +95,13 @@ impl<'a> ZtensorFile<'a> {
         if self.is_sorted || reader.check().is_err() {
             return;
         }
-        if summary.tensor_count > u64::from(duplicates::MAX_COMPARED) {
+        let count = u32::try_from(summary.tensor_count).unwrap_or(u32::MAX);
+        if count > duplicates::MAX_COMPARED {
             summary.warnings.add(Warning::NamesUnchecked);
         } else {
             let start = self.first_name();
             // If the bytes have changed, the reader keeps the fault.
-            let repeated = duplicates::clash_of_hashed(&mut Keys { manifest: &self.manifest, reader }, start);
+            let repeated = duplicates::clash_of_hashed(&mut Keys { manifest: &self.manifest, reader }, start, count);
             self.judge_names(repeated, reader, &mut summary.warnings);
         }
     }
@@ -341,8 +342,14 @@ impl<'a> NamedTensors<'a> for ZtensorFile<'a> {
     fn next_name(&self, cursor: &mut Cursor) -> Result<Option<Named<'a>>> {
         let key = if cursor.index == 0 { self.first_name() } else { Key::at(cursor) };
         let mut name = &[][..];
-        let skip_unchecked =
-            |at| fast::skip_unchecked(&self.manifest, at).map(|(found, after)| (name = found, after).1);
+        let skip_unchecked = |at| {
+            let skipped = if self.are_plain.get() {
+                fast::skip_unchecked::<true>(&self.manifest, at)
+            } else {
+                fast::skip_unchecked::<false>(&self.manifest, at)
+            };
+            skipped.map(|(found, after)| (name = found, after).1)
+        };
         if let Some(next) = key.passed(skip_unchecked) {
             next.store(cursor);
             return Ok(Some(Named { name: Text::new(name, false), name_at: key.at, tensor_at: key.at }));

@@ -95,16 +95,18 @@ pub(super) struct Checked<'a> {
 }
 
 impl<'a> Data<'a> {
+    /// Reads the map. Without `IS_PLAIN`, also checks its form.
     #[inline(always)]
-    fn read(mut rest: Rest<'a>) -> Option<Self> {
-        let start = rest.chunk()?;
-        let has_digest = start == DATA_WITH_DIGEST;
-        if !has_digest && start != DATA {
+    fn read<const IS_PLAIN: bool>(mut rest: Rest<'a>) -> Option<Self> {
+        let start: &[u8; 13] = rest.chunk()?;
+        let [_, _, _, _, _, _, head, ..] = start;
+        let has_digest = if IS_PLAIN { *head == DATA_WITH_DIGEST[6] } else { start == DATA_WITH_DIGEST };
+        if !IS_PLAIN && !has_digest && start != DATA {
             return None;
         }
         let (offset, is_offset_shortest) = number(&mut rest)?;
         let (length, is_length_shortest) = number(&mut rest)?;
-        if rest.chunk()? != DTYPE {
+        if rest.chunk()? != DTYPE && !IS_PLAIN {
             return None;
         }
         let name = rest.short_text()?;
@@ -114,7 +116,7 @@ impl<'a> Data<'a> {
             if rest.key(DIGEST)? != DIGEST_HEAD {
                 return None;
             }
-            digest = Some(rest.chunk()?).filter(|text| text.starts_with(XXH3));
+            digest = Some(rest.chunk()?).filter(|text| IS_PLAIN || text.starts_with(XXH3));
             digest?;
         }
         Some(Self {
@@ -129,32 +131,37 @@ impl<'a> Data<'a> {
 }
 
 impl<'a> Entry<'a> {
-    /// Reads the entry at `position` in the manifest.
+    /// Reads the entry at `position` in the manifest. Without `IS_PLAIN`, also checks its form.
     #[inline(always)]
-    fn at(manifest: &Manifest<'a>, position: u32) -> Option<Self> {
+    fn at<const IS_PLAIN: bool>(manifest: &Manifest<'a>, position: u32) -> Option<Self> {
         let mut rest = Rest::of(manifest.region.bytes, position)?;
         let (name, mut are_shortest) = rest.text_and_is_shortest()?;
-        if rest.chunk()? != PARTS {
+        if rest.chunk()? != PARTS && !IS_PLAIN {
             return None;
         }
         let components = rest;
-        let data = Data::read(rest)?;
+        let data = Data::read::<IS_PLAIN>(rest)?;
         rest = data.rest;
-        if rest.chunk()? != SHAPE {
+        if rest.chunk()? != SHAPE && !IS_PLAIN {
             return None;
         }
-        let rank = match rest.byte()? {
-            head @ 0x80..=0x97 => u32::from(head & 0x1f),
-            _ => return None,
-        };
+        let head = rest.byte()?;
+        if !IS_PLAIN && !matches!(head, 0x80..=0x97) {
+            return None;
+        }
+        let rank = u32::from(head & 0x1f);
         let lengths = rest.bytes();
         let mut elements = Some(1);
         for _ in 0..rank {
+            if IS_PLAIN {
+                rest.skip_unsigned()?;
+                continue;
+            }
             let (length, is_shortest) = number(&mut rest)?;
             elements = product(elements, length);
             are_shortest &= is_shortest;
         }
-        if rest.chunk()? != LAYOUT {
+        if rest.chunk()? != LAYOUT && !IS_PLAIN {
             return None;
         }
         let is_shortest = are_shortest & data.is_shortest;
@@ -206,7 +213,7 @@ fn is_digest(text: &[u8; 21]) -> bool {
 /// Checks the entry at `position`, whose name must come after `last`. For the first entry, `last` is empty.
 #[inline(always)]
 pub(super) fn check<'a>(manifest: &Manifest<'a>, position: u32, last: &[u8]) -> Option<Checked<'a>> {
-    let entry = Entry::at(manifest, position)?;
+    let entry = Entry::at::<false>(manifest, position)?;
     let Entry { name, data, .. } = &entry;
     let is_sound = entry.is_shortest
         && is_aligned(data.extent.offset)
@@ -225,17 +232,27 @@ pub(super) fn name<'a>(manifest: &Manifest<'a>, position: u32) -> Option<&'a [u8
     Some(Rest::of(manifest.region.bytes, position)?.text_and_is_shortest()?.0)
 }
 
-/// The name of the entry at `position`, which has been checked, and the position after the entry.
+/// The name of the entry at `position`, which has been checked, and the position after the entry. [`read`] explains
+/// `IS_PLAIN`.
 #[inline(always)]
-pub(super) fn skip_unchecked<'a>(manifest: &Manifest<'a>, position: u32) -> Option<(&'a [u8], u32)> {
-    let entry = Entry::at(manifest, position)?;
+pub(super) fn skip_unchecked<'a, const IS_PLAIN: bool>(
+    manifest: &Manifest<'a>,
+    position: u32,
+) -> Option<(&'a [u8], u32)> {
+    let entry = Entry::at::<IS_PLAIN>(manifest, position)?;
     Some((entry.name, entry.rest.position_in(manifest.region.bytes)))
 }
 
 /// Reads the entry at `position`, which has been checked, into `tensor`, a blank record. Returns the position after it.
+///
+/// With `IS_PLAIN`, [`check`] has accepted the entry, and its form is not checked again.
 #[inline(never)]
-pub(super) fn read<'a>(manifest: &Manifest<'a>, tensor: &mut TensorRecord<'a>, position: u32) -> Option<u32> {
-    let entry = Entry::at(manifest, position)?;
+pub(super) fn read<'a, const IS_PLAIN: bool>(
+    manifest: &Manifest<'a>,
+    tensor: &mut TensorRecord<'a>,
+    position: u32,
+) -> Option<u32> {
+    let entry = Entry::at::<IS_PLAIN>(manifest, position)?;
     tensor.dtype = Some(entry.data.dtype);
     tensor.at = manifest.offset(position);
     tensor.name = Utf8::known(entry.name);
@@ -251,7 +268,7 @@ pub(super) fn read_alone<'a>(manifest: &Manifest<'a>, tensor: &mut TensorRecord<
     let (name, _) = rest.text_and_is_shortest()?;
     rest.take(PARTS.len())?;
     let components = rest.position_in(manifest.region.bytes);
-    let data = Data::read(rest)?;
+    let data = Data::read::<true>(rest)?;
     rest = data.rest;
     rest.take(SHAPE.len())?;
     let rank = u32::from(rest.byte()? & 0x1f);
@@ -263,17 +280,19 @@ pub(super) fn read_alone<'a>(manifest: &Manifest<'a>, tensor: &mut TensorRecord<
     Some(())
 }
 
-/// Reads the only component of `tensor`, which has been checked, into `part`. Returns the position after it.
+/// Reads the only component of `tensor`, which has been checked, into `part`, a blank record. Returns the position after
+/// it. [`read`] explains `IS_PLAIN`.
 #[inline(never)]
-pub(super) fn read_data<'a>(
+pub(super) fn read_data<'a, const IS_PLAIN: bool>(
     manifest: &Manifest<'a>,
     tensor: &TensorRecord<'a>,
     part: &mut ComponentRecord<'a>,
 ) -> Option<u32> {
-    let data = Data::read(Rest::of(manifest.region.bytes, tensor.components)?)?;
+    let data = Data::read::<IS_PLAIN>(Rest::of(manifest.region.bytes, tensor.components)?)?;
     // The role follows the head of the map.
     let at = manifest.offset(tensor.components.wrapping_add(1));
-    part.reset(at, u32::try_from(at.saturating_sub(tensor.at)).unwrap_or(u32::MAX));
+    part.at = at;
+    part.entry_distance = u32::try_from(at.saturating_sub(tensor.at)).unwrap_or(u32::MAX);
     part.dtype = Some(data.dtype);
     part.storage = Some(data.dtype);
     part.extent = data.extent;
@@ -310,10 +329,13 @@ mod tests {
         };
         assert!(object.is_some() && expected.warnings == 0, "{bytes:x?}");
         assert_eq!((checked.name, checked.after), (expected.name.bytes(), reader.position()));
-        assert_eq!(skip_unchecked(&manifest, 0), Some((checked.name, checked.after)));
-        let mut tensor = TensorRecord::blank();
-        assert_eq!(read(&manifest, &mut tensor, 0), Some(checked.after));
-        assert_eq!(format!("{tensor:?}"), format!("{expected:?}"));
+        assert_eq!(skip_unchecked::<false>(&manifest, 0), Some((checked.name, checked.after)));
+        assert_eq!(skip_unchecked::<true>(&manifest, 0), Some((checked.name, checked.after)));
+        let [mut plain, mut tensor] = [(); 2].map(|()| TensorRecord::blank());
+        assert_eq!(read::<true>(&manifest, &mut plain, 0), Some(checked.after));
+        assert_eq!(read::<false>(&manifest, &mut tensor, 0), Some(checked.after));
+        assert_eq!([&plain, &tensor].map(|tensor| format!("{tensor:?}")), [(); 2].map(|()| format!("{expected:?}")));
+        assert!(plain.shape.iter().eq(expected.shape.iter()));
         assert!(tensor.shape.iter().eq(expected.shape.iter()));
         let mut alone = TensorRecord::blank();
         assert_eq!(read_alone(&manifest, &mut alone, 0), Some(()));
@@ -321,21 +343,24 @@ mod tests {
 
         let mut reader = manifest.reader(tensor.components);
         reader.entry = 0;
-        let (mut part, mut expected) = (ComponentRecord::blank(), ComponentRecord::blank());
-        (part.warnings, expected.warnings) = (0xff, 0xff); // must be reset
+        let mut expected = ComponentRecord::blank();
+        expected.warnings = 0xff; // must be reset
         assert_eq!(reader.map(), Some(1));
         entry::component(&manifest, &mut reader, &mut &[][..], &mut expected).unwrap();
-        assert_eq!(read_data(&manifest, &tensor, &mut part), Some(reader.position()));
-        assert_eq!(format!("{part:?}"), format!("{expected:?}"));
-        assert_eq!(part.extent, checked.extent);
+        for read in [read_data::<false>, read_data::<true>] {
+            let mut part = ComponentRecord::blank();
+            assert_eq!(read(&manifest, &tensor, &mut part), Some(reader.position()));
+            assert_eq!(format!("{part:?}"), format!("{expected:?}"));
+            assert_eq!(part.extent, checked.extent);
+        }
         true
     }
 
     /// Compares the result with `expected`, which `entry` has read up to `after`. The entry may not be read at all.
     fn agree_if_read<'a>(manifest: &Manifest<'a>, expected: &TensorRecord<'a>, after: u32) {
-        assert!(skip_unchecked(manifest, 0).is_none_or(|passed| passed == (expected.name.bytes(), after)));
+        assert!(skip_unchecked::<false>(manifest, 0).is_none_or(|passed| passed == (expected.name.bytes(), after)));
         let mut tensor = TensorRecord::blank();
-        if let Some(end) = read(manifest, &mut tensor, 0) {
+        if let Some(end) = read::<false>(manifest, &mut tensor, 0) {
             assert_eq!((end, format!("{tensor:?}")), (after, format!("{expected:?}")));
         }
         let mut reader = manifest.reader(expected.components);
@@ -344,7 +369,7 @@ mod tests {
         let (mut part, mut expected_part) = (ComponentRecord::blank(), ComponentRecord::blank());
         entry::component(manifest, &mut reader, &mut &[][..], &mut expected_part).unwrap();
         layout::complete(expected, &mut expected_part);
-        if let Some(end) = read_data(manifest, expected, &mut part) {
+        if let Some(end) = read_data::<false>(manifest, expected, &mut part) {
             assert_eq!((end, format!("{part:?}")), (reader.position(), format!("{expected_part:?}")));
         }
     }

@@ -19,11 +19,15 @@ pub(super) const fn name<'a>(_: &Manifest<'a>, _: u32) -> Option<&'a [u8]> {
     None
 }
 
-pub(super) const fn skip_unchecked<'a>(_: &Manifest<'a>, _: u32) -> Option<(&'a [u8], u32)> {
+pub(super) const fn skip_unchecked<'a, const IS_PLAIN: bool>(_: &Manifest<'a>, _: u32) -> Option<(&'a [u8], u32)> {
     None
 }
 
-pub(super) const fn read<'a>(_: &Manifest<'a>, _: &mut TensorRecord<'a>, _: u32) -> Option<u32> {
+pub(super) const fn read<'a, const IS_PLAIN: bool>(
+    _: &Manifest<'a>,
+    _: &mut TensorRecord<'a>,
+    _: u32,
+) -> Option<u32> {
     None
 }
 
@@ -31,7 +35,7 @@ pub(super) const fn read_alone<'a>(_: &Manifest<'a>, _: &mut TensorRecord<'a>, _
     None
 }
 
-pub(super) const fn read_data<'a>(
+pub(super) const fn read_data<'a, const IS_PLAIN: bool>(
     _: &Manifest<'a>,
     _: &TensorRecord<'a>,
     _: &mut ComponentRecord<'a>,

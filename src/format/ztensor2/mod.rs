@@ -230,6 +230,22 @@ impl<'a> Ztensor2File<'a> {
         entry::object(&self.manifest, reader, tensor, walk)
     }
 
+    /// Reads the entry at `position` if it is plain. Returns the position after it.
+    #[inline]
+    fn read_plain(&self, tensor: &mut TensorRecord<'a>, position: u32) -> Option<u32> {
+        let read = if self.are_plain.get() { fast::read::<true> } else { fast::read::<false> };
+        read(&self.manifest, tensor, position)
+    }
+
+    /// Returns the name of the entry at `position` if it is plain, and the position after the entry.
+    #[inline(always)]
+    fn skip_plain(&self, position: u32) -> Option<(&'a [u8], u32)> {
+        if self.are_plain.get() {
+            return fast::skip_unchecked::<true>(&self.manifest, position);
+        }
+        fast::skip_unchecked::<false>(&self.manifest, position)
+    }
+
     /// Reads the next tensor, plain or not.
     #[cfg_attr(not(small), inline(never))]
     fn next_of_any(&self, key: Keys, cursor: &mut Cursor, tensor: &mut TensorRecord<'a>) -> Result<bool> {
@@ -388,7 +404,7 @@ impl<'a> FileFormat<'a> for Ztensor2File<'a> {
         let Keys { at, left } = if cursor.index == 0 { self.objects } else { keys(cursor) };
         let Some(left) = left.checked_sub(1) else { return Ok(false) };
         tensor.index = cursor.index;
-        if let Some(after) = fast::read(&self.manifest, tensor, at) {
+        if let Some(after) = self.read_plain(tensor, at) {
             advance(cursor, after, left);
             return Ok(true);
         }
@@ -439,7 +455,8 @@ impl<'a> FileFormat<'a> for Ztensor2File<'a> {
         part: &mut ComponentRecord<'a>,
     ) -> Result<bool> {
         if cursor.index == 0 {
-            if let Some(after) = fast::read_data(&self.manifest, tensor, part) {
+            let read = if self.are_plain.get() { fast::read_data::<true> } else { fast::read_data::<false> };
+            if let Some(after) = read(&self.manifest, tensor, part) {
                 advance(cursor, after, 0);
                 return Ok(true);
             }
@@ -461,13 +478,13 @@ impl<'a> NamedTensors<'a> for Ztensor2File<'a> {
             while left > 0 {
                 left = left.saturating_sub(1);
                 let at = reader.position();
-                match fast::skip_unchecked(&self.manifest, at) {
+                match self.skip_plain(at) {
                     Some((found, after)) if key_order(found, name) == Ordering::Less => {
                         reader.go_to(after);
                         tensor.index = tensor.index.wrapping_add(1); // see below
                         continue;
                     }
-                    Some((found, _)) if found == name && fast::read(&self.manifest, tensor, at).is_some() => {
+                    Some((found, _)) if found == name && self.read_plain(tensor, at).is_some() => {
                         return Some(true);
                     }
                     _ => {}
@@ -495,7 +512,7 @@ impl<'a> NamedTensors<'a> for Ztensor2File<'a> {
     fn next_name(&self, cursor: &mut Cursor) -> Result<Option<Named<'a>>> {
         let Keys { at, left } = if cursor.index == 0 { self.objects } else { keys(cursor) };
         let Some(left) = left.checked_sub(1) else { return Ok(None) };
-        if let Some((name, after)) = fast::skip_unchecked(&self.manifest, at) {
+        if let Some((name, after)) = self.skip_plain(at) {
             advance(cursor, after, left);
             return Ok(Some(Named { name: Text::new(name, false), name_at: at, tensor_at: at }));
         }

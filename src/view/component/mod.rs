@@ -158,7 +158,8 @@ impl<'a> Component<'a> {
     /// # Errors
     /// `Encoded` if the bytes must be decoded first, `UnsupportedEncoding` if the library does not know the encoding,
     /// `InShard`, `NotInMemory`.
-    #[inline(never)]
+    #[cfg_attr(not(small), inline)]
+    #[cfg_attr(small, inline(never))]
     pub fn bytes(&self) -> Result<&'a [u8]> {
         match self.record.encoding {
             Encoding::Raw => self.stored(),
