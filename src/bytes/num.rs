@@ -22,6 +22,20 @@ pub(crate) fn product(a: Option<u64>, b: u64) -> Option<u64> {
     return a?.checked_mul(b);
     #[cfg(small)]
     {
+        let mut product = Product::of(a?);
+        product.multiply(b);
+        product.total()
+    }
+}
+
+/// Returns a product as [`product`] does, for a loop of many: on chips, 24 instructions less for 64 bytes of flash.
+#[cfg(feature = "b2nd")]
+#[cfg_attr(small, inline(never))]
+pub(crate) fn quick_product(a: Option<u64>, b: u64) -> Option<u64> {
+    #[cfg(not(small))]
+    return a?.checked_mul(b);
+    #[cfg(small)]
+    {
         let (product, is_over) = product_of_words(a?, b);
         if is_over { None } else { Some(product) }
     }

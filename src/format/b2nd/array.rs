@@ -11,7 +11,7 @@ use zerocopy::big_endian::{U32, U64};
 
 use super::frame::{CHUNKSIZE_AT, Cursor, Header, NBYTES_AT, Parts, TYPESIZE_AT};
 use super::{MAX_RANK, stop};
-use crate::bytes::num::{count_of, product, to_u64, to_usize};
+use crate::bytes::num::{count_of, quick_product, to_u64, to_usize};
 use crate::bytes::source::{ParseContext, ParseResult};
 use crate::bytes::utf8::{Utf8, is_utf8};
 use crate::error::ErrorKind;
@@ -118,7 +118,7 @@ impl<'a> Array<'a> {
             let padded_chunk = count_of(chunk, block).saturating_mul(block);
             let factors = [length, chunk, block, count.saturating_mul(chunk), count, padded_chunk];
             for (volume, factor) in products.iter_mut().zip(factors) {
-                *volume = product(*volume, factor);
+                *volume = quick_product(*volume, factor);
             }
         }
         // The limits are those of the writers' types: signed, with 64 and with 32 bits.

@@ -56,22 +56,25 @@ pub(super) struct VariableBlock<'a> {
     at: u64,
 }
 
-/// The caller's decoder, passed by a reference of one word to every function between a read and a stream.
-/// `&mut dyn Decoder` has two words, which cost 56 bytes of stack on an M0.
-pub(super) struct StreamDecoder<'d>(pub(super) &'d mut dyn Decoder);
+/// The caller's decoder, and the dictionary of the stream that it decodes. Every function between a read and a stream
+/// passes on one reference to it. `&mut dyn Decoder` has two words, as has a reference that the compiler replaces with
+/// the only words behind it: the dictionary, which is written, prevents that. Both cost up to 56 bytes of stack.
+pub(super) struct StreamDecoder<'d, 'a> {
+    decoder: &'d mut dyn Decoder,
+    dictionary: Option<&'a [u8]>,
+}
 
-impl StreamDecoder<'_> {
+impl<'d, 'a> StreamDecoder<'d, 'a> {
+    pub(super) fn new(decoder: &'d mut dyn Decoder) -> Self {
+        Self { decoder, dictionary: None }
+    }
+
     /// Decodes a Zstandard stream.
     #[inline(never)] // its arguments are not on the stack while other streams are decoded
-    fn zstd(
-        &mut self,
-        dictionary: Option<&[u8]>,
-        stored: &[u8],
-        dst: &mut [u8],
-    ) -> core::result::Result<usize, DecodeError> {
-        match dictionary {
-            None => self.0.decode(Encoding::Zstd, stored, dst),
-            Some(dictionary) => self.0.decode_with_dictionary(Encoding::Zstd, dictionary, stored, dst),
+    fn zstd(&mut self, stored: &[u8], dst: &mut [u8]) -> core::result::Result<usize, DecodeError> {
+        match self.dictionary {
+            None => self.decoder.decode(Encoding::Zstd, stored, dst),
+            Some(dictionary) => self.decoder.decode_with_dictionary(Encoding::Zstd, dictionary, stored, dst),
         }
     }
 }
@@ -206,7 +209,7 @@ impl<'a> Chunk<'a> {
     #[inline(never)] // one copy for three callers
     pub(super) fn decode_stream(
         &self,
-        decoder: &mut StreamDecoder<'_>,
+        decoder: &mut StreamDecoder<'_, 'a>,
         stream: Stream<'_>,
         dst: &mut [u8],
     ) -> Result<()> {
@@ -225,8 +228,11 @@ impl<'a> Chunk<'a> {
         let decoded = match (self.codec, dictionary) {
             (BLOSCLZ, _) => blosclz::decode(stored, dst),
             (LZ4, dictionary) => lz4::decode(dictionary.unwrap_or_default(), stored, dst),
-            (ZLIB, _) => decoder.0.decode(Encoding::Zlib, stored, dst),
-            (ZSTD, dictionary) => decoder.zstd(dictionary, stored, dst),
+            (ZLIB, _) => decoder.decoder.decode(Encoding::Zlib, stored, dst),
+            (ZSTD, dictionary) => {
+                decoder.dictionary = dictionary;
+                decoder.zstd(stored, dst)
+            }
             _ => Err(DecodeError::Unsupported),
         };
         let kind = match decoded {
@@ -243,7 +249,7 @@ impl<'a> Chunk<'a> {
     /// blocks are differences to the first block, `first` is that block; `None` for the first block itself.
     pub(super) fn decode_block(
         &self,
-        decoder: &mut StreamDecoder<'_>,
+        decoder: &mut StreamDecoder<'_, 'a>,
         index: u32,
         first: Option<&[u8]>,
         dst: &mut [u8],
@@ -275,7 +281,7 @@ impl<'a> Chunk<'a> {
     }
 
     /// Decodes the streams of a block to `dst`, one after the other, without undoing the filters.
-    fn decode_streams(&self, decoder: &mut StreamDecoder<'_>, index: u32, dst: &mut [u8]) -> Result<()> {
+    fn decode_streams(&self, decoder: &mut StreamDecoder<'_, 'a>, index: u32, dst: &mut [u8]) -> Result<()> {
         if self.content == Content::VariableBlocks {
             let block = self.variable_block(index)?;
             let is_raw = block.stored.len() == dst.len();
@@ -315,7 +321,7 @@ impl<'a> Chunk<'a> {
     /// Decodes all blocks of a compressed chunk to `dst`, which has the length of the chunk.
     pub(super) fn decode_blocks(
         &self,
-        decoder: &mut StreamDecoder<'_>,
+        decoder: &mut StreamDecoder<'_, 'a>,
         dst: &mut [u8],
         scratch: &mut [u8],
     ) -> Result<()> {

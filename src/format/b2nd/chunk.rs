@@ -466,7 +466,7 @@ impl<'a> Chunk<'a> {
         match self.content {
             Content::Copied => copy(dst, self.payload()),
             Content::Compressed | Content::VariableBlocks => {
-                self.decode_blocks(&mut StreamDecoder(decoder), dst, scratch)?;
+                self.decode_blocks(&mut StreamDecoder::new(decoder), dst, scratch)?;
             }
             _ => repeat(self.value(), 0, dst),
         }

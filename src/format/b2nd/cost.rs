@@ -99,7 +99,7 @@ impl<'a> Frame<'a> {
         mut f: impl FnMut(&Chunk<'a>, &mut Grid) -> Result<bool>,
     ) -> Result<bool> {
         let mut built_in = BuiltIn::default();
-        let decoder = &mut StreamDecoder(&mut built_in);
+        let decoder = &mut StreamDecoder::new(&mut built_in);
         let period = self.period(offsets)?;
         // Chunks before the region also count if each takes long to look up.
         let takes_long = offsets.memory_length() > 0;

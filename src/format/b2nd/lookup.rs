@@ -34,7 +34,7 @@ impl<'a> Frame<'a> {
     }
 
     pub(crate) fn chunk_using(&self, decoder: &mut dyn Decoder, index: u64, scratch: &mut [u8]) -> Result<Chunk<'a>> {
-        self.chunk_of(index, self.place(&mut StreamDecoder(decoder), index, scratch)?)
+        self.chunk_of(index, self.place(&mut StreamDecoder::new(decoder), index, scratch)?)
     }
 
     /// Returns the extent of chunk `index` in the file, for a caller who fetches the chunk; `None` if nothing is stored
@@ -55,7 +55,9 @@ impl<'a> Frame<'a> {
         index: u64,
         scratch: &mut [u8],
     ) -> Result<Option<Extent>> {
-        let Place::Stored(at) = self.place(&mut StreamDecoder(decoder), index, scratch)? else { return Ok(None) };
+        let Place::Stored(at) = self.place(&mut StreamDecoder::new(decoder), index, scratch)? else {
+            return Ok(None);
+        };
         let (_, length) = Chunk::head(self.setting(self.table_at()), index, at)?;
         Ok(Some(Extent::new(at, length)))
     }
@@ -69,7 +71,7 @@ impl<'a> Frame<'a> {
     }
 
     /// Looks up chunk `index`, using `scratch` if it is large enough.
-    pub(super) fn place(&self, decoder: &mut StreamDecoder<'_>, index: u64, scratch: &mut [u8]) -> Result<Place> {
+    pub(super) fn place(&self, decoder: &mut StreamDecoder<'_, 'a>, index: u64, scratch: &mut [u8]) -> Result<Place> {
         if index >= self.chunk_count() {
             return Err(Error::new(ErrorKind::NotFound));
         }
@@ -131,7 +133,7 @@ impl<'a> Frame<'a> {
         if self.chunk_count == 0 {
             return Ok(());
         }
-        let decoder = &mut StreamDecoder(decoder);
+        let decoder = &mut StreamDecoder::new(decoder);
         let mut offsets = self.offsets()?;
         let (memory, scratch) = table_memory(&offsets, scratch);
         let period = offsets.period(self.chunk_count(), u64::MAX)?;
@@ -148,7 +150,7 @@ impl<'a> Frame<'a> {
     pub(super) fn chunk_at(
         &self,
         offsets: &mut Offsets<'a>,
-        decoder: &mut StreamDecoder<'_>,
+        decoder: &mut StreamDecoder<'_, 'a>,
         index: u64,
         memory: &mut [u8],
         scratch: &mut [u8],
@@ -172,7 +174,7 @@ impl<'a> Frame<'a> {
     fn place_in(
         &self,
         offsets: &mut Offsets<'a>,
-        decoder: &mut StreamDecoder<'_>,
+        decoder: &mut StreamDecoder<'_, 'a>,
         index: u64,
         memory: &mut [u8],
         scratch: &mut [u8],

@@ -78,7 +78,7 @@ impl<'a> Offsets<'a> {
     /// Looks up offset `index`. `memory` has the size of the first result of [`memory`](Self::memory), or is empty.
     pub(super) fn get(
         &mut self,
-        decoder: &mut StreamDecoder<'_>,
+        decoder: &mut StreamDecoder<'_, 'a>,
         index: u64,
         memory: &mut [u8],
         scratch: &mut [u8],
@@ -115,7 +115,7 @@ impl<'a> Offsets<'a> {
     /// Returns the byte of the table at `at`.
     fn byte(
         &mut self,
-        decoder: &mut StreamDecoder<'_>,
+        decoder: &mut StreamDecoder<'_, 'a>,
         at: u64,
         memory: &mut [u8],
         scratch: &mut [u8],

@@ -29,8 +29,8 @@ use crate::error::{ErrorKind, Result};
 const SHORT: usize = 256;
 
 /// The region to read, and the memory to write to.
-struct Reader<'r, 'd> {
-    decoder: &'r mut StreamDecoder<'d>,
+struct Reader<'r, 'd, 'a> {
+    decoder: &'r mut StreamDecoder<'d, 'a>,
     grid: &'r mut Grid,
     dst: &'r mut [u8],
 }
@@ -155,7 +155,7 @@ impl<'a> Frame<'a> {
         dst: &'r mut [u8],
         scratch: &mut [u8],
     ) -> Result<&'r mut [u8]> {
-        let decoder = &mut StreamDecoder(decoder);
+        let decoder = &mut StreamDecoder::new(decoder);
         let mut grid = Grid::NONE;
         grid.set(self, region)?;
         let length = grid.wanted_bytes().ok_or_else(|| self.error(ErrorKind::ShapeOverflow))?;
@@ -270,11 +270,11 @@ impl<'a> Frame<'a> {
     }
 }
 
-impl Reader<'_, '_> {
+impl<'a> Reader<'_, '_, 'a> {
     /// Writes the part of the region that is in a chunk of bytes, which states its own length and the length of its
     /// blocks. `work` has the size that [`memory_length`] returns.
     #[inline(never)] // its saved state is on its own stack frame only
-    fn chunk_of_bytes(&mut self, chunk: &Chunk<'_>, work: &mut [u8]) -> Result<()> {
+    fn chunk_of_bytes(&mut self, chunk: &Chunk<'a>, work: &mut [u8]) -> Result<()> {
         let corner = self.grid.corner();
         let before = self.grid.take(corner, chunk.decoded_length(), chunk.block_size().unwrap_or(0));
         let result = self.chunk(chunk, work);
@@ -283,7 +283,7 @@ impl Reader<'_, '_> {
     }
 
     /// Writes the part of the region that is in the chunk. `work` has the size that [`memory_length`] returns.
-    fn chunk(&mut self, chunk: &Chunk<'_>, work: &mut [u8]) -> Result<()> {
+    fn chunk(&mut self, chunk: &Chunk<'a>, work: &mut [u8]) -> Result<()> {
         let is_array = self.grid.is_array;
         self.grid.cut(true);
         if !self.grid.touches_chunk() {
@@ -305,7 +305,7 @@ impl Reader<'_, '_> {
     }
 
     /// Writes the part of the region that is in a chunk whose bytes are available as a whole.
-    fn whole(&mut self, chunk: &Chunk<'_>, view: &View<'_>) -> Result<()> {
+    fn whole(&mut self, chunk: &Chunk<'a>, view: &View<'_>) -> Result<()> {
         self.grid.cut(false);
         self.grid.first_part();
         self.rows(chunk, view)
@@ -313,7 +313,7 @@ impl Reader<'_, '_> {
 
     /// Writes the part of the region that is in each block. `view` receives an offset and returns a view of the chunk
     /// that begins there.
-    fn parts<'v>(&mut self, chunk: &Chunk<'_>, view: impl Fn(u64) -> View<'v>) -> Result<()> {
+    fn parts<'v>(&mut self, chunk: &Chunk<'a>, view: impl Fn(u64) -> View<'v>) -> Result<()> {
         let size = self.grid.block_bytes();
         self.grid.first_part();
         loop {
@@ -326,7 +326,7 @@ impl Reader<'_, '_> {
     }
 
     /// Decodes the blocks of a compressed chunk that the region touches.
-    fn blocks(&mut self, chunk: &Chunk<'_>, work: &mut [u8]) -> Result<()> {
+    fn blocks(&mut self, chunk: &Chunk<'a>, work: &mut [u8]) -> Result<()> {
         let out_of_scratch = || chunk.error(ErrorKind::OutOfScratch, Part::Chunk, 0);
         if !has_its_blocks(chunk, self.grid) {
             let length = to_usize(chunk.decoded_length());
@@ -355,7 +355,7 @@ impl Reader<'_, '_> {
 
     /// Decodes the blocks that the region touches in a chunk of bytes whose blocks differ in length. [`memory_length`]
     /// has checked that the lengths add up.
-    fn variable_blocks(&mut self, chunk: &Chunk<'_>, work: &mut [u8]) -> Result<()> {
+    fn variable_blocks(&mut self, chunk: &Chunk<'a>, work: &mut [u8]) -> Result<()> {
         let mut corner = self.grid.corner();
         for index in 0..chunk.block_count() {
             let length = chunk.block_length(index)?;
@@ -371,7 +371,7 @@ impl Reader<'_, '_> {
 
     /// Decodes block `index`, which is the current part, and writes the part of the region that is in the block.
     /// `first` is the first block, if others are differences to it.
-    fn block(&mut self, chunk: &Chunk<'_>, index: u32, first: Option<&[u8]>, work: &mut [u8]) -> Result<()> {
+    fn block(&mut self, chunk: &Chunk<'a>, index: u32, first: Option<&[u8]>, work: &mut [u8]) -> Result<()> {
         if let (Some(first), 0) = (first, index) {
             return self.rows(chunk, &View::Bytes(first));
         }
@@ -395,7 +395,7 @@ impl Reader<'_, '_> {
     /// Does the same as [`block`](Self::block) for elements of `width` bytes that are gathered from their planes as
     /// they are written.
     #[inline(never)] // the planes are on its own stack frame only
-    fn gathered_block(&mut self, chunk: &Chunk<'_>, index: u32, width: usize, work: &mut [u8]) -> Result<()> {
+    fn gathered_block(&mut self, chunk: &Chunk<'a>, index: u32, width: usize, work: &mut [u8]) -> Result<()> {
         let mut found: Planes<'_> = [&[]; WIDEST];
         let keeps_runs = planes(self.decoder, chunk, index, width, work, &mut found, self.grid)?;
         let [only, ..] = found;
@@ -408,7 +408,7 @@ impl Reader<'_, '_> {
     }
 
     /// Writes the part of the region that is in the current part, from a view of that part.
-    fn rows(&mut self, chunk: &Chunk<'_>, view: &View<'_>) -> Result<()> {
+    fn rows(&mut self, chunk: &Chunk<'a>, view: &View<'_>) -> Result<()> {
         let mut rows = self.grid.first_row();
         loop {
             let dst = to_usize(rows.to).zip(to_usize(rows.length));
@@ -432,7 +432,7 @@ fn bytes_from(bytes: &[u8], first: u64) -> &[u8] {
 /// unneeded bytes. Returns whether such streams are kept.
 #[inline(never)] // its stack frame is released before the elements are gathered
 fn planes<'v, 'a: 'v>(
-    decoder: &mut StreamDecoder<'_>,
+    decoder: &mut StreamDecoder<'_, 'a>,
     chunk: &Chunk<'a>,
     index: u32,
     width: usize,

@@ -214,8 +214,8 @@ impl<'a> FileFormat<'a> for NpzFile<'a> {
             are_names_sorted: true,
             are_places_sorted: true,
         };
-        let (mut checking, mut last_name) = (Checking::new(&archive), None);
-        while let Some((entry, data)) = checking.next(&archive, opening, &stated)? {
+        let (mut checking, mut last_name) = (Checking::new(&file.archive), None);
+        while let Some((entry, data)) = checking.next(&file.archive, opening, &stated)? {
             match file.array_in(opening, &entry, data)? {
                 Some(array) => {
                     match array.contents {
