@@ -99,7 +99,7 @@ impl Product {
 #[cfg(any(test, small))]
 #[inline]
 const fn product_of_words(a: u64, b: u64) -> (u64, bool) {
-    const LOW: u64 = u32::MAX as u64;
+    const LOW: u64 = 0xffff_ffff;
     let (short, long) = if a > LOW { (b, a) } else { (a, b) };
     let low = (long & LOW).wrapping_mul(short & LOW);
     let high = (long >> 32).wrapping_mul(short & LOW).wrapping_add(low >> 32);

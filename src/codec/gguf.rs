@@ -624,7 +624,9 @@ mod tests {
             };
             let pair = [&3_u64.to_le_bytes()[..], b"key", &kind.to_le_bytes(), &value, b"what follows"].concat();
             assert_eq!(agree(&pair), !matches!(kind, kind::BOOL | kind::ARRAY | 13));
-            (0..pair.len()).for_each(|length| drop(agree(&pair[..length])));
+            for length in 0..pair.len() {
+                agree(&pair[..length]);
+            }
             for (at, byte) in (0..pair.len()).flat_map(|at| (0..=0xff).map(move |byte| (at, byte))) {
                 let mut pair = pair.clone();
                 pair[at] = byte;
