@@ -30,12 +30,36 @@ use crate::error::{Error, ErrorKind, Result};
 pub struct Text<'a> {
     bytes: &'a [u8],
     is_escaped: bool,
+    /// If not 0, the bytes are a pickle, and the string is the name of the value at this position.
+    #[cfg(feature = "pytorch")]
+    joined: u32,
 }
+
+/// A position in a pickle of constants has this bit. The names in such a pickle begin with `CONSTANTS.c`.
+#[cfg(feature = "pytorch")]
+const IN_CONSTANTS: u32 = 1 << 31;
 
 impl<'a> Text<'a> {
     /// Wraps UTF-8. If `is_escaped`, `bytes` are a JSON string without its quotation marks, whose escapes are valid.
     pub(crate) const fn new(bytes: &'a [u8], is_escaped: bool) -> Self {
-        Self { bytes, is_escaped }
+        Self {
+            bytes,
+            is_escaped,
+            #[cfg(feature = "pytorch")]
+            joined: 0,
+        }
+    }
+
+    /// Wraps a pickle. The string is the name of the value at a position: keys and places, joined by dots.
+    #[cfg(feature = "pytorch")]
+    pub(crate) const fn joined(pickle: &'a [u8], at: u32) -> Self {
+        Self { bytes: pickle, is_escaped: at > 0, joined: at }
+    }
+
+    /// Returns the position of a name in a pickle; 0 for any other string.
+    #[cfg(feature = "pytorch")]
+    pub(crate) const fn position(&self) -> u32 {
+        self.joined
     }
 
     /// Returns the string if the file stores it without escapes; `None` if characters are spelled as escapes.
@@ -81,7 +105,16 @@ impl<'a> Text<'a> {
     /// Returns an iterator over the characters, with escapes decoded.
     #[must_use]
     pub const fn chars(&self) -> Chars<'a> {
-        Chars { rest: self.bytes, is_escaped: self.is_escaped }
+        #[cfg(feature = "pytorch")]
+        if self.joined > 0 {
+            return Chars { rest: &[], is_escaped: false, pieces: Some(Pieces::of(self.bytes, self.joined)) };
+        }
+        Chars {
+            rest: self.bytes,
+            is_escaped: self.is_escaped,
+            #[cfg(feature = "pytorch")]
+            pieces: None,
+        }
     }
 
     /// Writes the string to `dst`, with escapes decoded, and returns the part written: [`length`](Self::length) bytes.
@@ -190,13 +223,74 @@ impl fmt::Debug for Text<'_> {
 pub struct Chars<'a> {
     rest: &'a [u8],
     is_escaped: bool,
+    #[cfg(feature = "pytorch")]
+    pieces: Option<Pieces<'a>>,
+}
+
+/// The pieces of a name in a pickle.
+#[cfg(feature = "pytorch")]
+#[derive(Clone, Copy, Debug)]
+struct Pieces<'a> {
+    pickle: &'a [u8],
+    at: u32,
+    /// The number of the next piece, and of the next digit if that piece is a number.
+    next: u8,
+    digit: u8,
+    is_begun: bool,
+}
+
+#[cfg(feature = "pytorch")]
+impl<'a> Pieces<'a> {
+    const PREFIX: &'static [u8] = b"CONSTANTS.c";
+
+    const fn of(pickle: &'a [u8], at: u32) -> Self {
+        Self { pickle, at, next: 0, digit: 0, is_begun: false }
+    }
+
+    /// Returns more bytes of the name; `None` behind the last one.
+    fn more(&mut self) -> Option<&'a [u8]> {
+        use super::pickle::path::{Piece, path_at};
+
+        if !core::mem::replace(&mut self.is_begun, true) && self.at & IN_CONSTANTS != 0 {
+            return Some(Self::PREFIX);
+        }
+        let path = path_at(self.pickle, self.at & !IN_CONSTANTS)?;
+        let piece = path.piece(self.next.into())?;
+        let dot: Option<&'static [u8]> = (self.next > 0 && self.digit == 0).then_some(b".");
+        if let (Some(dot), 0) = (dot, self.digit) {
+            self.digit = 1;
+            return Some(dot);
+        }
+        if let Piece::Text { at, end, .. } = piece {
+            (self.next, self.digit) = (self.next.saturating_add(1), 0);
+            return Some(super::pickle::path::text_at(self.pickle, at, end));
+        }
+        // One digit at a time: the digits are not in the file.
+        let (mut digits, first) = ([0; 40], self.next > 0);
+        let all = piece.bytes(self.pickle, &mut digits);
+        let done = usize::from(self.digit.saturating_sub(first.into()));
+        let digit = all.get(done).copied()?;
+        if done.saturating_add(1) >= all.len() {
+            (self.next, self.digit) = (self.next.saturating_add(1), 0);
+        } else {
+            self.digit = self.digit.saturating_add(1);
+        }
+        const ALL: &[u8] = b"0123456789-";
+        let place = ALL.iter().position(|other| *other == digit)?;
+        ALL.get(place..place.saturating_add(1))
+    }
 }
 
 impl<'a> Chars<'a> {
     /// Returns the characters of a JSON string, up to the closing quotation mark. The escapes are valid.
     #[cfg(feature = "safetensors")]
     pub(crate) const fn to_quote(rest: &'a [u8]) -> Self {
-        Self { rest, is_escaped: true }
+        Self {
+            rest,
+            is_escaped: true,
+            #[cfg(feature = "pytorch")]
+            pieces: None,
+        }
     }
 }
 
@@ -204,6 +298,12 @@ impl Iterator for Chars<'_> {
     type Item = char;
 
     fn next(&mut self) -> Option<char> {
+        #[cfg(feature = "pytorch")]
+        if let Some(pieces) = &mut self.pieces {
+            while self.rest.is_empty() {
+                self.rest = pieces.more()?;
+            }
+        }
         let (character, rest) = match self.rest {
             [b'"', ..] if self.is_escaped => return None,
             [b'\\', rest @ ..] if self.is_escaped => unescaped(rest)?,

@@ -73,6 +73,9 @@ pub(crate) struct TensorRecord<'a> {
     /// True if the name contains JSON escapes.
     #[cfg(feature = "safetensors")]
     pub(crate) is_name_escaped: bool,
+    /// If not 0, `name` is a pickle, and this is the position of the tensor there.
+    #[cfg(feature = "pytorch")]
+    pub(crate) name_position: u32,
 }
 
 /// The statements of a file that is a part of a model.
@@ -140,6 +143,8 @@ impl<'a> TensorRecord<'a> {
             is_packed: false,
             #[cfg(feature = "safetensors")]
             is_name_escaped: false,
+            #[cfg(feature = "pytorch")]
+            name_position: 0,
         }
     }
 
@@ -149,8 +154,19 @@ impl<'a> TensorRecord<'a> {
         self.is_name_escaped = name.is_escaped();
     }
 
+    /// Sets a name that may be the path to a value of a pickle.
+    #[cfg(feature = "pytorch")]
+    pub(crate) const fn set_text(&mut self, name: Text<'a>) {
+        self.name = Utf8::known(name.raw());
+        self.name_position = name.position();
+    }
+
     /// The name with its escapes decoded.
     pub(crate) const fn name(&self) -> Text<'a> {
+        #[cfg(feature = "pytorch")]
+        if self.name_position > 0 {
+            return Text::joined(self.name.bytes(), self.name_position);
+        }
         #[cfg(feature = "safetensors")]
         return Text::new(self.name.bytes(), self.is_name_escaped);
         #[cfg(not(feature = "safetensors"))]
@@ -204,7 +220,7 @@ pub(crate) struct ComponentRecord<'a> {
     /// The digest as the file spells it.
     pub(crate) digest: Option<Utf8<'a>>,
     /// The CRC-32 of the decoded bytes of this extent, which contains the component and possibly more.
-    #[cfg(feature = "npz")]
+    #[cfg(any(feature = "npz", feature = "pytorch"))]
     pub(crate) crc32: Option<(u32, Extent)>,
     /// The name, as this file spells it, of the other file that contains the extent.
     #[cfg(feature = "ztensor2")]
@@ -242,7 +258,7 @@ impl<'a> ComponentRecord<'a> {
             encoding_name: Utf8::new("raw"),
             decoded_length: None,
             digest: None,
-            #[cfg(feature = "npz")]
+            #[cfg(any(feature = "npz", feature = "pytorch"))]
             crc32: None,
             #[cfg(feature = "ztensor2")]
             shard: None,
