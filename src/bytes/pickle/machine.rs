@@ -426,9 +426,8 @@ impl<'a> Machine<'a> {
                 Slot { count: op.at, ..data(Kind::Text) }
             }
             op::STRING_1 | op::STRING_4 if is_utf8(op.argument) => Slot { count: op.at, ..data(Kind::Text) },
-            op::STRING_1 | op::STRING_4 | op::BYTES_1 | op::BYTES_4 | op::BYTES_8 | op::BYTE_ARRAY => {
-                data(Kind::Bytes)
-            }
+            op::STRING_1 | op::STRING_4 | op::BYTES_1 | op::BYTES_4 | op::BYTES_8 => data(Kind::Bytes),
+            op::BYTE_ARRAY => slot(Kind::Object),
             op::EMPTY_DICT => slot(Kind::Dict),
             op::EMPTY_LIST => slot(Kind::List),
             op::EMPTY_SET => slot(Kind::Set),

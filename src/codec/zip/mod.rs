@@ -55,6 +55,12 @@ impl<'a> Archive<'a> {
         Ok((Self { input: opening.input, directory: region, format }, Stated { entries, is_padded }))
     }
 
+    /// An archive without entries, for a file of a format that may also be something else.
+    #[cfg(feature = "pytorch")]
+    pub(crate) const fn none(input: Input<'a>, format: Format) -> Self {
+        Self { input, directory: Region { bytes: &[], start: 0 }, format }
+    }
+
     pub(crate) fn with_input(self, input: Input<'a>) -> Self {
         Self { input, ..self }
     }

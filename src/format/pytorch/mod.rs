@@ -13,13 +13,14 @@
 #![forbid(unsafe_code)]
 
 mod explain;
+mod legacy;
 mod names;
 mod strided;
 mod tensor;
 mod tree;
 
 pub use self::names::{Global, Globals};
-use self::tensor::{Base, Described};
+use self::tensor::{Base, Described, Storage};
 use self::tree::{Found, Tree};
 use super::{
     ComponentRecord, Computed, Context, Cursor, FileFormat, Name, Named, NamedTensors, Summary, TensorRecord,
@@ -64,6 +65,8 @@ pub struct PytorchFile<'a> {
     /// The length of the folder's name that all entries begin with.
     folder: u16,
     is_big: bool,
+    /// The file is a stream. The second pickle is the list of keys, and `entries` their number.
+    is_legacy: bool,
     /// The names of tensors, the names of entries, and the extents of entries differ.
     are_names_distinct: bool,
     are_entries_distinct: bool,
@@ -108,6 +111,10 @@ impl<'a> PytorchFile<'a> {
         start.saturating_add((position & !IN_CONSTANTS).into())
     }
 
+    const fn has_constants(&self) -> bool {
+        self.constants_length > 0 && !self.is_legacy
+    }
+
     fn tree(&self, in_constants: bool) -> Tree<'a> {
         Tree { pickle: self.pickle(in_constants), in_constants }
     }
@@ -128,7 +135,7 @@ impl<'a> PytorchFile<'a> {
                     cursor.index = cursor.index.saturating_add(1);
                     return Ok(Some(found));
                 }
-                None if !in_constants && self.constants_length > 0 => {
+                None if !in_constants && self.has_constants() => {
                     *cursor = Cursor { at: 0, left: 1, index: cursor.index };
                 }
                 None => return Ok(None),
@@ -145,6 +152,9 @@ impl<'a> PytorchFile<'a> {
 
     /// Returns the entry of a storage: its position in the directory, the extent of its data, and its CRC-32.
     fn storage(&self, position: u32) -> Result<(Extent, u32)> {
+        if self.is_legacy {
+            return Ok((self.legacy_storage(position)?, 0));
+        }
         let changed = self.archive.error(ErrorKind::Malformed, Part::Entry, position);
         let entry = self.archive.entry(position)?.ok_or(changed)?;
         let opening = ParseContext::of(self.archive.input);
@@ -190,6 +200,10 @@ impl<'a> PytorchFile<'a> {
         let flag = if in_constants { IN_CONSTANTS } else { 0 };
         let at = self.offset(storage.key.start | flag);
         let missing = fail(ErrorKind::MissingData, Part::Data, at);
+        if self.is_legacy {
+            described.entry = self.place_of_key(key, &mut 0).ok_or(missing)?;
+            return Ok(described);
+        }
         let position = self.find_storage(key, in_constants, hint, work)?.ok_or(missing)?;
         let entry = self.archive.entry(position)?.ok_or(missing)?;
         if !entry.is_stored() {
@@ -203,9 +217,14 @@ impl<'a> PytorchFile<'a> {
     }
 
     /// Checks a whole pickle: its structure, its tensors, their storages. Adds the names to `seen`.
-    fn check_tree(&mut self, in_constants: bool, seen: &mut Seen<'a>) -> Result<()> {
+    fn check_tree(
+        &mut self,
+        in_constants: bool,
+        seen: &mut Seen<'a>,
+        storage: impl FnMut(&Storage, u32) -> Result<()>,
+    ) -> Result<()> {
         let (mut hint, mut work, mut count) = (0, 0, self.count);
-        let most = u64::from(self.entries).saturating_add(64).saturating_mul(1024);
+        let most = self.most_work();
         let file = *self;
         let flag = if in_constants { IN_CONSTANTS } else { 0 };
         let tree = self.tree(in_constants);
@@ -232,27 +251,36 @@ impl<'a> PytorchFile<'a> {
             }
             Ok(())
         };
-        let (mut last, mut looked) = (0, 0);
-        let checked = tree.check(&mut visit, |key, bytes, at| {
-            // A storage that no tensor uses must be there as well.
+        let checked = tree.check(&mut visit, storage);
+        checked.map_err(|broken| broken.error(self, in_constants))?;
+        self.count = count;
+        Ok(())
+    }
+
+    /// Checks a whole pickle of an archive: also the storages that no tensor uses must be there.
+    fn check_archive_tree(&mut self, in_constants: bool, seen: &mut Seen<'a>) -> Result<()> {
+        let file = *self;
+        let flag = if in_constants { IN_CONSTANTS } else { 0 };
+        let (mut hint, mut work) = (0, 0);
+        self.check_tree(in_constants, seen, |storage, at| {
             let at = file.offset(at | flag);
+            let key = bytes_of(file.pickle(in_constants), &storage.key);
             let missing = fail(ErrorKind::MissingData, Part::Data, at);
-            let position = file.find_storage(key, in_constants, &mut last, &mut looked)?.ok_or(missing)?;
-            if looked > most {
+            let position = file.find_storage(key, in_constants, &mut hint, &mut work)?.ok_or(missing)?;
+            if work > file.most_work() {
                 return Err(fail(ErrorKind::TooMany, Part::Entry, at));
             }
             let entry = file.archive.entry(position)?.ok_or(missing)?;
-            if entry.is_stored() && entry.stored != bytes {
+            if entry.is_stored() && entry.stored != storage.bytes {
                 return Err(fail(ErrorKind::SizeMismatch, Part::Length, at));
             }
             Ok(())
-        });
-        checked.map_err(|broken| match broken {
-            tree::Broken::Fault(fault) => self.error(in_constants, fault),
-            tree::Broken::Error(error) => error,
-        })?;
-        self.count = count;
-        Ok(())
+        })
+    }
+
+    /// The number of entries that are compared with the keys of all storages, at most.
+    fn most_work(&self) -> u64 {
+        u64::from(self.entries).saturating_add(64).saturating_mul(1024)
     }
 
     /// Looks for names, entries and extents that clash.
@@ -342,7 +370,7 @@ impl<'a> FileFormat<'a> for PytorchFile<'a> {
         let head = opening.keep(Extent::new(0, opening.input.length().min(2)))?;
         if head.first() == Some(&0x80) {
             // The stream of torch.save before 1.6.
-            return Err(opening.fail((ErrorKind::UnsupportedFormat, Format::Pytorch, Part::File), 0));
+            return Self::open_legacy(opening);
         }
         let (archive, stated) = Archive::find(opening, Format::Pytorch)?;
         let mut file = Self {
@@ -355,6 +383,7 @@ impl<'a> FileFormat<'a> for PytorchFile<'a> {
             entries: 0,
             folder: 0,
             is_big: false,
+            is_legacy: false,
             are_names_distinct: true,
             are_entries_distinct: true,
             are_places_sorted: true,
@@ -415,9 +444,9 @@ impl<'a> FileFormat<'a> for PytorchFile<'a> {
             return Err(opening.fail((ErrorKind::MissingData, Format::Pytorch, Part::Version), 0));
         }
         let mut seen = Seen::new();
-        file.check_tree(false, &mut seen).map_err(|error| opening.stop(error))?;
+        file.check_archive_tree(false, &mut seen).map_err(|error| opening.stop(error))?;
         if file.constants_length > 0 {
-            file.check_tree(true, &mut seen).map_err(|error| opening.stop(error))?;
+            file.check_archive_tree(true, &mut seen).map_err(|error| opening.stop(error))?;
         }
         file.are_names_distinct = seen.are_distinct();
         Ok(file)
@@ -454,7 +483,8 @@ impl<'a> FileFormat<'a> for PytorchFile<'a> {
     }
 
     fn attributes(&self) -> Attributes<'a> {
-        Attributes::pytorch(self.pickle(false), self.pickle(true))
+        let constants = if self.has_constants() { self.pickle(true) } else { &[] };
+        Attributes::pytorch(self.pickle(false), constants)
     }
 
     fn next_tensor(&self, cursor: &mut Cursor, tensor: &mut TensorRecord<'a>) -> Result<bool> {
@@ -526,7 +556,7 @@ impl<'a> NamedTensors<'a> for PytorchFile<'a> {
     fn find(&self, name: &[u8], tensor: &mut TensorRecord<'a>) -> Result<()> {
         let mut index = 0_u32;
         for in_constants in [false, true] {
-            if in_constants && self.constants_length == 0 {
+            if in_constants && !self.has_constants() {
                 break;
             }
             let found = self.tree(in_constants).find(name, &mut index);

@@ -94,6 +94,14 @@ pub(super) struct Storage {
 }
 
 impl Storage {
+    /// The size of an element in bytes.
+    pub(super) fn width(&self) -> u8 {
+        match self.class {
+            StorageType::Typed(dtype) => u8::try_from(dtype.size).unwrap_or(0),
+            StorageType::Untyped => 1,
+        }
+    }
+
     /// Reads the ID of a storage.
     pub(super) fn of(machine: &mut Machine<'_>, slot: &Slot) -> Result<Self, Fault> {
         let wrong = Fault::new(ErrorKind::UnexpectedType, Part::Component, slot.at);

@@ -2,10 +2,10 @@
 #![forbid(unsafe_code)]
 
 use super::tensor::{Base, Storage};
-use super::{IN_CONSTANTS, IS_KEY};
+use super::{IN_CONSTANTS, IS_KEY, PytorchFile};
 use crate::bytes::num::to_u64;
 use crate::bytes::pickle::Fault;
-use crate::bytes::pickle::machine::{Event, Kind, Machine, bytes_of};
+use crate::bytes::pickle::machine::{Event, Kind, Machine};
 use crate::bytes::pickle::path::{Path, Piece, WHOLE_ROLES, run_to};
 use crate::bytes::text::Text;
 use crate::error::origin::Part;
@@ -49,6 +49,15 @@ struct Key {
 pub(super) enum Broken {
     Fault(Fault),
     Error(Error),
+}
+
+impl Broken {
+    pub(super) fn error(self, file: &PytorchFile<'_>, in_constants: bool) -> Error {
+        match self {
+            Self::Fault(fault) => file.error(in_constants, fault),
+            Self::Error(error) => error,
+        }
+    }
 }
 
 impl From<Fault> for Broken {
@@ -97,11 +106,11 @@ impl<'a> Tree<'a> {
     }
 
     /// Runs the whole pickle. Calls `visit` for each tensor, with its path if it is listed, and `storage` for each
-    /// storage, with its key and its length.
+    /// storage, with its position.
     pub(super) fn check(
         &self,
         visit: &mut impl FnMut(&mut Machine<'a>, &Found<'a>, Option<&Path>) -> Result<(), Error>,
-        mut storage: impl FnMut(&'a [u8], u64, u32) -> Result<(), Error>,
+        mut storage: impl FnMut(&Storage, u32) -> Result<(), Error>,
     ) -> Result<(), Broken> {
         let mut machine = Machine::new(self.pickle);
         let length = to_u64(self.pickle.len());
@@ -119,7 +128,7 @@ impl<'a> Tree<'a> {
             match top.kind {
                 Kind::Storage if !top.is_alias => {
                     let of = Storage::of(&mut machine, &top)?;
-                    storage(bytes_of(self.pickle, &of.key), of.bytes, top.start).map_err(Broken::Error)?;
+                    storage(&of, top.start).map_err(Broken::Error)?;
                 }
                 Kind::Tensor => {
                     let path = machine.path()?;
