@@ -227,6 +227,9 @@ impl<'a> PytorchFile<'a> {
         let tree = Tree { pickle: self.pickle(false), in_constants: false };
         let checked = tree.check(&mut |_, _, _| Ok(()), |storage: &Storage, at| {
             let at = file.offset(at);
+            if !storage.has_sixth {
+                return Err(fail(ErrorKind::CountsDiffer, Part::Component, at));
+            }
             let key = bytes_of(file.pickle(false), &storage.key);
             let missing = fail(ErrorKind::MissingData, Part::Data, at);
             let place = file.place_of_key(key, &mut hint).ok_or(missing)?;

@@ -91,6 +91,8 @@ pub(super) struct Storage {
     pub(super) key: Slot,
     pub(super) bytes: u64,
     class: StorageType,
+    /// True if the ID has a sixth item, `None`, as in each stream.
+    pub(super) has_sixth: bool,
 }
 
 impl Storage {
@@ -120,7 +122,7 @@ impl Storage {
         };
         let too_large = Fault::new(ErrorKind::ShapeOverflow, Part::Component, slot.at);
         let bytes = count.checked_mul(size).ok_or(too_large)?;
-        Ok(Self { key: *key, bytes, class })
+        Ok(Self { key: *key, bytes, class, has_sixth: items.all().len() == 6 })
     }
 }
 
