@@ -3,7 +3,7 @@
 
 use super::{Attribute, Attributes, Inner, Value};
 use crate::bytes::pickle::machine::{Event, Kind, Machine};
-use crate::bytes::pickle::path::{WHOLE_ROLES, run_to};
+use crate::bytes::pickle::path::{resumed, run_to};
 use crate::bytes::pickle::{Fault, op};
 use crate::bytes::text::Text;
 use crate::error::Error;
@@ -17,16 +17,16 @@ const IN_CONSTANTS: u32 = 1 << 31;
 pub(super) struct Items<'a> {
     pickles: [&'a [u8]; 2],
     in_constants: bool,
-    /// The position behind the last value. If that is an item of the whole tree, the position of the items.
+    /// The position behind the last value, and the containers that it is in.
     at: u32,
-    mark: u32,
+    frames: u32,
     error: Option<Error>,
 }
 
 impl<'a> Attributes<'a> {
     /// Returns the values of a pickle and of a pickle of constants, which may be empty.
     pub(crate) const fn pytorch(data: &'a [u8], constants: &'a [u8]) -> Self {
-        Self(Inner::Pytorch(Items { pickles: [data, constants], in_constants: false, at: 0, mark: 0, error: None }))
+        Self(Inner::Pytorch(Items { pickles: [data, constants], in_constants: false, at: 0, frames: 0, error: None }))
     }
 }
 
@@ -38,8 +38,8 @@ impl<'a> Items<'a> {
 
     /// Reads the next value of a pickle.
     fn read(&mut self, pickle: &'a [u8]) -> Result<Option<Attribute<'a>>, Fault> {
-        let mut machine = if self.mark > 0 {
-            Machine::resumed(pickle, self.at, self.mark, WHOLE_ROLES)
+        let mut machine = if self.frames > 0 {
+            resumed(pickle, self.at, self.frames)
         } else {
             let mut machine = Machine::new(pickle);
             run_to(&mut machine, self.at)?;
@@ -52,8 +52,10 @@ impl<'a> Items<'a> {
                 Event::Other => continue,
             }
             let Some(value) = value(&machine) else { continue };
-            let Some(path) = machine.path()? else { continue };
-            (self.at, self.mark) = (machine.position(), machine.mark_of_items(&path).unwrap_or(0));
+            if machine.path()?.is_none() {
+                continue;
+            }
+            (self.at, self.frames) = (machine.position(), machine.frames());
             let flag = if self.in_constants { IN_CONSTANTS } else { 0 };
             let key = Some(Value::Text(Text::joined(pickle, self.at | flag)));
             return Ok(Some(Attribute { key, value }));
@@ -96,7 +98,7 @@ impl<'a> Iterator for Items<'a> {
             }
             match self.read(pickle) {
                 Ok(Some(attribute)) => return Some(attribute),
-                Ok(None) if !self.in_constants => (self.in_constants, self.at, self.mark) = (true, 0, 0),
+                Ok(None) if !self.in_constants => (self.in_constants, self.at, self.frames) = (true, 0, 0),
                 Ok(None) => return None,
                 Err(fault) => {
                     self.error = Some(Error::at(fault.kind, Format::Pytorch, fault.item, fault.at.into()));

@@ -233,51 +233,71 @@ pub struct Chars<'a> {
 struct Pieces<'a> {
     pickle: &'a [u8],
     at: u32,
-    /// The number of the next piece, and of the next digit if that piece is a number.
+    /// The number of the next piece, and of the next byte of a piece that is a number.
     next: u8,
     digit: u8,
     is_begun: bool,
+    has_dot: bool,
+    /// The number of pieces, and the first of them: reading them takes as long as reading the pickle up to there.
+    count: u8,
+    kept: [super::pickle::path::Piece; KEPT],
 }
+
+/// The number of pieces that are kept.
+#[cfg(feature = "pytorch")]
+const KEPT: usize = 8;
 
 #[cfg(feature = "pytorch")]
 impl<'a> Pieces<'a> {
     const PREFIX: &'static [u8] = b"CONSTANTS.c";
 
     const fn of(pickle: &'a [u8], at: u32) -> Self {
-        Self { pickle, at, next: 0, digit: 0, is_begun: false }
+        let kept = [super::pickle::path::Piece::Place(0); KEPT];
+        Self { pickle, at, next: 0, digit: 0, is_begun: false, has_dot: false, count: 0, kept }
     }
 
     /// Returns more bytes of the name; `None` behind the last one.
     fn more(&mut self) -> Option<&'a [u8]> {
-        use super::pickle::path::{Piece, path_at};
+        use super::pickle::path::{Piece, path_at, text_at};
 
-        if !core::mem::replace(&mut self.is_begun, true) && self.at & IN_CONSTANTS != 0 {
-            return Some(Self::PREFIX);
+        let position = self.at & !IN_CONSTANTS;
+        if !core::mem::replace(&mut self.is_begun, true) {
+            let path = path_at(self.pickle, position)?;
+            self.count = u8::try_from(path.count()).ok()?;
+            self.kept.iter_mut().zip(path.reversed().iter().rev()).for_each(|(to, from)| *to = *from);
+            if self.at & IN_CONSTANTS != 0 {
+                return Some(Self::PREFIX);
+            }
         }
-        let path = path_at(self.pickle, self.at & !IN_CONSTANTS)?;
-        let piece = path.piece(self.next.into())?;
-        let dot: Option<&'static [u8]> = (self.next > 0 && self.digit == 0).then_some(b".");
-        if let (Some(dot), 0) = (dot, self.digit) {
-            self.digit = 1;
-            return Some(dot);
+        if self.next >= self.count {
+            return None;
         }
-        if let Piece::Text { at, end, .. } = piece {
-            (self.next, self.digit) = (self.next.saturating_add(1), 0);
-            return Some(super::pickle::path::text_at(self.pickle, at, end));
+        if self.next > 0 && !core::mem::replace(&mut self.has_dot, true) {
+            return Some(b".");
         }
-        // One digit at a time: the digits are not in the file.
-        let (mut digits, first) = ([0; 40], self.next > 0);
-        let all = piece.bytes(self.pickle, &mut digits);
-        let done = usize::from(self.digit.saturating_sub(first.into()));
-        let digit = all.get(done).copied()?;
-        if done.saturating_add(1) >= all.len() {
-            (self.next, self.digit) = (self.next.saturating_add(1), 0);
+        let index = usize::from(self.next);
+        let piece = match self.kept.get(index) {
+            Some(piece) => *piece,
+            None => path_at(self.pickle, position)?.piece(index)?,
+        };
+        let bytes = if let Piece::Text { at, end, .. } = piece {
+            text_at(self.pickle, at, end)
         } else {
+            // One digit at a time: the digits are not in the file.
+            const ALL: &[u8] = b"0123456789-";
+            let mut digits = [0; 40];
+            let all = piece.bytes(self.pickle, &mut digits);
+            let digit = all.get(usize::from(self.digit)).copied()?;
             self.digit = self.digit.saturating_add(1);
-        }
-        const ALL: &[u8] = b"0123456789-";
-        let place = ALL.iter().position(|other| *other == digit)?;
-        ALL.get(place..place.saturating_add(1))
+            let place = ALL.iter().position(|other| *other == digit)?;
+            let one = ALL.get(place..place.saturating_add(1))?;
+            if usize::from(self.digit) < all.len() {
+                return Some(one);
+            }
+            one
+        };
+        (self.next, self.digit, self.has_dot) = (self.next.saturating_add(1), 0, false);
+        Some(bytes)
     }
 }
 

@@ -202,14 +202,14 @@ impl<'a> Machine<'a> {
         Self { bytes, at: 0, stack: [Slot::EMPTY; SLOTS], height: 0, memo: Memo::new(), run: Run::Whole, work: 0 }
     }
 
-    /// A machine at `at`, behind a value of the mapping that is the whole tree. The mark of its items is at `mark_at`.
-    /// The value itself is no longer known.
-    pub(crate) fn resumed(bytes: &'a [u8], at: u32, mark_at: u32, (root, mark): (u32, u32)) -> Self {
-        let mut machine = Machine { at, run: Run::Items, ..Self::new(bytes) };
-        let _ = machine.push(Slot { role: root, ..Slot::new(Kind::Map, 0, 0) });
-        let _ = machine.push(Slot { role: mark, count: 1, ..Slot::new(Kind::Mark, mark_at, mark_at) });
-        let _ = machine.push(Slot { is_alias: true, ..Slot::new(Kind::Object, at, at) });
-        machine
+    /// A machine at `at` with an empty stack, for [`resumed`](Self::resumed).
+    pub(super) fn at(bytes: &'a [u8], at: u32) -> Self {
+        Self { at, run: Run::Items, ..Self::new(bytes) }
+    }
+
+    /// Pushes an object of which only kind and role are known.
+    pub(super) fn push_known(&mut self, kind: Kind, role: u32) {
+        let _ = self.push(Slot { role, ..Slot::new(kind, self.at, self.at) });
     }
 
     /// The bytes that have been read again, to find objects that the memo no longer has.

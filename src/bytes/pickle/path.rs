@@ -115,8 +115,55 @@ impl Role {
     }
 }
 
-/// The roles of a mapping that is the whole tree, and of the mark of its items.
-pub(crate) const WHOLE_ROLES: (u32, u32) = (Role::ROOT.0 | 1 << Role::WRAPS_AT, Role::ITEMS);
+/// The part of a role that says that the object is in no tuple without a mark.
+const PLAIN: u32 = 1 << Role::WRAPS_AT;
+const PLAIN_CHILD: u32 = Role::CHILD.0 | PLAIN;
+
+/// A container that a value is in: two bits, behind those of the containers around it. A 1 is before all.
+struct Frame;
+
+impl Frame {
+    const MAP: u32 = 0;
+    /// The state of an object.
+    const STATE: u32 = 1;
+    const LIST: u32 = 2;
+    /// A tuple behind a mark.
+    const TUPLE: u32 = 3;
+}
+
+/// A machine at `at`, behind a value that was in containers: those that [`Machine::frames`] returned. Keys and values
+/// that were on the stack are no longer known, so the paths are not those of the tree; but the same values have one.
+pub(crate) fn resumed(bytes: &[u8], at: u32, frames: u32) -> Machine<'_> {
+    let mut machine = Machine::at(bytes, at);
+    let mut left = 31_u32.saturating_sub(frames.leading_zeros()) >> 1;
+    let mut own = Role::ROOT.0 | PLAIN;
+    while let Some(next) = left.checked_sub(1) {
+        left = next;
+        let frame = frames.wrapping_shr(left.saturating_mul(2)) & 3;
+        match frame {
+            Frame::MAP => machine.push_known(Kind::Map, own),
+            Frame::STATE => {
+                machine.push_known(Kind::Object, 0);
+                machine.push_known(Kind::Dict, own | Role::STATE | 1 << Role::DROP_AT);
+            }
+            Frame::LIST => machine.push_known(Kind::List, own),
+            _ => {}
+        }
+        let is_map = matches!(frame, Frame::MAP | Frame::STATE);
+        let of_mark = match frame {
+            Frame::LIST => Role::LIST,
+            Frame::TUPLE => own | Role::TUPLE,
+            _ => Role::ITEMS,
+        };
+        machine.push_known(Kind::Mark, of_mark);
+        if is_map {
+            machine.push_known(Kind::Bool, Role::HIDDEN.0); // stands for a key
+        }
+        own = PLAIN_CHILD;
+    }
+    machine.push_known(Kind::Bool, PLAIN_CHILD); // stands for the value
+    machine
+}
 
 /// What follows an object: the role, as far as it is known.
 struct Ahead {
@@ -235,16 +282,46 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// Returns the position behind the mark of the items of the whole tree, if the value that was just pushed, whose path
-    /// this is, is one of them. [`resumed`](Self::resumed) continues there.
-    pub(crate) fn mark_of_items(&self, path: &Path) -> Option<u32> {
-        let [root, mark, rest @ ..] = self.stack() else { return None };
-        let has_mark = rest.iter().any(|slot| slot.kind == Kind::Mark);
-        let is_it = matches!(root.kind, Kind::Dict | Kind::Map)
-            && root.role == WHOLE_ROLES.0
-            && mark.kind == Kind::Mark
-            && mark.role == WHOLE_ROLES.1;
-        (is_it && !has_mark && path.count() == 1).then_some(mark.at)
+    /// Returns the containers that the value on top of the stack is in, whose path was asked for last. [`resumed`] takes
+    /// them. 0 if they are too many, or if there is more on the stack than keys and values.
+    pub(crate) fn frames(&self) -> u32 {
+        let (mut code, mut is_first) = (1_u32, true);
+        let mut rest = self.stack();
+        if rest.last().is_none_or(|value| value.role != PLAIN_CHILD) {
+            return 0;
+        }
+        while rest.iter().any(|slot| slot.kind == Kind::Mark) {
+            let Some(at) = rest.iter().position(|slot| slot.kind == Kind::Mark) else { return 0 };
+            let (under, after) = rest.split_at_checked(at).unwrap_or_default();
+            let Some((mark, after)) = after.split_first() else { return 0 };
+            let own = if is_first { Role::ROOT.0 } else { Role::CHILD.0 } | PLAIN;
+            let state = own | Role::STATE | 1 << Role::DROP_AT;
+            let frame = match under.last() {
+                Some(slot) if matches!(slot.kind, Kind::Dict | Kind::Map) && mark.role == Role::ITEMS => {
+                    if slot.role == own {
+                        Frame::MAP
+                    } else if slot.role == state {
+                        Frame::STATE
+                    } else {
+                        return 0;
+                    }
+                }
+                Some(slot) if slot.kind == Kind::List && mark.role == Role::LIST && slot.role == own => Frame::LIST,
+                _ if mark.role == own | Role::TUPLE => Frame::TUPLE,
+                _ => return 0,
+            };
+            if code >> 30 != 0 {
+                return 0;
+            }
+            code = code << 2 | frame;
+            (rest, is_first) = (after, false);
+        }
+        code
+    }
+
+    /// True if a single mark is on the stack.
+    pub(crate) fn is_in_one(&self) -> bool {
+        self.stack().iter().filter(|slot| slot.kind == Kind::Mark).count() <= 1
     }
 
     /// True if a list is a pair of an `OrderedDict`.
@@ -286,6 +363,7 @@ impl<'a> Machine<'a> {
         match slot.kind {
             Kind::Text => Some(Piece::Text { at: slot.at, end: slot.end, op: slot.count }),
             Kind::Integer => Some(Piece::Integer(slot.at)),
+            Kind::Bool if slot.role == Role::HIDDEN.0 => Some(Piece::Place(0)),
             _ => None,
         }
     }

@@ -328,11 +328,11 @@ impl<'a> PytorchFile<'a> {
         rest.is_empty().then_some(number)
     }
 
-    /// Fills in the record of a tensor.
-    fn fill(&self, found: &Found<'a>, index: u32, tensor: &mut TensorRecord<'a>) -> Result<()> {
+    /// Fills in the record of a tensor. Its storage is looked for from `hint` on, which moves behind it.
+    fn fill(&self, found: &Found<'a>, index: u32, hint: &mut u32, tensor: &mut TensorRecord<'a>) -> Result<()> {
         let in_constants = found.in_constants;
         let mut machine = Machine::new(self.pickle(in_constants));
-        let described = self.describe(&mut machine, &found.base, in_constants, (&mut 0, &mut 0))?;
+        let described = self.describe(&mut machine, &found.base, in_constants, (hint, &mut 0))?;
         let flag = if in_constants { IN_CONSTANTS } else { 0 };
         tensor.set_text(found.name());
         tensor.at = self.offset(found.base.at | flag);
@@ -490,13 +490,16 @@ impl<'a> FileFormat<'a> for PytorchFile<'a> {
     fn next_tensor(&self, cursor: &mut Cursor, tensor: &mut TensorRecord<'a>) -> Result<bool> {
         let (index, mut next) = (cursor.index, *cursor);
         let Some(found) = self.next(&mut next)? else { return Ok(false) };
-        self.fill(&found, index, tensor)?;
+        // The entries are often in the order in which the tensors refer to them.
+        let mut hint = next.left >> 1;
+        self.fill(&found, index, &mut hint, tensor)?;
+        next.left = hint << 1 | next.left & 1;
         *cursor = next;
         Ok(true)
     }
 
     fn next_tensor_from(&self, position: u32, index: u32, tensor: &mut TensorRecord<'a>) -> Result<()> {
-        self.fill(&self.at(position)?, index, tensor)
+        self.fill(&self.at(position)?, index, &mut 0, tensor)
     }
 
     fn check(&self, summary: &Summary, scratch: &mut [u32]) -> Result<Warnings> {
@@ -561,7 +564,7 @@ impl<'a> NamedTensors<'a> for PytorchFile<'a> {
             }
             let found = self.tree(in_constants).find(name, &mut index);
             if let Some(found) = found.map_err(|fault| self.error(in_constants, fault))? {
-                return self.fill(&found, index, tensor);
+                return self.fill(&found, index, &mut 0, tensor);
             }
         }
         Err(Error::new(ErrorKind::NotFound))

@@ -6,7 +6,7 @@ use super::{IN_CONSTANTS, IS_KEY, PytorchFile};
 use crate::bytes::num::to_u64;
 use crate::bytes::pickle::Fault;
 use crate::bytes::pickle::machine::{Event, Kind, Machine};
-use crate::bytes::pickle::path::{Path, Piece, WHOLE_ROLES, run_to};
+use crate::bytes::pickle::path::{Path, Piece, resumed, run_to};
 use crate::bytes::text::Text;
 use crate::error::origin::Part;
 use crate::error::{Error, ErrorKind};
@@ -96,7 +96,9 @@ impl<'a> Tree<'a> {
         let changed = Fault::new(ErrorKind::Malformed, Part::Tensor, machine.position());
         let top = machine.top().filter(|top| top.kind == Kind::Tensor).ok_or(changed)?;
         let base = Base::of(machine, &top)?;
+        // Of a machine that continues in an inner container, the path has as many pieces as that of the tree, or fewer.
         let only = path.filter(|path| path.count() == 1 && !self.in_constants).and_then(|path| path.piece(0));
+        let only = only.filter(|_| machine.is_in_one());
         let key = match only {
             Some(Piece::Text { at, end, op }) => Some(Key { at, end, op }),
             _ => None,
@@ -146,9 +148,9 @@ impl<'a> Tree<'a> {
     /// A machine that continues where a cursor is.
     fn machine(&self, at: u64) -> Result<Machine<'a>, Fault> {
         let position = u32::try_from(at & u64::from(u32::MAX)).unwrap_or(0);
-        let mark = u32::try_from(at >> 32).unwrap_or(0);
-        if mark > 0 {
-            return Ok(Machine::resumed(self.pickle, position, mark, WHOLE_ROLES));
+        let frames = u32::try_from(at >> 32).unwrap_or(0);
+        if frames > 0 {
+            return Ok(resumed(self.pickle, position, frames));
         }
         let mut machine = Machine::new(self.pickle);
         run_to(&mut machine, position)?;
@@ -166,8 +168,7 @@ impl<'a> Tree<'a> {
             }
             if let Some(path) = machine.path()? {
                 let found = self.found(&mut machine, Some(&path))?;
-                cursor.at =
-                    u64::from(machine.mark_of_items(&path).unwrap_or(0)) << 32 | u64::from(machine.position());
+                cursor.at = u64::from(machine.frames()) << 32 | u64::from(machine.position());
                 return Ok(Some(found));
             }
         }
