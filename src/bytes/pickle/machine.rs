@@ -419,14 +419,12 @@ impl<'a> Machine<'a> {
                 slot(Kind::Integer)
             }
             op::FLOAT => slot(Kind::Float),
-            op::TEXT_1 | op::TEXT_4 | op::TEXT_8 => {
-                if !is_utf8(op.argument) {
-                    return self.fault(ErrorKind::InvalidUtf8, op);
-                }
-                Slot { count: op.at, ..data(Kind::Text) }
-            }
-            op::STRING_1 | op::STRING_4 if is_utf8(op.argument) => Slot { count: op.at, ..data(Kind::Text) },
-            op::STRING_1 | op::STRING_4 | op::BYTES_1 | op::BYTES_4 | op::BYTES_8 => data(Kind::Bytes),
+            op::TEXT_1 | op::TEXT_4 | op::TEXT_8 | op::GLOBAL => match simple(op) {
+                Some(slot) => slot,
+                None => return self.fault(ErrorKind::InvalidUtf8, op),
+            },
+            op::STRING_1 | op::STRING_4 => simple(op).unwrap_or(data(Kind::Bytes)),
+            op::BYTES_1 | op::BYTES_4 | op::BYTES_8 => data(Kind::Bytes),
             op::BYTE_ARRAY => slot(Kind::Object),
             op::EMPTY_DICT => slot(Kind::Dict),
             op::EMPTY_LIST => slot(Kind::List),
@@ -442,14 +440,6 @@ impl<'a> Machine<'a> {
             op::FROZEN_SET => {
                 let at = self.pop_mark(op)?.0.at;
                 Slot { start: at.saturating_sub(1), known: 1, ..slot(Kind::Set) }
-            }
-            op::GLOBAL => {
-                let mut lines = op.argument.split(|byte| *byte == b'\n');
-                let (module, name) = (lines.next().unwrap_or_default(), lines.next().unwrap_or_default());
-                if !is_utf8(op.argument) {
-                    return self.fault(ErrorKind::InvalidUtf8, op);
-                }
-                Slot { known: Known::of(module, name).number(), ..slot(Kind::Global) }
             }
             op::STACK_GLOBAL => {
                 let (name, module) = (self.pop(op)?, self.pop(op)?);
@@ -629,17 +619,11 @@ impl<'a> Machine<'a> {
             if of != index {
                 continue;
             }
-            let simple = before.filter(|before| {
-                matches!(
-                    before.code,
-                    op::TEXT_1 | op::TEXT_4 | op::TEXT_8 | op::STRING_1 | op::STRING_4 | op::GLOBAL | op::EMPTY_TUPLE
-                )
-            });
-            let mut machine = Machine { run: Run::Memo, ..Self::new(self.bytes) };
-            match simple {
-                Some(simple) => machine.at = simple.at,
-                None => self.work = self.work.saturating_add(u64::from(at).saturating_mul(4)),
+            if let Some(slot) = before.and_then(|before| simple(&before)) {
+                return Ok(Slot { is_alias: true, ..slot });
             }
+            let mut machine = Machine { run: Run::Memo, ..Self::new(self.bytes) };
+            self.work = self.work.saturating_add(u64::from(at).saturating_mul(4));
             while machine.at < next.at {
                 machine.step()?;
             }
@@ -706,4 +690,22 @@ pub(crate) fn bytes_of<'a>(bytes: &'a [u8], slot: &Slot) -> &'a [u8] {
     let start = to_usize(slot.at.into()).unwrap_or(usize::MAX);
     let end = to_usize(slot.end.into()).unwrap_or(usize::MAX);
     bytes.get(start..end).unwrap_or_default()
+}
+
+/// Returns the object of an opcode that pushes a text or a name; `None` for other opcodes, and if it is not UTF-8.
+fn simple(op: &Op<'_>) -> Option<Slot> {
+    if !is_utf8(op.argument) {
+        return None;
+    }
+    Some(match op.code {
+        op::TEXT_1 | op::TEXT_4 | op::TEXT_8 | op::STRING_1 | op::STRING_4 => {
+            Slot { start: op.at, count: op.at, ..Slot::new(Kind::Text, op.argument_at, op.next) }
+        }
+        op::GLOBAL => {
+            let mut lines = op.argument.split(|byte| *byte == b'\n');
+            let (module, name) = (lines.next().unwrap_or_default(), lines.next().unwrap_or_default());
+            Slot { known: Known::of(module, name).number(), ..Slot::new(Kind::Global, op.at, op.next) }
+        }
+        _ => return None,
+    })
 }
