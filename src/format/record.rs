@@ -73,9 +73,9 @@ pub(crate) struct TensorRecord<'a> {
     /// True if the name contains JSON escapes.
     #[cfg(feature = "safetensors")]
     pub(crate) is_name_escaped: bool,
-    /// If not 0, `name` is a pickle, and this is the position of the tensor there.
+    /// True if `name` is a pickle, and `attributes` the position of the tensor there.
     #[cfg(feature = "pytorch")]
-    pub(crate) name_position: u32,
+    pub(crate) is_name_joined: bool,
 }
 
 /// The statements of a file that is a part of a model.
@@ -144,7 +144,7 @@ impl<'a> TensorRecord<'a> {
             #[cfg(feature = "safetensors")]
             is_name_escaped: false,
             #[cfg(feature = "pytorch")]
-            name_position: 0,
+            is_name_joined: false,
         }
     }
 
@@ -158,14 +158,15 @@ impl<'a> TensorRecord<'a> {
     #[cfg(feature = "pytorch")]
     pub(crate) const fn set_text(&mut self, name: Text<'a>) {
         self.name = Utf8::known(name.raw());
-        self.name_position = name.position();
+        self.attributes = name.position();
+        self.is_name_joined = name.position() > 0;
     }
 
     /// The name with its escapes decoded.
     pub(crate) const fn name(&self) -> Text<'a> {
         #[cfg(feature = "pytorch")]
-        if self.name_position > 0 {
-            return Text::joined(self.name.bytes(), self.name_position);
+        if self.is_name_joined {
+            return Text::joined(self.name.bytes(), self.attributes);
         }
         #[cfg(feature = "safetensors")]
         return Text::new(self.name.bytes(), self.is_name_escaped);

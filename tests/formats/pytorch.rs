@@ -71,7 +71,9 @@ fn fixtures_are_read_as_their_side_cars_say() {
             });
             let error = opened.map(|file| file.tensor_count()).expect_err(&name);
             // Files of other kinds are recognized as such, or as none.
-            assert!(error.format() == Format::Pytorch || name.starts_with("other_"), "{name}: {error}");
+            // Without its directory, an archive might as well be an NPZ archive.
+            let is_cut = ["zip_", "other_"].iter().any(|start| name.starts_with(start));
+            assert!(error.format() == Format::Pytorch || is_cut, "{name}: {error}");
             continue;
         }
         let file = File::open(&bytes).unwrap_or_else(|error| panic!("{name}: {}", error.explain(&bytes[..])));

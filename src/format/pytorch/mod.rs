@@ -336,7 +336,6 @@ impl<'a> PytorchFile<'a> {
         let flag = if in_constants { IN_CONSTANTS } else { 0 };
         tensor.set_text(found.name());
         tensor.at = self.offset(found.base.at | flag);
-        tensor.attributes = found.base.end;
         tensor.components = described.entry;
         tensor.index = index;
         described.fill(self.pickle(in_constants), tensor).map_err(|fault| self.error(in_constants, fault))
@@ -347,7 +346,8 @@ impl<'a> PytorchFile<'a> {
         let in_data = tensor.at.checked_sub(self.data_at).filter(|at| *at < self.data_length.into());
         let in_constants = tensor.at.checked_sub(self.constants_at).filter(|at| *at < self.constants_length.into());
         let at = in_data.or(in_constants).and_then(|at| u32::try_from(at).ok()).unwrap_or(0);
-        (Base::of_arguments(at, tensor.attributes, tensor.layout_name.bytes()), in_data.is_none())
+        let in_constants = in_data.is_none();
+        (Base::of_arguments(self.pickle(in_constants), at, tensor.layout_name.bytes()), in_constants)
     }
 
     /// The order of the bytes of all numbers.
@@ -522,6 +522,9 @@ impl<'a> FileFormat<'a> for PytorchFile<'a> {
         part: &mut ComponentRecord<'a>,
     ) -> Result<bool> {
         let (base, in_constants) = self.base(tensor);
+        if !base.has_storage() {
+            return Ok(false);
+        }
         let fault = |fault| self.error(in_constants, fault);
         let pickle = self.pickle(in_constants);
         let described = Described::of(&mut Machine::new(pickle), &base).map_err(fault)?;

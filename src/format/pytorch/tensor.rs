@@ -71,16 +71,38 @@ impl Base {
         Err(Fault::new(ErrorKind::TooDeep, Part::Tensor, slot.at))
     }
 
-    /// Returns the function of a tensor that was read before, which has a layout of this name.
-    pub(super) const fn of_arguments(at: u32, end: u32, layout: &[u8]) -> Self {
+    /// Returns the function of a tensor that was read before, which has a layout of this name. Its arguments, if there
+    /// is a storage among them, are more than three, so they are behind a mark.
+    pub(super) fn of_arguments(pickle: &[u8], at: u32, layout: &[u8]) -> Self {
         let known = match layout {
             b"torch.quantized" => Known::QUANTIZED,
             b"torch.nested" => Known::NESTED,
             b"torch.meta" => Known::META,
             b"torch.wrapper_subclass" => Known::WRAPPER,
+            layout if layout.starts_with(b"torch.sparse_") => Known::SPARSE,
             _ => Known::OPAQUE, // told by the arguments
         };
-        Self { known, at, end, is_subclass: matches!(layout, b"torch.subclass") }
+        let (mut end, mut open) = (at, 0_u32);
+        while let Ok(next) = op::read(pickle, end) {
+            match next.code {
+                op::MARK => open = open.saturating_add(1),
+                op::TUPLE | op::FROZEN_SET | op::SET_ITEMS | op::APPENDS | op::ADD_ITEMS => {
+                    match open.checked_sub(1) {
+                        Some(less) => open = less,
+                        None => break,
+                    }
+                }
+                op::STOP => break,
+                _ => {}
+            }
+            end = next.next;
+        }
+        Self { known, at, end, is_subclass: layout == b"torch.subclass" }
+    }
+
+    /// True if the function takes a storage.
+    pub(super) fn has_storage(&self) -> bool {
+        !matches!(self.known, Known::SPARSE | Known::NESTED | Known::META | Known::WRAPPER)
     }
 }
 
@@ -226,7 +248,6 @@ impl Described {
             (Known::OPAQUE, 7 | 8) if is(6, Kind::Global) => Known::TENSOR_3,
             (Known::OPAQUE, _) if is(0, Kind::Storage) && is(4, Kind::Tuple) => Known::QUANTIZED,
             (Known::OPAQUE, _) if is(0, Kind::Storage) => Known::TENSOR_2,
-            (Known::OPAQUE, 2) => Known::SPARSE,
             (Known::OPAQUE, _) => return Err(wrong),
             (known, _) => known,
         };
