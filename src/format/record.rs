@@ -73,6 +73,9 @@ pub(crate) struct TensorRecord<'a> {
     /// True if the name contains JSON escapes.
     #[cfg(feature = "safetensors")]
     pub(crate) is_name_escaped: bool,
+    /// True if `name` is a pickle, and `attributes` the position of the tensor there.
+    #[cfg(feature = "pytorch")]
+    pub(crate) is_name_joined: bool,
 }
 
 /// The statements of a file that is a part of a model.
@@ -140,6 +143,8 @@ impl<'a> TensorRecord<'a> {
             is_packed: false,
             #[cfg(feature = "safetensors")]
             is_name_escaped: false,
+            #[cfg(feature = "pytorch")]
+            is_name_joined: false,
         }
     }
 
@@ -149,8 +154,20 @@ impl<'a> TensorRecord<'a> {
         self.is_name_escaped = name.is_escaped();
     }
 
+    /// Sets a name that may be the path to a value of a pickle.
+    #[cfg(feature = "pytorch")]
+    pub(crate) const fn set_text(&mut self, name: Text<'a>) {
+        self.name = Utf8::known(name.raw());
+        self.attributes = name.position();
+        self.is_name_joined = name.position() > 0;
+    }
+
     /// The name with its escapes decoded.
     pub(crate) const fn name(&self) -> Text<'a> {
+        #[cfg(feature = "pytorch")]
+        if self.is_name_joined {
+            return Text::joined(self.name.bytes(), self.attributes);
+        }
         #[cfg(feature = "safetensors")]
         return Text::new(self.name.bytes(), self.is_name_escaped);
         #[cfg(not(feature = "safetensors"))]
@@ -204,7 +221,7 @@ pub(crate) struct ComponentRecord<'a> {
     /// The digest as the file spells it.
     pub(crate) digest: Option<Utf8<'a>>,
     /// The CRC-32 of the decoded bytes of this extent, which contains the component and possibly more.
-    #[cfg(feature = "npz")]
+    #[cfg(any(feature = "npz", feature = "pytorch"))]
     pub(crate) crc32: Option<(u32, Extent)>,
     /// The name, as this file spells it, of the other file that contains the extent.
     #[cfg(feature = "ztensor2")]
@@ -242,7 +259,7 @@ impl<'a> ComponentRecord<'a> {
             encoding_name: Utf8::new("raw"),
             decoded_length: None,
             digest: None,
-            #[cfg(feature = "npz")]
+            #[cfg(any(feature = "npz", feature = "pytorch"))]
             crc32: None,
             #[cfg(feature = "ztensor2")]
             shard: None,

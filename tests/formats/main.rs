@@ -13,6 +13,7 @@ mod gguf;
 mod manifest;
 mod npy;
 mod npz;
+mod pytorch;
 mod safetensors;
 mod tens;
 mod ztensor2;

@@ -1,0 +1,110 @@
+//! Attributes in PyTorch checkpoints: texts, numbers, truth values and bytes of the tree, by their path.
+#![forbid(unsafe_code)]
+
+use super::{Attribute, Attributes, Inner, Value};
+use crate::bytes::pickle::machine::{Event, Kind, Machine};
+use crate::bytes::pickle::path::{resumed, run_to};
+use crate::bytes::pickle::{Fault, op};
+use crate::bytes::text::Text;
+use crate::error::Error;
+use crate::error::origin::Format;
+
+/// A position in the second pickle has this bit.
+const IN_CONSTANTS: u32 = 1 << 31;
+
+/// The values of two pickles.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Items<'a> {
+    pickles: [&'a [u8]; 2],
+    in_constants: bool,
+    /// The position behind the last value, and the containers that it is in.
+    at: u32,
+    frames: u32,
+    error: Option<Error>,
+}
+
+impl<'a> Attributes<'a> {
+    /// Returns the values of a pickle and of a pickle of constants, which may be empty.
+    pub(crate) const fn pytorch(data: &'a [u8], constants: &'a [u8]) -> Self {
+        Self(Inner::Pytorch(Items { pickles: [data, constants], in_constants: false, at: 0, frames: 0, error: None }))
+    }
+}
+
+impl<'a> Items<'a> {
+    /// Returns the reason why the iterator ended early.
+    pub(super) const fn error(&self) -> Option<Error> {
+        self.error
+    }
+
+    /// Reads the next value of a pickle.
+    fn read(&mut self, pickle: &'a [u8]) -> Result<Option<Attribute<'a>>, Fault> {
+        let mut machine = if self.frames > 0 {
+            resumed(pickle, self.at, self.frames)
+        } else {
+            let mut machine = Machine::new(pickle);
+            run_to(&mut machine, self.at)?;
+            machine
+        };
+        loop {
+            match machine.step()? {
+                Event::Stopped => return Ok(None),
+                Event::Pushed => {}
+                Event::Other => continue,
+            }
+            let Some(value) = value(&machine) else { continue };
+            if machine.path()?.is_none() {
+                continue;
+            }
+            (self.at, self.frames) = (machine.position(), machine.frames());
+            let flag = if self.in_constants { IN_CONSTANTS } else { 0 };
+            let key = Some(Value::Text(Text::joined(pickle, self.at | flag)));
+            return Ok(Some(Attribute { key, value }));
+        }
+    }
+}
+
+/// Returns the value that a machine has just pushed; `None` for anything that is not an attribute.
+fn value<'a>(machine: &Machine<'a>) -> Option<Value<'a>> {
+    let top = machine.top()?;
+    let code = || op::read(machine.bytes(), top.at).ok();
+    Some(match top.kind {
+        Kind::None => Value::Null,
+        Kind::Bool => code().map(|op| Value::Bool(op.code == op::TRUE || op.argument == b"01\n"))?,
+        Kind::Integer => {
+            let number = op::integer(&code()?)?;
+            let fits = number >= i64::MIN.into() && number <= u64::MAX.into();
+            Value::Integer(Some(number).filter(|_| fits)?)
+        }
+        Kind::Float => {
+            let bytes = code()?.argument.first_chunk().copied()?;
+            Value::Float(f64::from_be_bytes(bytes))
+        }
+        Kind::Text => Value::Text(Text::new(machine.text(&top), false)),
+        Kind::Bytes => Value::Bytes(machine.text(&top)),
+        Kind::Global => Value::Text(Text::from(top.known().dtype()?.name)),
+        _ => return None,
+    })
+}
+
+impl<'a> Iterator for Items<'a> {
+    type Item = Attribute<'a>;
+
+    fn next(&mut self) -> Option<Attribute<'a>> {
+        loop {
+            let [data, constants] = self.pickles;
+            let pickle = if self.in_constants { constants } else { data };
+            if self.error.is_some() || pickle.is_empty() {
+                return None;
+            }
+            match self.read(pickle) {
+                Ok(Some(attribute)) => return Some(attribute),
+                Ok(None) if !self.in_constants => (self.in_constants, self.at, self.frames) = (true, 0, 0),
+                Ok(None) => return None,
+                Err(fault) => {
+                    self.error = Some(Error::at(fault.kind, Format::Pytorch, fault.item, fault.at.into()));
+                    return None;
+                }
+            }
+        }
+    }
+}

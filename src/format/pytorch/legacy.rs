@@ -1,0 +1,308 @@
+//! The stream that `torch.save` wrote before 1.6.
+//!
+//! ```text
+//! pickle    a number, the magic
+//! pickle    1001, the protocol
+//! pickle    a dictionary about the machine
+//! pickle    the tree
+//! pickle    a list of the keys of all storages
+//! for each key of the list: the number of elements, 8 bytes, and the elements, little-endian
+//! ```
+//!
+//! The stream does not state how wide the elements are: the tree does, where it refers to the storage.
+#![forbid(unsafe_code)]
+
+use super::tensor::Storage;
+use super::tree::Tree;
+use super::{LARGEST, PytorchFile, fail};
+use crate::bytes::extent::Extent;
+use crate::bytes::pickle::Fault;
+use crate::bytes::pickle::machine::{Event, Kind, Machine, bytes_of};
+use crate::bytes::pickle::op;
+use crate::bytes::source::{ParseContext, ParseResult};
+use crate::codec::zip::Archive;
+use crate::duplicates::Seen;
+use crate::error::origin::{Format, Part};
+use crate::error::{ErrorKind, Result};
+
+const MAGIC: i128 = 119_547_037_146_038_801_333_356;
+const PROTOCOL: i128 = 1001;
+/// The bytes at the start that are requested first. If the pickles are longer, four times as many, and so on.
+const FIRST: u64 = 1 << 16;
+/// The largest number of storages.
+const MOST_KEYS: usize = 8192;
+/// The length of the number of elements.
+const COUNT: u64 = 8;
+
+/// The width of the elements of each storage, in the order of the list; 0 if it is not known.
+pub(super) type Widths = [u8; MOST_KEYS];
+
+/// The places of the pickles in the stream.
+struct Places {
+    tree: (u64, u32),
+    keys: (u64, u32),
+}
+
+/// A broken rule, and its offset in the file.
+type Broken = (ErrorKind, Part, u64);
+
+/// Reads a pickle to its end. Returns the machine, and the position behind the pickle.
+fn whole(bytes: &[u8], start: u64) -> core::result::Result<(Machine<'_>, u64), Broken> {
+    let rest = usize::try_from(start).ok().and_then(|start| bytes.get(start..)).unwrap_or_default();
+    let rest = rest.get(..usize::try_from(LARGEST).unwrap_or(usize::MAX)).unwrap_or(rest);
+    let mut machine = Machine::new(rest);
+    loop {
+        match machine.step() {
+            Ok(Event::Stopped) => break,
+            Ok(_) => {}
+            Err(fault) => return Err((fault.kind, fault.item, start.saturating_add(fault.at.into()))),
+        }
+    }
+    let end = start.saturating_add(machine.position().into());
+    Ok((machine, end))
+}
+
+/// Finds the pickles in the first bytes of a stream.
+fn places(bytes: &[u8]) -> core::result::Result<Places, Broken> {
+    let integer = |machine: &Machine<'_>| {
+        let top = machine.top().filter(|top| top.kind == Kind::Integer)?;
+        op::integer(&op::read(machine.bytes(), top.at).ok()?)
+    };
+    let (magic, at) = whole(bytes, 0)?;
+    if integer(&magic) != Some(MAGIC) {
+        return Err((ErrorKind::UnsupportedFormat, Part::File, 0));
+    }
+    let (protocol, after) = whole(bytes, at)?;
+    if integer(&protocol) != Some(PROTOCOL) {
+        return Err((ErrorKind::UnsupportedVersion, Part::Version, at));
+    }
+    let (mut about, tree) = whole(bytes, after)?;
+    let wrong = |at| (ErrorKind::UnexpectedType, Part::Header, at);
+    let dictionary = about.top().filter(|top| top.kind == Kind::Dict).ok_or(wrong(after))?;
+    let (text, end) = (about.bytes(), about.position());
+    let mut is_big = false;
+    let of_pair = about.each_pair(dictionary.at, end.saturating_sub(1), |key, value| {
+        let is_false = op::read(text, value.at).is_ok_and(|op| op.code == op::FALSE || op.argument == b"00\n");
+        is_big |= bytes_of(text, key) == b"little_endian" && value.kind == Kind::Bool && is_false;
+    });
+    of_pair.map_err(|fault| (fault.kind, fault.item, after.saturating_add(fault.at.into())))?;
+    if is_big {
+        return Err((ErrorKind::InvalidByteOrder, Part::ByteOrder, after));
+    }
+    let (_, keys) = whole(bytes, tree)?;
+    let (list, end) = whole(bytes, keys)?;
+    if list.top().is_none_or(|top| top.kind != Kind::List) {
+        return Err((ErrorKind::UnexpectedType, Part::Key, keys));
+    }
+    let length = |from: u64, to: u64| u32::try_from(to.saturating_sub(from)).unwrap_or(u32::MAX);
+    Ok(Places { tree: (tree, length(tree, keys)), keys: (keys, length(keys, end)) })
+}
+
+/// The keys in a list of texts.
+struct Keys<'a> {
+    pickle: &'a [u8],
+    at: u32,
+}
+
+impl<'a> Iterator for Keys<'a> {
+    type Item = &'a [u8];
+
+    fn next(&mut self) -> Option<&'a [u8]> {
+        loop {
+            let next = op::read(self.pickle, self.at).ok()?;
+            self.at = next.next;
+            if matches!(next.code, op::TEXT_1 | op::TEXT_4 | op::TEXT_8 | op::STRING_1 | op::STRING_4) {
+                return Some(next.argument);
+            }
+        }
+    }
+}
+
+impl<'a> PytorchFile<'a> {
+    /// The keys of the storages, in the order of the stream.
+    fn keys(&self) -> Keys<'a> {
+        Keys { pickle: self.pickle(true), at: 0 }
+    }
+
+    /// Opens a stream.
+    pub(super) fn open_legacy(opening: &ParseContext<'a>) -> ParseResult<Self> {
+        let length = opening.input.length();
+        let mut reach = FIRST.min(length);
+        let found = loop {
+            let bytes = opening.keep(Extent::new(0, reach))?;
+            match places(bytes) {
+                Err((ErrorKind::Truncated, ..)) if reach < length => reach = reach.saturating_mul(4).min(length),
+                found => break found,
+            }
+        };
+        let Places { tree, keys } =
+            found.map_err(|(kind, item, at)| opening.fail((kind, Format::Pytorch, item), at))?;
+        let mut file = Self {
+            archive: Archive::none(opening.input, Format::Pytorch),
+            data_at: tree.0,
+            constants_at: keys.0,
+            data_length: tree.1,
+            constants_length: keys.1,
+            count: 0,
+            entries: 0,
+            folder: 0,
+            is_big: false,
+            is_legacy: true,
+            are_names_distinct: true,
+            are_entries_distinct: true,
+            are_places_sorted: true,
+            is_padded: false,
+        };
+        let end = file.check_keys().and_then(|()| file.check_widths());
+        let widths = end.map_err(|error| opening.stop(error))?;
+        let end = file.check_data(opening, &widths)?;
+        file.is_padded = end < length;
+        let mut seen = Seen::new();
+        file.check_legacy_tree(&widths, &mut seen).map_err(|error| opening.stop(error))?;
+        file.are_names_distinct = seen.are_distinct();
+        Ok(file)
+    }
+
+    /// Checks that the list consists of texts, which differ.
+    fn check_keys(&mut self) -> Result<()> {
+        let pickle = self.pickle(true);
+        let mut machine = Machine::new(pickle);
+        let (mut count, mut seen) = (0_u32, Seen::new());
+        let mut is_last = false;
+        while !is_last {
+            let event = machine.step().map_err(|fault| self.legacy_error(fault))?;
+            is_last = event == Event::Stopped;
+            let top = machine.top().filter(|_| event == Event::Pushed);
+            match top {
+                Some(top) if top.kind == Kind::Text && !top.is_alias => {
+                    seen.add(bytes_of(pickle, &top));
+                    count = count.saturating_add(1);
+                }
+                Some(top) if top.kind != Kind::List || top.at != 2 => {
+                    let fault = Fault::new(ErrorKind::UnexpectedType, Part::Key, top.at);
+                    // Behind PROTO, protocol 4 has a frame.
+                    if top.kind != Kind::List || count > 0 {
+                        return Err(self.legacy_error(fault));
+                    }
+                }
+                _ => {}
+            }
+        }
+        let too_many = Fault::new(ErrorKind::TooMany, Part::Key, 0);
+        if usize::try_from(count).is_ok_and(|count| count > MOST_KEYS) {
+            return Err(self.legacy_error(too_many));
+        }
+        if !seen.are_distinct() {
+            let all = self.keys().enumerate();
+            for (place, key) in all {
+                if self.keys().take(place).any(|other| other == key) {
+                    return Err(self.legacy_error(Fault::new(ErrorKind::RepeatedKey, Part::Key, 0)));
+                }
+            }
+        }
+        self.entries = count;
+        Ok(())
+    }
+
+    /// The error for a fault in the list of keys.
+    fn legacy_error(&self, fault: Fault) -> crate::error::Error {
+        fail(fault.kind, fault.item, self.constants_at.saturating_add(fault.at.into()))
+    }
+
+    /// Returns the place of a key in the list, from `hint` on and then from the start.
+    pub(super) fn place_of_key(&self, key: &[u8], hint: &mut usize) -> Option<u32> {
+        let start = *hint;
+        let after = self.keys().enumerate().skip(start).find(|(_, other)| *other == key);
+        let (place, _) = after.or_else(|| self.keys().enumerate().take(start).find(|(_, other)| *other == key))?;
+        *hint = place.saturating_add(1);
+        u32::try_from(place).ok()
+    }
+
+    /// Reads the tree for the widths of all storages. Fails if two references to a storage differ, or if a storage has
+    /// none.
+    fn check_widths(&self) -> Result<Widths> {
+        let mut widths = [0; MOST_KEYS];
+        let mut hint = 0;
+        let file = *self;
+        let tree = Tree { pickle: self.pickle(false), in_constants: false };
+        let checked = tree.check(&mut |_, _, _| Ok(()), |storage: &Storage, at| {
+            let at = file.offset(at);
+            if !storage.has_sixth {
+                return Err(fail(ErrorKind::CountsDiffer, Part::Component, at));
+            }
+            let key = bytes_of(file.pickle(false), &storage.key);
+            let missing = fail(ErrorKind::MissingData, Part::Data, at);
+            let place = file.place_of_key(key, &mut hint).ok_or(missing)?;
+            let width = usize::try_from(place).ok().and_then(|place| widths.get_mut(place)).ok_or(missing)?;
+            if *width != 0 && *width != storage.width() {
+                return Err(fail(ErrorKind::SizeMismatch, Part::Length, at));
+            }
+            *width = storage.width();
+            Ok(())
+        });
+        checked.map_err(|broken| broken.error(self, false))?;
+        let used = usize::try_from(self.entries).ok().and_then(|count| widths.get(..count)).unwrap_or_default();
+        if used.contains(&0) {
+            return Err(fail(ErrorKind::UnclaimedBytes, Part::Key, self.constants_at));
+        }
+        Ok(widths)
+    }
+
+    /// Reads the numbers of elements, which must fit in the file. Returns the end of the last storage.
+    fn check_data(&self, opening: &ParseContext<'a>, widths: &Widths) -> ParseResult<u64> {
+        let length = opening.input.length();
+        let mut at = self.constants_at.saturating_add(self.constants_length.into());
+        for width in widths.iter().take(usize::try_from(self.entries).unwrap_or(0)) {
+            let count = Extent::new(at, COUNT);
+            if !count.is_within(length) {
+                return Err(opening.fail((ErrorKind::Truncated, Format::Pytorch, Part::Data), length));
+            }
+            let elements = op::number(opening.keep(count)?);
+            let data =
+                elements.checked_mul(u64::from(*width)).map(|bytes| Extent::new(at.saturating_add(COUNT), bytes));
+            match data.filter(|data| data.is_within(length)) {
+                Some(data) => at = data.end().unwrap_or(u64::MAX),
+                None => return Err(opening.fail((ErrorKind::OutOfFile, Format::Pytorch, Part::Length), at)),
+            }
+        }
+        Ok(at)
+    }
+
+    /// Returns the extent of a storage, and the number of its elements.
+    fn legacy_data(&self, place: u32, widths: &Widths) -> Result<(Extent, u64)> {
+        let mut at = self.constants_at.saturating_add(self.constants_length.into());
+        for (width, other) in widths.iter().zip(0_u32..) {
+            let missing = fail(ErrorKind::NotInMemory, Part::Data, at);
+            let elements = op::number(self.archive.input.get(Extent::new(at, COUNT)).ok_or(missing)?);
+            let data = Extent::new(at.saturating_add(COUNT), elements.saturating_mul(u64::from(*width)));
+            if other == place {
+                return Ok((data, elements));
+            }
+            at = data.end().unwrap_or(u64::MAX);
+        }
+        Err(fail(ErrorKind::MissingData, Part::Data, at))
+    }
+
+    /// Returns the extent of the storage at a place in the list.
+    pub(super) fn legacy_storage(&self, place: u32) -> Result<Extent> {
+        let widths = self.check_widths()?;
+        self.legacy_data(place, &widths).map(|(data, _)| data)
+    }
+
+    /// Checks the tree: its tensors, and that each storage has as many elements as the stream states.
+    fn check_legacy_tree(&mut self, widths: &Widths, seen: &mut Seen<'a>) -> Result<()> {
+        let file = *self;
+        let mut hint = 0;
+        self.check_tree(false, seen, |storage, at| {
+            let at = file.offset(at);
+            let missing = fail(ErrorKind::MissingData, Part::Data, at);
+            let key = bytes_of(file.pickle(false), &storage.key);
+            let place = file.place_of_key(key, &mut hint).ok_or(missing)?;
+            let (_, elements) = file.legacy_data(place, widths)?;
+            if elements.checked_mul(storage.width().into()) != Some(storage.bytes) {
+                return Err(fail(ErrorKind::SizeMismatch, Part::Length, at));
+            }
+            Ok(())
+        })
+    }
+}

@@ -1,0 +1,632 @@
+//! PyTorch checkpoints: what `torch.save` writes since 1.6, and TorchScript. ZIP archives whose tree is a pickle.
+//!
+//! ```text
+//! P/data.pkl      the tree, a pickle                         (bytes/pickle)
+//! P/byteorder     "little" or "big"; without it little
+//! P/version       a number
+//! P/data/KEY      a storage each, in any order
+//! P/constants.pkl of TorchScript: a second tree, over P/constants/KEY
+//! ```
+//!
+//! A pickle is read as data: nothing in it is imported or called. A tensor is a call of one of a few known functions,
+//! with a storage, an offset, sizes and strides (tensor.rs). Any other object is skipped.
+#![forbid(unsafe_code)]
+
+mod explain;
+mod legacy;
+mod names;
+mod strided;
+mod tensor;
+mod tree;
+
+pub use self::names::{Global, Globals};
+use self::tensor::{Base, Described, Storage};
+use self::tree::{Found, Tree};
+use super::{
+    ComponentRecord, Computed, Context, Cursor, FileFormat, Name, Named, NamedTensors, Summary, TensorRecord,
+};
+use crate::attributes::Attributes;
+use crate::bytes::extent::Extent;
+use crate::bytes::num::to_usize;
+use crate::bytes::pickle::Fault;
+use crate::bytes::pickle::machine::{Machine, bytes_of};
+use crate::bytes::pickle::path::Path;
+use crate::bytes::source::{Input, ParseContext, ParseResult};
+use crate::bytes::text::Text;
+use crate::codec::decoder::Decoder;
+use crate::codec::zip::{Archive, Checking};
+use crate::duplicates::{Compared, Memory, Seen, Stack};
+use crate::error::origin::{Format, Part};
+use crate::error::warning::{Warning, Warnings};
+use crate::error::{Error, ErrorKind, Result};
+use crate::types::ByteOrder;
+
+/// A position in the second pickle has this bit.
+const IN_CONSTANTS: u32 = 1 << 31;
+/// A position of a name that is a single key has this bit.
+const IS_KEY: u32 = 1 << 30;
+/// The longest name of several pieces that is hashed when a file is opened. Longer ones are compared later.
+const LONGEST_NAME: usize = 512;
+/// The largest pickle in bytes. Positions leave room for the two bits.
+const LARGEST: u64 = 1 << 30;
+
+/// A PyTorch checkpoint.
+#[derive(Clone, Copy, Debug)]
+pub struct PytorchFile<'a> {
+    archive: Archive<'a>,
+    /// The places of the two pickles; the second one is empty if there is none.
+    data_at: u64,
+    constants_at: u64,
+    data_length: u32,
+    constants_length: u32,
+    /// The number of tensors.
+    count: u32,
+    entries: u32,
+    /// The length of the folder's name that all entries begin with.
+    folder: u16,
+    is_big: bool,
+    /// The file is a stream. The second pickle is the list of keys, and `entries` their number.
+    is_legacy: bool,
+    /// The names of tensors, the names of entries, and the extents of entries differ.
+    are_names_distinct: bool,
+    are_entries_distinct: bool,
+    are_places_sorted: bool,
+    is_padded: bool,
+}
+
+const fn fail(kind: ErrorKind, item: Part, at: u64) -> Error {
+    Error::at(kind, Format::Pytorch, item, at)
+}
+
+/// True if an archive is a checkpoint: its first entry is in a folder that has a `data.pkl`.
+pub(super) fn is_checkpoint<'a>(opening: &ParseContext<'a>) -> ParseResult<bool> {
+    let (archive, _) = Archive::find(opening, Format::Npz)?;
+    let mut at = 0;
+    while let Ok(Some(record)) = archive.record(at) {
+        if record.name.ends_with(b"/data.pkl") && record.name.iter().filter(|byte| **byte == b'/').count() == 1 {
+            return Ok(true);
+        }
+        at = record.next;
+    }
+    Ok(false)
+}
+
+impl<'a> PytorchFile<'a> {
+    /// The name of the folder that all entries are in, with the slash.
+    fn folder(&self) -> &'a [u8] {
+        let first = self.archive.record(0).ok().flatten();
+        first.and_then(|record| record.name.get(..usize::from(self.folder))).unwrap_or_default()
+    }
+
+    /// The bytes of a pickle; none if they are not in memory.
+    fn pickle(&self, in_constants: bool) -> &'a [u8] {
+        let (at, length) =
+            if in_constants { (self.constants_at, self.constants_length) } else { (self.data_at, self.data_length) };
+        self.archive.input.get(Extent::new(at, length.into())).unwrap_or_default()
+    }
+
+    /// The offset in the file of a position.
+    fn offset(&self, position: u32) -> u64 {
+        let start = if position & IN_CONSTANTS != 0 { self.constants_at } else { self.data_at };
+        start.saturating_add((position & !IN_CONSTANTS).into())
+    }
+
+    const fn has_constants(&self) -> bool {
+        self.constants_length > 0 && !self.is_legacy
+    }
+
+    fn tree(&self, in_constants: bool) -> Tree<'a> {
+        Tree { pickle: self.pickle(in_constants), in_constants }
+    }
+
+    /// Returns the error for a fault in a pickle.
+    fn error(&self, in_constants: bool, fault: Fault) -> Error {
+        let flag = if in_constants { IN_CONSTANTS } else { 0 };
+        fail(fault.kind, fault.item, self.offset(fault.at | flag))
+    }
+
+    /// Returns the next listed tensor behind a cursor, with its path.
+    fn next(&self, cursor: &mut Cursor) -> Result<Option<Found<'a>>> {
+        loop {
+            let in_constants = cursor.left & 1 != 0;
+            let found = self.tree(in_constants).next(cursor);
+            match found.map_err(|fault| self.error(in_constants, fault))? {
+                Some(found) => {
+                    cursor.index = cursor.index.saturating_add(1);
+                    return Ok(Some(found));
+                }
+                None if !in_constants && self.has_constants() => {
+                    *cursor = Cursor { at: 0, left: 1, index: cursor.index };
+                }
+                None => return Ok(None),
+            }
+        }
+    }
+
+    /// Returns the tensor at a position.
+    fn at(&self, position: u32) -> Result<Found<'a>> {
+        let in_constants = position & IN_CONSTANTS != 0;
+        let found = self.tree(in_constants).at(position & !IN_CONSTANTS);
+        found.map_err(|fault| self.error(in_constants, fault))
+    }
+
+    /// Returns the entry of a storage: its position in the directory, the extent of its data, and its CRC-32.
+    fn storage(&self, position: u32) -> Result<(Extent, u32)> {
+        if self.is_legacy {
+            return Ok((self.legacy_storage(position)?, 0));
+        }
+        let changed = self.archive.error(ErrorKind::Malformed, Part::Entry, position);
+        let entry = self.archive.entry(position)?.ok_or(changed)?;
+        let opening = ParseContext::of(self.archive.input);
+        let data = self.archive.data(&opening, &entry, &mut { u64::MAX });
+        Ok((data.map_err(|stop| opening.error(stop))?, entry.about.crc.get()))
+    }
+
+    /// Finds the entry of a storage, from position `hint` of the directory on and then from the start.
+    fn find_storage(&self, key: &[u8], in_constants: bool, hint: &mut u32, work: &mut u64) -> Result<Option<u32>> {
+        let kind: &[u8] = if in_constants { b"constants/" } else { b"data/" };
+        let (folder, start) = (self.folder(), *hint);
+        let is_it = |name: &[u8]| {
+            let rest = name.strip_prefix(folder).and_then(|rest| rest.strip_prefix(kind));
+            rest == Some(key)
+        };
+        for (mut at, end) in [(start, u32::MAX), (0, start)] {
+            while at < end {
+                let Some(record) = self.archive.record(at)? else { break };
+                *work = work.saturating_add(1);
+                if is_it(record.name) {
+                    *hint = record.next;
+                    return Ok(Some(at));
+                }
+                at = record.next;
+            }
+        }
+        Ok(None)
+    }
+
+    /// Describes a tensor: finds its storage, and compares the view with it.
+    fn describe(
+        &self,
+        machine: &mut Machine<'_>,
+        base: &Base,
+        in_constants: bool,
+        (hint, work): (&mut u32, &mut u64),
+    ) -> Result<Described> {
+        let pickle = self.pickle(in_constants);
+        let fault = |fault| self.error(in_constants, fault);
+        let mut described = Described::of(machine, base).map_err(fault)?;
+        let Some(storage) = described.storage else { return Ok(described) };
+        let key = bytes_of(pickle, &storage.key);
+        let flag = if in_constants { IN_CONSTANTS } else { 0 };
+        let at = self.offset(storage.key.start | flag);
+        let missing = fail(ErrorKind::MissingData, Part::Data, at);
+        if self.is_legacy {
+            described.entry = self.place_of_key(key, &mut 0).ok_or(missing)?;
+            return Ok(described);
+        }
+        let position = self.find_storage(key, in_constants, hint, work)?.ok_or(missing)?;
+        let entry = self.archive.entry(position)?.ok_or(missing)?;
+        if !entry.is_stored() {
+            return Err(self.archive.error(ErrorKind::UnsupportedEncoding, Part::Encoding, position));
+        }
+        if entry.stored != storage.bytes {
+            return Err(fail(ErrorKind::SizeMismatch, Part::Length, at));
+        }
+        described.entry = position;
+        Ok(described)
+    }
+
+    /// Checks a whole pickle: its structure, its tensors, their storages. Adds the names to `seen`.
+    fn check_tree(
+        &mut self,
+        in_constants: bool,
+        seen: &mut Seen<'a>,
+        storage: impl FnMut(&Storage, u32) -> Result<()>,
+    ) -> Result<()> {
+        let (mut hint, mut work, mut count) = (0, 0, self.count);
+        let most = self.most_work();
+        let file = *self;
+        let flag = if in_constants { IN_CONSTANTS } else { 0 };
+        let tree = self.tree(in_constants);
+        let mut visit = |machine: &mut Machine<'a>, found: &Found<'a>, path: Option<&Path>| {
+            if !found.is_alias {
+                let described = file.describe(machine, &found.base, in_constants, (&mut hint, &mut work))?;
+                if described.storage.is_some() {
+                    described
+                        .check_bounds(file.pickle(in_constants))
+                        .map_err(|fault| file.error(in_constants, fault))?;
+                }
+            }
+            if work > most {
+                return Err(fail(ErrorKind::TooMany, Part::Entry, file.offset(found.position | flag)));
+            }
+            if let Some(path) = path {
+                count = count.saturating_add(1);
+                match found.key() {
+                    Some(key) => {
+                        seen.add(key);
+                    }
+                    None => seen.add_joined(tree.write(path, &mut [0; LONGEST_NAME])),
+                }
+            }
+            Ok(())
+        };
+        let checked = tree.check(&mut visit, storage);
+        checked.map_err(|broken| broken.error(self, in_constants))?;
+        self.count = count;
+        Ok(())
+    }
+
+    /// Checks a whole pickle of an archive: also the storages that no tensor uses must be there.
+    fn check_archive_tree(&mut self, in_constants: bool, seen: &mut Seen<'a>) -> Result<()> {
+        let file = *self;
+        let flag = if in_constants { IN_CONSTANTS } else { 0 };
+        let (mut hint, mut work) = (0, 0);
+        self.check_tree(in_constants, seen, |storage, at| {
+            let at = file.offset(at | flag);
+            let key = bytes_of(file.pickle(in_constants), &storage.key);
+            let missing = fail(ErrorKind::MissingData, Part::Data, at);
+            let position = file.find_storage(key, in_constants, &mut hint, &mut work)?.ok_or(missing)?;
+            if work > file.most_work() {
+                return Err(fail(ErrorKind::TooMany, Part::Entry, at));
+            }
+            let entry = file.archive.entry(position)?.ok_or(missing)?;
+            if entry.is_stored() && entry.stored != storage.bytes {
+                return Err(fail(ErrorKind::SizeMismatch, Part::Length, at));
+            }
+            Ok(())
+        })
+    }
+
+    /// The number of entries that are compared with the keys of all storages, at most.
+    fn most_work(&self) -> u64 {
+        u64::from(self.entries).saturating_add(64).saturating_mul(1024)
+    }
+
+    /// Looks for names, entries and extents that clash.
+    fn compare(&self, warnings: &mut Warnings, memory: &mut (impl Memory + ?Sized)) -> Result<()> {
+        if !self.are_names_distinct {
+            match memory.compare(&mut names::Tensors(self, None), (0, 0), self.count)? {
+                Compared::Clash(position) => {
+                    let at = self.offset(position & !IS_KEY);
+                    return Err(fail(ErrorKind::RepeatedName, Part::Name, at));
+                }
+                Compared::TooMany => warnings.add(Warning::NamesUnchecked),
+                Compared::Distinct => {}
+            }
+        }
+        if !self.are_entries_distinct {
+            match memory.compare(&mut names::Entries(&self.archive, None), 0, self.entries)? {
+                Compared::Clash(position) => {
+                    let at = position.saturating_sub(1);
+                    return Err(self.archive.error(ErrorKind::RepeatedName, Part::Entry, at));
+                }
+                Compared::TooMany => warnings.add(Warning::NamesUnchecked),
+                Compared::Distinct => {}
+            }
+        }
+        if !self.are_places_sorted {
+            self.archive.compare_places(self.entries, warnings, memory)?;
+        }
+        Ok(())
+    }
+
+    fn left_by(&self, summary: &Summary) -> Self {
+        let (names, places) = (Warning::NamesUnchecked, Warning::ExtentsUnchecked);
+        Self {
+            are_names_distinct: self.are_names_distinct || !summary.warnings.contains(names),
+            are_entries_distinct: self.are_entries_distinct || !summary.warnings.contains(names),
+            are_places_sorted: !summary.warnings.contains(places),
+            ..*self
+        }
+    }
+
+    /// Returns the number of an entry that holds a decimal number, and at most one line end.
+    fn number(text: &[u8]) -> Option<u64> {
+        let digits = text.strip_suffix(b"\n").unwrap_or(text);
+        let (number, rest) = crate::bytes::num::decimal(digits)?;
+        rest.is_empty().then_some(number)
+    }
+
+    /// Fills in the record of a tensor. Its storage is looked for from `hint` on, which moves behind it.
+    fn fill(&self, found: &Found<'a>, index: u32, hint: &mut u32, tensor: &mut TensorRecord<'a>) -> Result<()> {
+        let in_constants = found.in_constants;
+        let mut machine = Machine::new(self.pickle(in_constants));
+        let described = self.describe(&mut machine, &found.base, in_constants, (hint, &mut 0))?;
+        let flag = if in_constants { IN_CONSTANTS } else { 0 };
+        tensor.set_text(found.name());
+        tensor.at = self.offset(found.base.at | flag);
+        tensor.components = described.entry;
+        tensor.index = index;
+        described.fill(self.pickle(in_constants), tensor).map_err(|fault| self.error(in_constants, fault))
+    }
+
+    /// Returns the arguments of the function that makes a tensor, and whether they are in the second pickle.
+    fn base(&self, tensor: &TensorRecord<'a>) -> (Base, bool) {
+        let in_data = tensor.at.checked_sub(self.data_at).filter(|at| *at < self.data_length.into());
+        let in_constants = tensor.at.checked_sub(self.constants_at).filter(|at| *at < self.constants_length.into());
+        let at = in_data.or(in_constants).and_then(|at| u32::try_from(at).ok()).unwrap_or(0);
+        let in_constants = in_data.is_none();
+        (Base::of_arguments(self.pickle(in_constants), at, tensor.layout_name.bytes()), in_constants)
+    }
+
+    /// The order of the bytes of all numbers.
+    const fn byte_order(&self) -> ByteOrder {
+        if self.is_big { ByteOrder::Big } else { ByteOrder::Little }
+    }
+
+    /// Returns the names in the pickles that stand for code, in the order of the file, each as often as it occurs. No
+    /// reader needs the code: only the names with a meaning for tensors are known, and nothing is ever called.
+    #[must_use]
+    pub fn globals(&self) -> Globals<'a> {
+        Globals::new(self)
+    }
+}
+
+impl<'a> FileFormat<'a> for PytorchFile<'a> {
+    const FORMAT: Format = Format::Pytorch;
+
+    fn open(opening: &ParseContext<'a>) -> ParseResult<Self> {
+        let head = opening.keep(Extent::new(0, opening.input.length().min(2)))?;
+        if head.first() == Some(&0x80) {
+            // The stream of torch.save before 1.6.
+            return Self::open_legacy(opening);
+        }
+        let (archive, stated) = Archive::find(opening, Format::Pytorch)?;
+        let mut file = Self {
+            archive,
+            data_at: 0,
+            constants_at: 0,
+            data_length: 0,
+            constants_length: 0,
+            count: 0,
+            entries: 0,
+            folder: 0,
+            is_big: false,
+            is_legacy: false,
+            are_names_distinct: true,
+            are_entries_distinct: true,
+            are_places_sorted: true,
+            is_padded: stated.is_padded,
+        };
+        let (mut checking, mut entries) = (Checking::new(&archive), Seen::new());
+        let mut version = None;
+        while let Some((entry, data)) = checking.next(&archive, opening, &stated)? {
+            let stop = |kind, item| opening.stop(archive.error(kind, item, entry.at));
+            if file.folder == 0 {
+                let slash = entry.name.iter().position(|byte| *byte == b'/');
+                let length = slash.and_then(|slash| u16::try_from(slash.saturating_add(1)).ok());
+                file.folder = length.ok_or_else(|| stop(ErrorKind::InvalidName, Part::Name))?;
+            }
+            let Some(name) = entry.name.strip_prefix(file.folder()) else {
+                return Err(stop(ErrorKind::InvalidName, Part::Name));
+            };
+            entries.add(entry.name);
+            if !matches!(name, b"data.pkl" | b"constants.pkl" | b"byteorder" | b"version") {
+                continue;
+            }
+            if !entry.is_stored() {
+                return Err(stop(ErrorKind::UnsupportedEncoding, Part::Encoding));
+            }
+            let length = u32::try_from(data.length).ok().filter(|_| data.length <= LARGEST);
+            let length = length.ok_or_else(|| stop(ErrorKind::ManifestTooLarge, Part::Manifest))?;
+            let bytes = opening.keep(data)?;
+            #[cfg(feature = "crc32")]
+            if entry.about.crc.get() != 0 && crate::codec::crc::crc32(bytes) != entry.about.crc.get() {
+                return Err(stop(ErrorKind::ChecksumMismatch, Part::Digest));
+            }
+            match name {
+                b"data.pkl" => (file.data_at, file.data_length) = (data.offset, length),
+                b"constants.pkl" => (file.constants_at, file.constants_length) = (data.offset, length),
+                b"byteorder" => match bytes {
+                    b"little" => {}
+                    b"big" => file.is_big = true,
+                    _ => {
+                        return Err(opening
+                            .fail((ErrorKind::InvalidByteOrder, Format::Pytorch, Part::ByteOrder), data.offset));
+                    }
+                },
+                _ => {
+                    version = Some(());
+                    if !matches!(Self::number(bytes), Some(1..=10)) {
+                        let rule = (ErrorKind::UnsupportedVersion, Format::Pytorch, Part::Version);
+                        return Err(opening.fail(rule, data.offset));
+                    }
+                }
+            }
+        }
+        (file.entries, file.are_places_sorted) = (checking.entries, checking.are_places_sorted);
+        file.are_entries_distinct = entries.are_distinct();
+        if file.data_length == 0 {
+            return Err(opening.fail((ErrorKind::MissingData, Format::Pytorch, Part::Manifest), 0));
+        }
+        if version.is_none() {
+            return Err(opening.fail((ErrorKind::MissingData, Format::Pytorch, Part::Version), 0));
+        }
+        let mut seen = Seen::new();
+        file.check_archive_tree(false, &mut seen).map_err(|error| opening.stop(error))?;
+        if file.constants_length > 0 {
+            file.check_archive_tree(true, &mut seen).map_err(|error| opening.stop(error))?;
+        }
+        file.are_names_distinct = seen.are_distinct();
+        Ok(file)
+    }
+
+    fn read(&mut self, summary: &mut Summary) -> Result<()> {
+        *summary = Summary { warnings: Warnings::default(), tensor_count: self.count.into() };
+        if self.is_padded {
+            summary.warnings.add(Warning::TrailingBytes);
+        }
+        self.compare(&mut summary.warnings, &mut Stack)
+    }
+
+    fn input(&self) -> Input<'a> {
+        self.archive.input
+    }
+
+    fn with_input(self, input: Input<'a>) -> Self {
+        Self { archive: self.archive.with_input(input), ..self }
+    }
+
+    fn version(&self) -> Option<&'a str> {
+        let mut at = 0;
+        while let Ok(Some(entry)) = self.archive.entry(at) {
+            if entry.name.strip_prefix(self.folder()) == Some(b"version") {
+                let opening = ParseContext::of(self.archive.input);
+                let data = self.archive.data(&opening, &entry, &mut { u64::MAX }).ok()?;
+                let text = self.archive.input.get(data)?;
+                return core::str::from_utf8(text.strip_suffix(b"\n").unwrap_or(text)).ok();
+            }
+            at = entry.next;
+        }
+        None
+    }
+
+    fn attributes(&self) -> Attributes<'a> {
+        let constants = if self.has_constants() { self.pickle(true) } else { &[] };
+        Attributes::pytorch(self.pickle(false), constants)
+    }
+
+    fn next_tensor(&self, cursor: &mut Cursor, tensor: &mut TensorRecord<'a>) -> Result<bool> {
+        let (index, mut next) = (cursor.index, *cursor);
+        let Some(found) = self.next(&mut next)? else { return Ok(false) };
+        // The entries are often in the order in which the tensors refer to them.
+        let mut hint = next.left >> 1;
+        self.fill(&found, index, &mut hint, tensor)?;
+        next.left = hint << 1 | next.left & 1;
+        *cursor = next;
+        Ok(true)
+    }
+
+    fn next_tensor_from(&self, position: u32, index: u32, tensor: &mut TensorRecord<'a>) -> Result<()> {
+        self.fill(&self.at(position)?, index, &mut 0, tensor)
+    }
+
+    fn check(&self, summary: &Summary, scratch: &mut [u32]) -> Result<Warnings> {
+        let mut checked = summary.warnings.without(Warning::NamesUnchecked).without(Warning::ExtentsUnchecked);
+        self.left_by(summary).compare(&mut checked, scratch)?;
+        Ok(checked)
+    }
+
+    fn check_length(&self, summary: &Summary) -> u64 {
+        let left = self.left_by(summary);
+        let names = if left.are_names_distinct { 0 } else { self.count };
+        let entries = if left.are_entries_distinct && left.are_places_sorted { 0 } else { self.entries };
+        names.max(entries).into()
+    }
+
+    fn next_component(
+        &self,
+        tensor: &TensorRecord<'a>,
+        cursor: &mut Cursor,
+        part: &mut ComponentRecord<'a>,
+    ) -> Result<bool> {
+        let (base, in_constants) = self.base(tensor);
+        if !base.has_storage() {
+            return Ok(false);
+        }
+        let fault = |fault| self.error(in_constants, fault);
+        let pickle = self.pickle(in_constants);
+        let described = Described::of(&mut Machine::new(pickle), &base).map_err(fault)?;
+        if described.storage.is_none() || !cursor.is_first() {
+            return Ok(false);
+        }
+        let (data, crc) = self.storage(tensor.components)?;
+        let touched = described.touched(pickle).map_err(fault)?;
+        part.dtype = described.dtype();
+        part.storage = part.dtype;
+        part.order = self.byte_order();
+        part.set_extent(Extent::new(data.offset.saturating_add(touched.offset), touched.length));
+        part.crc32 = (crc != 0).then_some((crc, data));
+        Ok(true)
+    }
+
+    fn strides<'r>(&self, tensor: &TensorRecord<'a>, dst: &'r mut [u64]) -> Result<Option<&'r mut [u64]>> {
+        let (base, in_constants) = self.base(tensor);
+        let pickle = self.pickle(in_constants);
+        let described =
+            Described::of(&mut Machine::new(pickle), &base).map_err(|fault| self.error(in_constants, fault))?;
+        let rank = to_usize(u64::from(tensor.shape.rank()));
+        let dst = rank.and_then(|rank| dst.get_mut(..rank)).ok_or(Error::new(ErrorKind::TooSmall))?;
+        let Some(strides) = described.strides(pickle) else { return Ok(None) };
+        dst.iter_mut().zip(strides).for_each(|(to, from)| *to = from);
+        Ok(Some(dst))
+    }
+
+    fn context(input: Input<'a>, error: &Error) -> Context<'a> {
+        explain::context(input, error)
+    }
+}
+
+impl<'a> NamedTensors<'a> for PytorchFile<'a> {
+    fn find(&self, name: &[u8], tensor: &mut TensorRecord<'a>) -> Result<()> {
+        let mut index = 0_u32;
+        for in_constants in [false, true] {
+            if in_constants && !self.has_constants() {
+                break;
+            }
+            let found = self.tree(in_constants).find(name, &mut index);
+            if let Some(found) = found.map_err(|fault| self.error(in_constants, fault))? {
+                return self.fill(&found, index, &mut 0, tensor);
+            }
+        }
+        Err(Error::new(ErrorKind::NotFound))
+    }
+
+    fn next_name(&self, cursor: &mut Cursor) -> Result<Option<Named<'a>>> {
+        let Some(found) = self.next(cursor)? else { return Ok(None) };
+        let flag = if found.in_constants { IN_CONSTANTS } else { 0 };
+        Ok(Some(Named { name: found.name(), name_at: found.name_at(), tensor_at: found.position | flag }))
+    }
+
+    fn name_at(&self, position: u32) -> Name<'a> {
+        self.name_of(position).into()
+    }
+
+    fn tensor_at(&self, position: u32, index: u32, tensor: &mut TensorRecord<'a>) -> Result<()> {
+        self.next_tensor_from(position, index, tensor)
+    }
+}
+
+impl<'a> PytorchFile<'a> {
+    /// Returns the name at a position that [`Found::name_at`] returned.
+    fn name_of(&self, position: u32) -> Text<'a> {
+        let in_constants = position & IN_CONSTANTS != 0;
+        names::name_at(self.pickle(in_constants), position)
+    }
+}
+
+impl<'a> Computed<'a> for PytorchFile<'a> {
+    fn whole_length(&self, tensor: &TensorRecord<'a>) -> Option<u64> {
+        let is_strided = tensor.layout == crate::types::Layout::Strided;
+        tensor.dtype.filter(|_| is_strided)?.byte_length(tensor.shape.element_count()?)
+    }
+
+    fn whole_scratch(&self, tensor: &TensorRecord<'a>) -> Option<u64> {
+        (tensor.layout == crate::types::Layout::Strided).then_some(0)
+    }
+
+    fn read_whole<'d>(
+        &self,
+        tensor: &TensorRecord<'a>,
+        _: &mut dyn Decoder,
+        dst: &'d mut [u8],
+        _: &mut [u8],
+    ) -> Result<&'d mut [u8]> {
+        let refused = |kind| fail(kind, Part::Tensor, tensor.at);
+        let length = self.whole_length(tensor).ok_or(refused(ErrorKind::UnsupportedLayout))?;
+        let dst = to_usize(length).and_then(|length| dst.get_mut(..length)).ok_or(refused(ErrorKind::TooSmall))?;
+        let dtype = tensor.dtype.ok_or(refused(ErrorKind::UnsupportedLayout))?;
+        let mut part = ComponentRecord::blank();
+        self.next_component(tensor, &mut { Cursor::START }, &mut part)?;
+        let missing = fail(ErrorKind::NotInMemory, Part::Data, part.extent.offset);
+        let data = self.archive.input.get(part.extent).ok_or(missing)?;
+        let (base, in_constants) = self.base(tensor);
+        let pickle = self.pickle(in_constants);
+        let described =
+            Described::of(&mut Machine::new(pickle), &base).map_err(|fault| self.error(in_constants, fault))?;
+        strided::gather(&described, pickle, data, dtype, dst).ok_or(refused(ErrorKind::OutOfPlace))?;
+        self.byte_order().to_native(dst, dtype);
+        Ok(dst)
+    }
+}

@@ -1,0 +1,176 @@
+//! Names: of tensors, of entries, and those in a pickle that stand for code.
+#![forbid(unsafe_code)]
+
+use core::cmp::Ordering;
+
+use super::{IN_CONSTANTS, IS_KEY, PytorchFile};
+use crate::bytes::pickle::machine::{Event, Kind, Machine};
+use crate::bytes::pickle::op;
+use crate::bytes::text::Text;
+use crate::codec::zip::Archive;
+use crate::duplicates::{Distinct, Entry};
+use crate::error::{Error, Result};
+use crate::format::Cursor;
+
+/// Returns the name at a position: a key, or the name of the value at that position of the pickle.
+pub(super) fn name_at(pickle: &[u8], position: u32) -> Text<'_> {
+    if position & IS_KEY == 0 {
+        return Text::joined(pickle, position);
+    }
+    let key = op::read(pickle, position & !(IS_KEY | IN_CONSTANTS));
+    Text::new(key.map(|key| key.argument).unwrap_or_default(), false)
+}
+
+/// A name of a tensor.
+#[derive(Clone, Copy)]
+pub(super) struct TensorName<'a>(Text<'a>);
+
+impl Entry for TensorName<'_> {
+    fn order(self, other: Self) -> Ordering {
+        self.0.cmp(&other.0)
+    }
+
+    fn clashes_with(self, other: Self) -> bool {
+        self.0 == other.0
+    }
+
+    fn hash(self) -> u32 {
+        let add = |hash: u32, character| (hash ^ u32::from(character)).wrapping_mul(0x0100_0193);
+        self.0.chars().fold(0x811c_9dc5, add)
+    }
+}
+
+/// The names of tensors, by the position of the name.
+pub(super) struct Tensors<'r, 'a>(pub(super) &'r PytorchFile<'a>, pub(super) Option<Error>);
+
+impl<'a> Distinct for Tensors<'_, 'a> {
+    type Entry = TensorName<'a>;
+    /// The numbers of a cursor.
+    type Place = (u64, u32);
+    type Position = u32;
+
+    fn next(&mut self, place: &mut (u64, u32)) -> Option<(TensorName<'a>, u32)> {
+        let mut cursor = Cursor { at: place.0, left: place.1, index: 0 };
+        let found = self.0.next(&mut cursor).unwrap_or_else(|error| {
+            self.1 = Some(error);
+            None
+        });
+        let found = found?;
+        *place = (cursor.at, cursor.left);
+        Some((TensorName(found.name()), found.name_at()))
+    }
+
+    fn at(&self, position: u32) -> TensorName<'a> {
+        TensorName(self.0.name_of(position))
+    }
+
+    fn check(&self) -> Result<()> {
+        self.1.map_or(Ok(()), Err)
+    }
+}
+
+/// The names of the entries of an archive. Positions are those of the entries plus 1.
+pub(super) struct Entries<'r, 'a>(pub(super) &'r Archive<'a>, pub(super) Option<Error>);
+
+impl<'a> Distinct for Entries<'_, 'a> {
+    type Entry = &'a [u8];
+    type Place = u32;
+    type Position = u32;
+
+    fn next(&mut self, place: &mut u32) -> Option<(&'a [u8], u32)> {
+        let at = *place;
+        let found = self.0.record(at).unwrap_or_else(|error| {
+            self.1 = Some(error);
+            None
+        });
+        let record = found?;
+        *place = record.next;
+        Some((record.name, at.saturating_add(1)))
+    }
+
+    fn at(&self, position: u32) -> &'a [u8] {
+        let record = self.0.record(position.saturating_sub(1)).ok().flatten();
+        record.map(|record| record.name).unwrap_or_default()
+    }
+
+    fn check(&self) -> Result<()> {
+        self.1.map_or(Ok(()), Err)
+    }
+}
+
+/// A name in a pickle that stands for code: a function or a class. The code is never looked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Global<'a> {
+    /// The module, as the pickle spells it.
+    pub module: &'a str,
+    /// The name in the module.
+    pub name: &'a str,
+    /// The offset in the file.
+    pub offset: u64,
+    /// True if the name has a meaning here. Objects of any other name are skipped.
+    pub is_known: bool,
+}
+
+/// The names in the pickles that stand for code. See [`PytorchFile::globals`].
+#[derive(Clone, Copy, Debug)]
+pub struct Globals<'a> {
+    file: PytorchFile<'a>,
+    at: u32,
+    in_constants: bool,
+}
+
+impl<'a> Globals<'a> {
+    pub(super) const fn new(file: &PytorchFile<'a>) -> Self {
+        Self { file: *file, at: 0, in_constants: false }
+    }
+}
+
+impl<'a> Iterator for Globals<'a> {
+    type Item = Global<'a>;
+
+    fn next(&mut self) -> Option<Global<'a>> {
+        use crate::bytes::pickle::globals::Known;
+
+        loop {
+            let pickle = self.file.pickle(self.in_constants);
+            let Ok(next) = op::read(pickle, self.at) else {
+                if self.in_constants {
+                    return None;
+                }
+                (self.in_constants, self.at) = (true, 0);
+                continue;
+            };
+            self.at = next.next;
+            let flag = if self.in_constants { IN_CONSTANTS } else { 0 };
+            let global = |module: &'a [u8], name: &'a [u8]| Global {
+                module: core::str::from_utf8(module).unwrap_or_default(),
+                name: core::str::from_utf8(name).unwrap_or_default(),
+                offset: self.file.offset(next.at | flag),
+                is_known: Known::of(module, name) != Known::OPAQUE,
+            };
+            match next.code {
+                op::GLOBAL => {
+                    let mut lines = next.argument.split(|byte| *byte == b'\n');
+                    return Some(global(lines.next().unwrap_or_default(), lines.next().unwrap_or_default()));
+                }
+                op::STACK_GLOBAL => {
+                    // The texts may come from the memo, so the program is run up to here.
+                    let mut machine = Machine::new(pickle);
+                    let mut event = Ok(Event::Other);
+                    while event.is_ok() && machine.position() < next.at {
+                        event = machine.step().map(|_| Event::Other);
+                    }
+                    let texts = match machine.stack() {
+                        [.., module, name] if module.kind == Kind::Text && name.kind == Kind::Text => {
+                            Some((machine.text(module), machine.text(name)))
+                        }
+                        _ => None,
+                    };
+                    let (module, name) = texts?;
+                    return Some(global(module, name));
+                }
+                _ => {}
+            }
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! PyTorch: archives and streams of torch.save, and TorchScript.
+#![cfg(feature = "pytorch")]
+
+use std::fs;
+use std::path::PathBuf;
+
+use serde_json::{Value as Json, json};
+use tenslice::{ByteOrder, File, Format, Layout, Purpose, ReadOptions, Tensor, Value};
+
+/// The fixtures, each with its side-car.
+fn cases() -> Vec<(String, Vec<u8>, Json)> {
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/pytorch");
+    let mut all = Vec::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let Some(file) = path.to_str().unwrap().strip_suffix(".json") else { continue };
+        let case = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+        all.push((file.rsplit('/').next().unwrap().to_owned(), fs::read(file).unwrap(), case));
+    }
+    assert!(all.len() > 80);
+    all
+}
+
+/// The bytes with each number in little-endian order.
+fn little(bytes: &[u8], order: ByteOrder, size: usize) -> Vec<u8> {
+    let mut bytes = bytes.to_vec();
+    if order == ByteOrder::Big {
+        bytes.chunks_mut(size).for_each(<[u8]>::reverse);
+    }
+    bytes
+}
+
+/// Compares a tensor with its description in a side-car.
+fn check(file: &str, tensor: &Tensor<'_>, expected: &Json) {
+    let place = format!("{file}: {}", tensor.name());
+    assert_eq!(json!(tensor.layout_name()), expected["layout"], "{place}");
+    assert_eq!(json!(tensor.shape().iter().collect::<Vec<_>>()), expected["shape"], "{place}");
+    let is_plain = matches!(tensor.layout(), Layout::Dense | Layout::Strided);
+    if is_plain {
+        assert_eq!(json!(tensor.dtype().map(|dtype| dtype.name())), expected["dtype"], "{place}");
+    }
+    let Some(length) = expected["data_length"].as_u64() else {
+        assert_eq!(tensor.components().count(), 0, "{place}");
+        return;
+    };
+    let data = tensor.component("data").unwrap();
+    assert_eq!(data.extent().length, length, "{place}");
+    if let Some(offset) = expected["data_offset"].as_u64() {
+        assert_eq!(data.extent().offset, offset, "{place}");
+    }
+    let size = data.dtype().map_or(1, |dtype| dtype.lane_size());
+    let stored = crate::support::sha256(&little(data.bytes().unwrap(), data.byte_order(), size));
+    if let Some(expected) = expected["stored_sha256"].as_str() {
+        assert_eq!(stored, expected, "{place}");
+    }
+    if let (true, Some(expected)) = (is_plain, expected["data_sha256"].as_str()) {
+        let length = tensor.requirements(Purpose::Read).output.unwrap();
+        let mut elements = vec![0; usize::try_from(length).unwrap()];
+        let elements = tensor.read_into(&mut elements, ReadOptions::new()).unwrap();
+        assert_eq!(crate::support::sha256(&little(elements, ByteOrder::NATIVE, size)), expected, "{place}");
+    }
+}
+
+#[test]
+fn fixtures_are_read_as_their_side_cars_say() {
+    for (name, bytes, case) in cases() {
+        if case["expect"] == "reject" {
+            let opened = File::open(&bytes).and_then(|file| {
+                file.check(&mut vec![0; file.check_length().unwrap()])?;
+                Ok(file)
+            });
+            let error = opened.map(|file| file.tensor_count()).expect_err(&name);
+            // Files of other kinds are recognized as such, or as none.
+            // Without its directory, an archive might as well be an NPZ archive.
+            let is_cut = ["zip_", "other_"].iter().any(|start| name.starts_with(start));
+            assert!(error.format() == Format::Pytorch || is_cut, "{name}: {error}");
+            continue;
+        }
+        let file = File::open(&bytes).unwrap_or_else(|error| panic!("{name}: {}", error.explain(&bytes[..])));
+        assert_eq!(file.format(), Format::Pytorch, "{name}");
+        assert_eq!(file.warnings().is_empty(), case["expect"] == "accept", "{name}");
+        let expected = case["tensors"].as_array().unwrap();
+        assert_eq!(file.tensor_count(), expected.len() as u64, "{name}");
+        let mut tensors = file.tensors();
+        for tensor in tensors.by_ref() {
+            let of_name = expected.iter().find(|expected| tensor.name() == expected["name"].as_str().unwrap());
+            check(&name, &tensor, of_name.unwrap_or_else(|| panic!("{name}: {}", tensor.name())));
+            let found = file.find(&tensor.name().to_string()).unwrap();
+            assert_eq!((found.index(), found.shape()), (tensor.index(), tensor.shape()), "{name}");
+        }
+        assert!(tensors.error().is_none(), "{name}");
+    }
+}
+
+#[test]
+fn attributes_are_the_values_of_the_tree() {
+    let mut count = 0;
+    for (name, bytes, case) in cases() {
+        let Some(expected) = case["attributes"].as_object().filter(|_| case["expect"] != "reject") else { continue };
+        let file = File::open(&bytes).unwrap();
+        let mut found = serde_json::Map::new();
+        for attribute in file.attributes() {
+            let Some(Value::Text(key)) = attribute.key else { panic!("{name}") };
+            let value = match attribute.value {
+                Value::Null => Json::Null,
+                Value::Bool(value) => json!(value),
+                Value::Integer(value) => {
+                    i64::try_from(value).map_or_else(|_| json!(u64::try_from(value).unwrap()), |value| json!(value))
+                }
+                Value::Float(value) if value.is_finite() => json!(value),
+                Value::Float(value) => json!(value.to_string()),
+                Value::Text(text) => json!(text.to_string()),
+                Value::Bytes(bytes) => {
+                    json!({"$bytes": bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>()})
+                }
+                other => panic!("{name}: {other:?}"),
+            };
+            found.insert(key.to_string(), value);
+        }
+        assert_eq!(&found, expected, "{name}");
+        count += found.len();
+    }
+    assert!(count > 40);
+}
+
+/// A view that is transposed has the strides of the file, and is read row after row.
+#[test]
+fn views_have_their_own_strides() {
+    let bytes = crate::support::fixture("pytorch/views.pt");
+    let file = File::open(&bytes).unwrap();
+    let (whole, turned) = (file.find("whole").unwrap(), file.find("t").unwrap());
+    assert_eq!((whole.layout(), turned.layout()), (Layout::Dense, Layout::Strided));
+    assert_eq!(turned.strides(&mut [0; 3]).unwrap(), [1, 4, 12]);
+    let (mut a, mut b) = ([0.0_f32; 24], [0.0_f32; 24]);
+    let a = whole.read_elements(&mut a, ReadOptions::new()).unwrap();
+    let b = turned.read_elements(&mut b, ReadOptions::new()).unwrap();
+    assert_eq!([b[0], b[1], b[2]], [a[0], a[12], a[4]]);
+}
+
+/// Code in a pickle is listed, and nothing else happens to it.
+#[test]
+fn globals_are_listed() {
+    let bytes = crate::support::fixture("pytorch/opaque_b.pt");
+    let file = File::open(&bytes).unwrap().as_pytorch().unwrap();
+    assert!(file.globals().any(|global| global.is_known && global.name == "_rebuild_tensor_v2"));
+    assert!(file.globals().any(|global| !global.is_known));
+}
