@@ -153,22 +153,24 @@ impl<'a> PytorchFile<'a> {
             are_places_sorted: true,
             is_padded: false,
         };
-        let end = file.check_keys().and_then(|()| file.check_widths());
+        let end = Seen::with(u32::MAX, |seen| file.check_keys(seen)).and_then(|()| file.check_widths());
         let widths = end.map_err(|error| opening.stop(error))?;
         let end = file.check_data(opening, &widths)?;
         file.is_padded = end < length;
-        let mut seen = Seen::new();
-        file.check_legacy_tree(&widths, &mut seen).map_err(|error| opening.stop(error))?;
-        file.are_names_distinct = seen.are_distinct();
+        Seen::with(u32::MAX, |seen| {
+            file.check_legacy_tree(&widths, seen)?;
+            file.are_names_distinct = seen.are_distinct();
+            Ok(())
+        })
+        .map_err(|error| opening.stop(error))?;
         Ok(file)
     }
 
     /// Checks that the list consists of texts, which differ.
-    fn check_keys(&mut self) -> Result<()> {
+    fn check_keys(&mut self, seen: &mut Seen<'_, 'a>) -> Result<()> {
         let pickle = self.pickle(true);
         let mut machine = Machine::new(pickle);
-        let (mut count, mut seen) = (0_u32, Seen::new());
-        let mut is_last = false;
+        let (mut count, mut is_last) = (0_u32, false);
         while !is_last {
             let event = machine.step().map_err(|fault| self.legacy_error(fault))?;
             is_last = event == Event::Stopped;
@@ -290,7 +292,7 @@ impl<'a> PytorchFile<'a> {
     }
 
     /// Checks the tree: its tensors, and that each storage has as many elements as the stream states.
-    fn check_legacy_tree(&mut self, widths: &Widths, seen: &mut Seen<'a>) -> Result<()> {
+    fn check_legacy_tree(&mut self, widths: &Widths, seen: &mut Seen<'_, 'a>) -> Result<()> {
         let file = *self;
         let mut hint = 0;
         self.check_tree(false, seen, |storage, at| {

@@ -34,7 +34,7 @@ use crate::bytes::pickle::path::Path;
 use crate::bytes::source::{Input, ParseContext, ParseResult};
 use crate::bytes::text::Text;
 use crate::codec::decoder::Decoder;
-use crate::codec::zip::{Archive, Checking};
+use crate::codec::zip::{self, Archive, Checking};
 use crate::duplicates::{Compared, Memory, Seen, Stack};
 use crate::error::origin::{Format, Part};
 use crate::error::warning::{Warning, Warnings};
@@ -78,11 +78,14 @@ const fn fail(kind: ErrorKind, item: Part, at: u64) -> Error {
     Error::at(kind, Format::Pytorch, item, at)
 }
 
-/// True if an archive is a checkpoint: its first entry is in a folder that has a `data.pkl`.
+/// True if an archive is a checkpoint: its first entry is in a folder, and a folder has a `data.pkl`.
 pub(super) fn is_checkpoint<'a>(opening: &ParseContext<'a>) -> ParseResult<bool> {
     let (archive, _) = Archive::find(opening, Format::Npz)?;
     let mut at = 0;
     while let Ok(Some(record)) = archive.record(at) {
+        if !record.name.contains(&b'/') && at == 0 {
+            return Ok(false); // the arrays of NPZ are in no folder
+        }
         if record.name.ends_with(b"/data.pkl") && record.name.iter().filter(|byte| **byte == b'/').count() == 1 {
             return Ok(true);
         }
@@ -216,11 +219,69 @@ impl<'a> PytorchFile<'a> {
         Ok(described)
     }
 
+    /// Reads the directory of an archive, and its entries besides the storages. Returns whether it states a version.
+    fn read_entries(
+        &mut self,
+        opening: &ParseContext<'a>,
+        stated: &zip::Stated,
+        entries: &mut Seen<'_, 'a>,
+    ) -> ParseResult<bool> {
+        let archive = self.archive;
+        let (mut checking, mut has_version) = (Checking::new(&archive), false);
+        while let Some((entry, data)) = checking.next(&archive, opening, stated)? {
+            let stop = |kind, item| opening.stop(archive.error(kind, item, entry.at));
+            if self.folder == 0 {
+                let slash = entry.name.iter().position(|byte| *byte == b'/');
+                let length = slash.and_then(|slash| u16::try_from(slash.saturating_add(1)).ok());
+                self.folder = length.ok_or_else(|| stop(ErrorKind::InvalidName, Part::Name))?;
+            }
+            let Some(name) = entry.name.strip_prefix(self.folder()) else {
+                return Err(stop(ErrorKind::InvalidName, Part::Name));
+            };
+            entries.add(entry.name);
+            if !matches!(name, b"data.pkl" | b"constants.pkl" | b"byteorder" | b"version") {
+                continue;
+            }
+            if !entry.is_stored() {
+                return Err(stop(ErrorKind::UnsupportedEncoding, Part::Encoding));
+            }
+            let length = u32::try_from(data.length).ok().filter(|_| data.length <= LARGEST);
+            let length = length.ok_or_else(|| stop(ErrorKind::ManifestTooLarge, Part::Manifest))?;
+            let bytes = opening.keep(data)?;
+            #[cfg(feature = "crc32")]
+            if entry.about.crc.get() != 0 && crate::codec::crc::crc32(bytes) != entry.about.crc.get() {
+                return Err(stop(ErrorKind::ChecksumMismatch, Part::Digest));
+            }
+            match name {
+                b"data.pkl" => (self.data_at, self.data_length) = (data.offset, length),
+                b"constants.pkl" => (self.constants_at, self.constants_length) = (data.offset, length),
+                b"byteorder" => match bytes {
+                    b"little" => {}
+                    b"big" => self.is_big = true,
+                    _ => {
+                        return Err(opening
+                            .fail((ErrorKind::InvalidByteOrder, Format::Pytorch, Part::ByteOrder), data.offset));
+                    }
+                },
+                _ => {
+                    has_version = true;
+                    if !matches!(Self::number(bytes), Some(1..=10)) {
+                        let rule = (ErrorKind::UnsupportedVersion, Format::Pytorch, Part::Version);
+                        return Err(opening.fail(rule, data.offset));
+                    }
+                }
+            }
+        }
+        (self.entries, self.are_places_sorted) = (checking.entries, checking.are_places_sorted);
+        self.are_entries_distinct = entries.are_distinct();
+        Ok(has_version)
+    }
+
     /// Checks a whole pickle: its structure, its tensors, their storages. Adds the names to `seen`.
     fn check_tree(
         &mut self,
         in_constants: bool,
-        seen: &mut Seen<'a>,
+        seen: &mut Seen<'_, 'a>,
         storage: impl FnMut(&Storage, u32) -> Result<()>,
     ) -> Result<()> {
         let (mut hint, mut work, mut count) = (0, 0, self.count);
@@ -258,7 +319,7 @@ impl<'a> PytorchFile<'a> {
     }
 
     /// Checks a whole pickle of an archive: also the storages that no tensor uses must be there.
-    fn check_archive_tree(&mut self, in_constants: bool, seen: &mut Seen<'a>) -> Result<()> {
+    fn check_archive_tree(&mut self, in_constants: bool, seen: &mut Seen<'_, 'a>) -> Result<()> {
         let file = *self;
         let flag = if in_constants { IN_CONSTANTS } else { 0 };
         let (mut hint, mut work) = (0, 0);
@@ -389,66 +450,22 @@ impl<'a> FileFormat<'a> for PytorchFile<'a> {
             are_places_sorted: true,
             is_padded: stated.is_padded,
         };
-        let (mut checking, mut entries) = (Checking::new(&archive), Seen::new());
-        let mut version = None;
-        while let Some((entry, data)) = checking.next(&archive, opening, &stated)? {
-            let stop = |kind, item| opening.stop(archive.error(kind, item, entry.at));
-            if file.folder == 0 {
-                let slash = entry.name.iter().position(|byte| *byte == b'/');
-                let length = slash.and_then(|slash| u16::try_from(slash.saturating_add(1)).ok());
-                file.folder = length.ok_or_else(|| stop(ErrorKind::InvalidName, Part::Name))?;
-            }
-            let Some(name) = entry.name.strip_prefix(file.folder()) else {
-                return Err(stop(ErrorKind::InvalidName, Part::Name));
-            };
-            entries.add(entry.name);
-            if !matches!(name, b"data.pkl" | b"constants.pkl" | b"byteorder" | b"version") {
-                continue;
-            }
-            if !entry.is_stored() {
-                return Err(stop(ErrorKind::UnsupportedEncoding, Part::Encoding));
-            }
-            let length = u32::try_from(data.length).ok().filter(|_| data.length <= LARGEST);
-            let length = length.ok_or_else(|| stop(ErrorKind::ManifestTooLarge, Part::Manifest))?;
-            let bytes = opening.keep(data)?;
-            #[cfg(feature = "crc32")]
-            if entry.about.crc.get() != 0 && crate::codec::crc::crc32(bytes) != entry.about.crc.get() {
-                return Err(stop(ErrorKind::ChecksumMismatch, Part::Digest));
-            }
-            match name {
-                b"data.pkl" => (file.data_at, file.data_length) = (data.offset, length),
-                b"constants.pkl" => (file.constants_at, file.constants_length) = (data.offset, length),
-                b"byteorder" => match bytes {
-                    b"little" => {}
-                    b"big" => file.is_big = true,
-                    _ => {
-                        return Err(opening
-                            .fail((ErrorKind::InvalidByteOrder, Format::Pytorch, Part::ByteOrder), data.offset));
-                    }
-                },
-                _ => {
-                    version = Some(());
-                    if !matches!(Self::number(bytes), Some(1..=10)) {
-                        let rule = (ErrorKind::UnsupportedVersion, Format::Pytorch, Part::Version);
-                        return Err(opening.fail(rule, data.offset));
-                    }
-                }
-            }
-        }
-        (file.entries, file.are_places_sorted) = (checking.entries, checking.are_places_sorted);
-        file.are_entries_distinct = entries.are_distinct();
+        let has_version = Seen::with(u32::MAX, |entries| file.read_entries(opening, &stated, entries))?;
         if file.data_length == 0 {
             return Err(opening.fail((ErrorKind::MissingData, Format::Pytorch, Part::Manifest), 0));
         }
-        if version.is_none() {
+        if !has_version {
             return Err(opening.fail((ErrorKind::MissingData, Format::Pytorch, Part::Version), 0));
         }
-        let mut seen = Seen::new();
-        file.check_archive_tree(false, &mut seen).map_err(|error| opening.stop(error))?;
-        if file.constants_length > 0 {
-            file.check_archive_tree(true, &mut seen).map_err(|error| opening.stop(error))?;
-        }
-        file.are_names_distinct = seen.are_distinct();
+        Seen::with(u32::MAX, |seen| {
+            file.check_archive_tree(false, seen)?;
+            if file.constants_length > 0 {
+                file.check_archive_tree(true, seen)?;
+            }
+            file.are_names_distinct = seen.are_distinct();
+            Ok(())
+        })
+        .map_err(|error| opening.stop(error))?;
         Ok(file)
     }
 
