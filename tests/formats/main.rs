@@ -13,6 +13,7 @@ mod gguf;
 mod manifest;
 mod npy;
 mod npz;
+#[cfg(feature = "pytorch")]
 mod pytorch;
 mod safetensors;
 mod tens;

@@ -127,7 +127,8 @@ impl Known {
     /// Returns the number of a name. Module and name are compared as a whole.
     pub(crate) fn of(module: &[u8], name: &[u8]) -> Self {
         let number = |first: u16, index: usize| Self(first.saturating_add(u16::try_from(index).unwrap_or(0)));
-        if let Some((.., known)) = Self::NAMES.iter().find(|(of, word, _)| *of == module && *word == name) {
+        let found = Self::NAMES.iter().find(|(of, word, _)| *of == module && *word == name);
+        if let Some((.., known)) = found {
             return *known;
         }
         match module {

@@ -3,6 +3,7 @@
 
 use super::Fault;
 use super::globals::Known;
+use super::memo::{Memo, NOTHING};
 use super::op::{self, Op, number};
 use crate::bytes::num::{to_u64, to_usize};
 use crate::bytes::utf8::is_utf8;
@@ -13,8 +14,6 @@ use crate::error::origin::Part;
 const SLOTS: usize = 320;
 /// The number of objects above a mark that are kept. Of earlier ones, only the number is.
 const KEPT: usize = 12;
-/// The number of memo entries that are remembered.
-const REMEMBERED: usize = 128;
 /// The most objects above one that are needed before it is known where it stands: see [`path`](super::path).
 pub(crate) const MAX_REACH: u8 = 8;
 
@@ -72,7 +71,7 @@ pub(crate) struct Slot {
 }
 
 impl Slot {
-    const EMPTY: Self = Self::new(Kind::Mark, 0, 0);
+    pub(super) const EMPTY: Self = Self::new(Kind::Mark, 0, 0);
 
     const fn new(kind: Kind, at: u32, end: u32) -> Self {
         Self { kind, is_alias: false, reach: 1, is_bad: false, known: 0, start: at, at, end, count: 0, role: 0 }
@@ -121,54 +120,6 @@ impl Items {
 
     pub(crate) fn get(&self, index: usize) -> Option<&Slot> {
         self.all().get(index)
-    }
-}
-
-/// The memo, as far as it is remembered. An entry that was used once more gets a second chance before it makes place.
-#[derive(Clone)]
-struct Memo {
-    entries: [(u32, Slot); REMEMBERED],
-    was_used: [bool; REMEMBERED],
-    hand: usize,
-    /// The number of entries that `MEMOIZE` counts, and the last index.
-    count: u32,
-    last: Option<u32>,
-}
-
-/// The index of no entry.
-const NOTHING: u32 = u32::MAX;
-
-impl Memo {
-    const fn new() -> Self {
-        Self {
-            entries: [(NOTHING, Slot::EMPTY); REMEMBERED],
-            was_used: [false; REMEMBERED],
-            hand: 0,
-            count: 0,
-            last: None,
-        }
-    }
-
-    fn put(&mut self, index: u32, slot: Slot) {
-        for _ in 0..=REMEMBERED {
-            let hand = self.hand;
-            self.hand = if hand.wrapping_add(1) < REMEMBERED { hand.wrapping_add(1) } else { 0 };
-            let (Some(entry), Some(was_used)) = (self.entries.get_mut(hand), self.was_used.get_mut(hand)) else {
-                return;
-            };
-            if !core::mem::replace(was_used, false) {
-                *entry = (index, slot);
-                return;
-            }
-        }
-    }
-
-    fn get(&mut self, index: u32) -> Option<Slot> {
-        let found = self.entries.iter().position(|(of, _)| *of == index)?;
-        if let Some(was_used) = self.was_used.get_mut(found) {
-            *was_used = true;
-        }
-        self.entries.get(found).map(|(_, slot)| *slot)
     }
 }
 

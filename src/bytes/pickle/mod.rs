@@ -7,6 +7,7 @@
 
 pub(crate) mod globals;
 pub(crate) mod machine;
+mod memo;
 pub(crate) mod op;
 pub(crate) mod path;
 

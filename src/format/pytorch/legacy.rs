@@ -14,7 +14,7 @@
 
 use super::tensor::Storage;
 use super::tree::Tree;
-use super::{LARGEST, PytorchFile, fail};
+use super::{Flags, LARGEST, PytorchFile, fail};
 use crate::bytes::extent::Extent;
 use crate::bytes::pickle::Fault;
 use crate::bytes::pickle::machine::{Event, Kind, Machine, bytes_of};
@@ -99,7 +99,7 @@ fn places(bytes: &[u8]) -> core::result::Result<Places, Broken> {
 }
 
 /// The keys in a list of texts.
-struct Keys<'a> {
+pub(super) struct Keys<'a> {
     pickle: &'a [u8],
     at: u32,
 }
@@ -120,7 +120,7 @@ impl<'a> Iterator for Keys<'a> {
 
 impl<'a> PytorchFile<'a> {
     /// The keys of the storages, in the order of the stream.
-    fn keys(&self) -> Keys<'a> {
+    pub(super) fn keys(&self) -> Keys<'a> {
         Keys { pickle: self.pickle(true), at: 0 }
     }
 
@@ -144,22 +144,16 @@ impl<'a> PytorchFile<'a> {
             data_length: tree.1,
             constants_length: keys.1,
             count: 0,
-            entries: 0,
             folder: 0,
-            is_big: false,
-            is_legacy: true,
-            are_names_distinct: true,
-            are_entries_distinct: true,
-            are_places_sorted: true,
-            is_padded: false,
+            flags: Flags(Flags::LEGACY | Flags::DISTINCT_ENTRIES | Flags::SORTED_PLACES),
         };
         let end = Seen::with(u32::MAX, |seen| file.check_keys(seen)).and_then(|()| file.check_widths());
         let widths = end.map_err(|error| opening.stop(error))?;
         let end = file.check_data(opening, &widths)?;
-        file.is_padded = end < length;
+        file.flags.set(Flags::PADDED, end < length);
         Seen::with(u32::MAX, |seen| {
             file.check_legacy_tree(&widths, seen)?;
-            file.are_names_distinct = seen.are_distinct();
+            file.flags.set(Flags::DISTINCT_NAMES, seen.are_distinct());
             Ok(())
         })
         .map_err(|error| opening.stop(error))?;
@@ -167,7 +161,7 @@ impl<'a> PytorchFile<'a> {
     }
 
     /// Checks that the list consists of texts, which differ.
-    fn check_keys(&mut self, seen: &mut Seen<'_, 'a>) -> Result<()> {
+    fn check_keys(&self, seen: &mut Seen<'_, 'a>) -> Result<()> {
         let pickle = self.pickle(true);
         let mut machine = Machine::new(pickle);
         let (mut count, mut is_last) = (0_u32, false);
@@ -202,7 +196,6 @@ impl<'a> PytorchFile<'a> {
                 }
             }
         }
-        self.entries = count;
         Ok(())
     }
 
@@ -243,7 +236,7 @@ impl<'a> PytorchFile<'a> {
             Ok(())
         });
         checked.map_err(|broken| broken.error(self, false))?;
-        let used = usize::try_from(self.entries).ok().and_then(|count| widths.get(..count)).unwrap_or_default();
+        let used = usize::try_from(self.entries()).ok().and_then(|count| widths.get(..count)).unwrap_or_default();
         if used.contains(&0) {
             return Err(fail(ErrorKind::UnclaimedBytes, Part::Key, self.constants_at));
         }
@@ -254,7 +247,7 @@ impl<'a> PytorchFile<'a> {
     fn check_data(&self, opening: &ParseContext<'a>, widths: &Widths) -> ParseResult<u64> {
         let length = opening.input.length();
         let mut at = self.constants_at.saturating_add(self.constants_length.into());
-        for width in widths.iter().take(usize::try_from(self.entries).unwrap_or(0)) {
+        for width in widths.iter().take(usize::try_from(self.entries()).unwrap_or(0)) {
             let count = Extent::new(at, COUNT);
             if !count.is_within(length) {
                 return Err(opening.fail((ErrorKind::Truncated, Format::Pytorch, Part::Data), length));

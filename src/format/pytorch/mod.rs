@@ -61,17 +61,36 @@ pub struct PytorchFile<'a> {
     constants_length: u32,
     /// The number of tensors.
     count: u32,
-    entries: u32,
     /// The length of the folder's name that all entries begin with.
     folder: u16,
-    is_big: bool,
-    /// The file is a stream. The second pickle is the list of keys, and `entries` their number.
-    is_legacy: bool,
-    /// The names of tensors, the names of entries, and the extents of entries differ.
-    are_names_distinct: bool,
-    are_entries_distinct: bool,
-    are_places_sorted: bool,
-    is_padded: bool,
+    flags: Flags,
+}
+
+/// Facts about a file, in a byte: the file is on the stack.
+#[derive(Clone, Copy, Debug)]
+struct Flags(u8);
+
+impl Flags {
+    /// Numbers are big-endian.
+    const BIG: u8 = 1;
+    /// The file is a stream. The second pickle is the list of keys.
+    const LEGACY: u8 = 1 << 1;
+    /// The names of tensors differ.
+    const DISTINCT_NAMES: u8 = 1 << 2;
+    /// The names of entries differ.
+    const DISTINCT_ENTRIES: u8 = 1 << 3;
+    /// The extents of entries ascend.
+    const SORTED_PLACES: u8 = 1 << 4;
+    /// Bytes follow that belong to nothing.
+    const PADDED: u8 = 1 << 5;
+
+    const fn has(self, flag: u8) -> bool {
+        self.0 & flag != 0
+    }
+
+    const fn set(&mut self, flag: u8, value: bool) {
+        self.0 = if value { self.0 | flag } else { self.0 & !flag };
+    }
 }
 
 const fn fail(kind: ErrorKind, item: Part, at: u64) -> Error {
@@ -114,8 +133,20 @@ impl<'a> PytorchFile<'a> {
         start.saturating_add((position & !IN_CONSTANTS).into())
     }
 
+    /// The number of entries of an archive, or of storages in a stream. Linear in the directory, or in the list.
+    fn entries(&self) -> u32 {
+        let (mut at, mut count) = (0, 0_u32);
+        if self.flags.has(Flags::LEGACY) {
+            return u32::try_from(self.keys().count()).unwrap_or(u32::MAX);
+        }
+        while let Ok(Some(record)) = self.archive.record(at) {
+            (at, count) = (record.next, count.saturating_add(1));
+        }
+        count
+    }
+
     const fn has_constants(&self) -> bool {
-        self.constants_length > 0 && !self.is_legacy
+        self.constants_length > 0 && !self.flags.has(Flags::LEGACY)
     }
 
     fn tree(&self, in_constants: bool) -> Tree<'a> {
@@ -155,7 +186,7 @@ impl<'a> PytorchFile<'a> {
 
     /// Returns the entry of a storage: its position in the directory, the extent of its data, and its CRC-32.
     fn storage(&self, position: u32) -> Result<(Extent, u32)> {
-        if self.is_legacy {
+        if self.flags.has(Flags::LEGACY) {
             return Ok((self.legacy_storage(position)?, 0));
         }
         let changed = self.archive.error(ErrorKind::Malformed, Part::Entry, position);
@@ -203,7 +234,7 @@ impl<'a> PytorchFile<'a> {
         let flag = if in_constants { IN_CONSTANTS } else { 0 };
         let at = self.offset(storage.key.start | flag);
         let missing = fail(ErrorKind::MissingData, Part::Data, at);
-        if self.is_legacy {
+        if self.flags.has(Flags::LEGACY) {
             described.entry = self.place_of_key(key, &mut 0).ok_or(missing)?;
             return Ok(described);
         }
@@ -257,7 +288,7 @@ impl<'a> PytorchFile<'a> {
                 b"constants.pkl" => (self.constants_at, self.constants_length) = (data.offset, length),
                 b"byteorder" => match bytes {
                     b"little" => {}
-                    b"big" => self.is_big = true,
+                    b"big" => self.flags.set(Flags::BIG, true),
                     _ => {
                         return Err(opening
                             .fail((ErrorKind::InvalidByteOrder, Format::Pytorch, Part::ByteOrder), data.offset));
@@ -272,8 +303,8 @@ impl<'a> PytorchFile<'a> {
                 }
             }
         }
-        (self.entries, self.are_places_sorted) = (checking.entries, checking.are_places_sorted);
-        self.are_entries_distinct = entries.are_distinct();
+        self.flags.set(Flags::SORTED_PLACES, checking.are_places_sorted);
+        self.flags.set(Flags::DISTINCT_ENTRIES, entries.are_distinct());
         Ok(has_version)
     }
 
@@ -323,12 +354,13 @@ impl<'a> PytorchFile<'a> {
         let file = *self;
         let flag = if in_constants { IN_CONSTANTS } else { 0 };
         let (mut hint, mut work) = (0, 0);
+        let most = self.most_work();
         self.check_tree(in_constants, seen, |storage, at| {
             let at = file.offset(at | flag);
             let key = bytes_of(file.pickle(in_constants), &storage.key);
             let missing = fail(ErrorKind::MissingData, Part::Data, at);
             let position = file.find_storage(key, in_constants, &mut hint, &mut work)?.ok_or(missing)?;
-            if work > file.most_work() {
+            if work > most {
                 return Err(fail(ErrorKind::TooMany, Part::Entry, at));
             }
             let entry = file.archive.entry(position)?.ok_or(missing)?;
@@ -341,12 +373,12 @@ impl<'a> PytorchFile<'a> {
 
     /// The number of entries that are compared with the keys of all storages, at most.
     fn most_work(&self) -> u64 {
-        u64::from(self.entries).saturating_add(64).saturating_mul(1024)
+        u64::from(self.entries()).saturating_add(64).saturating_mul(1024)
     }
 
     /// Looks for names, entries and extents that clash.
     fn compare(&self, warnings: &mut Warnings, memory: &mut (impl Memory + ?Sized)) -> Result<()> {
-        if !self.are_names_distinct {
+        if !self.flags.has(Flags::DISTINCT_NAMES) {
             match memory.compare(&mut names::Tensors(self, None), (0, 0), self.count)? {
                 Compared::Clash(position) => {
                     let at = self.offset(position & !IS_KEY);
@@ -356,8 +388,8 @@ impl<'a> PytorchFile<'a> {
                 Compared::Distinct => {}
             }
         }
-        if !self.are_entries_distinct {
-            match memory.compare(&mut names::Entries(&self.archive, None), 0, self.entries)? {
+        if !self.flags.has(Flags::DISTINCT_ENTRIES) {
+            match memory.compare(&mut names::Entries(&self.archive, None), 0, self.entries())? {
                 Compared::Clash(position) => {
                     let at = position.saturating_sub(1);
                     return Err(self.archive.error(ErrorKind::RepeatedName, Part::Entry, at));
@@ -366,20 +398,21 @@ impl<'a> PytorchFile<'a> {
                 Compared::Distinct => {}
             }
         }
-        if !self.are_places_sorted {
-            self.archive.compare_places(self.entries, warnings, memory)?;
+        if !self.flags.has(Flags::SORTED_PLACES) {
+            self.archive.compare_places(self.entries(), warnings, memory)?;
         }
         Ok(())
     }
 
     fn left_by(&self, summary: &Summary) -> Self {
         let (names, places) = (Warning::NamesUnchecked, Warning::ExtentsUnchecked);
-        Self {
-            are_names_distinct: self.are_names_distinct || !summary.warnings.contains(names),
-            are_entries_distinct: self.are_entries_distinct || !summary.warnings.contains(names),
-            are_places_sorted: !summary.warnings.contains(places),
-            ..*self
+        let mut left = *self;
+        if !summary.warnings.contains(names) {
+            left.flags.set(Flags::DISTINCT_NAMES, true);
+            left.flags.set(Flags::DISTINCT_ENTRIES, true);
         }
+        left.flags.set(Flags::SORTED_PLACES, !summary.warnings.contains(places));
+        left
     }
 
     /// Returns the number of an entry that holds a decimal number, and at most one line end.
@@ -413,7 +446,7 @@ impl<'a> PytorchFile<'a> {
 
     /// The order of the bytes of all numbers.
     const fn byte_order(&self) -> ByteOrder {
-        if self.is_big { ByteOrder::Big } else { ByteOrder::Little }
+        if self.flags.has(Flags::BIG) { ByteOrder::Big } else { ByteOrder::Little }
     }
 
     /// Returns the names in the pickles that stand for code, in the order of the file, each as often as it occurs. No
@@ -441,14 +474,8 @@ impl<'a> FileFormat<'a> for PytorchFile<'a> {
             data_length: 0,
             constants_length: 0,
             count: 0,
-            entries: 0,
             folder: 0,
-            is_big: false,
-            is_legacy: false,
-            are_names_distinct: true,
-            are_entries_distinct: true,
-            are_places_sorted: true,
-            is_padded: stated.is_padded,
+            flags: Flags(if stated.is_padded { Flags::PADDED } else { 0 }),
         };
         let has_version = Seen::with(u32::MAX, |entries| file.read_entries(opening, &stated, entries))?;
         if file.data_length == 0 {
@@ -462,7 +489,7 @@ impl<'a> FileFormat<'a> for PytorchFile<'a> {
             if file.constants_length > 0 {
                 file.check_archive_tree(true, seen)?;
             }
-            file.are_names_distinct = seen.are_distinct();
+            file.flags.set(Flags::DISTINCT_NAMES, seen.are_distinct());
             Ok(())
         })
         .map_err(|error| opening.stop(error))?;
@@ -471,7 +498,7 @@ impl<'a> FileFormat<'a> for PytorchFile<'a> {
 
     fn read(&mut self, summary: &mut Summary) -> Result<()> {
         *summary = Summary { warnings: Warnings::default(), tensor_count: self.count.into() };
-        if self.is_padded {
+        if self.flags.has(Flags::PADDED) {
             summary.warnings.add(Warning::TrailingBytes);
         }
         self.compare(&mut summary.warnings, &mut Stack)
@@ -527,8 +554,12 @@ impl<'a> FileFormat<'a> for PytorchFile<'a> {
 
     fn check_length(&self, summary: &Summary) -> u64 {
         let left = self.left_by(summary);
-        let names = if left.are_names_distinct { 0 } else { self.count };
-        let entries = if left.are_entries_distinct && left.are_places_sorted { 0 } else { self.entries };
+        let names = if left.flags.has(Flags::DISTINCT_NAMES) { 0 } else { self.count };
+        let entries = if left.flags.has(Flags::DISTINCT_ENTRIES) && left.flags.has(Flags::SORTED_PLACES) {
+            0
+        } else {
+            self.entries()
+        };
         names.max(entries).into()
     }
 
