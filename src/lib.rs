@@ -76,10 +76,6 @@
 )]
 #![cfg_attr(feature = "npz", doc = "- [`File::as_npz`], module [`npz`]: all entries of the archive.")]
 #![cfg_attr(
-    feature = "pytorch",
-    doc = "- [`File::as_pytorch`], module [`pytorch`]: the names in the pickles that stand for code."
-)]
-#![cfg_attr(
     feature = "tens",
     doc = "- [`File::as_tens`], module [`tens`]: dimensions, symmetries, single elements, pairs of index and value."
 )]
@@ -115,7 +111,7 @@
 //!
 //! | feature | effect |
 //! |---|---|
-//! | `ztensor`, `ztensor2`, `safetensors`, `gguf`, `npy`, `npz`, `pytorch`, `tens`, `blz`, `b2nd` | enables one format |
+//! | `ztensor`, `ztensor2`, `safetensors`, `gguf`, `npy`, `npz`, `tens`, `blz`, `b2nd` | enables one format |
 //! | `formats` | enables all formats |
 //! | `dequantize` | converts elements of any real type to `f32`, including quantized blocks |
 //! | `crc32c`, `sha256` | verifies digests of zTensor |

@@ -9,8 +9,6 @@ mod cbor;
 mod gguf;
 #[cfg(feature = "safetensors")]
 mod json;
-#[cfg(feature = "pytorch")]
-mod pytorch;
 
 use core::iter::FusedIterator;
 use core::marker::PhantomData;
@@ -178,8 +176,6 @@ enum Inner<'a> {
     Gguf(gguf::Items<'a>),
     #[cfg(feature = "safetensors")]
     Json(json::Items<'a>),
-    #[cfg(feature = "pytorch")]
-    Pytorch(pytorch::Items<'a>),
 }
 
 impl<'a> Attributes<'a> {
@@ -197,8 +193,6 @@ impl<'a> Attributes<'a> {
             Inner::Gguf(items) => items.error(),
             #[cfg(feature = "safetensors")]
             Inner::Json(items) => items.error(),
-            #[cfg(feature = "pytorch")]
-            Inner::Pytorch(items) => items.error(),
         }
     }
 
@@ -326,8 +320,6 @@ impl<'a> Iterator for Attributes<'a> {
             Inner::Gguf(items) => items.next(),
             #[cfg(feature = "safetensors")]
             Inner::Json(items) => items.next(),
-            #[cfg(feature = "pytorch")]
-            Inner::Pytorch(items) => items.next(),
         }
     }
 }

@@ -30,36 +30,12 @@ use crate::error::{Error, ErrorKind, Result};
 pub struct Text<'a> {
     bytes: &'a [u8],
     is_escaped: bool,
-    /// If not 0, the bytes are a pickle, and the string is the name of the value at this position.
-    #[cfg(feature = "pytorch")]
-    joined: u32,
 }
-
-/// A position in a pickle of constants has this bit. The names in such a pickle begin with `CONSTANTS.c`.
-#[cfg(feature = "pytorch")]
-const IN_CONSTANTS: u32 = 1 << 31;
 
 impl<'a> Text<'a> {
     /// Wraps UTF-8. If `is_escaped`, `bytes` are a JSON string without its quotation marks, whose escapes are valid.
     pub(crate) const fn new(bytes: &'a [u8], is_escaped: bool) -> Self {
-        Self {
-            bytes,
-            is_escaped,
-            #[cfg(feature = "pytorch")]
-            joined: 0,
-        }
-    }
-
-    /// Wraps a pickle. The string is the name of the value at a position: keys and places, joined by dots.
-    #[cfg(feature = "pytorch")]
-    pub(crate) const fn joined(pickle: &'a [u8], at: u32) -> Self {
-        Self { bytes: pickle, is_escaped: at > 0, joined: at }
-    }
-
-    /// Returns the position of a name in a pickle; 0 for any other string.
-    #[cfg(feature = "pytorch")]
-    pub(crate) const fn position(&self) -> u32 {
-        self.joined
+        Self { bytes, is_escaped }
     }
 
     /// Returns the string if the file stores it without escapes; `None` if characters are spelled as escapes.
@@ -105,16 +81,7 @@ impl<'a> Text<'a> {
     /// Returns an iterator over the characters, with escapes decoded.
     #[must_use]
     pub const fn chars(&self) -> Chars<'a> {
-        #[cfg(feature = "pytorch")]
-        if self.joined > 0 {
-            return Chars { rest: &[], is_escaped: false, pieces: Some(Pieces::of(self.bytes, self.joined)) };
-        }
-        Chars {
-            rest: self.bytes,
-            is_escaped: self.is_escaped,
-            #[cfg(feature = "pytorch")]
-            pieces: None,
-        }
+        Chars { rest: self.bytes, is_escaped: self.is_escaped }
     }
 
     /// Writes the string to `dst`, with escapes decoded, and returns the part written: [`length`](Self::length) bytes.
@@ -223,94 +190,13 @@ impl fmt::Debug for Text<'_> {
 pub struct Chars<'a> {
     rest: &'a [u8],
     is_escaped: bool,
-    #[cfg(feature = "pytorch")]
-    pieces: Option<Pieces<'a>>,
-}
-
-/// The pieces of a name in a pickle.
-#[cfg(feature = "pytorch")]
-#[derive(Clone, Copy, Debug)]
-struct Pieces<'a> {
-    pickle: &'a [u8],
-    at: u32,
-    /// The number of the next piece, and of the next byte of a piece that is a number.
-    next: u8,
-    digit: u8,
-    is_begun: bool,
-    has_dot: bool,
-    /// The number of pieces, and the first of them: reading them takes as long as reading the pickle up to there.
-    count: u8,
-    kept: [super::pickle::path::Piece; KEPT],
-}
-
-/// The number of pieces that are kept.
-#[cfg(feature = "pytorch")]
-const KEPT: usize = 8;
-
-#[cfg(feature = "pytorch")]
-impl<'a> Pieces<'a> {
-    const PREFIX: &'static [u8] = b"CONSTANTS.c";
-
-    const fn of(pickle: &'a [u8], at: u32) -> Self {
-        let kept = [super::pickle::path::Piece::Place(0); KEPT];
-        Self { pickle, at, next: 0, digit: 0, is_begun: false, has_dot: false, count: 0, kept }
-    }
-
-    /// Returns more bytes of the name; `None` behind the last one.
-    fn more(&mut self) -> Option<&'a [u8]> {
-        use super::pickle::path::{Piece, path_at, text_at};
-
-        let position = self.at & !IN_CONSTANTS;
-        if !core::mem::replace(&mut self.is_begun, true) {
-            let path = path_at(self.pickle, position)?;
-            self.count = u8::try_from(path.count()).ok()?;
-            self.kept.iter_mut().zip(path.reversed().iter().rev()).for_each(|(to, from)| *to = *from);
-            if self.at & IN_CONSTANTS != 0 {
-                return Some(Self::PREFIX);
-            }
-        }
-        if self.next >= self.count {
-            return None;
-        }
-        if self.next > 0 && !core::mem::replace(&mut self.has_dot, true) {
-            return Some(b".");
-        }
-        let index = usize::from(self.next);
-        let piece = match self.kept.get(index) {
-            Some(piece) => *piece,
-            None => path_at(self.pickle, position)?.piece(index)?,
-        };
-        let bytes = if let Piece::Text { at, end, .. } = piece {
-            text_at(self.pickle, at, end)
-        } else {
-            // One digit at a time: the digits are not in the file.
-            const ALL: &[u8] = b"0123456789-";
-            let mut digits = [0; 40];
-            let all = piece.bytes(self.pickle, &mut digits);
-            let digit = all.get(usize::from(self.digit)).copied()?;
-            self.digit = self.digit.saturating_add(1);
-            let place = ALL.iter().position(|other| *other == digit)?;
-            let one = ALL.get(place..place.saturating_add(1))?;
-            if usize::from(self.digit) < all.len() {
-                return Some(one);
-            }
-            one
-        };
-        (self.next, self.digit, self.has_dot) = (self.next.saturating_add(1), 0, false);
-        Some(bytes)
-    }
 }
 
 impl<'a> Chars<'a> {
     /// Returns the characters of a JSON string, up to the closing quotation mark. The escapes are valid.
     #[cfg(feature = "safetensors")]
     pub(crate) const fn to_quote(rest: &'a [u8]) -> Self {
-        Self {
-            rest,
-            is_escaped: true,
-            #[cfg(feature = "pytorch")]
-            pieces: None,
-        }
+        Self { rest, is_escaped: true }
     }
 }
 
@@ -318,12 +204,6 @@ impl Iterator for Chars<'_> {
     type Item = char;
 
     fn next(&mut self) -> Option<char> {
-        #[cfg(feature = "pytorch")]
-        if let Some(pieces) = &mut self.pieces {
-            while self.rest.is_empty() {
-                self.rest = pieces.more()?;
-            }
-        }
         let (character, rest) = match self.rest {
             [b'"', ..] if self.is_escaped => return None,
             [b'\\', rest @ ..] if self.is_escaped => unescaped(rest)?,

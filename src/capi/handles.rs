@@ -119,14 +119,8 @@ impl<'a> Writable<'a, tenslice_items> {
 impl<'a> In<'a, tenslice_str> {
     /// Returns the string, and the memory that holds it.
     pub(in super::super) fn text(&self) -> FfiResult<(Text<'a>, Memory)> {
-        let text = self.read()?;
-        let tenslice_str { data, length, is_escaped, .. } = text;
+        let tenslice_str { data, length, is_escaped, .. } = self.read()?;
         let (bytes, length) = (Array(data, PhantomData), Length(length, PhantomData));
-        #[cfg(feature = "pytorch")]
-        if text.reserved > 0 && is_escaped != 0 {
-            let pickle = bytes.with_length(length)?;
-            return Ok((Text::joined(pickle, text.reserved), bytes.memory(length)));
-        }
         Ok((Text::new(bytes.with_length(length)?, is_escaped != 0), bytes.memory(length)))
     }
 }

@@ -29,18 +29,13 @@ pub struct tenslice_str {
     pub length: usize,
     /// 1 if characters are spelled as escapes, so that the bytes are not the characters of the string; else 0.
     pub is_escaped: u32,
-    /// For this library: 0, or the place of a name in a PyTorch checkpoint. Leave it as it is.
+    /// Reserved, 0.
     pub reserved: u32,
 }
 
 impl From<Text<'_>> for tenslice_str {
     fn from(text: Text<'_>) -> Self {
-        Self {
-            is_escaped: u32::from(text.is_escaped()),
-            #[cfg(feature = "pytorch")]
-            reserved: text.position(),
-            ..Self::of_bytes(text.raw())
-        }
+        Self { is_escaped: u32::from(text.is_escaped()), ..Self::of_bytes(text.raw()) }
     }
 }
 

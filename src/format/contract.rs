@@ -83,12 +83,6 @@ pub(crate) trait FileFormat<'a>: NamedTensors<'a> + Computed<'a> + Copy {
         0
     }
 
-    /// Writes the strides of a tensor to `dst`, in elements, and returns the part written. `None` if they follow from the
-    /// shape and the order.
-    fn strides<'r>(&self, _tensor: &TensorRecord<'a>, _dst: &'r mut [u64]) -> Result<Option<&'r mut [u64]>> {
-        Ok(None)
-    }
-
     /// The attributes of a tensor.
     fn tensor_attributes(&self, _tensor: &TensorRecord<'a>) -> Attributes<'a> {
         Attributes::NONE

@@ -27,8 +27,6 @@ mod name;
 #[cfg(not(target_os = "none"))]
 mod other;
 mod record;
-#[cfg(feature = "pytorch")]
-pub mod pytorch;
 #[cfg(feature = "safetensors")]
 pub mod safetensors;
 #[cfg(feature = "safetensors")]
@@ -96,9 +94,6 @@ macro_rules! formats {
                 as_b2nd "Returns the Blosc2-specific view, which reads regions; `None` for a file of another format.";
             "gguf" Gguf gguf::GgufFile [0 b"GGUF"]
                 as_gguf "Returns the GGUF-specific view; `None` for a file of another format.";
-            // An archive, as NPZ is, or a pickle: `AnyFile::open` and `detect` tell.
-            "pytorch" Pytorch pytorch::PytorchFile []
-                as_pytorch "Returns the view specific to PyTorch; `None` for a file of another format.";
             "ztensor2" Ztensor2 ztensor2::Ztensor2File [0 b"\x89ZT2\r\n\x1a\n"]
                 as_ztensor2 "Returns the view specific to zTensor 2; `None` for a file of another format.";
         }
@@ -135,13 +130,7 @@ macro_rules! any_file {
             pub(crate) fn open(opening: &ParseContext<'a>) -> ParseResult<Self> {
                 let length = opening.input.length();
                 let head = opening.keep(Extent::new(0, length.min(HEAD)))?;
-                let format = detect(head);
-                #[cfg(feature = "pytorch")]
-                let format = match format {
-                    Format::Npz if pytorch::is_checkpoint(opening)? => Format::Pytorch,
-                    format => format,
-                };
-                Ok(match format {
+                Ok(match detect(head) {
                     $(#[cfg(feature = $feature)] Format::$variant => Self::$variant($module::$file::open(opening)?),)*
                     format => {
                         #[cfg(not(target_os = "none"))]
@@ -270,11 +259,6 @@ pub(crate) fn detect(head: &[u8]) -> Format {
         return Format::Gguf;
     }
     let format = of_magic(head, false);
-    // A pickle begins with its protocol.
-    #[cfg(feature = "pytorch")]
-    if format == Format::Unknown && matches!(head, [0x80, 2..=5, ..]) {
-        return Format::Pytorch;
-    }
     let most = match format {
         // The file may be truncated, so its length is no limit. In a length below this bound, bytes 5 to 7 are zeros,
         // which are not in the first bytes of any text.

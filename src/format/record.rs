@@ -73,9 +73,6 @@ pub(crate) struct TensorRecord<'a> {
     /// True if the name contains JSON escapes.
     #[cfg(feature = "safetensors")]
     pub(crate) is_name_escaped: bool,
-    /// True if `name` is a pickle, and `attributes` the position of the tensor there.
-    #[cfg(feature = "pytorch")]
-    pub(crate) is_name_joined: bool,
 }
 
 /// The statements of a file that is a part of a model.
@@ -143,8 +140,6 @@ impl<'a> TensorRecord<'a> {
             is_packed: false,
             #[cfg(feature = "safetensors")]
             is_name_escaped: false,
-            #[cfg(feature = "pytorch")]
-            is_name_joined: false,
         }
     }
 
@@ -154,20 +149,8 @@ impl<'a> TensorRecord<'a> {
         self.is_name_escaped = name.is_escaped();
     }
 
-    /// Sets a name that may be the path to a value of a pickle.
-    #[cfg(feature = "pytorch")]
-    pub(crate) const fn set_text(&mut self, name: Text<'a>) {
-        self.name = Utf8::known(name.raw());
-        self.attributes = name.position();
-        self.is_name_joined = name.position() > 0;
-    }
-
     /// The name with its escapes decoded.
     pub(crate) const fn name(&self) -> Text<'a> {
-        #[cfg(feature = "pytorch")]
-        if self.is_name_joined {
-            return Text::joined(self.name.bytes(), self.attributes);
-        }
         #[cfg(feature = "safetensors")]
         return Text::new(self.name.bytes(), self.is_name_escaped);
         #[cfg(not(feature = "safetensors"))]
@@ -221,7 +204,7 @@ pub(crate) struct ComponentRecord<'a> {
     /// The digest as the file spells it.
     pub(crate) digest: Option<Utf8<'a>>,
     /// The CRC-32 of the decoded bytes of this extent, which contains the component and possibly more.
-    #[cfg(any(feature = "npz", feature = "pytorch"))]
+    #[cfg(feature = "npz")]
     pub(crate) crc32: Option<(u32, Extent)>,
     /// The name, as this file spells it, of the other file that contains the extent.
     #[cfg(feature = "ztensor2")]
@@ -259,7 +242,7 @@ impl<'a> ComponentRecord<'a> {
             encoding_name: Utf8::new("raw"),
             decoded_length: None,
             digest: None,
-            #[cfg(any(feature = "npz", feature = "pytorch"))]
+            #[cfg(feature = "npz")]
             crc32: None,
             #[cfg(feature = "ztensor2")]
             shard: None,

@@ -292,7 +292,6 @@ impl<'a> Tensor<'a> {
             feature = "tens",
             feature = "npy",
             feature = "npz",
-            feature = "pytorch",
             feature = "safetensors",
             feature = "gguf"
         ),
@@ -392,13 +391,6 @@ impl<'a> Tensor<'a> {
     /// product exceeds 64 bits.
     pub fn strides<'r>(&self, dst: &'r mut [u64]) -> Result<&'r mut [u64]> {
         let shape = self.shape();
-        #[cfg(feature = "pytorch")]
-        if self.layout() == Layout::Strided {
-            let dst = to_usize(u64::from(shape.rank())).and_then(|rank| dst.get_mut(..rank));
-            let dst = dst.ok_or_else(|| self.error(ErrorKind::TooSmall))?;
-            let stated = dispatch!(&self.file, file => file.strides(&self.record, dst))?;
-            return stated.ok_or_else(|| self.error(ErrorKind::UnsupportedLayout));
-        }
         let dst = to_usize(u64::from(shape.rank())).and_then(|rank| dst.get_mut(..rank));
         let strides = dst.ok_or_else(|| self.error(ErrorKind::TooSmall))?;
         strides.iter_mut().zip(shape).for_each(|(stride, length)| *stride = length);
