@@ -2,31 +2,36 @@
 #![forbid(unsafe_code)]
 
 use super::{Attribute, Attributes, Inner, Value};
+use crate::bytes::pickle::frames::Frames;
 use crate::bytes::pickle::machine::{Event, Kind, Machine};
-use crate::bytes::pickle::path::{resumed, run_to};
 use crate::bytes::pickle::{Fault, op};
 use crate::bytes::text::Text;
 use crate::error::Error;
 use crate::error::origin::Format;
-
-/// A position in the second pickle has this bit.
-const IN_CONSTANTS: u32 = 1 << 31;
 
 /// The values of two pickles.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Items<'a> {
     pickles: [&'a [u8]; 2],
     in_constants: bool,
-    /// The position behind the last value, and the containers that it is in.
+    /// The position behind the last value, and where a machine continues: there or before, in these containers.
+    after: u32,
     at: u32,
-    frames: u32,
+    frames: Frames,
     error: Option<Error>,
 }
 
 impl<'a> Attributes<'a> {
     /// Returns the values of a pickle and of a pickle of constants, which may be empty.
     pub(crate) const fn pytorch(data: &'a [u8], constants: &'a [u8]) -> Self {
-        Self(Inner::Pytorch(Items { pickles: [data, constants], in_constants: false, at: 0, frames: 0, error: None }))
+        Self(Inner::Pytorch(Items {
+            pickles: [data, constants],
+            in_constants: false,
+            after: 0,
+            at: 0,
+            frames: Frames::START,
+            error: None,
+        }))
     }
 }
 
@@ -38,26 +43,24 @@ impl<'a> Items<'a> {
 
     /// Reads the next value of a pickle.
     fn read(&mut self, pickle: &'a [u8]) -> Result<Option<Attribute<'a>>, Fault> {
-        let mut machine = if self.frames > 0 {
-            resumed(pickle, self.at, self.frames)
-        } else {
-            let mut machine = Machine::new(pickle);
-            run_to(&mut machine, self.at)?;
-            machine
-        };
+        let mut machine = self.frames.machine(pickle, self.at);
         loop {
             match machine.step()? {
                 Event::Stopped => return Ok(None),
                 Event::Pushed => {}
                 Event::Other => continue,
             }
-            let Some(value) = value(&machine) else { continue };
-            if machine.path()?.is_none() {
+            let position = machine.position();
+            if position <= self.after {
                 continue;
             }
-            (self.at, self.frames) = (machine.position(), machine.frames());
-            let flag = if self.in_constants { IN_CONSTANTS } else { 0 };
-            let key = Some(Value::Text(Text::joined(pickle, self.at | flag)));
+            let Some(value) = value(&machine) else { continue };
+            let Some(path) = machine.path()? else { continue };
+            self.after = position;
+            if let Some((at, frames)) = path.restart(position) {
+                (self.at, self.frames) = (at, frames);
+            }
+            let key = Some(Value::Text(path.text(pickle, position, self.in_constants)));
             return Ok(Some(Attribute { key, value }));
         }
     }
@@ -98,7 +101,9 @@ impl<'a> Iterator for Items<'a> {
             }
             match self.read(pickle) {
                 Ok(Some(attribute)) => return Some(attribute),
-                Ok(None) if !self.in_constants => (self.in_constants, self.at, self.frames) = (true, 0, 0),
+                Ok(None) if !self.in_constants => {
+                    *self = Self { in_constants: true, after: 0, at: 0, frames: Frames::START, ..*self }
+                }
                 Ok(None) => return None,
                 Err(fault) => {
                     self.error = Some(Error::at(fault.kind, Format::Pytorch, fault.item, fault.at.into()));

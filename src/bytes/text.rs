@@ -6,6 +6,8 @@ use core::fmt::{self, Write};
 use core::hash::{Hash, Hasher};
 use core::iter::FusedIterator;
 
+#[cfg(feature = "pytorch")]
+use super::pickle::trail::{Pieces, Trail};
 use crate::error::{Error, ErrorKind, Result};
 
 /// A string of a file, empty by default.
@@ -30,14 +32,29 @@ use crate::error::{Error, ErrorKind, Result};
 pub struct Text<'a> {
     bytes: &'a [u8],
     is_escaped: bool,
-    /// If not 0, the bytes are a pickle, and the string is the name of the value at this position.
+    /// If there is one, the bytes are a part of a pickle, or the whole, and the string is the name of a value there: keys
+    /// and places, joined by dots.
     #[cfg(feature = "pytorch")]
-    joined: u32,
+    joined: Joined,
 }
 
-/// A position in a pickle of constants has this bit. The names in such a pickle begin with `CONSTANTS.c`.
+/// The name of a value of a pickle.
 #[cfg(feature = "pytorch")]
-const IN_CONSTANTS: u32 = 1 << 31;
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Joined {
+    pub(crate) trail: Trail,
+    /// True in a pickle of constants, whose names begin with `CONSTANTS.c`.
+    pub(crate) in_constants: bool,
+}
+
+#[cfg(feature = "pytorch")]
+impl Joined {
+    pub(crate) const NONE: Self = Self { trail: Trail::NONE, in_constants: false };
+
+    pub(crate) const fn is_none(&self) -> bool {
+        self.trail.is_none()
+    }
+}
 
 impl<'a> Text<'a> {
     /// Wraps UTF-8. If `is_escaped`, `bytes` are a JSON string without its quotation marks, whose escapes are valid.
@@ -46,20 +63,26 @@ impl<'a> Text<'a> {
             bytes,
             is_escaped,
             #[cfg(feature = "pytorch")]
-            joined: 0,
+            joined: Joined::NONE,
         }
     }
 
-    /// Wraps a pickle. The string is the name of the value at a position: keys and places, joined by dots.
+    /// Wraps the part of a pickle that a trail belongs to. Without a trail, the bytes are the string.
     #[cfg(feature = "pytorch")]
-    pub(crate) const fn joined(pickle: &'a [u8], at: u32) -> Self {
-        Self { bytes: pickle, is_escaped: at > 0, joined: at }
+    pub(crate) const fn joined(bytes: &'a [u8], joined: Joined) -> Self {
+        Self { bytes, is_escaped: !joined.is_none(), joined }
     }
 
-    /// Returns the position of a name in a pickle; 0 for any other string.
+    /// Returns the trail of a name in a pickle; none for any other string.
     #[cfg(feature = "pytorch")]
-    pub(crate) const fn position(&self) -> u32 {
+    pub(crate) const fn trail(&self) -> Joined {
         self.joined
+    }
+
+    /// True if the string is a name of several pieces.
+    #[cfg(feature = "pytorch")]
+    pub(crate) const fn is_joined(&self) -> bool {
+        !self.joined.is_none()
     }
 
     /// Returns the string if the file stores it without escapes; `None` if characters are spelled as escapes.
@@ -89,7 +112,7 @@ impl<'a> Text<'a> {
     /// Returns whether the string has no characters.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
-        self.bytes.is_empty()
+        self.bytes.is_empty() // a name of several pieces has at least a dot
     }
 
     /// Returns the length in bytes of UTF-8, with escapes decoded. Linear if the string has escapes.
@@ -106,8 +129,13 @@ impl<'a> Text<'a> {
     #[must_use]
     pub const fn chars(&self) -> Chars<'a> {
         #[cfg(feature = "pytorch")]
-        if self.joined > 0 {
-            return Chars { rest: &[], is_escaped: false, pieces: Some(Pieces::of(self.bytes, self.joined)) };
+        if self.is_joined() {
+            let Joined { trail, in_constants } = self.joined;
+            return Chars {
+                rest: &[],
+                is_escaped: false,
+                pieces: Some(Pieces::new(self.bytes, trail, in_constants)),
+            };
         }
         Chars {
             rest: self.bytes,
@@ -225,80 +253,6 @@ pub struct Chars<'a> {
     is_escaped: bool,
     #[cfg(feature = "pytorch")]
     pieces: Option<Pieces<'a>>,
-}
-
-/// The pieces of a name in a pickle.
-#[cfg(feature = "pytorch")]
-#[derive(Clone, Copy, Debug)]
-struct Pieces<'a> {
-    pickle: &'a [u8],
-    at: u32,
-    /// The number of the next piece, and of the next byte of a piece that is a number.
-    next: u8,
-    digit: u8,
-    is_begun: bool,
-    has_dot: bool,
-    /// The number of pieces, and the first of them: reading them takes as long as reading the pickle up to there.
-    count: u8,
-    kept: [super::pickle::path::Piece; KEPT],
-}
-
-/// The number of pieces that are kept.
-#[cfg(feature = "pytorch")]
-const KEPT: usize = 8;
-
-#[cfg(feature = "pytorch")]
-impl<'a> Pieces<'a> {
-    const PREFIX: &'static [u8] = b"CONSTANTS.c";
-
-    const fn of(pickle: &'a [u8], at: u32) -> Self {
-        let kept = [super::pickle::path::Piece::Place(0); KEPT];
-        Self { pickle, at, next: 0, digit: 0, is_begun: false, has_dot: false, count: 0, kept }
-    }
-
-    /// Returns more bytes of the name; `None` behind the last one.
-    fn more(&mut self) -> Option<&'a [u8]> {
-        use super::pickle::path::{Piece, path_at, text_at};
-
-        let position = self.at & !IN_CONSTANTS;
-        if !core::mem::replace(&mut self.is_begun, true) {
-            let path = path_at(self.pickle, position)?;
-            self.count = u8::try_from(path.count()).ok()?;
-            self.kept.iter_mut().zip(path.reversed().iter().rev()).for_each(|(to, from)| *to = *from);
-            if self.at & IN_CONSTANTS != 0 {
-                return Some(Self::PREFIX);
-            }
-        }
-        if self.next >= self.count {
-            return None;
-        }
-        if self.next > 0 && !core::mem::replace(&mut self.has_dot, true) {
-            return Some(b".");
-        }
-        let index = usize::from(self.next);
-        let piece = match self.kept.get(index) {
-            Some(piece) => *piece,
-            None => path_at(self.pickle, position)?.piece(index)?,
-        };
-        let bytes = if let Piece::Text { at, end, .. } = piece {
-            text_at(self.pickle, at, end)
-        } else {
-            // One digit at a time: the digits are not in the file.
-            const ALL: &[u8] = b"0123456789-";
-            let mut digits = [0; 40];
-            let all = piece.bytes(self.pickle, &mut digits);
-            let digit = all.get(usize::from(self.digit)).copied()?;
-            self.digit = self.digit.saturating_add(1);
-            let place = ALL.iter().position(|other| *other == digit)?;
-            let one = ALL.get(place..place.saturating_add(1))?;
-            if usize::from(self.digit) < all.len() {
-                return Some(one);
-            }
-            one
-        };
-        (self.next, self.digit, self.has_dot) = (self.next.saturating_add(1), 0, false);
-        Some(bytes)
-    }
 }
 
 impl<'a> Chars<'a> {

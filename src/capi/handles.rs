@@ -123,9 +123,11 @@ impl<'a> In<'a, tenslice_str> {
         let tenslice_str { data, length, is_escaped, .. } = text;
         let (bytes, length) = (Array(data, PhantomData), Length(length, PhantomData));
         #[cfg(feature = "pytorch")]
-        if text.reserved > 0 && is_escaped != 0 {
-            let pickle = bytes.with_length(length)?;
-            return Ok((Text::joined(pickle, text.reserved), bytes.memory(length)));
+        if is_escaped != 0 {
+            let joined = super::super::text::keys_from_c(text.reserved);
+            if !joined.is_none() {
+                return Ok((Text::joined(bytes.with_length(length)?, joined), bytes.memory(length)));
+            }
         }
         Ok((Text::new(bytes.with_length(length)?, is_escaped != 0), bytes.memory(length)))
     }

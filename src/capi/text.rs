@@ -8,7 +8,11 @@ use super::pointer::{Array, Buffer, Capacity, Handle, In, Length, OptionalOut, W
 use super::source::tenslice_source;
 use super::status::{OK, nth_text, tenslice_error, tenslice_status};
 use crate::DType;
+#[cfg(feature = "pytorch")]
+use crate::bytes::pickle::trail::Trail;
 use crate::bytes::source::Input;
+#[cfg(feature = "pytorch")]
+use crate::bytes::text::Joined;
 use crate::bytes::text::Text;
 use crate::bytes::utf8::Utf8;
 use crate::error::{Error, ErrorKind, Result};
@@ -29,8 +33,8 @@ pub struct tenslice_str {
     pub length: usize,
     /// 1 if characters are spelled as escapes, so that the bytes are not the characters of the string; else 0.
     pub is_escaped: u32,
-    /// For this library: 0, or the place of a name in a PyTorch checkpoint. Leave it as it is.
-    pub reserved: u32,
+    /// For this library: zeros, or the keys of a name in a PyTorch checkpoint. Leave them as they are.
+    pub reserved: [u32; 5],
 }
 
 impl From<Text<'_>> for tenslice_str {
@@ -38,10 +42,33 @@ impl From<Text<'_>> for tenslice_str {
         Self {
             is_escaped: u32::from(text.is_escaped()),
             #[cfg(feature = "pytorch")]
-            reserved: text.position(),
+            reserved: keys_to_c(text.trail()),
             ..Self::of_bytes(text.raw())
         }
     }
+}
+
+/// The trail of a name as words, in which no byte order matters.
+#[cfg(feature = "pytorch")]
+fn keys_to_c(Joined { trail, in_constants }: Joined) -> [u32; 5] {
+    let mut words = [0; 5];
+    for (word, bytes) in words.iter_mut().zip(trail.0.chunks(4)) {
+        *word = bytes.iter().rev().fold(0, |word, byte| word << 8 | u32::from(*byte));
+    }
+    let [first, .., last] = &mut words;
+    *last = u32::from(in_constants && *first > 0);
+    words
+}
+
+/// Returns the trail of a name that [`keys_to_c`] has written.
+#[cfg(feature = "pytorch")]
+pub(super) fn keys_from_c(words: [u32; 5]) -> Joined {
+    let mut trail = Trail::NONE;
+    for (bytes, word) in trail.0.chunks_mut(4).zip(words) {
+        bytes.iter_mut().zip(word.to_le_bytes()).for_each(|(to, from)| *to = from);
+    }
+    let [.., last] = words;
+    Joined { trail, in_constants: last > 0 }
 }
 
 impl From<Option<&str>> for tenslice_str {
@@ -52,7 +79,7 @@ impl From<Option<&str>> for tenslice_str {
 
 impl tenslice_str {
     /// The string that stands for a missing one.
-    pub(super) const NONE: Self = Self { data: core::ptr::null(), length: 0, is_escaped: 0, reserved: 0 };
+    pub(super) const NONE: Self = Self { data: core::ptr::null(), length: 0, is_escaped: 0, reserved: [0; 5] };
 
     /// Wraps bytes of the file that are text in any encoding.
     pub(super) fn of_bytes(bytes: &[u8]) -> Self {

@@ -67,7 +67,7 @@ pub(crate) trait FileFormat<'a>: NamedTensors<'a> + Computed<'a> + Copy {
     /// record. `index` is the tensor's index in the file.
     fn next_tensor_from(&self, position: u32, index: u32, tensor: &mut TensorRecord<'a>) -> Result<()> {
         // The cursor of an iteration just before this tensor. The exact number of tensors left does not matter.
-        let mut cursor = Cursor { at: position.into(), left: 2, index };
+        let mut cursor = Cursor::new(position.into(), 2, index);
         if self.next_tensor(&mut cursor, tensor)? { Ok(()) } else { Err(Error::new(ErrorKind::NotFound)) }
     }
 

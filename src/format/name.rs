@@ -34,7 +34,7 @@ pub(crate) enum Name<'a> {
 impl<'a> From<Text<'a>> for Name<'a> {
     fn from(text: Text<'a>) -> Self {
         #[cfg(feature = "pytorch")]
-        if text.position() > 0 {
+        if text.is_joined() {
             return Self::Joined(text);
         }
         #[cfg(feature = "safetensors")]
@@ -89,7 +89,7 @@ impl<'n> Name<'n> {
             return match self {
                 Self::Plain(name) => other.eq_bytes(name),
                 #[cfg(feature = "pytorch")]
-                _ if other.position() > 0 => self.text() == other,
+                _ if other.is_joined() => self.text() == other,
                 Self::Json(name) => name.clashes_with(JsonStr::of(other)),
                 #[cfg(feature = "pytorch")]
                 Self::Joined(name) => name == other,

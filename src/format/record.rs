@@ -2,6 +2,10 @@
 #![forbid(unsafe_code)]
 
 use crate::bytes::extent::Extent;
+#[cfg(feature = "pytorch")]
+use crate::bytes::pickle::frames::Frames;
+#[cfg(feature = "pytorch")]
+use crate::bytes::text::Joined;
 #[cfg(not(target_os = "none"))]
 use crate::bytes::text::Phrase;
 use crate::bytes::text::Text;
@@ -37,10 +41,23 @@ pub(crate) struct Cursor {
     pub(crate) left: u32,
     /// The number of tensors or components read so far.
     pub(crate) index: u32,
+    /// The containers in a pickle that the next tensor is in.
+    #[cfg(feature = "pytorch")]
+    pub(crate) frames: Frames,
 }
 
 impl Cursor {
-    pub(crate) const START: Self = Self { at: 0, left: 0, index: 0 };
+    pub(crate) const START: Self = Self::new(0, 0, 0);
+
+    pub(crate) const fn new(at: u64, left: u32, index: u32) -> Self {
+        Self {
+            at,
+            left,
+            index,
+            #[cfg(feature = "pytorch")]
+            frames: Frames::START,
+        }
+    }
 
     /// Returns true on the first call only. Enough for a format that has one tensor, or one component.
     pub(crate) const fn is_first(&mut self) -> bool {
@@ -73,9 +90,9 @@ pub(crate) struct TensorRecord<'a> {
     /// True if the name contains JSON escapes.
     #[cfg(feature = "safetensors")]
     pub(crate) is_name_escaped: bool,
-    /// True if `name` is a pickle, and `attributes` the position of the tensor there.
+    /// The trail of a name in a pickle, if `name` is a part of it.
     #[cfg(feature = "pytorch")]
-    pub(crate) is_name_joined: bool,
+    pub(crate) joined: Joined,
 }
 
 /// The statements of a file that is a part of a model.
@@ -144,7 +161,7 @@ impl<'a> TensorRecord<'a> {
             #[cfg(feature = "safetensors")]
             is_name_escaped: false,
             #[cfg(feature = "pytorch")]
-            is_name_joined: false,
+            joined: Joined::NONE,
         }
     }
 
@@ -158,15 +175,14 @@ impl<'a> TensorRecord<'a> {
     #[cfg(feature = "pytorch")]
     pub(crate) const fn set_text(&mut self, name: Text<'a>) {
         self.name = Utf8::known(name.raw());
-        self.attributes = name.position();
-        self.is_name_joined = name.position() > 0;
+        self.joined = name.trail();
     }
 
     /// The name with its escapes decoded.
     pub(crate) const fn name(&self) -> Text<'a> {
         #[cfg(feature = "pytorch")]
-        if self.is_name_joined {
-            return Text::joined(self.name.bytes(), self.attributes);
+        if !self.joined.is_none() {
+            return Text::joined(self.name.bytes(), self.joined);
         }
         #[cfg(feature = "safetensors")]
         return Text::new(self.name.bytes(), self.is_name_escaped);

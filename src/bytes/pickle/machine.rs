@@ -77,6 +77,11 @@ impl Slot {
         Self { kind, is_alias: false, reach: 1, is_bad: false, known: 0, start: at, at, end, count: 0, role: 0 }
     }
 
+    /// An object of which only this is known.
+    pub(super) const fn known_as(kind: Kind, role: u32, count: u32) -> Self {
+        Self { role, count, ..Self::new(kind, 0, 0) }
+    }
+
     /// The name of a global, or the function that made the object.
     pub(crate) const fn known(&self) -> Known {
         Known::from_number(self.known)
@@ -153,14 +158,21 @@ impl<'a> Machine<'a> {
         Self { bytes, at: 0, stack: [Slot::EMPTY; SLOTS], height: 0, memo: Memo::new(), run: Run::Whole, work: 0 }
     }
 
-    /// A machine at `at` with an empty stack, for [`resumed`](Self::resumed).
+    /// A machine at `at` with an empty stack, which [`Frames`](super::frames::Frames) fills.
     pub(super) fn at(bytes: &'a [u8], at: u32) -> Self {
         Self { at, run: Run::Items, ..Self::new(bytes) }
     }
 
-    /// Pushes an object of which only kind and role are known.
-    pub(super) fn push_known(&mut self, kind: Kind, role: u32) {
-        let _ = self.push(Slot { role, ..Slot::new(kind, self.at, self.at) });
+    /// Pushes an object of which not all is known.
+    pub(super) fn push_known(&mut self, slot: Slot) {
+        let _ = self.push(slot);
+    }
+
+    /// Pushes the key of the opcode at `at`.
+    pub(super) fn push_key(&mut self, at: u32) {
+        let integer = Slot::new(Kind::Integer, at, at);
+        let key = op::read(self.bytes, at).ok().and_then(|op| simple(&op));
+        self.push_known(key.unwrap_or(integer));
     }
 
     /// The bytes that have been read again, to find objects that the memo no longer has.

@@ -5,11 +5,13 @@
 //! below it and from the opcodes that follow.
 #![forbid(unsafe_code)]
 
+pub(crate) mod frames;
 pub(crate) mod globals;
 pub(crate) mod machine;
 mod memo;
 pub(crate) mod op;
 pub(crate) mod path;
+pub(crate) mod trail;
 
 use crate::error::ErrorKind;
 use crate::error::origin::Part;

@@ -9,6 +9,7 @@
 #![forbid(unsafe_code)]
 
 use super::Fault;
+use super::frames::{Frames, Level};
 use super::globals::Known;
 use super::machine::{Event, Kind, MAX_REACH, Machine, Slot};
 use super::op;
@@ -36,19 +37,52 @@ pub(crate) enum Piece {
 pub(crate) struct Path {
     pieces: [Piece; MOST_PIECES],
     count: usize,
+    /// The containers, the innermost first. In the first ones, a machine cannot continue.
+    levels: [Level; MOST_PIECES],
+    level_count: usize,
+    unusable: usize,
+    /// The number of objects above the last key, if they are simple.
+    above: Option<u8>,
 }
 
 impl Path {
-    const EMPTY: Self = Self { pieces: [Piece::Place(0); MOST_PIECES], count: 0 };
+    const EMPTY: Self = Self {
+        pieces: [Piece::Place(0); MOST_PIECES],
+        count: 0,
+        levels: [Level::NONE; MOST_PIECES],
+        level_count: 0,
+        unusable: 0,
+        above: None,
+    };
+
+    /// Returns the position where a machine continues to read the values behind this one, which ends at `position`, and
+    /// the containers there; `None` if it has to begin earlier.
+    pub(crate) fn restart(&self, position: u32) -> Option<(u32, Frames)> {
+        let levels = self.levels.get(self.unusable..self.level_count)?;
+        let above = self.above.filter(|_| self.unusable == 0);
+        let (frames, at) = Frames::of(levels, above)?;
+        Some((at.unwrap_or(position), frames))
+    }
+
+    /// Returns the opcode of the only key, if the whole tree is a mapping of several, and the value is in it.
+    pub(crate) fn only_key(&self) -> Option<u32> {
+        match (self.reversed(), self.levels.get(..self.level_count)?) {
+            ([Piece::Text { op, .. }], [level]) if level.kind == Level::MAP && level.start == *op => Some(*op),
+            _ => None,
+        }
+    }
+
+    fn add_level(&mut self, level: Level) {
+        match self.levels.get_mut(self.level_count) {
+            Some(place) => *place = level,
+            None => self.unusable = usize::MAX,
+        }
+        self.level_count = self.level_count.saturating_add(1);
+    }
 
     /// The pieces, the last one first.
     pub(crate) fn reversed(&self) -> &[Piece] {
         self.pieces.get(..self.count).unwrap_or_default()
-    }
-
-    /// The number of pieces.
-    pub(crate) const fn count(&self) -> usize {
-        self.count
     }
 
     /// Returns a piece, counted from the first one.
@@ -67,36 +101,36 @@ impl Path {
 
 /// The opcode that takes an object, and the tuples without a mark that it is in before.
 #[derive(Clone, Copy, PartialEq, Eq)]
-struct Role(u32);
+pub(super) struct Role(pub(super) u32);
 
 impl Role {
-    const UNKNOWN: Self = Self(0);
+    pub(super) const UNKNOWN: Self = Self(0);
     /// The object is not a value of the tree: a key, an argument, the member of a set.
-    const HIDDEN: Self = Self(1);
+    pub(super) const HIDDEN: Self = Self(1);
     /// An object behind the last mark.
-    const CHILD: Self = Self(2);
+    pub(super) const CHILD: Self = Self(2);
     /// The value of `SETITEM`, the item of `APPEND`.
-    const VALUE: Self = Self(3);
-    const ITEM: Self = Self(4);
+    pub(super) const VALUE: Self = Self(3);
+    pub(super) const ITEM: Self = Self(4);
     /// The whole tree.
-    const ROOT: Self = Self(5);
-    const KIND: u32 = 7;
+    pub(super) const ROOT: Self = Self(5);
+    pub(super) const KIND: u32 = 7;
 
     /// The object is the state of another one.
-    const STATE: u32 = 1 << 3;
+    pub(super) const STATE: u32 = 1 << 3;
     /// The object is the list of pairs of an `OrderedDict`.
-    const PAIRS: u32 = 1 << 4;
+    pub(super) const PAIRS: u32 = 1 << 4;
     /// Of a mark: the first object behind it stands for the whole tuple.
-    const FIRST: u32 = 1 << 5;
+    pub(super) const FIRST: u32 = 1 << 5;
     /// Of a mark: it opens a tuple, whose role this is. Else it opens the items of a mapping, or of a list.
-    const TUPLE: u32 = 1 << 6;
-    const LIST: u32 = 1 << 7;
-    const ITEMS: u32 = 1 << 8;
+    pub(super) const TUPLE: u32 = 1 << 6;
+    pub(super) const LIST: u32 = 1 << 7;
+    pub(super) const ITEMS: u32 = 1 << 8;
     /// The number of objects below that the object is joined with.
-    const DROP_AT: u32 = 9;
-    const DROP: u32 = 15;
+    pub(super) const DROP_AT: u32 = 9;
+    pub(super) const DROP: u32 = 15;
     /// The places in tuples without a mark, two bits each behind a 1.
-    const WRAPS_AT: u32 = 13;
+    pub(super) const WRAPS_AT: u32 = 13;
 
     const fn has(self, flag: u32) -> bool {
         self.0 & flag != 0
@@ -113,57 +147,16 @@ impl Role {
     const fn wraps(self) -> u32 {
         self.0.wrapping_shr(Self::WRAPS_AT)
     }
+
+    /// True if a container, or the mark of a tuple, is itself a value of the container around it, and nothing else.
+    const fn is_plain(self) -> bool {
+        let expected = if self.has(Self::STATE) { 1 } else { 0 };
+        self.wraps() == 1 && self.drop() == expected && !self.has(Self::PAIRS | Self::FIRST)
+    }
 }
 
 /// The part of a role that says that the object is in no tuple without a mark.
-const PLAIN: u32 = 1 << Role::WRAPS_AT;
-const PLAIN_CHILD: u32 = Role::CHILD.0 | PLAIN;
-
-/// A container that a value is in: two bits, behind those of the containers around it. A 1 is before all.
-struct Frame;
-
-impl Frame {
-    const MAP: u32 = 0;
-    /// The state of an object.
-    const STATE: u32 = 1;
-    const LIST: u32 = 2;
-    /// A tuple behind a mark.
-    const TUPLE: u32 = 3;
-}
-
-/// A machine at `at`, behind a value that was in containers: those that [`Machine::frames`] returned. Keys and values
-/// that were on the stack are no longer known, so the paths are not those of the tree; but the same values have one.
-pub(crate) fn resumed(bytes: &[u8], at: u32, frames: u32) -> Machine<'_> {
-    let mut machine = Machine::at(bytes, at);
-    let mut left = 31_u32.saturating_sub(frames.leading_zeros()) >> 1;
-    let mut own = Role::ROOT.0 | PLAIN;
-    while let Some(next) = left.checked_sub(1) {
-        left = next;
-        let frame = frames.wrapping_shr(left.saturating_mul(2)) & 3;
-        match frame {
-            Frame::MAP => machine.push_known(Kind::Map, own),
-            Frame::STATE => {
-                machine.push_known(Kind::Object, 0);
-                machine.push_known(Kind::Dict, own | Role::STATE | 1 << Role::DROP_AT);
-            }
-            Frame::LIST => machine.push_known(Kind::List, own),
-            _ => {}
-        }
-        let is_map = matches!(frame, Frame::MAP | Frame::STATE);
-        let of_mark = match frame {
-            Frame::LIST => Role::LIST,
-            Frame::TUPLE => own | Role::TUPLE,
-            _ => Role::ITEMS,
-        };
-        machine.push_known(Kind::Mark, of_mark);
-        if is_map {
-            machine.push_known(Kind::Bool, Role::HIDDEN.0); // stands for a key
-        }
-        own = PLAIN_CHILD;
-    }
-    machine.push_known(Kind::Bool, PLAIN_CHILD); // stands for the value
-    machine
-}
+pub(super) const PLAIN: u32 = 1 << Role::WRAPS_AT;
 
 /// What follows an object: the role, as far as it is known.
 struct Ahead {
@@ -196,6 +189,7 @@ impl<'a> Machine<'a> {
             }
         }
         let mut role = self.role(index)?;
+        path.above = self.above(index, role);
         let fault = Fault::new(ErrorKind::TooDeep, Part::Name, self.position());
         loop {
             let mut wraps = role.wraps();
@@ -215,12 +209,14 @@ impl<'a> Machine<'a> {
             let drop = usize::try_from(role.drop()).unwrap_or(usize::MAX);
             let Some(base) = index.checked_sub(drop) else { return Ok(None) };
             let below = |distance: usize| base.checked_sub(distance);
-            let (container, piece) = match role.kind() {
+            let start = below(1).and_then(|key| self.stack().get(key)).map_or(0, |slot| slot.start);
+            let (container, piece, kind) = match role.kind() {
                 Role::ROOT => return Ok(Some(path)),
-                Role::VALUE => (below(2), below(1).and_then(|key| self.key(key))),
+                Role::VALUE => (below(2), below(1).and_then(|key| self.key(key)), Level::MAP_ONE),
                 Role::ITEM => {
                     let list = below(1);
-                    (list, list.and_then(|list| self.stack().get(list)).map(|list| Piece::Place(list.count)))
+                    let place = list.and_then(|list| self.stack().get(list)).map(|list| Piece::Place(list.count));
+                    (list, place, Level::LIST_ONE)
                 }
                 Role::CHILD => {
                     let under = self.stack().get(..base).unwrap_or_default();
@@ -238,16 +234,20 @@ impl<'a> Machine<'a> {
                         } else {
                             path.add(Piece::Place(place))?;
                         }
+                        path.add_level(Level { kind: Level::TUPLE, at: place, start: 0 });
+                        if !mark_role.is_plain() {
+                            path.unusable = path.level_count;
+                        }
                         (index, role) = (at, mark_role);
                         continue;
                     } else if mark_role.has(Role::ITEMS) {
                         if place & 1 == 0 {
                             return Ok(None);
                         }
-                        (container, below(1).and_then(|key| self.key(key)))
+                        (container, below(1).and_then(|key| self.key(key)), Level::MAP)
                     } else if mark_role.has(Role::LIST) {
                         let before = container.and_then(|list| self.stack().get(list)).map_or(0, |list| list.count);
-                        (container, Some(Piece::Place(before.saturating_add(place))))
+                        (container, Some(Piece::Place(before.saturating_add(place))), Level::LIST)
                     } else {
                         return Ok(None);
                     }
@@ -260,6 +260,15 @@ impl<'a> Machine<'a> {
                 return Ok(None);
             }
             let of_container = self.role(container)?;
+            let at = match piece {
+                Piece::Text { op, .. } | Piece::Integer(op) => op,
+                Piece::Place(place) => place,
+            };
+            let state = if of_container.has(Role::STATE) { Level::STATE } else { 0 };
+            path.add_level(Level { kind: kind | state, at, start });
+            if !of_container.is_plain() {
+                path.unusable = path.unusable.max(path.level_count);
+            }
             // A pair of an `OrderedDict`: the value has the name of the key, and the pair has none.
             let is_pair = self.is_pair(container, of_container)?;
             if is_pair {
@@ -282,46 +291,17 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// Returns the containers that the value on top of the stack is in, whose path was asked for last. [`resumed`] takes
-    /// them. 0 if they are too many, or if there is more on the stack than keys and values.
-    pub(crate) fn frames(&self) -> u32 {
-        let (mut code, mut is_first) = (1_u32, true);
-        let mut rest = self.stack();
-        if rest.last().is_none_or(|value| value.role != PLAIN_CHILD) {
-            return 0;
-        }
-        while rest.iter().any(|slot| slot.kind == Kind::Mark) {
-            let Some(at) = rest.iter().position(|slot| slot.kind == Kind::Mark) else { return 0 };
-            let (under, after) = rest.split_at_checked(at).unwrap_or_default();
-            let Some((mark, after)) = after.split_first() else { return 0 };
-            let own = if is_first { Role::ROOT.0 } else { Role::CHILD.0 } | PLAIN;
-            let state = own | Role::STATE | 1 << Role::DROP_AT;
-            let frame = match under.last() {
-                Some(slot) if matches!(slot.kind, Kind::Dict | Kind::Map) && mark.role == Role::ITEMS => {
-                    if slot.role == own {
-                        Frame::MAP
-                    } else if slot.role == state {
-                        Frame::STATE
-                    } else {
-                        return 0;
-                    }
-                }
-                Some(slot) if slot.kind == Kind::List && mark.role == Role::LIST && slot.role == own => Frame::LIST,
-                _ if mark.role == own | Role::TUPLE => Frame::TUPLE,
-                _ => return 0,
-            };
-            if code >> 30 != 0 {
-                return 0;
-            }
-            code = code << 2 | frame;
-            (rest, is_first) = (after, false);
-        }
-        code
-    }
-
-    /// True if a single mark is on the stack.
-    pub(crate) fn is_in_one(&self) -> bool {
-        self.stack().iter().filter(|slot| slot.kind == Kind::Mark).count() <= 1
+    /// Returns the number of objects above the key or the place of a value, without the value: the items of tuples that
+    /// begin there. `None` if a later opcode may need more than their number.
+    fn above(&self, index: usize, role: Role) -> Option<u8> {
+        let count = usize::try_from(role.drop()).ok()?;
+        let items = self.stack().get(index.checked_sub(count)?..=index)?;
+        let is_simple = |slot: &Slot| {
+            let kinds = [Kind::Tensor, Kind::None, Kind::Bool, Kind::Integer, Kind::Float, Kind::Text, Kind::Bytes];
+            kinds.contains(&slot.kind)
+        };
+        let is_it = !role.has(Role::STATE | Role::PAIRS | Role::FIRST) && items.iter().all(is_simple);
+        u8::try_from(count).ok().filter(|_| is_it)
     }
 
     /// True if a list is a pair of an `OrderedDict`.
@@ -363,7 +343,6 @@ impl<'a> Machine<'a> {
         match slot.kind {
             Kind::Text => Some(Piece::Text { at: slot.at, end: slot.end, op: slot.count }),
             Kind::Integer => Some(Piece::Integer(slot.at)),
-            Kind::Bool if slot.role == Role::HIDDEN.0 => Some(Piece::Place(0)),
             _ => None,
         }
     }
@@ -573,7 +552,7 @@ pub(crate) fn text_at(bytes: &[u8], at: u32, end: u32) -> &[u8] {
 }
 
 /// Returns the path of the value that the opcodes before `at` have pushed last; `None` if there is none, because the
-/// bytes have changed.
+/// bytes have changed. Reads the pickle up to there.
 pub(crate) fn path_at(bytes: &[u8], at: u32) -> Option<Path> {
     let mut machine = Machine::new(bytes);
     run_to(&mut machine, at).ok()?;

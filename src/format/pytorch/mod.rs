@@ -170,7 +170,7 @@ impl<'a> PytorchFile<'a> {
                     return Ok(Some(found));
                 }
                 None if !in_constants && self.has_constants() => {
-                    *cursor = Cursor { at: 0, left: 1, index: cursor.index };
+                    *cursor = Cursor::new(0, 1, cursor.index);
                 }
                 None => return Ok(None),
             }
@@ -334,11 +334,10 @@ impl<'a> PytorchFile<'a> {
             }
             if let Some(path) = path {
                 count = count.saturating_add(1);
-                match found.key() {
-                    Some(key) => {
-                        seen.add(key);
-                    }
-                    None => seen.add_joined(tree.write(path, &mut [0; LONGEST_NAME])),
+                if found.name.is_joined() {
+                    seen.add_joined(tree.write(path, &mut [0; LONGEST_NAME]));
+                } else {
+                    seen.add(found.name.raw());
                 }
             }
             Ok(())
@@ -379,7 +378,7 @@ impl<'a> PytorchFile<'a> {
     /// Looks for names, entries and extents that clash.
     fn compare(&self, warnings: &mut Warnings, memory: &mut (impl Memory + ?Sized)) -> Result<()> {
         if !self.flags.has(Flags::DISTINCT_NAMES) {
-            match memory.compare(&mut names::Tensors(self, None), (0, 0), self.count)? {
+            match memory.compare(&mut names::Tensors(self, None), Cursor::START, self.count)? {
                 Compared::Clash(position) => {
                     let at = self.offset(position & !IS_KEY);
                     return Err(fail(ErrorKind::RepeatedName, Part::Name, at));
@@ -428,7 +427,7 @@ impl<'a> PytorchFile<'a> {
         let mut machine = Machine::new(self.pickle(in_constants));
         let described = self.describe(&mut machine, &found.base, in_constants, (hint, &mut 0))?;
         let flag = if in_constants { IN_CONSTANTS } else { 0 };
-        tensor.set_text(found.name());
+        tensor.set_text(found.name);
         tensor.at = self.offset(found.base.at | flag);
         tensor.components = described.entry;
         tensor.index = index;
@@ -623,8 +622,7 @@ impl<'a> NamedTensors<'a> for PytorchFile<'a> {
 
     fn next_name(&self, cursor: &mut Cursor) -> Result<Option<Named<'a>>> {
         let Some(found) = self.next(cursor)? else { return Ok(None) };
-        let flag = if found.in_constants { IN_CONSTANTS } else { 0 };
-        Ok(Some(Named { name: found.name(), name_at: found.name_at(), tensor_at: found.position | flag }))
+        Ok(Some(Named { name: found.name, name_at: found.place(), tensor_at: found.place() }))
     }
 
     fn name_at(&self, position: u32) -> Name<'a> {
@@ -640,7 +638,7 @@ impl<'a> PytorchFile<'a> {
     /// Returns the name at a position that [`Found::name_at`] returned.
     fn name_of(&self, position: u32) -> Text<'a> {
         let in_constants = position & IN_CONSTANTS != 0;
-        names::name_at(self.pickle(in_constants), position)
+        names::name_at(&self.tree(in_constants), position)
     }
 }
 

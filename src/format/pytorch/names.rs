@@ -3,22 +3,26 @@
 
 use core::cmp::Ordering;
 
+use super::tree::Tree;
 use super::{IN_CONSTANTS, IS_KEY, PytorchFile};
 use crate::bytes::pickle::machine::{Event, Kind, Machine};
 use crate::bytes::pickle::op;
+use crate::bytes::pickle::path::path_at;
 use crate::bytes::text::Text;
 use crate::codec::zip::Archive;
 use crate::duplicates::{Distinct, Entry};
 use crate::error::{Error, Result};
 use crate::format::Cursor;
 
-/// Returns the name at a position: a key, or the name of the value at that position of the pickle.
-pub(super) fn name_at(pickle: &[u8], position: u32) -> Text<'_> {
-    if position & IS_KEY == 0 {
-        return Text::joined(pickle, position);
+/// Returns the name at a place that [`Found::place`](super::tree::Found::place) was. Reads the pickle up to there,
+/// unless the name is a single key.
+pub(super) fn name_at<'a>(tree: &Tree<'a>, place: u32) -> Text<'a> {
+    let position = place & !(IS_KEY | IN_CONSTANTS);
+    if place & IS_KEY != 0 {
+        let key = op::read(tree.pickle, position);
+        return Text::new(key.map(|key| key.argument).unwrap_or_default(), false);
     }
-    let key = op::read(pickle, position & !(IS_KEY | IN_CONSTANTS));
-    Text::new(key.map(|key| key.argument).unwrap_or_default(), false)
+    path_at(tree.pickle, position).map(|path| path.text(tree.pickle, position, tree.in_constants)).unwrap_or_default()
 }
 
 /// A name of a tensor.
@@ -45,19 +49,15 @@ pub(super) struct Tensors<'r, 'a>(pub(super) &'r PytorchFile<'a>, pub(super) Opt
 
 impl<'a> Distinct for Tensors<'_, 'a> {
     type Entry = TensorName<'a>;
-    /// The numbers of a cursor.
-    type Place = (u64, u32);
+    type Place = Cursor;
     type Position = u32;
 
-    fn next(&mut self, place: &mut (u64, u32)) -> Option<(TensorName<'a>, u32)> {
-        let mut cursor = Cursor { at: place.0, left: place.1, index: 0 };
-        let found = self.0.next(&mut cursor).unwrap_or_else(|error| {
+    fn next(&mut self, place: &mut Cursor) -> Option<(TensorName<'a>, u32)> {
+        let found = self.0.next(place).unwrap_or_else(|error| {
             self.1 = Some(error);
             None
         });
-        let found = found?;
-        *place = (cursor.at, cursor.left);
-        Some((TensorName(found.name()), found.name_at()))
+        found.map(|found| (TensorName(found.name), found.place()))
     }
 
     fn at(&self, position: u32) -> TensorName<'a> {

@@ -5,8 +5,9 @@ use super::tensor::{Base, Storage};
 use super::{IN_CONSTANTS, IS_KEY, PytorchFile};
 use crate::bytes::num::to_u64;
 use crate::bytes::pickle::Fault;
+use crate::bytes::pickle::frames::Frames;
 use crate::bytes::pickle::machine::{Event, Kind, Machine};
-use crate::bytes::pickle::path::{Path, Piece, resumed, run_to};
+use crate::bytes::pickle::path::{Path, run_to};
 use crate::bytes::text::Text;
 use crate::error::origin::Part;
 use crate::error::{Error, ErrorKind};
@@ -26,23 +27,16 @@ pub(super) struct Tree<'a> {
 /// A tensor in a tree.
 #[derive(Clone, Copy)]
 pub(super) struct Found<'a> {
-    pickle: &'a [u8],
     pub(super) base: Base,
     /// The position behind the opcode that pushed the tensor.
     pub(super) position: u32,
-    /// The key, if it is the whole name.
-    key: Option<Key>,
+    /// The name; empty if the tensor is not listed.
+    pub(super) name: Text<'a>,
+    /// The opcode of the key, if it is the whole name, and the whole tree is a mapping.
+    key: Option<u32>,
     pub(super) in_constants: bool,
     /// True if the tensor is from the memo: it has been checked before.
     pub(super) is_alias: bool,
-}
-
-/// A key that is a text.
-#[derive(Clone, Copy)]
-struct Key {
-    at: u32,
-    end: u32,
-    op: u32,
 }
 
 /// The reason why a pickle is refused.
@@ -66,27 +60,12 @@ impl From<Fault> for Broken {
     }
 }
 
-impl<'a> Found<'a> {
-    /// The name.
-    pub(super) fn name(&self) -> Text<'a> {
-        match self.key {
-            Some(key) => Text::new(crate::bytes::pickle::path::text_at(self.pickle, key.at, key.end), false),
-            None => Text::joined(self.pickle, self.flagged()),
-        }
-    }
-
-    /// The name, if it is a single key.
-    pub(super) fn key(&self) -> Option<&'a [u8]> {
-        self.key.map(|key| crate::bytes::pickle::path::text_at(self.pickle, key.at, key.end))
-    }
-
-    /// The position of the name, from which [`name_at`](super::names::name_at) reads it again.
-    pub(super) fn name_at(&self) -> u32 {
-        self.key.map_or(self.flagged(), |key| key.op | IS_KEY)
-    }
-
-    const fn flagged(&self) -> u32 {
-        if self.in_constants { self.position | IN_CONSTANTS } else { self.position }
+impl Found<'_> {
+    /// The position of the tensor and of its name, from which [`Tree::at`] and [`name_at`](super::names::name_at) read
+    /// them again.
+    pub(super) fn place(&self) -> u32 {
+        let flag = if self.in_constants { IN_CONSTANTS } else { 0 };
+        self.key.map_or(self.position, |key| key | IS_KEY) | flag
     }
 }
 
@@ -96,15 +75,10 @@ impl<'a> Tree<'a> {
         let changed = Fault::new(ErrorKind::Malformed, Part::Tensor, machine.position());
         let top = machine.top().filter(|top| top.kind == Kind::Tensor).ok_or(changed)?;
         let base = Base::of(machine, &top)?;
-        // Of a machine that continues in an inner container, the path has as many pieces as that of the tree, or fewer.
-        let only = path.filter(|path| path.count() == 1 && !self.in_constants).and_then(|path| path.piece(0));
-        let only = only.filter(|_| machine.is_in_one());
-        let key = match only {
-            Some(Piece::Text { at, end, op }) => Some(Key { at, end, op }),
-            _ => None,
-        };
         let (position, in_constants) = (machine.position(), self.in_constants);
-        Ok(Found { pickle: self.pickle, base, position, key, in_constants, is_alias: top.is_alias })
+        let name = path.map_or(Text::default(), |path| path.text(self.pickle, position, in_constants));
+        let key = path.and_then(Path::only_key).filter(|_| !in_constants);
+        Ok(Found { base, position, name, key, in_constants, is_alias: top.is_alias })
     }
 
     /// Runs the whole pickle. Calls `visit` for each tensor, with its path if it is listed, and `storage` for each
@@ -145,39 +119,46 @@ impl<'a> Tree<'a> {
         }
     }
 
-    /// A machine that continues where a cursor is.
-    fn machine(&self, at: u64) -> Result<Machine<'a>, Fault> {
-        let position = u32::try_from(at & u64::from(u32::MAX)).unwrap_or(0);
-        let frames = u32::try_from(at >> 32).unwrap_or(0);
-        if frames > 0 {
-            return Ok(resumed(self.pickle, position, frames));
-        }
-        let mut machine = Machine::new(self.pickle);
-        run_to(&mut machine, position)?;
-        Ok(machine)
-    }
-
     /// Returns the next listed tensor behind a cursor, which moves behind it.
     pub(super) fn next(&self, cursor: &mut Cursor) -> Result<Option<Found<'a>>, Fault> {
-        let mut machine = self.machine(cursor.at)?;
+        // The position behind the last tensor, and where the machine continues: there or before.
+        let after = u32::try_from(cursor.at & u64::from(u32::MAX)).unwrap_or(0);
+        let start = u32::try_from(cursor.at >> 32).unwrap_or(0);
+        let Some((found, path)) = self.next_behind(cursor.frames.machine(self.pickle, start), after)? else {
+            return Ok(None);
+        };
+        let (start, frames) = path.restart(found.position).unwrap_or((start, cursor.frames));
+        (cursor.at, cursor.frames) = (u64::from(start) << 32 | u64::from(found.position), frames);
+        Ok(Some(found))
+    }
+
+    /// Runs a machine to the next listed tensor that ends behind a position.
+    fn next_behind(&self, mut machine: Machine<'a>, after: u32) -> Result<Option<(Found<'a>, Path)>, Fault> {
         loop {
             match machine.step()? {
                 Event::Stopped => return Ok(None),
                 Event::Pushed if machine.top().is_some_and(|top| top.kind == Kind::Tensor) => {}
                 _ => continue,
             }
+            if machine.position() <= after {
+                continue;
+            }
             if let Some(path) = machine.path()? {
-                let found = self.found(&mut machine, Some(&path))?;
-                cursor.at = u64::from(machine.frames()) << 32 | u64::from(machine.position());
-                return Ok(Some(found));
+                return self.found(&mut machine, Some(&path)).map(|found| Some((found, path)));
             }
         }
     }
 
-    /// Returns the tensor at a position that [`Found::position`] was.
-    pub(super) fn at(&self, position: u32) -> Result<Found<'a>, Fault> {
+    /// Returns the tensor at a place that [`Found::place`] was, without its flag of the second pickle.
+    pub(super) fn at(&self, place: u32) -> Result<Found<'a>, Fault> {
+        let key = place & !IS_KEY;
+        let changed = Fault::new(ErrorKind::Malformed, Part::Tensor, key);
+        if place & IS_KEY != 0 {
+            let machine = Frames::at_key(key).ok_or(changed)?.machine(self.pickle, key);
+            return self.next_behind(machine, key)?.map(|(found, _)| found).ok_or(changed);
+        }
         let mut machine = Machine::new(self.pickle);
-        run_to(&mut machine, position)?;
+        run_to(&mut machine, place)?;
         let path = machine.path()?;
         self.found(&mut machine, path.as_ref())
     }
