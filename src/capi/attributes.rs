@@ -14,7 +14,7 @@ use crate::{Attributes, Value};
 /// entries of an archive. Each function that sets a cursor names the function that reads from it.
 #[repr(C)]
 pub struct tenslice_cursor {
-    opaque: [u64; 32],
+    opaque: [u64; 36],
 }
 
 /// Stores the next tensor or component in `handle`. `read_next` reads the item in place: an item returned by value
@@ -65,7 +65,7 @@ pub struct tenslice_value {
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct tenslice_items {
-    opaque: [MaybeUninit<u64>; 12], // `MaybeUninit`: it is moved as part of a value, and its contents have padding
+    opaque: [MaybeUninit<u64>; 14], // `MaybeUninit`: it is moved as part of a value, and its contents have padding
 }
 
 impl tenslice_value {
@@ -78,7 +78,7 @@ impl tenslice_value {
         real: 0.0,
         negative: 0,
         reserved: 0,
-        items: tenslice_items { opaque: [MaybeUninit::new(0); 12] },
+        items: tenslice_items { opaque: [MaybeUninit::new(0); 14] },
     };
 
     fn new(value: Option<Value<'static>>) -> Self {

@@ -34,7 +34,7 @@ pub struct tenslice_str {
     /// 1 if characters are spelled as escapes, so that the bytes are not the characters of the string; else 0.
     pub is_escaped: u32,
     /// For this library: zeros, or the keys of a name in a PyTorch checkpoint. Leave them as they are.
-    pub reserved: [u32; 5],
+    pub reserved: [u32; 7],
 }
 
 impl From<Text<'_>> for tenslice_str {
@@ -50,8 +50,8 @@ impl From<Text<'_>> for tenslice_str {
 
 /// The trail of a name as words, in which no byte order matters.
 #[cfg(feature = "pytorch")]
-fn keys_to_c(Joined { trail, in_constants }: Joined) -> [u32; 5] {
-    let mut words = [0; 5];
+fn keys_to_c(Joined { trail, in_constants }: Joined) -> [u32; 7] {
+    let mut words = [0; 7];
     for (word, bytes) in words.iter_mut().zip(trail.0.chunks(4)) {
         *word = bytes.iter().rev().fold(0, |word, byte| word << 8 | u32::from(*byte));
     }
@@ -62,7 +62,7 @@ fn keys_to_c(Joined { trail, in_constants }: Joined) -> [u32; 5] {
 
 /// Returns the trail of a name that [`keys_to_c`] has written.
 #[cfg(feature = "pytorch")]
-pub(super) fn keys_from_c(words: [u32; 5]) -> Joined {
+pub(super) fn keys_from_c(words: [u32; 7]) -> Joined {
     let mut trail = Trail::NONE;
     for (bytes, word) in trail.0.chunks_mut(4).zip(words) {
         bytes.iter_mut().zip(word.to_le_bytes()).for_each(|(to, from)| *to = from);
@@ -79,7 +79,7 @@ impl From<Option<&str>> for tenslice_str {
 
 impl tenslice_str {
     /// The string that stands for a missing one.
-    pub(super) const NONE: Self = Self { data: core::ptr::null(), length: 0, is_escaped: 0, reserved: [0; 5] };
+    pub(super) const NONE: Self = Self { data: core::ptr::null(), length: 0, is_escaped: 0, reserved: [0; 7] };
 
     /// Wraps bytes of the file that are text in any encoding.
     pub(super) fn of_bytes(bytes: &[u8]) -> Self {

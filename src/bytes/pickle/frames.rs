@@ -6,7 +6,7 @@ use super::path::{PLAIN, Role};
 use super::trail::{distance, moved, read, write};
 
 /// The bytes of all containers.
-const LENGTH: usize = 16;
+const LENGTH: usize = 30;
 
 /// A container, and where the value stands in it.
 #[derive(Clone, Copy)]
@@ -29,11 +29,23 @@ impl Level {
     pub(super) const LIST_ONE: u8 = 3;
     /// A tuple behind a mark.
     pub(super) const TUPLE: u8 = 4;
+    /// Added to a mapping whose key has no part in names.
+    pub(super) const UNNAMED: u8 = 5;
     /// Added to a mapping that is the state of an object.
     pub(super) const STATE: u8 = 8;
 
+    /// True if the opcode of a key is needed.
     const fn has_key(self) -> bool {
         matches!(self.kind & 7, Self::MAP | Self::MAP_ONE)
+    }
+
+    const fn is_unnamed(self) -> bool {
+        self.kind & 7 >= Self::UNNAMED
+    }
+
+    /// The same level, if its key has no part in names: then only that is kept.
+    pub(super) const fn unnamed(self) -> Self {
+        Self { kind: self.kind.saturating_add(Self::UNNAMED), at: 0, ..self }
     }
 }
 
@@ -67,7 +79,7 @@ impl Frames {
             if write(&mut frames.bytes, &mut used, place << 4 | u64::from(level.kind)).is_none() {
                 return before;
             }
-            if level.has_key() {
+            if level.has_key() || level.is_unnamed() {
                 before = Some((frames, Some(level.start)));
             }
         }
@@ -100,19 +112,25 @@ impl Frames {
                 machine.push_known(Slot::known_as(Kind::Object, 0, 0));
                 own |= Role::STATE | 1 << Role::DROP_AT;
             }
-            match kind & 7 {
+            let form = kind & 7;
+            let (form, is_named) = form.checked_sub(Level::UNNAMED).map_or((form, true), |form| (form, false));
+            match form {
                 Level::MAP | Level::MAP_ONE => {
                     machine.push_known(Slot::known_as(
                         if kind & Level::STATE != 0 { Kind::Dict } else { Kind::Map },
                         own,
                         0,
                     ));
-                    if kind & 7 == Level::MAP {
+                    if form == Level::MAP {
                         machine.push_known(Slot::known_as(Kind::Mark, Role::ITEMS, 0));
                     }
-                    last = moved(last, place).unwrap_or(0);
-                    if self.above > 0 || !is_last {
-                        machine.push_key(last);
+                    if is_named {
+                        last = moved(last, place).unwrap_or(0);
+                    }
+                    match (self.above > 0 || !is_last, is_named) {
+                        (true, true) => machine.push_key(last),
+                        (true, false) => machine.push_known(Slot::known_as(Kind::Bool, Role::UNNAMED, 0)),
+                        (false, _) => {}
                     }
                 }
                 Level::LIST => {
@@ -123,7 +141,7 @@ impl Frames {
                 _ => machine.push_known(Slot::known_as(Kind::Mark, own | Role::TUPLE, count)),
             }
             own = PLAIN
-                | match kind & 7 {
+                | match form {
                     Level::MAP_ONE => Role::VALUE.0,
                     Level::LIST_ONE => Role::ITEM.0,
                     _ => Role::CHILD.0,

@@ -30,6 +30,8 @@ pub(crate) enum Piece {
     Integer(u32),
     /// A place in a list or a tuple.
     Place(u32),
+    /// A key that adds nothing.
+    Unnamed,
 }
 
 /// The pieces of a name, the last one first.
@@ -131,6 +133,9 @@ impl Role {
     pub(super) const DROP: u32 = 15;
     /// The places in tuples without a mark, two bits each behind a 1.
     pub(super) const WRAPS_AT: u32 = 13;
+
+    /// Stands for the role of a key that has no part in names.
+    pub(super) const UNNAMED: u32 = 1 | 1 << 3;
 
     const fn has(self, flag: u32) -> bool {
         self.0 & flag != 0
@@ -263,9 +268,12 @@ impl<'a> Machine<'a> {
             let at = match piece {
                 Piece::Text { op, .. } | Piece::Integer(op) => op,
                 Piece::Place(place) => place,
+                Piece::Unnamed => 0,
             };
             let state = if of_container.has(Role::STATE) { Level::STATE } else { 0 };
-            path.add_level(Level { kind: kind | state, at, start });
+            let is_unnamed = of_container.has(Role::STATE) && self.is_unnamed(piece);
+            let level = Level { kind: kind | state, at, start };
+            path.add_level(if is_unnamed { level.unnamed() } else { level });
             if !of_container.is_plain() {
                 path.unusable = path.unusable.max(path.level_count);
             }
@@ -284,7 +292,7 @@ impl<'a> Machine<'a> {
                 if count > 0 {
                     return Err(fault);
                 }
-            } else if !(of_container.has(Role::STATE) && self.is_unnamed(piece)) {
+            } else if !is_unnamed {
                 path.add(piece)?;
             }
             (index, role) = (container, of_container);
@@ -343,13 +351,14 @@ impl<'a> Machine<'a> {
         match slot.kind {
             Kind::Text => Some(Piece::Text { at: slot.at, end: slot.end, op: slot.count }),
             Kind::Integer => Some(Piece::Integer(slot.at)),
+            Kind::Bool if slot.role == Role::UNNAMED => Some(Piece::Unnamed),
             _ => None,
         }
     }
 
     /// True for the dictionaries in a module, which add nothing to a name.
     fn is_unnamed(&self, piece: Piece) -> bool {
-        let Piece::Text { at, end, .. } = piece else { return false };
+        let Piece::Text { at, end, .. } = piece else { return matches!(piece, Piece::Unnamed) };
         matches!(text_at(self.bytes(), at, end), b"_parameters" | b"_buffers" | b"_modules")
     }
 
@@ -601,6 +610,7 @@ impl Piece {
             Self::Text { at, end, .. } => return text_at(pickle, at, end),
             Self::Integer(at) => op::read(pickle, at).ok().and_then(|op| op::integer(&op)).unwrap_or(0),
             Self::Place(place) => place.into(),
+            Self::Unnamed => return &[],
         };
         let start = decimal(number, digits);
         digits.get(start..).unwrap_or_default()

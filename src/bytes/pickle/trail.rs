@@ -7,7 +7,7 @@ use crate::bytes::num::to_usize;
 use crate::bytes::text::{Joined, Text};
 
 /// The bytes of a trail.
-pub(crate) const LENGTH: usize = 14;
+pub(crate) const LENGTH: usize = 22;
 
 /// The keys and places on the way to a value, the outermost first, each as a [number](write). The lowest bit of a place
 /// is 1. A key is the distance of its opcode from that of the key before it, or, of the first key, from the start of
@@ -75,7 +75,7 @@ impl Trail {
         let keys = || {
             path.reversed().iter().filter_map(|piece| match *piece {
                 Piece::Text { op, .. } | Piece::Integer(op) => Some(op),
-                Piece::Place(_) => None,
+                Piece::Place(_) | Piece::Unnamed => None,
             })
         };
         // A name of places alone needs none of the bytes, but a text that is not empty has some.
@@ -88,6 +88,7 @@ impl Trail {
         let (mut trail, mut used, mut last) = ([0; LENGTH], 0_usize, start);
         for piece in path.reversed().iter().rev() {
             let number = match *piece {
+                Piece::Unnamed => continue,
                 Piece::Place(place) => u64::from(place) << 1 | 1,
                 Piece::Text { op, .. } | Piece::Integer(op) => distance(core::mem::replace(&mut last, op), op) << 1,
             };
@@ -100,7 +101,7 @@ impl Trail {
     pub(crate) const fn far(position: u32) -> Self {
         let [a, b, c, d, e] = FAR;
         let [f, g, h, i] = position.to_le_bytes();
-        Self([a, b, c, d, e, f, g, h, i, 0, 0, 0, 0, 0])
+        Self([a, b, c, d, e, f, g, h, i, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0])
     }
 
     /// Returns the position of a value that is too far away for a trail.
@@ -191,6 +192,7 @@ impl<'a> Pieces<'a> {
             return match piece {
                 Piece::Text { op, .. } | Piece::Integer(op) => self.key_at(op),
                 Piece::Place(place) => self.begin(place.into()),
+                Piece::Unnamed => Some(&[]),
             };
         }
         let number = read(&self.trail.0, &mut self.at)?;

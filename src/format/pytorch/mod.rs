@@ -15,6 +15,7 @@
 mod explain;
 mod legacy;
 mod names;
+mod repeated;
 mod strided;
 mod tensor;
 mod tree;
@@ -45,6 +46,10 @@ use crate::types::ByteOrder;
 const IN_CONSTANTS: u32 = 1 << 31;
 /// A position of a name that is a single key has this bit.
 const IS_KEY: u32 = 1 << 30;
+/// The bytes of the pickle that may be read once more to list tensors in deep containers, and their names: so many
+/// times the pickle, and so many more.
+const MOST_DEEP: u64 = 256;
+const MORE_DEEP: u64 = 1 << 20;
 /// The longest name of several pieces that is hashed when a file is opened. Longer ones are compared later.
 const LONGEST_NAME: usize = 512;
 /// The largest pickle in bytes. Positions leave room for the two bits.
@@ -316,6 +321,7 @@ impl<'a> PytorchFile<'a> {
         storage: impl FnMut(&Storage, u32) -> Result<()>,
     ) -> Result<()> {
         let (mut hint, mut work, mut count) = (0, 0, self.count);
+        let (mut deep, length) = (0_u64, crate::bytes::num::to_u64(self.pickle(in_constants).len()));
         let most = self.most_work();
         let file = *self;
         let flag = if in_constants { IN_CONSTANTS } else { 0 };
@@ -334,6 +340,10 @@ impl<'a> PytorchFile<'a> {
             }
             if let Some(path) = path {
                 count = count.saturating_add(1);
+                deep = deep.saturating_add(found.listing_cost(path, length));
+                if deep > length.saturating_mul(MOST_DEEP).saturating_add(MORE_DEEP) {
+                    return Err(fail(ErrorKind::TooDeep, Part::Name, file.offset(found.position | flag)));
+                }
                 if found.name.is_joined() {
                     seen.add_joined(tree.write(path, &mut [0; LONGEST_NAME]));
                 } else {
@@ -376,16 +386,14 @@ impl<'a> PytorchFile<'a> {
     }
 
     /// Looks for names, entries and extents that clash.
-    fn compare(&self, warnings: &mut Warnings, memory: &mut (impl Memory + ?Sized)) -> Result<()> {
-        if !self.flags.has(Flags::DISTINCT_NAMES) {
-            match memory.compare(&mut names::Tensors(self, None), Cursor::START, self.count)? {
-                Compared::Clash(position) => {
-                    let at = self.offset(position & !IS_KEY);
-                    return Err(fail(ErrorKind::RepeatedName, Part::Name, at));
-                }
-                Compared::TooMany => warnings.add(Warning::NamesUnchecked),
-                Compared::Distinct => {}
+    fn compare(&self, names: Compared, warnings: &mut Warnings, memory: &mut (impl Memory + ?Sized)) -> Result<()> {
+        match names {
+            Compared::Clash(place) => {
+                let at = self.offset(place & !IS_KEY);
+                return Err(fail(ErrorKind::RepeatedName, Part::Name, at));
             }
+            Compared::TooMany => warnings.add(Warning::NamesUnchecked),
+            Compared::Distinct => {}
         }
         if !self.flags.has(Flags::DISTINCT_ENTRIES) {
             match memory.compare(&mut names::Entries(&self.archive, None), 0, self.entries())? {
@@ -500,7 +508,9 @@ impl<'a> FileFormat<'a> for PytorchFile<'a> {
         if self.flags.has(Flags::PADDED) {
             summary.warnings.add(Warning::TrailingBytes);
         }
-        self.compare(&mut summary.warnings, &mut Stack)
+        let are_distinct = self.flags.has(Flags::DISTINCT_NAMES);
+        let names = if are_distinct { Compared::Distinct } else { repeated::compare_few(self)? };
+        self.compare(names, &mut summary.warnings, &mut Stack)
     }
 
     fn input(&self) -> Input<'a> {
@@ -547,7 +557,10 @@ impl<'a> FileFormat<'a> for PytorchFile<'a> {
 
     fn check(&self, summary: &Summary, scratch: &mut [u32]) -> Result<Warnings> {
         let mut checked = summary.warnings.without(Warning::NamesUnchecked).without(Warning::ExtentsUnchecked);
-        self.left_by(summary).compare(&mut checked, scratch)?;
+        let left = self.left_by(summary);
+        let are_distinct = left.flags.has(Flags::DISTINCT_NAMES);
+        let names = if are_distinct { Compared::Distinct } else { repeated::compare(&left, scratch)? };
+        left.compare(names, &mut checked, scratch)?;
         Ok(checked)
     }
 

@@ -1,8 +1,6 @@
 //! Names: of tensors, of entries, and those in a pickle that stand for code.
 #![forbid(unsafe_code)]
 
-use core::cmp::Ordering;
-
 use super::tree::Tree;
 use super::{IN_CONSTANTS, IS_KEY, PytorchFile};
 use crate::bytes::pickle::machine::{Event, Kind, Machine};
@@ -10,9 +8,8 @@ use crate::bytes::pickle::op;
 use crate::bytes::pickle::path::path_at;
 use crate::bytes::text::Text;
 use crate::codec::zip::Archive;
-use crate::duplicates::{Distinct, Entry};
+use crate::duplicates::Distinct;
 use crate::error::{Error, Result};
-use crate::format::Cursor;
 
 /// Returns the name at a place that [`Found::place`](super::tree::Found::place) was. Reads the pickle up to there,
 /// unless the name is a single key.
@@ -23,50 +20,6 @@ pub(super) fn name_at<'a>(tree: &Tree<'a>, place: u32) -> Text<'a> {
         return Text::new(key.map(|key| key.argument).unwrap_or_default(), false);
     }
     path_at(tree.pickle, position).map(|path| path.text(tree.pickle, position, tree.in_constants)).unwrap_or_default()
-}
-
-/// A name of a tensor.
-#[derive(Clone, Copy)]
-pub(super) struct TensorName<'a>(Text<'a>);
-
-impl Entry for TensorName<'_> {
-    fn order(self, other: Self) -> Ordering {
-        self.0.cmp(&other.0)
-    }
-
-    fn clashes_with(self, other: Self) -> bool {
-        self.0 == other.0
-    }
-
-    fn hash(self) -> u32 {
-        let add = |hash: u32, character| (hash ^ u32::from(character)).wrapping_mul(0x0100_0193);
-        self.0.chars().fold(0x811c_9dc5, add)
-    }
-}
-
-/// The names of tensors, by the position of the name.
-pub(super) struct Tensors<'r, 'a>(pub(super) &'r PytorchFile<'a>, pub(super) Option<Error>);
-
-impl<'a> Distinct for Tensors<'_, 'a> {
-    type Entry = TensorName<'a>;
-    type Place = Cursor;
-    type Position = u32;
-
-    fn next(&mut self, place: &mut Cursor) -> Option<(TensorName<'a>, u32)> {
-        let found = self.0.next(place).unwrap_or_else(|error| {
-            self.1 = Some(error);
-            None
-        });
-        found.map(|found| (TensorName(found.name), found.place()))
-    }
-
-    fn at(&self, position: u32) -> TensorName<'a> {
-        TensorName(self.0.name_of(position))
-    }
-
-    fn check(&self) -> Result<()> {
-        self.1.map_or(Ok(()), Err)
-    }
 }
 
 /// The names of the entries of an archive. Positions are those of the entries plus 1.

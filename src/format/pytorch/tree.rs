@@ -67,6 +67,16 @@ impl Found<'_> {
         let flag = if self.in_constants { IN_CONSTANTS } else { 0 };
         self.key.map_or(self.position, |key| key | IS_KEY) | flag
     }
+
+    /// The bytes of the pickle that are read once more to list the next tensor and to read this one's name, besides those
+    /// between the two; the pickle has `length` bytes.
+    pub(super) fn listing_cost(&self, path: &Path, length: u64) -> u64 {
+        let start = path.restart(self.position).map_or(0, |(start, _)| start);
+        let next = if start == self.position { 0 } else { length.saturating_sub(start.into()) };
+        let is_far = self.name.is_joined() && self.name.trail().trail.position().is_some();
+        let pieces = if is_far { to_u64(path.reversed().len()).saturating_add(1) } else { 0 };
+        next.saturating_add(u64::from(self.position).saturating_mul(pieces))
+    }
 }
 
 impl<'a> Tree<'a> {
