@@ -51,8 +51,8 @@ pub(super) fn read(bytes: &[u8], at: &mut u8) -> Option<u64> {
 }
 
 /// Returns a distance as a number: twice as much, and 1 more if it goes back.
-pub(super) const fn distance(from: u32, to: u32) -> u64 {
-    let length = (from.abs_diff(to) as u64) << 1;
+pub(super) fn distance(from: u32, to: u32) -> u64 {
+    let length = u64::from(from.abs_diff(to)) << 1;
     if to < from { length | 1 } else { length }
 }
 

@@ -12,6 +12,7 @@
 //! The stream does not state how wide the elements are: the tree does, where it refers to the storage.
 #![forbid(unsafe_code)]
 
+use super::order::Order;
 use super::tensor::Storage;
 use super::tree::Tree;
 use super::{Flags, LARGEST, PytorchFile, fail};
@@ -30,12 +31,22 @@ const PROTOCOL: i128 = 1001;
 /// The bytes at the start that are requested first. If the pickles are longer, four times as many, and so on.
 const FIRST: u64 = 1 << 16;
 /// The largest number of storages.
-const MOST_KEYS: usize = 8192;
+pub(super) const MOST_KEYS: usize = 8192;
 /// The length of the number of elements.
 const COUNT: u64 = 8;
 
-/// The width of the elements of each storage, in the order of the list; 0 if it is not known.
-pub(super) type Widths = [u8; MOST_KEYS];
+/// The storages of a stream.
+struct Storages<'a> {
+    order: Order<'a>,
+    /// The width of the elements of each, in the order of the list; 0 if it is not known.
+    widths: [u8; MOST_KEYS],
+    /// The offset in the file of every so many, from the first one on, as far as it is known.
+    offsets: [u64; MOST_KEYS >> NEAR_BITS],
+}
+
+/// The number of storages from one whose offset is kept to the next.
+const NEAR: usize = 1 << NEAR_BITS;
+const NEAR_BITS: u32 = 6;
 
 /// The places of the pickles in the stream.
 struct Places {
@@ -100,8 +111,8 @@ fn places(bytes: &[u8]) -> core::result::Result<Places, Broken> {
 
 /// The keys in a list of texts.
 pub(super) struct Keys<'a> {
-    pickle: &'a [u8],
-    at: u32,
+    pub(super) pickle: &'a [u8],
+    pub(super) at: u32,
 }
 
 impl<'a> Iterator for Keys<'a> {
@@ -147,12 +158,12 @@ impl<'a> PytorchFile<'a> {
             folder: 0,
             flags: Flags(Flags::LEGACY | Flags::DISTINCT_ENTRIES | Flags::SORTED_PLACES),
         };
-        let end = Seen::with(u32::MAX, |seen| file.check_keys(seen)).and_then(|()| file.check_widths());
-        let widths = end.map_err(|error| opening.stop(error))?;
-        let end = file.check_data(opening, &widths)?;
+        file.check_keys().map_err(|error| opening.stop(error))?;
+        let mut storages = file.storages().map_err(|error| opening.stop(error))?;
+        let end = file.check_data(opening, &mut storages)?;
         file.flags.set(Flags::PADDED, end < length);
         Seen::with(u32::MAX, |seen| {
-            file.check_legacy_tree(&widths, seen)?;
+            file.check_legacy_tree(&storages, seen)?;
             file.flags.set(Flags::DISTINCT_NAMES, seen.are_distinct());
             Ok(())
         })
@@ -160,8 +171,8 @@ impl<'a> PytorchFile<'a> {
         Ok(file)
     }
 
-    /// Checks that the list consists of texts, which differ.
-    fn check_keys(&self, seen: &mut Seen<'_, 'a>) -> Result<()> {
+    /// Checks that the list consists of texts.
+    fn check_keys(&self) -> Result<()> {
         let pickle = self.pickle(true);
         let mut machine = Machine::new(pickle);
         let (mut count, mut is_last) = (0_u32, false);
@@ -170,10 +181,7 @@ impl<'a> PytorchFile<'a> {
             is_last = event == Event::Stopped;
             let top = machine.top().filter(|_| event == Event::Pushed);
             match top {
-                Some(top) if top.kind == Kind::Text && !top.is_alias => {
-                    seen.add(bytes_of(pickle, &top));
-                    count = count.saturating_add(1);
-                }
+                Some(top) if top.kind == Kind::Text && !top.is_alias => count = count.saturating_add(1),
                 Some(top) if top.kind != Kind::List || top.at != 2 => {
                     let fault = Fault::new(ErrorKind::UnexpectedType, Part::Key, top.at);
                     // Behind PROTO, protocol 4 has a frame.
@@ -188,14 +196,6 @@ impl<'a> PytorchFile<'a> {
         if usize::try_from(count).is_ok_and(|count| count > MOST_KEYS) {
             return Err(self.legacy_error(too_many));
         }
-        if !seen.are_distinct() {
-            let all = self.keys().enumerate();
-            for (place, key) in all {
-                if self.keys().take(place).any(|other| other == key) {
-                    return Err(self.legacy_error(Fault::new(ErrorKind::RepeatedKey, Part::Key, 0)));
-                }
-            }
-        }
         Ok(())
     }
 
@@ -204,30 +204,23 @@ impl<'a> PytorchFile<'a> {
         fail(fault.kind, fault.item, self.constants_at.saturating_add(fault.at.into()))
     }
 
-    /// Returns the place of a key in the list, from `hint` on and then from the start.
-    pub(super) fn place_of_key(&self, key: &[u8], hint: &mut usize) -> Option<u32> {
-        let start = *hint;
-        let after = self.keys().enumerate().skip(start).find(|(_, other)| *other == key);
-        let (place, _) = after.or_else(|| self.keys().enumerate().take(start).find(|(_, other)| *other == key))?;
-        *hint = place.saturating_add(1);
-        u32::try_from(place).ok()
-    }
-
-    /// Reads the tree for the widths of all storages. Fails if two references to a storage differ, or if a storage has
-    /// none.
-    fn check_widths(&self) -> Result<Widths> {
-        let mut widths = [0; MOST_KEYS];
-        let mut hint = 0;
+    /// Reads the list of keys, and the tree for the widths of all storages. Fails if two keys are equal, if two references
+    /// to a storage differ, or if a storage has none.
+    #[inline(never)] // large
+    fn storages(&self) -> Result<Storages<'a>> {
+        let repeated = Fault::new(ErrorKind::RepeatedKey, Part::Key, 0);
+        let order = Order::new(self.pickle(true)).ok_or_else(|| self.legacy_error(repeated))?;
+        let mut storages = Storages { order, widths: [0; MOST_KEYS], offsets: [0; MOST_KEYS >> NEAR_BITS] };
         let file = *self;
         let tree = Tree { pickle: self.pickle(false), in_constants: false };
+        let Storages { order, widths, .. } = &mut storages;
         let checked = tree.check(&mut |_, _, _| Ok(()), |storage: &Storage, at| {
             let at = file.offset(at);
             if !storage.has_sixth {
                 return Err(fail(ErrorKind::CountsDiffer, Part::Component, at));
             }
-            let key = bytes_of(file.pickle(false), &storage.key);
             let missing = fail(ErrorKind::MissingData, Part::Data, at);
-            let place = file.place_of_key(key, &mut hint).ok_or(missing)?;
+            let place = order.place(bytes_of(file.pickle(false), &storage.key)).ok_or(missing)?;
             let width = usize::try_from(place).ok().and_then(|place| widths.get_mut(place)).ok_or(missing)?;
             if *width != 0 && *width != storage.width() {
                 return Err(fail(ErrorKind::SizeMismatch, Part::Length, at));
@@ -236,18 +229,23 @@ impl<'a> PytorchFile<'a> {
             Ok(())
         });
         checked.map_err(|broken| broken.error(self, false))?;
-        let used = usize::try_from(self.entries()).ok().and_then(|count| widths.get(..count)).unwrap_or_default();
-        if used.contains(&0) {
+        if widths.get(..order.count()).unwrap_or_default().contains(&0) {
             return Err(fail(ErrorKind::UnclaimedBytes, Part::Key, self.constants_at));
         }
-        Ok(widths)
+        Ok(storages)
     }
 
     /// Reads the numbers of elements, which must fit in the file. Returns the end of the last storage.
-    fn check_data(&self, opening: &ParseContext<'a>, widths: &Widths) -> ParseResult<u64> {
+    fn check_data(&self, opening: &ParseContext<'a>, storages: &mut Storages<'a>) -> ParseResult<u64> {
         let length = opening.input.length();
         let mut at = self.constants_at.saturating_add(self.constants_length.into());
-        for width in widths.iter().take(usize::try_from(self.entries()).unwrap_or(0)) {
+        let mut offsets = storages.offsets.iter_mut();
+        for (place, width) in storages.widths.iter().take(storages.order.count()).enumerate() {
+            if place & (NEAR - 1) == 0 {
+                if let Some(offset) = offsets.next() {
+                    *offset = at;
+                }
+            }
             let count = Extent::new(at, COUNT);
             if !count.is_within(length) {
                 return Err(opening.fail((ErrorKind::Truncated, Format::Pytorch, Part::Data), length));
@@ -264,9 +262,17 @@ impl<'a> PytorchFile<'a> {
     }
 
     /// Returns the extent of a storage, and the number of its elements.
-    fn legacy_data(&self, place: u32, widths: &Widths) -> Result<(Extent, u64)> {
-        let mut at = self.constants_at.saturating_add(self.constants_length.into());
-        for (width, other) in widths.iter().zip(0_u32..) {
+    fn legacy_data(&self, place: u32, storages: &Storages<'a>) -> Result<(Extent, u64)> {
+        let place = usize::try_from(place).unwrap_or(usize::MAX);
+        // From the last storage before it whose offset is kept.
+        let kept = storages
+            .offsets
+            .iter()
+            .zip(0_usize..)
+            .take_while(|(at, number)| **at > 0 && *number <= place >> NEAR_BITS);
+        let first = self.constants_at.saturating_add(self.constants_length.into());
+        let (mut at, from) = kept.last().map_or((first, 0), |(at, number)| (*at, number << NEAR_BITS));
+        for (width, other) in storages.widths.iter().zip(0_usize..).skip(from) {
             let missing = fail(ErrorKind::NotInMemory, Part::Data, at);
             let elements = op::number(self.archive.input.get(Extent::new(at, COUNT)).ok_or(missing)?);
             let data = Extent::new(at.saturating_add(COUNT), elements.saturating_mul(u64::from(*width)));
@@ -278,22 +284,23 @@ impl<'a> PytorchFile<'a> {
         Err(fail(ErrorKind::MissingData, Part::Data, at))
     }
 
-    /// Returns the extent of the storage at a place in the list.
-    pub(super) fn legacy_storage(&self, place: u32) -> Result<Extent> {
-        let widths = self.check_widths()?;
-        self.legacy_data(place, &widths).map(|(data, _)| data)
+    /// Returns the extent of the storage with a key. Nothing but the tree states how wide the storages before it are, so
+    /// this reads the tree once more.
+    pub(super) fn legacy_storage(&self, key: &[u8]) -> Result<Extent> {
+        let storages = self.storages()?;
+        let missing = fail(ErrorKind::MissingData, Part::Data, self.constants_at);
+        let place = storages.order.place(key).ok_or(missing)?;
+        self.legacy_data(place, &storages).map(|(data, _)| data)
     }
 
     /// Checks the tree: its tensors, and that each storage has as many elements as the stream states.
-    fn check_legacy_tree(&mut self, widths: &Widths, seen: &mut Seen<'_, 'a>) -> Result<()> {
+    fn check_legacy_tree(&mut self, storages: &Storages<'a>, seen: &mut Seen<'_, 'a>) -> Result<()> {
         let file = *self;
-        let mut hint = 0;
         self.check_tree(false, seen, |storage, at| {
             let at = file.offset(at);
             let missing = fail(ErrorKind::MissingData, Part::Data, at);
-            let key = bytes_of(file.pickle(false), &storage.key);
-            let place = file.place_of_key(key, &mut hint).ok_or(missing)?;
-            let (_, elements) = file.legacy_data(place, widths)?;
+            let place = storages.order.place(bytes_of(file.pickle(false), &storage.key)).ok_or(missing)?;
+            let (_, elements) = file.legacy_data(place, storages)?;
             if elements.checked_mul(storage.width().into()) != Some(storage.bytes) {
                 return Err(fail(ErrorKind::SizeMismatch, Part::Length, at));
             }

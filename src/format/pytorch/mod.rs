@@ -15,6 +15,7 @@
 mod explain;
 mod legacy;
 mod names;
+mod order;
 mod repeated;
 mod strided;
 mod tensor;
@@ -191,9 +192,6 @@ impl<'a> PytorchFile<'a> {
 
     /// Returns the entry of a storage: its position in the directory, the extent of its data, and its CRC-32.
     fn storage(&self, position: u32) -> Result<(Extent, u32)> {
-        if self.flags.has(Flags::LEGACY) {
-            return Ok((self.legacy_storage(position)?, 0));
-        }
         let changed = self.archive.error(ErrorKind::Malformed, Part::Entry, position);
         let entry = self.archive.entry(position)?.ok_or(changed)?;
         let opening = ParseContext::of(self.archive.input);
@@ -240,8 +238,7 @@ impl<'a> PytorchFile<'a> {
         let at = self.offset(storage.key.start | flag);
         let missing = fail(ErrorKind::MissingData, Part::Data, at);
         if self.flags.has(Flags::LEGACY) {
-            described.entry = self.place_of_key(key, &mut 0).ok_or(missing)?;
-            return Ok(described);
+            return Ok(described); // looked for with the storages, and when the data is asked for
         }
         let position = self.find_storage(key, in_constants, hint, work)?.ok_or(missing)?;
         let entry = self.archive.entry(position)?.ok_or(missing)?;
@@ -588,10 +585,12 @@ impl<'a> FileFormat<'a> for PytorchFile<'a> {
         let fault = |fault| self.error(in_constants, fault);
         let pickle = self.pickle(in_constants);
         let described = Described::of(&mut Machine::new(pickle), &base).map_err(fault)?;
-        if described.storage.is_none() || !cursor.is_first() {
-            return Ok(false);
-        }
-        let (data, crc) = self.storage(tensor.components)?;
+        let Some(storage) = described.storage.filter(|_| cursor.is_first()) else { return Ok(false) };
+        let (data, crc) = if self.flags.has(Flags::LEGACY) {
+            (self.legacy_storage(bytes_of(pickle, &storage.key))?, 0)
+        } else {
+            self.storage(tensor.components)?
+        };
         let touched = described.touched(pickle).map_err(fault)?;
         part.dtype = described.dtype();
         part.storage = part.dtype;

@@ -1,8 +1,11 @@
 //! Names: of tensors, of entries, and those in a pickle that stand for code.
 #![forbid(unsafe_code)]
 
+use core::fmt;
+
 use super::tree::Tree;
 use super::{IN_CONSTANTS, IS_KEY, PytorchFile};
+use crate::bytes::pickle::globals::Known;
 use crate::bytes::pickle::machine::{Event, Kind, Machine};
 use crate::bytes::pickle::op;
 use crate::bytes::pickle::path::path_at;
@@ -65,16 +68,48 @@ pub struct Global<'a> {
 }
 
 /// The names in the pickles that stand for code. See [`PytorchFile::globals`].
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone)]
 pub struct Globals<'a> {
     file: PytorchFile<'a>,
-    at: u32,
+    /// The program before the next opcode.
+    machine: Machine<'a>,
     in_constants: bool,
 }
 
 impl<'a> Globals<'a> {
-    pub(super) const fn new(file: &PytorchFile<'a>) -> Self {
-        Self { file: *file, at: 0, in_constants: false }
+    pub(super) fn new(file: &PytorchFile<'a>) -> Self {
+        Self { file: *file, machine: Machine::new(file.pickle(false)), in_constants: false }
+    }
+
+    /// Returns the name that the next opcode pushes, if it pushes one, and runs the opcode; `None` at the end.
+    fn step(&mut self) -> Option<Option<Global<'a>>> {
+        let next = op::read(self.machine.bytes(), self.machine.position()).ok()?;
+        let names = match (next.code, self.machine.stack()) {
+            (op::GLOBAL, _) => {
+                let mut lines = next.argument.split(|byte| *byte == b'\n');
+                Some((lines.next().unwrap_or_default(), lines.next().unwrap_or_default()))
+            }
+            (op::STACK_GLOBAL, [.., module, name]) if module.kind == Kind::Text && name.kind == Kind::Text => {
+                Some((self.machine.text(module), self.machine.text(name)))
+            }
+            _ => None,
+        };
+        if self.machine.step().ok()? == Event::Stopped {
+            return None;
+        }
+        let flag = if self.in_constants { IN_CONSTANTS } else { 0 };
+        Some(names.map(|(module, name)| Global {
+            module: core::str::from_utf8(module).unwrap_or_default(),
+            name: core::str::from_utf8(name).unwrap_or_default(),
+            offset: self.file.offset(next.at | flag),
+            is_known: Known::of(module, name) != Known::OPAQUE,
+        }))
+    }
+}
+
+impl fmt::Debug for Globals<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.clone()).finish()
     }
 }
 
@@ -82,47 +117,14 @@ impl<'a> Iterator for Globals<'a> {
     type Item = Global<'a>;
 
     fn next(&mut self) -> Option<Global<'a>> {
-        use crate::bytes::pickle::globals::Known;
-
         loop {
-            let pickle = self.file.pickle(self.in_constants);
-            let Ok(next) = op::read(pickle, self.at) else {
-                if self.in_constants {
-                    return None;
+            match self.step() {
+                Some(Some(global)) => return Some(global),
+                Some(None) => {}
+                None if !self.in_constants && self.file.has_constants() => {
+                    (self.in_constants, self.machine) = (true, Machine::new(self.file.pickle(true)));
                 }
-                (self.in_constants, self.at) = (true, 0);
-                continue;
-            };
-            self.at = next.next;
-            let flag = if self.in_constants { IN_CONSTANTS } else { 0 };
-            let global = |module: &'a [u8], name: &'a [u8]| Global {
-                module: core::str::from_utf8(module).unwrap_or_default(),
-                name: core::str::from_utf8(name).unwrap_or_default(),
-                offset: self.file.offset(next.at | flag),
-                is_known: Known::of(module, name) != Known::OPAQUE,
-            };
-            match next.code {
-                op::GLOBAL => {
-                    let mut lines = next.argument.split(|byte| *byte == b'\n');
-                    return Some(global(lines.next().unwrap_or_default(), lines.next().unwrap_or_default()));
-                }
-                op::STACK_GLOBAL => {
-                    // The texts may come from the memo, so the program is run up to here.
-                    let mut machine = Machine::new(pickle);
-                    let mut event = Ok(Event::Other);
-                    while event.is_ok() && machine.position() < next.at {
-                        event = machine.step().map(|_| Event::Other);
-                    }
-                    let texts = match machine.stack() {
-                        [.., module, name] if module.kind == Kind::Text && name.kind == Kind::Text => {
-                            Some((machine.text(module), machine.text(name)))
-                        }
-                        _ => None,
-                    };
-                    let (module, name) = texts?;
-                    return Some(global(module, name));
-                }
-                _ => {}
+                None => return None,
             }
         }
     }
