@@ -4,7 +4,7 @@
 #include "support.h"
 
 #define P sizeof(void *)
-#define S (2 * P + 8) /* a tenslice_str */
+#define S (2 * P + 32) /* a tenslice_str */
 #define SIZE(type, size) CHECK(sizeof(type) == (size))
 #define AT(type, field, offset) CHECK(offsetof(type, field) == (offset))
 
@@ -13,12 +13,12 @@ int main(void)
     SIZE(tenslice_status, 4);
     SIZE(tenslice_file, 192);
     SIZE(tenslice_index, 224);
-    SIZE(tenslice_tensor, 192);
+    SIZE(tenslice_tensor, 216);
     SIZE(tenslice_component, 192);
-    SIZE(tenslice_cursor, 256);
+    SIZE(tenslice_cursor, 288);
     SIZE(tenslice_source, 1040);
     SIZE(tenslice_plan, 96);
-    SIZE(tenslice_items, 96);
+    SIZE(tenslice_items, 112);
     SIZE(tenslice_sparse, 256);
     SIZE(tenslice_train, 96);
     SIZE(tenslice_safetensors_index, 128);
@@ -253,7 +253,7 @@ int main(void)
     AT(tenslice_component_info, length, 32 + 3 * S);
     AT(tenslice_component_info, decoded_length, 40 + 3 * S);
 
-    SIZE(tenslice_value, 128 + S);
+    SIZE(tenslice_value, 144 + S);
     AT(tenslice_value, struct_size, 0);
     AT(tenslice_value, kind, 4);
     AT(tenslice_value, text, 8);

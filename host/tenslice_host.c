@@ -263,7 +263,8 @@ static int is_index(const char *name)
 static int is_tensor_file(const char *name)
 {
     static const char *const endings[] = {".zt",  ".safetensors", ".sft", ".gguf", ".npy",
-                                          ".npz", ".tens",        ".blz", ".b2nd", ".b2frame"};
+                                          ".npz", ".tens",        ".blz", ".b2nd", ".b2frame",
+                                          ".pt",  ".pth",         ".ckpt"};
     size_t i;
     for (i = 0; i < sizeof endings / sizeof *endings; i++)
         if (ends_with(name, endings[i])) return 1;

@@ -3,7 +3,7 @@
 //! The bytes can be a slice of flash, a mapped file, an embedded asset, or ranges of a file that the program fetches
 //! itself. Opening checks the whole structure in one pass over the metadata and reads no tensor data. After that,
 //! tensors are listed, found and read in place. The formats are zTensor 0.1 to 1.2, zTensor 2, safetensors, GGUF, NPY,
-//! NPZ, TENS, BLZ1 tensor trains, and Blosc2 frames and arrays.
+//! NPZ, PyTorch checkpoints, TENS, BLZ1 tensor trains, and Blosc2 frames and arrays.
 //!
 //! # First program
 //!
@@ -242,6 +242,7 @@ mod pages {
         npy "../docs/npy.md"
         parts "../docs/parts.md"
         promises "../docs/promises.md"
+        pytorch "../docs/pytorch.md"
         reading "../docs/reading.md"
         safetensors "../docs/safetensors.md"
         strange_files "../docs/strange-files.md"

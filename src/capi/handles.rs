@@ -88,6 +88,11 @@ held! {
     tenslice_cursor: crate::npz::ArchiveEntries<'static> = b"NPZE";
 }
 
+#[cfg(feature = "pytorch")]
+held! {
+    tenslice_cursor: crate::pytorch::Globals<'static> = b"PTGL";
+}
+
 #[cfg(feature = "blz")]
 held! {
     blz::tenslice_train: crate::blz::Train<'static> = b"TRAN";

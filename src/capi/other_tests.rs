@@ -2,6 +2,7 @@
 
 use super::super::npy::*;
 use super::super::npz::*;
+use super::super::pytorch::*;
 use super::super::plan::*;
 use super::super::ztensor2::*;
 use super::*;
@@ -78,6 +79,19 @@ fn arrays_of_numpy() {
         open(fixture!("npz/mixed_methods.npz"), file);
         ok!(tenslice_npz_entries(file, cursor), tenslice_npz_entries_next(cursor, entry, null_mut()));
         assert!(text(entry.read().name).ends_with(b".npy"));
+    }
+}
+
+#[test]
+fn code_in_a_checkpoint() {
+    // SAFETY: the arguments are as the header requires.
+    unsafe {
+        places!(file: tenslice_file, cursor: tenslice_cursor);
+        infos!(global: tenslice_pytorch_global);
+        open(fixture!("pytorch/views.pt"), file);
+        ok!(tenslice_pytorch_globals(file, cursor), tenslice_pytorch_globals_next(cursor, global, null_mut()));
+        let tenslice_pytorch_global { is_known, module, .. } = global.read();
+        assert_eq!((is_known, text(module)), (1, &b"torch._utils"[..]));
     }
 }
 

@@ -82,6 +82,7 @@ pub fn is_built_in(format: &str) -> bool {
         ("safetensors", cfg!(feature = "safetensors")),
         ("gguf", cfg!(feature = "gguf")),
         ("ztensor2", cfg!(feature = "ztensor2")),
+        ("pytorch", cfg!(feature = "pytorch")),
     ];
     formats.contains(&(format, true))
 }
@@ -91,7 +92,7 @@ pub fn is_built_in(format: &str) -> bool {
 const CONTRADICTED: [&str; 1] = ["gg_rank5.gguf"];
 
 /// The endings of the files that have side-cars.
-const ENDINGS: &[&str] = &["zt", "b2nd", "b2frame", "npy", "npz", "safetensors", "gguf", "tens", "blz"];
+const ENDINGS: &[&str] = &["zt", "b2nd", "b2frame", "npy", "npz", "safetensors", "gguf", "tens", "blz", "pt"];
 
 fn below(folder: &Path, all: &mut Vec<Case>) {
     for path in entries(folder) {

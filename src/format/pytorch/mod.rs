@@ -379,7 +379,7 @@ impl<'a> PytorchFile<'a> {
 
     /// The number of entries that are compared with the keys of all storages, at most.
     fn most_work(&self) -> u64 {
-        u64::from(self.entries()).saturating_add(64).saturating_mul(1024)
+        u64::from(self.entries()).saturating_add(64).saturating_mul(8192)
     }
 
     /// Looks for names, entries and extents that clash.

@@ -1,12 +1,10 @@
 //! Names: of tensors, of entries, and those in a pickle that stand for code.
 #![forbid(unsafe_code)]
 
-use core::fmt;
-
 use super::tree::Tree;
 use super::{IN_CONSTANTS, IS_KEY, PytorchFile};
+use crate::bytes::num::to_u64;
 use crate::bytes::pickle::globals::Known;
-use crate::bytes::pickle::machine::{Event, Kind, Machine};
 use crate::bytes::pickle::op;
 use crate::bytes::pickle::path::path_at;
 use crate::bytes::text::Text;
@@ -68,49 +66,90 @@ pub struct Global<'a> {
 }
 
 /// The names in the pickles that stand for code. See [`PytorchFile::globals`].
-#[derive(Clone)]
+#[derive(Clone, Copy, Debug)]
 pub struct Globals<'a> {
     file: PytorchFile<'a>,
-    /// The program before the next opcode.
-    machine: Machine<'a>,
+    at: u32,
     in_constants: bool,
+    /// The opcodes that were read again to find texts of the memo.
+    work: u64,
 }
+
+/// The opcodes that are read again, at most: so many times the bytes of the pickle, and so many more.
+const MOST_AGAIN: u64 = 64;
+const MORE: u64 = 1 << 16;
 
 impl<'a> Globals<'a> {
-    pub(super) fn new(file: &PytorchFile<'a>) -> Self {
-        Self { file: *file, machine: Machine::new(file.pickle(false)), in_constants: false }
+    pub(super) const fn new(file: &PytorchFile<'a>) -> Self {
+        Self { file: *file, at: 0, in_constants: false, work: 0 }
     }
 
-    /// Returns the name that the next opcode pushes, if it pushes one, and runs the opcode; `None` at the end.
-    fn step(&mut self) -> Option<Option<Global<'a>>> {
-        let next = op::read(self.machine.bytes(), self.machine.position()).ok()?;
-        let names = match (next.code, self.machine.stack()) {
-            (op::GLOBAL, _) => {
-                let mut lines = next.argument.split(|byte| *byte == b'\n');
-                Some((lines.next().unwrap_or_default(), lines.next().unwrap_or_default()))
-            }
-            (op::STACK_GLOBAL, [.., module, name]) if module.kind == Kind::Text && name.kind == Kind::Text => {
-                Some((self.machine.text(module), self.machine.text(name)))
-            }
-            _ => None,
-        };
-        if self.machine.step().ok()? == Event::Stopped {
-            return None;
+    /// Returns the text that an opcode pushes, perhaps from the memo.
+    fn text(&mut self, pickle: &'a [u8], at: u32) -> Option<&'a [u8]> {
+        let pushes = op::read(pickle, at).ok()?;
+        if !matches!(pushes.code, op::GET_1 | op::GET_4) {
+            return Some(pushes.argument);
         }
-        let flag = if self.in_constants { IN_CONSTANTS } else { 0 };
-        Some(names.map(|(module, name)| Global {
-            module: core::str::from_utf8(module).unwrap_or_default(),
-            name: core::str::from_utf8(name).unwrap_or_default(),
-            offset: self.file.offset(next.at | flag),
-            is_known: Known::of(module, name) != Known::OPAQUE,
-        }))
+        let (mut next, mut count, mut before) = (0, 0_u64, None);
+        while next < at {
+            let op = op::read(pickle, next).ok()?;
+            (next, self.work) = (op.next, self.work.saturating_add(1));
+            let index = match op.code {
+                op::MEMOIZE => count,
+                op::PUT_1 | op::PUT_4 => op::number(op.argument),
+                _ => {
+                    before = is_text(op.code).then_some(op.argument);
+                    continue;
+                }
+            };
+            count = count.saturating_add(1);
+            if index == op::number(pushes.argument) {
+                return before;
+            }
+        }
+        None
+    }
+
+    fn next_in(&mut self, pickle: &'a [u8]) -> Option<Global<'a>> {
+        // The last two opcodes that pushed a text, with nothing but notes for the memo between them.
+        let mut last = [None; 2];
+        loop {
+            let next = op::read(pickle, self.at).ok()?;
+            self.at = next.next;
+            let names = match (next.code, last) {
+                (op::GLOBAL, _) => {
+                    let mut lines = next.argument.split(|byte| *byte == b'\n');
+                    Some((lines.next().unwrap_or_default(), lines.next().unwrap_or_default()))
+                }
+                (op::STACK_GLOBAL, [Some(module), Some(name)]) => {
+                    Some((self.text(pickle, module)?, self.text(pickle, name)?))
+                }
+                (op::PUT_1 | op::PUT_4 | op::MEMOIZE | op::FRAME, _) => continue,
+                (code, [_, name]) if is_text(code) || matches!(code, op::GET_1 | op::GET_4) => {
+                    last = [name, Some(next.at)];
+                    continue;
+                }
+                _ => None,
+            };
+            last = [None; 2];
+            if self.work > to_u64(pickle.len()).saturating_mul(MOST_AGAIN).saturating_add(MORE) {
+                return None;
+            }
+            let Some((module, name)) = names else { continue };
+            let flag = if self.in_constants { IN_CONSTANTS } else { 0 };
+            return Some(Global {
+                module: core::str::from_utf8(module).unwrap_or_default(),
+                name: core::str::from_utf8(name).unwrap_or_default(),
+                offset: self.file.offset(next.at | flag),
+                is_known: Known::of(module, name) != Known::OPAQUE,
+            });
+        }
     }
 }
 
-impl fmt::Debug for Globals<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_list().entries(self.clone()).finish()
-    }
+/// True for the opcodes that push a text.
+const fn is_text(code: u8) -> bool {
+    matches!(code, op::TEXT_1 | op::TEXT_4 | op::TEXT_8 | op::STRING_1 | op::STRING_4)
 }
 
 impl<'a> Iterator for Globals<'a> {
@@ -118,14 +157,11 @@ impl<'a> Iterator for Globals<'a> {
 
     fn next(&mut self) -> Option<Global<'a>> {
         loop {
-            match self.step() {
-                Some(Some(global)) => return Some(global),
-                Some(None) => {}
-                None if !self.in_constants && self.file.has_constants() => {
-                    (self.in_constants, self.machine) = (true, Machine::new(self.file.pickle(true)));
-                }
-                None => return None,
+            let found = self.next_in(self.file.pickle(self.in_constants));
+            if found.is_some() || self.in_constants || !self.file.has_constants() {
+                return found;
             }
+            (self.in_constants, self.at) = (true, 0);
         }
     }
 }
