@@ -568,7 +568,7 @@ static void described_entries(const tenslice_file *file, const tenslice_tensor *
 /* The names that stand for code, and a name of several keys, which is passed back to the library. */
 static void checkpoint(const char *folder)
 {
-    blob b = load(folder, "pytorch/sd_nested.pt");
+    blob b = load(folder, "pytorch/nested.pt");
     tenslice_file file;
     tenslice_cursor cursor;
     tenslice_pytorch_global global;
@@ -1581,6 +1581,7 @@ int main(int argc, char **argv)
     pairs(argv[1]);
     trains(argv[1]);
     arrays(argv[1]);
+    checkpoint(argv[1]);
     safetensors(argv[1]);
     escapes(argv[1]);
     shards(argv[1]);

@@ -53,14 +53,15 @@ static tenslice_error *details_of_call(void)
 
 /* ---- Handles of every kind ---- */
 
-enum { ZTENSOR, TENS, BLZ, B2ND, METALAYERS, NPY, NPZ, GGUF, BLOCKS, ZTENSOR2, FILES };
+enum { ZTENSOR, TENS, BLZ, B2ND, METALAYERS, NPY, NPZ, GGUF, BLOCKS, ZTENSOR2, PYTORCH, FILES };
 static const char *const names[FILES] = {
     "v1.2/dense_all_dtypes.zt", "tens/good/sym_1_sym.tens", "blz/good/identity_matrix_f64.blz",
     "b2nd/good/nd02_lz4_0.b2nd", "b2nd/good/vlmeta_mem_0.b2nd", "npy/struct_nested_4.npy", "npz/mixed_methods.npz",
     "gguf/kv_all_types.gguf", "gguf-blocks/q8_0.gguf", "v2/shards.zt",
+    "pytorch/views.pt",
 };
 enum { DENSE = FILES, OF_NPY, OF_BLOCKS, IN_ORDER, COMPONENT, IN_SHARD, TENSORS, COMPONENTS, ATTRIBUTES, LIST, SHARDED, INFOS,
-       SHARDS, CHUNKS, ENTRIES, READS, SOURCE, PLAN, SPARSE, INDEX, SHARD_INDEX, TRAIN, MODEL_FILE, MODEL, OF_MODEL, PROBLEMS, PROBLEM,
+       SHARDS, CHUNKS, ENTRIES, GLOBALS, READS, SOURCE, PLAN, SPARSE, INDEX, SHARD_INDEX, TRAIN, MODEL_FILE, MODEL, OF_MODEL, PROBLEMS, PROBLEM,
        WRITER, WRITING, FILLED, HANDLES };
 
 static struct {

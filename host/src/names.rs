@@ -3,8 +3,21 @@
 use tenslice::gguf::PartName;
 
 /// The endings of tensor files.
-const ENDINGS: &[&str] =
-    &[".zt", ".safetensors", ".sft", ".gguf", ".npy", ".npz", ".tens", ".blz", ".b2nd", ".b2frame", ".pt", ".pth", ".ckpt"];
+const ENDINGS: &[&str] = &[
+    ".zt",
+    ".safetensors",
+    ".sft",
+    ".gguf",
+    ".npy",
+    ".npz",
+    ".tens",
+    ".blz",
+    ".b2nd",
+    ".b2frame",
+    ".pt",
+    ".pth",
+    ".ckpt",
+];
 
 /// Returns true if the name has the ending of a tensor file.
 #[must_use]

@@ -2,8 +2,8 @@
 
 use super::super::npy::*;
 use super::super::npz::*;
-use super::super::pytorch::*;
 use super::super::plan::*;
+use super::super::pytorch::*;
 use super::super::ztensor2::*;
 use super::*;
 

@@ -256,6 +256,16 @@ fn of_magic(head: &[u8], cut: bool) -> Format {
     Format::Unknown
 }
 
+/// True if a file begins like a stream of PyTorch: with a pickle of an integer. From protocol 4 on, the length of a frame
+/// precedes it.
+#[cfg(feature = "pytorch")]
+fn is_pytorch_stream(head: &[u8]) -> bool {
+    let [0x80, 2..=5, rest @ ..] = head else { return false };
+    let framed = rest.strip_prefix(b"\x95").map(|frame| frame.get(8..).unwrap_or_default());
+    // INT, BININT, BININT1, BININT2, LONG1, LONG4. A cut file may end before.
+    framed.unwrap_or(rest).first().is_none_or(|code| b"IJKM\x8a\x8b".contains(code))
+}
+
 /// Detects the kind of a file from `head`: its first [`HEAD`] bytes, or all of them.
 pub(crate) fn detect(head: &[u8]) -> Format {
     let is_host = cfg!(not(small));
@@ -270,9 +280,8 @@ pub(crate) fn detect(head: &[u8]) -> Format {
         return Format::Gguf;
     }
     let format = of_magic(head, false);
-    // A pickle begins with its protocol.
     #[cfg(feature = "pytorch")]
-    if format == Format::Unknown && matches!(head, [0x80, 2..=5, ..]) {
+    if format == Format::Unknown && is_pytorch_stream(head) {
         return Format::Pytorch;
     }
     let most = match format {

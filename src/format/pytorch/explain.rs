@@ -10,9 +10,9 @@ use crate::format::Context;
 /// Returns the rule that a file breaks, in the terms of the format.
 pub(super) fn context<'a>(_: Input<'a>, error: &Error) -> Context<'a> {
     let rule = match (error.kind(), error.part()) {
-        (ErrorKind::UnsupportedFormat, _) => Some(
-            "this is a stream of torch.save before 1.6, or a bare pickle; torch.save of a newer version writes an archive",
-        ),
+        (ErrorKind::UnsupportedFormat, _) => {
+            Some("this is a pickle of Python, not a stream of torch.save: it begins with another number")
+        }
         (ErrorKind::WrongMarker, Part::Value) => Some("the pickle has an opcode that torch does not write"),
         (ErrorKind::Malformed, Part::Value) => Some("an opcode of the pickle lacks the objects that it takes"),
         (ErrorKind::KeyOrder, Part::Value) => Some("the memo of the pickle has an index twice, or out of order"),

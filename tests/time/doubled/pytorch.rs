@@ -36,7 +36,8 @@ fn text(text: &str) -> Vec<u8> {
 /// A tensor of one dimension, over the storage with this number.
 fn tensor(number: usize, length: usize) -> Vec<u8> {
     let size = [b"J", &(length as u32).to_le_bytes()[..]].concat();
-    let storage = [b"(", &text("storage")[..], b"ctorch\nFloatStorage\n", &text(&number.to_string()), &text("cpu"), &size];
+    let storage =
+        [b"(", &text("storage")[..], b"ctorch\nFloatStorage\n", &text(&number.to_string()), &text("cpu"), &size];
     let storage = [&storage.concat()[..], b"tQ"].concat();
     let rest = [b"K\0", &size[..], b"\x85K\x01\x85\x89ccollections\nOrderedDict\n)RtR"].concat();
     [b"ctorch._utils\n_rebuild_tensor_v2\n(", &storage[..], &rest].concat()
@@ -111,12 +112,18 @@ pub fn attributes(size: usize) -> Vec<u8> {
 /// Objects that are put into the memo, and some of them taken from it long after.
 pub fn memo(size: usize) -> Vec<u8> {
     let put = |number: usize| [&text("a text")[..], b"r", &(number as u32).to_le_bytes()].concat();
-    checkpoint(&[b"](", &(0..size).flat_map(put).collect::<Vec<u8>>()[..], &b"h\0".repeat(32), b"e"].concat(), 0, 1, false)
+    checkpoint(
+        &[b"](", &(0..size).flat_map(put).collect::<Vec<u8>>()[..], &b"h\0".repeat(32), b"e"].concat(),
+        0,
+        1,
+        false,
+    )
 }
 
 pub fn rank(size: usize) -> Vec<u8> {
     let [sizes, strides] = [b"K\x01".repeat(size), b"K\x01".repeat(size)];
-    let storage = [b"(", &text("storage")[..], b"ctorch\nFloatStorage\n", &text("0"), &text("cpu"), b"K\x01tQK\0("].concat();
+    let storage =
+        [b"(", &text("storage")[..], b"ctorch\nFloatStorage\n", &text("0"), &text("cpu"), b"K\x01tQK\0("].concat();
     let rest = [&sizes[..], b"t(", &strides, b"t\x89ccollections\nOrderedDict\n)RtR"].concat();
     let tree = [b"ctorch._utils\n_rebuild_tensor_v2\n(", &storage[..], &rest].concat();
     checkpoint(&[b"}", &text("t")[..], &tree, b"s"].concat(), 1, 1, false)

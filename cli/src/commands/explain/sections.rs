@@ -128,6 +128,13 @@ fn b2nd(item: Part) -> (&'static str, &'static str) {
 fn is_of_pickle(item: Part) -> bool {
     matches!(
         item,
-        Part::Value | Part::Key | Part::Tensor | Part::Component | Part::Shape | Part::DType | Part::Layout | Part::Name
+        Part::Value
+            | Part::Key
+            | Part::Tensor
+            | Part::Component
+            | Part::Shape
+            | Part::DType
+            | Part::Layout
+            | Part::Name
     )
 }
