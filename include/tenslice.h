@@ -1185,7 +1185,7 @@ tenslice_status tenslice_tensor_attributes(const tenslice_tensor *tensor, tensli
 
 /** The values inside a value. */
 typedef struct {
-    uint64_t opaque[12];
+    uint64_t opaque[14];
 } tenslice_items;
 
 /** A value of an attribute. */
@@ -1375,6 +1375,7 @@ uint32_t tenslice_has(uint32_t feature);
 #include "tenslice/safetensors.h"
 #include "tenslice/gguf.h"
 #include "tenslice/npy.h"
+#include "tenslice/pytorch.h"
 #include "tenslice/tens.h"
 #include "tenslice/blz.h"
 #include "tenslice/b2nd.h"

@@ -54,7 +54,8 @@ typedef struct {
     size_t length; /**< Number of bytes. */
     /** 1 if characters are spelled as escapes, so that the bytes are not the characters of the string; else 0. */
     uint32_t is_escaped;
-    uint32_t reserved; /**< Reserved, 0. */
+    /** For this library: zeros, or the keys of a name in a PyTorch checkpoint. Leave them as they are. */
+    uint32_t reserved[7];
 } tenslice_str;
 
 /* ---- Handles --------------------------------------------------------------------------------------------------------
@@ -69,7 +70,7 @@ typedef struct {
 
 /** A tensor of an open file: a handle. */
 typedef struct {
-    uint64_t opaque[24];
+    uint64_t opaque[27];
 } tenslice_tensor;
 
 /** A component of a tensor. */
@@ -82,7 +83,7 @@ typedef struct {
  * the entries of an archive. Each function that sets a cursor names the function that reads from it.
  */
 typedef struct {
-    uint64_t opaque[32];
+    uint64_t opaque[36];
 } tenslice_cursor;
 
 /**

@@ -49,6 +49,38 @@ impl Level {
     }
 }
 
+/// A mapping whose items are behind a mark, and the containers around it: as [`Frames`], in fewer bytes. All zeros is none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Container([u8; CONTAINER]);
+
+/// The bytes of a container.
+const CONTAINER: usize = 16;
+
+impl Container {
+    pub(crate) const NONE: Self = Self([0; CONTAINER]);
+
+    /// Returns the innermost container of `levels`, the innermost first; `None` if it is none, or has more bytes.
+    pub(super) fn of(levels: &[Level]) -> Option<Self> {
+        let (mut container, mut used, mut last) = (Self::NONE, 0_usize, 0_u32);
+        for (number, level) in levels.iter().enumerate().rev() {
+            let place = match (number, level.has_key()) {
+                (0, _) => 0, // the key differs from item to item
+                (_, true) => distance(core::mem::replace(&mut last, level.at), level.at),
+                (_, false) => level.at.into(),
+            };
+            write(&mut container.0, &mut used, place << 4 | u64::from(level.kind))?;
+        }
+        levels.first().filter(|level| level.kind & 7 == Level::MAP).map(|_| container)
+    }
+
+    /// Returns the containers of a machine at a key of the container.
+    pub(crate) fn frames(&self) -> Frames {
+        let mut frames = Frames { is_known: true, ..Frames::START };
+        frames.bytes.iter_mut().zip(self.0).for_each(|(to, from)| *to = from);
+        frames
+    }
+}
+
 /// The containers around a value, and where a machine continues.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Frames {

@@ -9,7 +9,7 @@
 #![forbid(unsafe_code)]
 
 use super::Fault;
-use super::frames::{Frames, Level};
+use super::frames::{Container, Frames, Level};
 use super::globals::Known;
 use super::machine::{Event, Kind, MAX_REACH, Machine, Slot};
 use super::op;
@@ -72,6 +72,12 @@ impl Path {
             ([Piece::Text { op, .. }], [level]) if level.kind == Level::MAP && level.start == *op => Some(*op),
             _ => None,
         }
+    }
+
+    /// Returns the mapping that the value is in, and the opcode that pushes the key.
+    pub(crate) fn container(&self) -> Option<(Container, u32)> {
+        let levels = self.levels.get(..self.level_count).filter(|_| self.unusable == 0 && self.above == Some(0))?;
+        Container::of(levels).zip(levels.first().map(|level| level.start))
     }
 
     fn add_level(&mut self, level: Level) {

@@ -14,10 +14,10 @@
 
 use super::order::Order;
 use super::tensor::Storage;
-use super::tree::Tree;
 use super::{Flags, LARGEST, PytorchFile, fail};
 use crate::bytes::extent::Extent;
 use crate::bytes::pickle::Fault;
+use crate::bytes::pickle::frames::Container;
 use crate::bytes::pickle::machine::{Event, Kind, Machine, bytes_of};
 use crate::bytes::pickle::op;
 use crate::bytes::source::{ParseContext, ParseResult};
@@ -155,6 +155,7 @@ impl<'a> PytorchFile<'a> {
             data_length: tree.1,
             constants_length: keys.1,
             count: 0,
+            container: Container::NONE,
             folder: 0,
             flags: Flags(Flags::LEGACY | Flags::DISTINCT_ENTRIES | Flags::SORTED_PLACES),
         };
@@ -212,7 +213,7 @@ impl<'a> PytorchFile<'a> {
         let order = Order::new(self.pickle(true)).ok_or_else(|| self.legacy_error(repeated))?;
         let mut storages = Storages { order, widths: [0; MOST_KEYS], offsets: [0; MOST_KEYS >> NEAR_BITS] };
         let file = *self;
-        let tree = Tree { pickle: self.pickle(false), in_constants: false };
+        let tree = self.tree(false);
         let Storages { order, widths, .. } = &mut storages;
         let checked = tree.check(&mut |_, _, _| Ok(()), |storage: &Storage, at| {
             let at = file.offset(at);

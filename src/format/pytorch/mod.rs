@@ -23,7 +23,7 @@ mod tree;
 
 pub use self::names::{Global, Globals};
 use self::tensor::{Base, Described, Storage};
-use self::tree::{Found, Tree};
+use self::tree::{Common, Found, Tree};
 use super::{
     ComponentRecord, Computed, Context, Cursor, FileFormat, Name, Named, NamedTensors, Summary, TensorRecord,
 };
@@ -31,6 +31,7 @@ use crate::attributes::Attributes;
 use crate::bytes::extent::Extent;
 use crate::bytes::num::to_usize;
 use crate::bytes::pickle::Fault;
+use crate::bytes::pickle::frames::Container;
 use crate::bytes::pickle::machine::{Machine, bytes_of};
 use crate::bytes::pickle::path::Path;
 use crate::bytes::source::{Input, ParseContext, ParseResult};
@@ -47,14 +48,16 @@ use crate::types::ByteOrder;
 const IN_CONSTANTS: u32 = 1 << 31;
 /// A position of a name that is a single key has this bit.
 const IS_KEY: u32 = 1 << 30;
+/// A position of a key in the container of [`PytorchFile`] has this bit.
+const IN_CONTAINER: u32 = 1 << 29;
 /// The bytes of the pickle that may be read once more to list tensors in deep containers, and their names: so many
 /// times the pickle, and so many more.
 const MOST_DEEP: u64 = 256;
 const MORE_DEEP: u64 = 1 << 20;
 /// The longest name of several pieces that is hashed when a file is opened. Longer ones are compared later.
 const LONGEST_NAME: usize = 512;
-/// The largest pickle in bytes. Positions leave room for the two bits.
-const LARGEST: u64 = 1 << 30;
+/// The largest pickle in bytes. Positions leave room for the three bits.
+const LARGEST: u64 = 1 << 29;
 
 /// A PyTorch checkpoint.
 #[derive(Clone, Copy, Debug)]
@@ -67,6 +70,8 @@ pub struct PytorchFile<'a> {
     constants_length: u32,
     /// The number of tensors.
     count: u32,
+    /// A mapping that many tensors of the first pickle are in.
+    container: Container,
     /// The length of the folder's name that all entries begin with.
     folder: u16,
     flags: Flags,
@@ -156,7 +161,7 @@ impl<'a> PytorchFile<'a> {
     }
 
     fn tree(&self, in_constants: bool) -> Tree<'a> {
-        Tree { pickle: self.pickle(in_constants), in_constants }
+        Tree { pickle: self.pickle(in_constants), in_constants, container: self.container }
     }
 
     /// Returns the error for a fault in a pickle.
@@ -318,6 +323,7 @@ impl<'a> PytorchFile<'a> {
         storage: impl FnMut(&Storage, u32) -> Result<()>,
     ) -> Result<()> {
         let (mut hint, mut work, mut count) = (0, 0, self.count);
+        let mut container = Common::new();
         let (mut deep, length) = (0_u64, crate::bytes::num::to_u64(self.pickle(in_constants).len()));
         let most = self.most_work();
         let file = *self;
@@ -337,6 +343,7 @@ impl<'a> PytorchFile<'a> {
             }
             if let Some(path) = path {
                 count = count.saturating_add(1);
+                container.add(path);
                 deep = deep.saturating_add(found.listing_cost(path, length));
                 if deep > length.saturating_mul(MOST_DEEP).saturating_add(MORE_DEEP) {
                     return Err(fail(ErrorKind::TooDeep, Part::Name, file.offset(found.position | flag)));
@@ -352,6 +359,9 @@ impl<'a> PytorchFile<'a> {
         let checked = tree.check(&mut visit, storage);
         checked.map_err(|broken| broken.error(self, in_constants))?;
         self.count = count;
+        if !in_constants {
+            self.container = container.container;
+        }
         Ok(())
     }
 
@@ -386,7 +396,7 @@ impl<'a> PytorchFile<'a> {
     fn compare(&self, names: Compared, warnings: &mut Warnings, memory: &mut (impl Memory + ?Sized)) -> Result<()> {
         match names {
             Compared::Clash(place) => {
-                let at = self.offset(place & !IS_KEY);
+                let at = self.offset(place & !(IS_KEY | IN_CONTAINER));
                 return Err(fail(ErrorKind::RepeatedName, Part::Name, at));
             }
             Compared::TooMany => warnings.add(Warning::NamesUnchecked),
@@ -478,6 +488,7 @@ impl<'a> FileFormat<'a> for PytorchFile<'a> {
             data_length: 0,
             constants_length: 0,
             count: 0,
+            container: Container::NONE,
             folder: 0,
             flags: Flags(if stated.is_padded { Flags::PADDED } else { 0 }),
         };

@@ -2,10 +2,10 @@
 #![forbid(unsafe_code)]
 
 use super::tensor::{Base, Storage};
-use super::{IN_CONSTANTS, IS_KEY, PytorchFile};
+use super::{IN_CONSTANTS, IN_CONTAINER, IS_KEY, PytorchFile};
 use crate::bytes::num::to_u64;
 use crate::bytes::pickle::Fault;
-use crate::bytes::pickle::frames::Frames;
+use crate::bytes::pickle::frames::{Container, Frames};
 use crate::bytes::pickle::machine::{Event, Kind, Machine};
 use crate::bytes::pickle::path::{Path, run_to};
 use crate::bytes::text::Text;
@@ -22,6 +22,8 @@ const MORE: u64 = 1 << 16;
 pub(super) struct Tree<'a> {
     pub(super) pickle: &'a [u8],
     pub(super) in_constants: bool,
+    /// The mapping that many of the tensors are in. A tensor in it has a place from which it is read at once.
+    pub(super) container: Container,
 }
 
 /// A tensor in a tree.
@@ -32,11 +34,36 @@ pub(super) struct Found<'a> {
     pub(super) position: u32,
     /// The name; empty if the tensor is not listed.
     pub(super) name: Text<'a>,
-    /// The opcode of the key, if it is the whole name, and the whole tree is a mapping.
+    /// The opcode of the key, with a flag, if the tensor is read from there at once: if the key is the whole name and the
+    /// whole tree is a mapping, or if the tensor is in the container of the tree.
     key: Option<u32>,
     pub(super) in_constants: bool,
     /// True if the tensor is from the memo: it has been checked before.
     pub(super) is_alias: bool,
+}
+
+/// The container that most tensors are in, if more than half of them are in one; else one of those that many are in.
+pub(super) struct Common {
+    pub(super) container: Container,
+    /// The number of tensors in the container, less the number of others.
+    lead: u32,
+}
+
+impl Common {
+    pub(super) const fn new() -> Self {
+        Self { container: Container::NONE, lead: 0 }
+    }
+
+    pub(super) fn add(&mut self, path: &Path) {
+        let Some((container, _)) = path.container() else { return };
+        if container == self.container {
+            self.lead = self.lead.saturating_add(1);
+        } else if self.lead == 0 {
+            (self.container, self.lead) = (container, 1);
+        } else {
+            self.lead = self.lead.saturating_sub(1);
+        }
+    }
 }
 
 /// The reason why a pickle is refused.
@@ -65,7 +92,7 @@ impl Found<'_> {
     /// them again.
     pub(super) fn place(&self) -> u32 {
         let flag = if self.in_constants { IN_CONSTANTS } else { 0 };
-        self.key.map_or(self.position, |key| key | IS_KEY) | flag
+        self.key.unwrap_or(self.position) | flag
     }
 
     /// The bytes of the pickle that are read once more to list the next tensor and to read this one's name, besides those
@@ -87,7 +114,12 @@ impl<'a> Tree<'a> {
         let base = Base::of(machine, &top)?;
         let (position, in_constants) = (machine.position(), self.in_constants);
         let name = path.map_or(Text::default(), |path| path.text(self.pickle, position, in_constants));
-        let key = path.and_then(Path::only_key).filter(|_| !in_constants);
+        let in_container = || {
+            let (container, key) = path.and_then(Path::container)?;
+            (container == self.container).then_some(key | IN_CONTAINER)
+        };
+        let only_key = path.and_then(Path::only_key).map(|key| key | IS_KEY);
+        let key = only_key.or_else(in_container).filter(|_| !in_constants);
         Ok(Found { base, position, name, key, in_constants, is_alias: top.is_alias })
     }
 
@@ -161,10 +193,14 @@ impl<'a> Tree<'a> {
 
     /// Returns the tensor at a place that [`Found::place`] was, without its flag of the second pickle.
     pub(super) fn at(&self, place: u32) -> Result<Found<'a>, Fault> {
-        let key = place & !IS_KEY;
+        let key = place & !(IS_KEY | IN_CONTAINER);
         let changed = Fault::new(ErrorKind::Malformed, Part::Tensor, key);
         if place & IS_KEY != 0 {
             let machine = Frames::at_key(key).ok_or(changed)?.machine(self.pickle, key);
+            return self.next_behind(machine, key)?.map(|(found, _)| found).ok_or(changed);
+        }
+        if place & IN_CONTAINER != 0 {
+            let machine = self.container.frames().machine(self.pickle, key);
             return self.next_behind(machine, key)?.map(|(found, _)| found).ok_or(changed);
         }
         let mut machine = Machine::new(self.pickle);
