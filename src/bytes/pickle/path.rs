@@ -74,9 +74,11 @@ impl Path {
         }
     }
 
-    /// Returns the mapping that the value is in, and the opcode that pushes the key.
-    pub(crate) fn container(&self) -> Option<(Container, u32)> {
-        let levels = self.levels.get(..self.level_count).filter(|_| self.unusable == 0 && self.above == Some(0))?;
+    /// Returns the mapping that the value is in, and the opcode that pushes the key; or, if `outer` is 1, the mapping that
+    /// the innermost container is in.
+    pub(crate) fn container(&self, outer: usize) -> Option<(Container, u32)> {
+        let is_usable = self.unusable <= outer && (outer > 0 || self.above == Some(0));
+        let levels = self.levels.get(outer..self.level_count).filter(|_| is_usable)?;
         Container::of(levels).zip(levels.first().map(|level| level.start))
     }
 

@@ -24,9 +24,7 @@ mod tree;
 pub use self::names::{Global, Globals};
 use self::tensor::{Base, Described, Storage};
 use self::tree::{Common, Found, Tree};
-use super::{
-    ComponentRecord, Computed, Context, Cursor, FileFormat, Name, Named, NamedTensors, Summary, TensorRecord,
-};
+use super::{ComponentRecord, Context, Cursor, FileFormat, Name, Named, NamedTensors, Summary, TensorRecord};
 use crate::attributes::Attributes;
 use crate::bytes::extent::Extent;
 use crate::bytes::num::to_usize;
@@ -36,7 +34,6 @@ use crate::bytes::pickle::machine::{Machine, bytes_of};
 use crate::bytes::pickle::path::Path;
 use crate::bytes::source::{Input, ParseContext, ParseResult};
 use crate::bytes::text::Text;
-use crate::codec::decoder::Decoder;
 use crate::codec::zip::{self, Archive, Checking};
 use crate::duplicates::{Compared, Memory, Seen, Stack};
 use crate::error::origin::{Format, Part};
@@ -50,14 +47,19 @@ const IN_CONSTANTS: u32 = 1 << 31;
 const IS_KEY: u32 = 1 << 30;
 /// A position of a key in the container of [`PytorchFile`] has this bit.
 const IN_CONTAINER: u32 = 1 << 29;
+/// The bits of such a position that count the tensors before, of those behind the key.
+const BEHIND_AT: u32 = 26;
+const MOST_BEHIND: u32 = 8;
+/// The bits of a position itself.
+const POSITION: u32 = (1 << BEHIND_AT) - 1;
 /// The bytes of the pickle that may be read once more to list tensors in deep containers, and their names: so many
 /// times the pickle, and so many more.
 const MOST_DEEP: u64 = 256;
 const MORE_DEEP: u64 = 1 << 20;
 /// The longest name of several pieces that is hashed when a file is opened. Longer ones are compared later.
 const LONGEST_NAME: usize = 512;
-/// The largest pickle in bytes. Positions leave room for the three bits.
-const LARGEST: u64 = 1 << 29;
+/// The largest pickle in bytes. Positions leave room for the other bits.
+const LARGEST: u64 = 1 << BEHIND_AT;
 
 /// A PyTorch checkpoint.
 #[derive(Clone, Copy, Debug)]
@@ -360,7 +362,7 @@ impl<'a> PytorchFile<'a> {
         checked.map_err(|broken| broken.error(self, in_constants))?;
         self.count = count;
         if !in_constants {
-            self.container = container.container;
+            self.container = container.container();
         }
         Ok(())
     }
@@ -396,7 +398,7 @@ impl<'a> PytorchFile<'a> {
     fn compare(&self, names: Compared, warnings: &mut Warnings, memory: &mut (impl Memory + ?Sized)) -> Result<()> {
         match names {
             Compared::Clash(place) => {
-                let at = self.offset(place & !(IS_KEY | IN_CONTAINER));
+                let at = self.offset(place & (POSITION | IN_CONSTANTS));
                 return Err(fail(ErrorKind::RepeatedName, Part::Name, at));
             }
             Compared::TooMany => warnings.add(Warning::NamesUnchecked),
@@ -645,7 +647,8 @@ impl<'a> NamedTensors<'a> for PytorchFile<'a> {
 
     fn next_name(&self, cursor: &mut Cursor) -> Result<Option<Named<'a>>> {
         let Some(found) = self.next(cursor)? else { return Ok(None) };
-        Ok(Some(Named { name: found.name, name_at: found.place(), tensor_at: found.place() }))
+        let place = found.place(&self.tree(found.in_constants));
+        Ok(Some(Named { name: found.name, name_at: place, tensor_at: place }))
     }
 
     fn name_at(&self, position: u32) -> Name<'a> {
@@ -662,40 +665,5 @@ impl<'a> PytorchFile<'a> {
     fn name_of(&self, position: u32) -> Text<'a> {
         let in_constants = position & IN_CONSTANTS != 0;
         names::name_at(&self.tree(in_constants), position)
-    }
-}
-
-impl<'a> Computed<'a> for PytorchFile<'a> {
-    fn whole_length(&self, tensor: &TensorRecord<'a>) -> Option<u64> {
-        let is_strided = tensor.layout == crate::types::Layout::Strided;
-        tensor.dtype.filter(|_| is_strided)?.byte_length(tensor.shape.element_count()?)
-    }
-
-    fn whole_scratch(&self, tensor: &TensorRecord<'a>) -> Option<u64> {
-        (tensor.layout == crate::types::Layout::Strided).then_some(0)
-    }
-
-    fn read_whole<'d>(
-        &self,
-        tensor: &TensorRecord<'a>,
-        _: &mut dyn Decoder,
-        dst: &'d mut [u8],
-        _: &mut [u8],
-    ) -> Result<&'d mut [u8]> {
-        let refused = |kind| fail(kind, Part::Tensor, tensor.at);
-        let length = self.whole_length(tensor).ok_or(refused(ErrorKind::UnsupportedLayout))?;
-        let dst = to_usize(length).and_then(|length| dst.get_mut(..length)).ok_or(refused(ErrorKind::TooSmall))?;
-        let dtype = tensor.dtype.ok_or(refused(ErrorKind::UnsupportedLayout))?;
-        let mut part = ComponentRecord::blank();
-        self.next_component(tensor, &mut { Cursor::START }, &mut part)?;
-        let missing = fail(ErrorKind::NotInMemory, Part::Data, part.extent.offset);
-        let data = self.archive.input.get(part.extent).ok_or(missing)?;
-        let (base, in_constants) = self.base(tensor);
-        let pickle = self.pickle(in_constants);
-        let described =
-            Described::of(&mut Machine::new(pickle), &base).map_err(|fault| self.error(in_constants, fault))?;
-        strided::gather(&described, pickle, data, dtype, dst).ok_or(refused(ErrorKind::OutOfPlace))?;
-        self.byte_order().to_native(dst, dtype);
-        Ok(dst)
     }
 }

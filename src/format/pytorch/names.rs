@@ -2,7 +2,7 @@
 #![forbid(unsafe_code)]
 
 use super::tree::Tree;
-use super::{IN_CONSTANTS, IN_CONTAINER, IS_KEY, PytorchFile};
+use super::{IN_CONSTANTS, IN_CONTAINER, IS_KEY, POSITION, PytorchFile};
 use crate::bytes::num::to_u64;
 use crate::bytes::pickle::globals::Known;
 use crate::bytes::pickle::op;
@@ -15,7 +15,7 @@ use crate::error::{Error, Result};
 /// Returns the name at a place that [`Found::place`](super::tree::Found::place) was. Reads the pickle up to there,
 /// unless the name is a single key, or the tensor is in the container of the tree.
 pub(super) fn name_at<'a>(tree: &Tree<'a>, place: u32) -> Text<'a> {
-    let position = place & !(IS_KEY | IN_CONSTANTS);
+    let position = place & POSITION;
     if place & IN_CONTAINER != 0 {
         return tree.at(place & !IN_CONSTANTS).map(|found| found.name).unwrap_or_default();
     }

@@ -86,7 +86,7 @@ fn compare_with(file: &PytorchFile<'_>, seed: u64, words: &mut [u32]) -> Result<
         }
         start = next;
     }
-    Ok(Some(clash.map_or(Compared::Distinct, |found| Compared::Clash(found.place()))))
+    Ok(Some(clash.map_or(Compared::Distinct, |found| Compared::Clash(found.place(&file.tree(found.in_constants))))))
 }
 
 /// Returns whether a name with a hash has been listed before. Notes that one has been, if it is one of the `block`.

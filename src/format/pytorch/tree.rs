@@ -2,7 +2,7 @@
 #![forbid(unsafe_code)]
 
 use super::tensor::{Base, Storage};
-use super::{IN_CONSTANTS, IN_CONTAINER, IS_KEY, PytorchFile};
+use super::{BEHIND_AT, IN_CONSTANTS, IN_CONTAINER, IS_KEY, MOST_BEHIND, POSITION, PytorchFile};
 use crate::bytes::num::to_u64;
 use crate::bytes::pickle::Fault;
 use crate::bytes::pickle::frames::{Container, Frames};
@@ -37,32 +37,39 @@ pub(super) struct Found<'a> {
     /// The opcode of the key, with a flag, if the tensor is read from there at once: if the key is the whole name and the
     /// whole tree is a mapping, or if the tensor is in the container of the tree.
     key: Option<u32>,
+    /// The opcode of the key in the container of the tree, if the tensor is in a container there.
+    outer_key: Option<u32>,
     pub(super) in_constants: bool,
     /// True if the tensor is from the memo: it has been checked before.
     pub(super) is_alias: bool,
 }
 
-/// The container that most tensors are in, if more than half of them are in one; else one of those that many are in.
-pub(super) struct Common {
-    pub(super) container: Container,
-    /// The number of tensors in the container, less the number of others.
-    lead: u32,
-}
+/// The container that most tensors are in, or that the containers of most tensors are in, if one is. Else one of those
+/// that many are in.
+pub(super) struct Common([(Container, u32); 2]);
 
 impl Common {
     pub(super) const fn new() -> Self {
-        Self { container: Container::NONE, lead: 0 }
+        Self([(Container::NONE, 0); 2])
     }
 
+    /// Counts a tensor for its containers, and against others.
     pub(super) fn add(&mut self, path: &Path) {
-        let Some((container, _)) = path.container() else { return };
-        if container == self.container {
-            self.lead = self.lead.saturating_add(1);
-        } else if self.lead == 0 {
-            (self.container, self.lead) = (container, 1);
-        } else {
-            self.lead = self.lead.saturating_sub(1);
+        for ((common, lead), outer) in self.0.iter_mut().zip(0_usize..) {
+            let Some((container, _)) = path.container(outer) else { continue };
+            if container == *common {
+                *lead = lead.saturating_add(1);
+            } else if *lead == 0 {
+                (*common, *lead) = (container, 1);
+            } else {
+                *lead = lead.saturating_sub(1);
+            }
         }
+    }
+
+    pub(super) const fn container(&self) -> Container {
+        let [(own, lead), (outer, lead_of_outer)] = self.0;
+        if lead_of_outer > lead { outer } else { own }
     }
 }
 
@@ -88,11 +95,21 @@ impl From<Fault> for Broken {
 }
 
 impl Found<'_> {
-    /// The position of the tensor and of its name, from which [`Tree::at`] and [`name_at`](super::names::name_at) read
-    /// them again.
-    pub(super) fn place(&self) -> u32 {
+    /// The place of the tensor and of its name, from which [`Tree::at`] and [`name_at`](super::names::name_at) read them
+    /// again.
+    pub(super) fn place(&self, tree: &Tree<'_>) -> u32 {
         let flag = if self.in_constants { IN_CONSTANTS } else { 0 };
-        self.key.unwrap_or(self.position) | flag
+        let nth = || {
+            let key = self.outer_key?;
+            let mut machine = tree.container.frames().machine(tree.pickle, key);
+            for number in 0..MOST_BEHIND {
+                if tree.next_behind(&mut machine, key).ok()??.0.position == self.position {
+                    return Some(key | number << BEHIND_AT | IN_CONTAINER);
+                }
+            }
+            None
+        };
+        self.key.or_else(nth).unwrap_or(self.position) | flag
     }
 
     /// The bytes of the pickle that are read once more to list the next tensor and to read this one's name, besides those
@@ -114,13 +131,14 @@ impl<'a> Tree<'a> {
         let base = Base::of(machine, &top)?;
         let (position, in_constants) = (machine.position(), self.in_constants);
         let name = path.map_or(Text::default(), |path| path.text(self.pickle, position, in_constants));
-        let in_container = || {
-            let (container, key) = path.and_then(Path::container)?;
-            (container == self.container).then_some(key | IN_CONTAINER)
+        let in_container = |outer| {
+            let (container, key) = path?.container(outer).filter(|_| !in_constants)?;
+            (container == self.container).then_some(key)
         };
         let only_key = path.and_then(Path::only_key).map(|key| key | IS_KEY);
-        let key = only_key.or_else(in_container).filter(|_| !in_constants);
-        Ok(Found { base, position, name, key, in_constants, is_alias: top.is_alias })
+        let own_key = in_container(0).map(|key| key | IN_CONTAINER);
+        let (key, outer_key) = (only_key.filter(|_| !in_constants).or(own_key), in_container(1));
+        Ok(Found { base, position, name, key, outer_key, in_constants, is_alias: top.is_alias })
     }
 
     /// Runs the whole pickle. Calls `visit` for each tensor, with its path if it is listed, and `storage` for each
@@ -166,16 +184,15 @@ impl<'a> Tree<'a> {
         // The position behind the last tensor, and where the machine continues: there or before.
         let after = u32::try_from(cursor.at & u64::from(u32::MAX)).unwrap_or(0);
         let start = u32::try_from(cursor.at >> 32).unwrap_or(0);
-        let Some((found, path)) = self.next_behind(cursor.frames.machine(self.pickle, start), after)? else {
-            return Ok(None);
-        };
+        let mut machine = cursor.frames.machine(self.pickle, start);
+        let Some((found, path)) = self.next_behind(&mut machine, after)? else { return Ok(None) };
         let (start, frames) = path.restart(found.position).unwrap_or((start, cursor.frames));
         (cursor.at, cursor.frames) = (u64::from(start) << 32 | u64::from(found.position), frames);
         Ok(Some(found))
     }
 
     /// Runs a machine to the next listed tensor that ends behind a position.
-    fn next_behind(&self, mut machine: Machine<'a>, after: u32) -> Result<Option<(Found<'a>, Path)>, Fault> {
+    fn next_behind(&self, machine: &mut Machine<'a>, after: u32) -> Result<Option<(Found<'a>, Path)>, Fault> {
         loop {
             match machine.step()? {
                 Event::Stopped => return Ok(None),
@@ -186,22 +203,23 @@ impl<'a> Tree<'a> {
                 continue;
             }
             if let Some(path) = machine.path()? {
-                return self.found(&mut machine, Some(&path)).map(|found| Some((found, path)));
+                return self.found(machine, Some(&path)).map(|found| Some((found, path)));
             }
         }
     }
 
     /// Returns the tensor at a place that [`Found::place`] was, without its flag of the second pickle.
     pub(super) fn at(&self, place: u32) -> Result<Found<'a>, Fault> {
-        let key = place & !(IS_KEY | IN_CONTAINER);
+        let key = place & POSITION;
         let changed = Fault::new(ErrorKind::Malformed, Part::Tensor, key);
-        if place & IS_KEY != 0 {
-            let machine = Frames::at_key(key).ok_or(changed)?.machine(self.pickle, key);
-            return self.next_behind(machine, key)?.map(|(found, _)| found).ok_or(changed);
-        }
-        if place & IN_CONTAINER != 0 {
-            let machine = self.container.frames().machine(self.pickle, key);
-            return self.next_behind(machine, key)?.map(|(found, _)| found).ok_or(changed);
+        if place & (IS_KEY | IN_CONTAINER) != 0 {
+            let is_only = place & IS_KEY != 0;
+            let frames = if is_only { Frames::at_key(key).ok_or(changed)? } else { self.container.frames() };
+            let mut machine = frames.machine(self.pickle, key);
+            for _ in 0..place >> BEHIND_AT & (MOST_BEHIND - 1) {
+                self.next_behind(&mut machine, key)?;
+            }
+            return self.next_behind(&mut machine, key)?.map(|(found, _)| found).ok_or(changed);
         }
         let mut machine = Machine::new(self.pickle);
         run_to(&mut machine, place)?;
