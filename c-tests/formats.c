@@ -739,7 +739,7 @@ static void safetensors(const char *folder)
     EXPECT(TENSLICE_OK, tenslice_file_tensors(&file, &cursor));
     for (length = 336; (status = tenslice_tensors_next(&cursor, &tensor, NULL)) == TENSLICE_OK; count++) {
         EXPECT(TENSLICE_OK, tenslice_tensor_get_info(&tensor, &info));
-        CHECK(info.index == count && info.dtype == TENSLICE_F32 && !info.name.is_escaped && info.name.reserved == 0);
+        CHECK(info.index == count && info.dtype == TENSLICE_F32 && !info.name.is_escaped && info.name.reserved[0] == 0);
         EXPECT(TENSLICE_OK, tenslice_tensor_data(&tensor, &component, NULL));
         EXPECT(TENSLICE_OK, tenslice_component_get_info(&component, &place));
         CHECK(same(place.role, "data") && place.offset == length && place.length == 4 * info.elements);
@@ -807,7 +807,7 @@ static void escapes(const char *folder)
     blob b = with_header("{\"a\\u002eb\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[0,1]},"
                          "\"\\ud83d\\ude00\":{\"dtype\":\"U8\",\"shape\":[2],\"data_offsets\":[1,3]},"
                          "\"\\u0000\":{\"dtype\":\"U8\",\"shape\":[3],\"data_offsets\":[3,6]}}", 6);
-    tenslice_str latin = {"\xff\0\xe9", 3, 0, 0};
+    tenslice_str latin = {"\xff\0\xe9", 3, 0, {0}};
     tenslice_file file;
     tenslice_tensor tensor;
     tenslice_tensor_info info;

@@ -214,6 +214,12 @@ int main(void)
     AT(tenslice_str, length, P);
     AT(tenslice_str, is_escaped, 2 * P);
     AT(tenslice_str, reserved, 2 * P + 4);
+    SIZE(tenslice_pytorch_global, 16 + 2 * S);
+    AT(tenslice_pytorch_global, struct_size, 0);
+    AT(tenslice_pytorch_global, is_known, 4);
+    AT(tenslice_pytorch_global, module, 8);
+    AT(tenslice_pytorch_global, name, 8 + S);
+    AT(tenslice_pytorch_global, offset, 8 + 2 * S);
     SIZE(tenslice_bytes, 2 * P);
     AT(tenslice_bytes, data, 0);
     AT(tenslice_bytes, length, P);
