@@ -922,7 +922,7 @@ static void strings(void)
 {
     tenslice_str text = {"a\\u002eb", 8, 1, {0}}, none = {NULL, 5, 0, {0}}, absurd = {"", SIZE_MAX, 0, {0}};
     /* No file has these strings: an escape that cannot be decoded ends the string. */
-    tenslice_str cut = {"a\\u00", 5, 1, 0}, alone = {"a\\", 2, 1, 0}, half = {"a\\ud83d", 7, 1, 0};
+    tenslice_str cut = {"a\\u00", 5, 1, {0}}, alone = {"a\\", 2, 1, {0}}, half = {"a\\ud83d", 7, 1, {0}};
     tenslice_str numbers[3];
     char copy[8];
     size_t needed;

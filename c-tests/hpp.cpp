@@ -163,10 +163,10 @@ void dense(const char *fixtures)
 /// A string spelled as in JSON, with escapes.
 tenslice::text escaped(std::string_view spelled)
 {
-    return tenslice::text(tenslice_str{spelled.data(), spelled.size(), 1, 0});
+    return tenslice::text(tenslice_str{spelled.data(), spelled.size(), 1, {0}});
 }
 
-tenslice::text plain(std::string_view text) { return tenslice::text(tenslice_str{text.data(), text.size(), 0, 0}); }
+tenslice::text plain(std::string_view text) { return tenslice::text(tenslice_str{text.data(), text.size(), 0, {0}}); }
 
 void texts(const char *fixtures)
 {

@@ -26,7 +26,7 @@ static tenslice_safetensors_index model;
 static tenslice_model_file model_files[2];
 static tenslice_model whole_model;
 static uint32_t model_words[78];
-static tenslice_str text = {"a\\u002eb", 8, 1, 0};
+static tenslice_str text = {"a\\u002eb", 8, 1, {0}};
 static tenslice_error not_found, unknown;
 static const float shared_numbers[4] = {1, 2, 3, 4};
 

@@ -2,10 +2,11 @@
 #![cfg(feature = "pytorch")]
 
 use std::fs;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::PathBuf;
 
 use serde_json::{Value as Json, json};
-use tenslice::{ByteOrder, File, Format, Layout, Purpose, ReadOptions, Tensor, Value};
+use tenslice::{ByteOrder, File, Format, Layout, Purpose, ReadOptions, Tensor, Text, Value};
 
 /// The fixtures, each with its side-car.
 fn cases() -> Vec<(String, Vec<u8>, Json)> {
@@ -144,4 +145,39 @@ fn globals_are_listed() {
     let file = File::open(&bytes).unwrap().as_pytorch().unwrap();
     assert!(file.globals().any(|global| global.is_known && global.name == "_rebuild_tensor_v2"));
     assert!(file.globals().any(|global| !global.is_known));
+}
+
+/// A name of several keys behaves as the text that it means, wherever it comes from.
+#[test]
+fn names_of_several_keys() {
+    let hash = |value: &dyn Fn(&mut DefaultHasher)| {
+        let mut hasher = DefaultHasher::new();
+        value(&mut hasher);
+        hasher.finish()
+    };
+    let mut joined = 0;
+    for (path, bytes, _) in cases() {
+        let Ok(file) = File::open(&bytes) else { continue };
+        let mut room = vec![0; file.index_length().unwrap()];
+        let index = file.index(&mut room).unwrap();
+        let mut last = None::<(Text<'_>, String)>;
+        for tensor in &file {
+            let (name, text) = (tensor.name(), tensor.name().to_string());
+            assert!(name == text.as_str() && name == Text::from(&*text), "{path}: {text}");
+            assert_eq!(name.chars().collect::<String>(), text, "{path}");
+            assert_eq!((name.length(), name.is_empty()), (text.len(), text.is_empty()), "{path}: {text}");
+            assert_eq!(name.copy_to(&mut vec![0; text.len()]).unwrap(), text, "{path}");
+            assert_eq!(hash(&|hasher| name.hash(hasher)), hash(&|hasher| Text::from(&*text).hash(hasher)), "{path}");
+            for found in [file.find(&text).unwrap(), index.find(&text).unwrap()] {
+                assert_eq!((found.index(), found.name()), (tensor.index(), name), "{path}: {text}");
+                assert_eq!(found.components().count(), tensor.components().count(), "{path}: {text}");
+            }
+            if let Some((other, other_text)) = last {
+                assert_eq!(name.cmp(&other), text.cmp(&other_text), "{path}: {text}");
+            }
+            joined += usize::from(name.as_str().is_none());
+            last = Some((name, text));
+        }
+    }
+    assert!(joined > 50, "{joined}");
 }
