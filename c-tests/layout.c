@@ -13,9 +13,9 @@ int main(void)
     SIZE(tenslice_status, 4);
     SIZE(tenslice_file, 192);
     SIZE(tenslice_index, 224);
-    SIZE(tenslice_tensor, 216);
+    SIZE(tenslice_tensor, 232);
     SIZE(tenslice_component, 192);
-    SIZE(tenslice_cursor, 288);
+    SIZE(tenslice_cursor, 296);
     SIZE(tenslice_source, 1040);
     SIZE(tenslice_plan, 96);
     SIZE(tenslice_items, 112);

@@ -70,7 +70,7 @@ typedef struct {
 
 /** A tensor of an open file: a handle. */
 typedef struct {
-    uint64_t opaque[27];
+    uint64_t opaque[29];
 } tenslice_tensor;
 
 /** A component of a tensor. */
@@ -83,7 +83,7 @@ typedef struct {
  * the entries of an archive. Each function that sets a cursor names the function that reads from it.
  */
 typedef struct {
-    uint64_t opaque[36];
+    uint64_t opaque[37];
 } tenslice_cursor;
 
 /**

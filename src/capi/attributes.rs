@@ -14,7 +14,7 @@ use crate::{Attributes, Value};
 /// entries of an archive. Each function that sets a cursor names the function that reads from it.
 #[repr(C)]
 pub struct tenslice_cursor {
-    opaque: [u64; 36],
+    opaque: [u64; 37],
 }
 
 /// Stores the next tensor or component in `handle`. `read_next` reads the item in place: an item returned by value

@@ -16,7 +16,7 @@ use crate::{Components, Shape, Tensor};
 /// A tensor of an open file: a handle.
 #[repr(C)]
 pub struct tenslice_tensor {
-    opaque: [u64; 27],
+    opaque: [u64; 29],
 }
 
 /// Information about a tensor.

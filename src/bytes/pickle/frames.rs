@@ -100,7 +100,7 @@ impl Frames {
     pub(super) fn of(levels: &[Level], above: Option<u8>) -> Option<(Self, Option<u32>)> {
         let mut frames = Self { is_known: true, ..Self::START };
         let (mut used, mut last) = (0_usize, 0_u32);
-        // As far as the last level with a key that fits.
+        // Up to the last level with a key that fits.
         let mut before = None::<(Self, Option<u32>)>;
         for level in levels.iter().rev() {
             let place = if level.has_key() {

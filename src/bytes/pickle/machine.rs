@@ -53,7 +53,7 @@ pub(crate) struct Slot {
     /// The number of objects, including this one, that were on the stack above its place while it was made without a
     /// mark; 1 for most objects.
     pub(crate) reach: u8,
-    /// Of a mark: true if an object that was dropped cannot be a key.
+    /// True if this is a mark, and an object that was dropped behind it cannot be a key.
     pub(crate) is_bad: bool,
     /// The number of a [`Known`] name: of a global, or of the function that made an object.
     pub(crate) known: u16,
@@ -97,7 +97,7 @@ impl Slot {
     }
 }
 
-/// What a step has done.
+/// The effect of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Event {
     /// Another object is on top of the stack.

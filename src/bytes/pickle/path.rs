@@ -130,9 +130,9 @@ impl Role {
     pub(super) const STATE: u32 = 1 << 3;
     /// The object is the list of pairs of an `OrderedDict`.
     pub(super) const PAIRS: u32 = 1 << 4;
-    /// Of a mark: the first object behind it stands for the whole tuple.
+    /// The first object behind the mark stands for the whole tuple.
     pub(super) const FIRST: u32 = 1 << 5;
-    /// Of a mark: it opens a tuple, whose role this is. Else it opens the items of a mapping, or of a list.
+    /// The mark opens a tuple, whose role this is. Else it opens the items of a mapping, or of a list.
     pub(super) const TUPLE: u32 = 1 << 6;
     pub(super) const LIST: u32 = 1 << 7;
     pub(super) const ITEMS: u32 = 1 << 8;
@@ -171,7 +171,7 @@ impl Role {
 /// The part of a role that says that the object is in no tuple without a mark.
 pub(super) const PLAIN: u32 = 1 << Role::WRAPS_AT;
 
-/// What follows an object: the role, as far as it is known.
+/// The role of an object, as far as the opcodes behind it tell.
 struct Ahead {
     flags: u32,
     drop: u32,
