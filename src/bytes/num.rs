@@ -33,7 +33,7 @@ pub(crate) fn product(a: Option<u64>, b: u64) -> Option<u64> {
 #[cfg_attr(small, inline(never))]
 pub(crate) fn quick_product(a: Option<u64>, b: u64) -> Option<u64> {
     #[cfg(not(small))]
-    return a?.checked_mul(b);
+    return product(a, b);
     #[cfg(small)]
     {
         let (product, is_over) = product_of_words(a?, b);
