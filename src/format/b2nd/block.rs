@@ -57,8 +57,8 @@ pub(super) struct VariableBlock<'a> {
 }
 
 /// The caller's decoder, and the dictionary of the stream that it decodes. Every function between a read and a stream
-/// passes on one reference to it. `&mut dyn Decoder` has two words, as has a reference that the compiler replaces with
-/// the only words behind it: the dictionary, which is written, prevents that. Both cost up to 56 bytes of stack.
+/// passes on one reference to it: `&mut dyn Decoder` has two words, which took 56 bytes more of the stack on an M0. With
+/// the decoder as the only field, reading took 16 bytes more on an M4.
 pub(super) struct StreamDecoder<'d, 'a> {
     decoder: &'d mut dyn Decoder,
     dictionary: Option<&'a [u8]>,

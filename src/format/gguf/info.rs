@@ -182,7 +182,7 @@ impl<'a> Info<'a> {
     }
 
     /// Reads the type, and the place of the data relative to all data, of a tensor that [`checked`](Self::checked) has
-    /// read. `rank` lengths are at `lengths_at`. `None` if the type is unknown, too.
+    /// read. `rank` lengths are at `lengths_at`. Returns `None` also for an unknown type.
     #[cfg(not(small))]
     #[inline(always)]
     pub(super) fn data(
