@@ -107,9 +107,10 @@ packaging/notices.sh "$tree/third-party" all
 python3 packaging/sbom.py "$VERSION" "$FEATURES" > "$tree/tenslice.spdx.json"
 (cd include && find . \( -name '*.h' -o -name '*.hpp' \) -exec cp --parents {} "../$tree/include/" \;)
 cp host/tenslice_host.c "$tree/share/tenslice/" # programs compile it: it needs their C library
-cp include/README.md "$tree/ABI.md"
 cp README.md CHANGELOG.md LICENSE-MIT LICENSE-APACHE "$tree/"
 cp -r docs "$tree/"
+# What these link to.
+cp --parents include/README.md CONTRIBUTING.md SECURITY.md {benches,fuzz,web}/README.md examples/write.c "$tree/"
 VERSION=$VERSION packaging/sdk-root.sh "$tree"
 (cd "$tree" && find . -type f ! -name SHA256SUMS | LC_ALL=C sort | xargs sha256sum > SHA256SUMS)
 
