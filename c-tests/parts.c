@@ -54,6 +54,63 @@ static tenslice_status open_in_parts(blob b, tenslice_source *source, tenslice_f
     return status;
 }
 
+/* Opens `b` in rounds: fetches all ranges of a round with a plan. Returns the number of rounds. */
+static int open_in_rounds(blob b, tenslice_file *file, tenslice_source *source, tenslice_piece (*pieces)[64],
+                          unsigned char **memory)
+{
+    tenslice_need need;
+    tenslice_plan plan;
+    tenslice_cursor reads;
+    tenslice_planned_read read;
+    uint64_t length;
+    size_t count;
+    int rounds = 0;
+
+    EXPECT(TENSLICE_OK, tenslice_source_init(source, b.size));
+    while (tenslice_file_open_source(file, source, &need, NULL) == TENSLICE_NEED) {
+        CHECK(rounds < 8 && need.keep);
+        EXPECT(TENSLICE_OK, tenslice_source_needs(source, pieces[rounds], 64, &count));
+        CHECK(count > 0);
+        EXPECT(TENSLICE_OK, tenslice_plan_open(&plan, pieces[rounds], count, b.size, 1, 1024));
+        EXPECT(TENSLICE_OK, tenslice_plan_length(&plan, &length));
+        memory[rounds] = (unsigned char *)malloc((size_t)length);
+        CHECK(memory[rounds] != NULL);
+        EXPECT(TENSLICE_OK, tenslice_plan_reads(&plan, UINT64_MAX, &reads));
+        while (tenslice_reads_next(&reads, &read) == TENSLICE_OK)
+            memcpy(memory[rounds] + read.at, b.data + read.offset, (size_t)read.length);
+        if (count == 1)
+            EXPECT(TENSLICE_OK,
+                   tenslice_source_add(source, pieces[rounds][0].offset, memory[rounds], (size_t)length));
+        else
+            EXPECT(TENSLICE_OK,
+                   tenslice_source_add_pieces(source, pieces[rounds], count, memory[rounds], (size_t)length));
+        rounds++;
+    }
+    return rounds;
+}
+
+/* The archive has the same tensors in rounds as in a slice. */
+static void rounds(const char *folder)
+{
+    static tenslice_piece pieces[8][64];
+    blob b = load(folder, "npz/hm_aligned_64.npz");
+    unsigned char *memory[8];
+    tenslice_source source;
+    tenslice_file file, whole;
+    tenslice_file_info info, expected;
+    int i, used = open_in_rounds(b, &file, &source, pieces, memory);
+
+    CHECK(used >= 2 && used <= 4);
+    info.struct_size = expected.struct_size = sizeof info;
+    EXPECT(TENSLICE_OK, tenslice_file_open(&whole, b.data, b.size, NULL));
+    EXPECT(TENSLICE_OK, tenslice_file_get_info(&whole, &expected));
+    EXPECT(TENSLICE_OK, tenslice_file_get_info(&file, &info));
+    CHECK(info.tensor_count == expected.tensor_count && info.warnings == expected.warnings);
+    for (i = 0; i < used; i++)
+        free(memory[i]);
+    free(b.data);
+}
+
 static size_t put(unsigned char *to, uint64_t number, size_t size)
 {
     size_t i;
@@ -271,6 +328,7 @@ int main(int argc, char **argv)
         free(b.data);
     }
     vocabulary();
+    rounds(argv[1]);
     long_text();
     puts("parts: ok");
     return 0;

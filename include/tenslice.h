@@ -970,7 +970,7 @@ tenslice_status tenslice_component_requirements(const tenslice_component *compon
  * source, for tenslice_tensor_with_source, or pass them to tenslice_component_with_bytes.
  */
 typedef struct {
-    uint64_t opaque[130];
+    uint64_t opaque[136];
 } tenslice_source;
 
 /** A range of bytes that must be fetched. It is always shorter than 4 GiB and inside the file. */
@@ -1123,6 +1123,29 @@ tenslice_status tenslice_plan_reads(const tenslice_plan *plan, uint64_t longest,
  * of pieces and of reads.
  */
 tenslice_status tenslice_reads_next(tenslice_cursor *cursor, tenslice_planned_read *read);
+
+/**
+ * Fills `pieces` with the ranges to fetch in one round after tenslice_file_open_source has returned TENSLICE_NEED,
+ * and sets `count` to their number, at most `capacity`: 1 for the range that was requested, more for the starts of
+ * the entries of an NPZ archive. Sets it to 0 if the last call requested nothing. If `capacity` is too small, later
+ * rounds have the rest.
+ *
+ * Fetching one requested range after the other has the same result, in more round trips. Add a single piece with
+ * tenslice_source_add. Fetch several with a tenslice_plan, and add them with tenslice_source_add_pieces. Then call
+ * tenslice_file_open_source again.
+ */
+tenslice_status tenslice_source_needs(tenslice_source *source, tenslice_piece *pieces, size_t capacity, size_t *count);
+
+/**
+ * Adds the `count` pieces of a plan, whose reads have filled the `length` bytes at `memory`. The pieces must stay in
+ * place, unchanged, as long as the bytes. They take no segment: a source has room for two such lists.
+ *
+ * Errors: INVALID_ARGUMENT also if the pieces are not in the order of the file, if one extends past the end of the
+ * file, or if the memory does not have all of them; TOO_MANY_SEGMENTS if there are already two lists. The source is
+ * unchanged after an error.
+ */
+tenslice_status tenslice_source_add_pieces(tenslice_source *source, const tenslice_piece *pieces, size_t count,
+    const void *memory, size_t length);
 
 /* ---- Sparse tensors -------------------------------------------------------------------------------------------------
  *

@@ -11,11 +11,15 @@ use zerocopy::{FromBytes, Immutable, KnownLayout, Unaligned};
 
 use super::extent::{Extent, Region};
 use super::num::{to_u64, to_usize};
+use super::piece::{Fetched, Piece};
 use crate::error::origin::{Format, Part};
 use crate::error::{Error, ErrorKind, Result};
 
 /// The maximum number of segments in a [`Source`].
 pub const MAX_SEGMENTS: usize = 32;
+
+/// The maximum number of lists of pieces in a [`Source`].
+const MAX_LISTS: usize = 2;
 
 /// The maximum number of long values that a [`Source`] remembers as skipped. Their bytes need not be kept. Only GGUF
 /// has such values.
@@ -87,8 +91,19 @@ pub struct Source<'a> {
 struct Segments<'a> {
     length: u64,
     held: [Option<Segment<'a>>; MAX_SEGMENTS],
+    lists: [Option<Fetched<'a>>; MAX_LISTS],
+    /// The function that looks in `lists`, if there are any. A program for a chip that adds no list does not link it.
+    search: Option<Search>,
     /// The start and end of values that were skipped and need not be in memory.
     skipped: [Skipped; MAX_SKIPPED],
+}
+
+/// Returns the bytes from an offset on, as far as one piece of a list has them.
+type Search = for<'s, 'a> fn(&'s [Option<Fetched<'a>>], u64) -> Option<&'a [u8]>;
+
+/// See [`Search`]. Returns the longest run of bytes.
+fn search_lists<'a>(lists: &[Option<Fetched<'a>>], at: u64) -> Option<&'a [u8]> {
+    lists.iter().flatten().filter_map(|list| list.available_from(at)).max_by_key(|bytes| bytes.len())
 }
 
 /// The start and end of a value; neither is 0.
@@ -117,7 +132,8 @@ impl<'a> Source<'a> {
     /// Describes a file of `length` bytes, none of which are in memory yet.
     #[must_use]
     pub const fn new(length: u64) -> Self {
-        let segments = Segments { length, held: [None; MAX_SEGMENTS], skipped: [NOTHING; MAX_SKIPPED] };
+        let (held, lists) = ([None; MAX_SEGMENTS], [None; MAX_LISTS]);
+        let segments = Segments { length, held, lists, search: None, skipped: [NOTHING; MAX_SKIPPED] };
         Self {
             segments,
             asked: Cell::new(None),
@@ -161,6 +177,28 @@ impl<'a> Source<'a> {
         self.segments.add(offset, bytes)
     }
 
+    /// Adds all `pieces` of a [`Plan`](crate::Plan), whose reads have filled `memory`: the ranges that
+    /// [`needs`](Self::needs) has returned. The pieces stay in the caller's memory and take no segment. A source has
+    /// room for two such lists.
+    ///
+    /// # Errors
+    /// `InvalidArgument` if the pieces are not in the order of the file, if one extends past the end of the file, or if
+    /// the memory does not have all of them. `TooManySegments` if there are already two lists. After an error the source
+    /// is unchanged.
+    pub fn add_pieces(&mut self, pieces: &'a [Piece], memory: &'a [u8]) -> Result<()> {
+        let fetched = Fetched::new(pieces, memory, self.segments.length);
+        let fetched = fetched.ok_or(Error::new(ErrorKind::InvalidArgument))?;
+        if pieces.is_empty() {
+            return Ok(());
+        }
+        let place = self.segments.lists.iter_mut().find(|list| list.is_none());
+        *place.ok_or(Error::new(ErrorKind::TooManySegments))? = Some(fetched);
+        self.segments.search = Some(search_lists);
+        #[cfg(feature = "gguf")]
+        self.segments.remember(self.skipped.replace(NOTHING));
+        Ok(())
+    }
+
     /// Returns the bytes of `extent`, if they are within the bytes that are valid for this call.
     fn get_transient(&self, extent: Extent) -> Option<&'a [u8]> {
         let (at, bytes) = self.transient.filter(|&(at, bytes)| self.asked_transient(at, bytes))?;
@@ -170,6 +208,11 @@ impl<'a> Source<'a> {
     /// The range that the last call requested, if any.
     pub(crate) fn need(&self) -> Option<Need> {
         self.asked.get()
+    }
+
+    /// Restores the request of the last call, after another reader has used the source.
+    pub(crate) fn restore_need(&self, need: Option<Need>) {
+        self.asked.set(need);
     }
 
     /// The error that an earlier call ended with.
@@ -223,7 +266,8 @@ impl<'a> Segments<'a> {
 
     /// Returns the bytes of `extent`, if one segment contains all of them.
     fn get(&self, extent: Extent) -> Option<&'a [u8]> {
-        self.held.iter().flatten().find_map(|&(at, bytes)| extent.of(bytes, at))
+        let found = self.held.iter().flatten().find_map(|&(at, bytes)| extent.of(bytes, at));
+        found.or_else(|| extent.of(self.search?(&self.lists, extent.offset)?, extent.offset))
     }
 }
 
@@ -302,14 +346,15 @@ impl<'a> Input<'a> {
             Bytes::Parts(segments) => {
                 // The longest run, so that a parser does not stop at the end of a segment that another segment
                 // continues.
-                let mut held = segments.held.iter().flatten();
-                held.by_ref().filter_map(|&(start, bytes)| from(start, bytes)).max_by_key(|bytes| bytes.len())
+                let held = segments.held.iter().flatten();
+                let found = held.filter_map(|&(start, bytes)| from(start, bytes)).max_by_key(|bytes| bytes.len());
+                found.or_else(|| segments.search?(&segments.lists, at))
             }
         };
         found.unwrap_or_default()
     }
 
-    /// Returns the number of bytes in memory.
+    /// Returns the number of bytes in memory, without those in lists.
     pub(crate) fn held(&self) -> u64 {
         match self.0 {
             Bytes::Whole(bytes) => to_u64(bytes.len()),
@@ -370,6 +415,13 @@ impl<'a> ParseContext<'a> {
     #[inline(never)]
     pub(crate) fn keep(&self, extent: Extent) -> ParseResult<&'a [u8]> {
         self.input.get(extent).ok_or_else(|| self.lack(Need { extent, keep: true }))
+    }
+
+    /// Returns the range that the parser lacked, if it stopped for want of bytes. The parser may then continue with
+    /// something else.
+    pub(crate) fn take_lack(&self) -> Option<Extent> {
+        let need = self.source.filter(|_| self.lacks.replace(false))?.asked.get()?;
+        Some(need.extent)
     }
 
     /// Returns the structure at offset `at` of the file, and keeps its bytes. A file that ends inside the structure is

@@ -134,6 +134,42 @@ fn numbers_that_are_not_aligned() {
     }
 }
 
+/// A file is opened in rounds: all ranges of a round are fetched by the reads of a plan.
+#[test]
+fn opened_in_rounds() {
+    let bytes = fixture!("npz/mixed_methods.npz");
+    // SAFETY: the arguments are as the header requires.
+    unsafe {
+        places!(file: tenslice_file, source: tenslice_source, cursor: tenslice_cursor, need: tenslice_need);
+        places!(plan: tenslice_plan, planned: tenslice_planned_read, length: u64, count: usize);
+        infos!(about: tenslice_file_info);
+        let mut kept: Vec<(Vec<tenslice_piece>, Vec<u8>)> = Vec::new();
+        ok!(tenslice_source_init(source, bytes.len() as u64));
+        while call!(tenslice_file_open_source(file, source, need, null_mut())) == NEED {
+            let mut pieces: Vec<_> = (0..8).map(|_| tenslice_piece { key: 0, offset: 0, length: 0, at: 0 }).collect();
+            ok!(tenslice_source_needs(source, pieces.as_mut_ptr(), pieces.len(), count));
+            let count = count.read();
+            ok!(tenslice_plan_open(plan, pieces.as_mut_ptr(), count, bytes.len() as u64, 1, 0));
+            ok!(tenslice_plan_length(plan, length), tenslice_plan_reads(plan, u64::MAX, cursor));
+            let mut memory = std::vec![0_u8; length.read() as usize];
+            while call!(tenslice_reads_next(cursor, planned)) == OK {
+                let tenslice_planned_read { offset, length, at, .. } = planned.read();
+                memory[at as usize..][..length as usize]
+                    .copy_from_slice(&bytes[offset as usize..][..length as usize]);
+            }
+            let (first, data) = (pieces.as_ptr(), memory.as_ptr().cast());
+            if kept.is_empty() {
+                ok!(tenslice_source_add(source, pieces[0].offset, data, memory.len()));
+            } else {
+                ok!(tenslice_source_add_pieces(source, first, count, data, memory.len()));
+            }
+            kept.push((pieces, memory));
+        }
+        ok!(tenslice_file_get_info(file, about));
+        assert!(about.read().tensor_count > 1 && kept.len() > 1);
+    }
+}
+
 /// All components are fetched by the reads of a plan, and added to a copy of the source.
 #[test]
 fn fetched_later() {

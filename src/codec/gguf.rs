@@ -269,13 +269,15 @@ impl<'o, 'a> Reader<'o, 'a> {
         }
         self.window = self.input().available_from(self.at);
         if to_u64(self.window.len()) < count {
-            let extent = self.following(if walked.is_some() { WINDOW } else { LEAST }, count);
             self.window = match walked {
                 Some(walk) => {
                     self.opening.set_walk(walk);
-                    self.opening.transient(extent)?
+                    // Doubles with the bytes that were walked over so far, so that a long array takes few requests.
+                    let [start, ..] = walk.memory;
+                    let least = if IS_CHIP { WINDOW } else { WINDOW.max(self.at.saturating_sub(start)).min(MOST) };
+                    self.opening.transient(self.following(least, count))?
                 }
-                None => self.opening.keep(extent)?,
+                None => self.opening.keep(self.following(LEAST, count))?,
             };
         }
         Ok(())

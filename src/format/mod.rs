@@ -61,6 +61,7 @@ pub(crate) use write::{
 
 use crate::bytes::extent::Extent;
 use crate::bytes::keywords::{Keywords, keywords};
+use crate::bytes::piece::Wanted;
 use crate::bytes::source::{Input, ParseContext, ParseResult, Source};
 use crate::error::origin::{Format, Part};
 use crate::error::{Error, ErrorKind, Result};
@@ -140,6 +141,15 @@ macro_rules! any_file {
                         return Err(opening.stop(not_read(head, format)));
                     }
                 })
+            }
+
+            /// Lists the ranges that [`open`](Self::open) is going to request.
+            pub(crate) fn wanted(opening: &ParseContext<'a>, wanted: &mut Wanted<'_>) {
+                let head = opening.input.get(Extent::new(0, opening.input.length().min(HEAD)));
+                match detect(head.unwrap_or_default()) {
+                    $(#[cfg(feature = $feature)] Format::$variant => $module::$file::wanted(opening, wanted),)*
+                    _ => {}
+                }
             }
 
             /// Returns the same file, with the bytes of `source`. Fails if the source describes a file of another

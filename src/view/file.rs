@@ -4,6 +4,7 @@
 use core::iter::FusedIterator;
 
 use crate::attributes::Attributes;
+use crate::bytes::piece::{Piece, Wanted};
 use crate::bytes::source::{Need, ParseContext, Source};
 use crate::codec::BuiltIn;
 use crate::codec::decoder::Decoder;
@@ -298,6 +299,57 @@ impl<'a> File<'a> {
             verified.add_all(tensor.verify_using(decoder, scratch)?);
         }
         tensors.error().map_or(Ok(verified), Err)
+    }
+}
+
+impl Source<'_> {
+    /// Fills `pieces` with the ranges to fetch in one round after [`File::open_source`] has requested a range, and
+    /// returns their number: 1 for the range that was requested, more for the starts of the entries of an NPZ archive.
+    /// Returns 0 if the last call requested nothing. If `pieces` is too short, later rounds have the rest.
+    ///
+    /// Fetching one requested range after the other has the same result, in more round trips. Add a single piece with
+    /// [`add`](Self::add). Fetch several with a [`Plan`](crate::Plan), and add them with
+    /// [`add_pieces`](Self::add_pieces). Then open the file again.
+    ///
+    /// ```
+    /// use tenslice::{File, MAX_SEGMENTS, Opened, Piece, Plan, PlanOptions, Source};
+    ///
+    /// let disk = std::fs::read("tests/fixtures/npz/hm_aligned_64.npz")?; // stands for a file on a server
+    /// let fetch = |extent| std::ops::Range::try_from(extent).map(|range| &disk[range]);
+    ///
+    /// let mut rounds = vec![([Piece::default(); 64], Vec::new()); MAX_SEGMENTS]; // they outlive the source
+    /// let mut unused = rounds.iter_mut();
+    /// let mut source = Source::new(disk.len() as u64);
+    /// let file = loop {
+    ///     if let Opened::File(file) = File::open_source(&source)? {
+    ///         break file;
+    ///     }
+    ///     let (pieces, memory) = unused.next().ok_or("too many rounds")?;
+    ///     let count = source.needs(pieces);
+    ///     let plan = Plan::new(&mut pieces[..count], source.length(), PlanOptions::new().alignment(1).gap(1024))?;
+    ///     for read in plan.reads(u64::MAX) {
+    ///         memory.extend(fetch(read.extent)?); // all of them at the same time
+    ///     }
+    ///     match plan.pieces() {
+    ///         [single] => source.add(single.extent().offset, memory)?,
+    ///         several => source.add_pieces(several, memory)?,
+    ///     }
+    /// };
+    /// assert_eq!(file.tensor_count(), 3);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn needs(&self, pieces: &mut [Piece]) -> usize {
+        let Some(need) = self.need() else { return 0 };
+        let mut wanted = Wanted::new(pieces);
+        if need.keep {
+            AnyFile::wanted(&ParseContext::of_source(self), &mut wanted);
+            self.restore_need(Some(need));
+        }
+        if wanted.count() == 0 {
+            wanted.add(need.extent);
+        }
+        wanted.count()
     }
 }
 

@@ -3,7 +3,7 @@
 
 use tenslice::{
     BuiltIn, ByteOrder, DType, DecodeError, Decoder, Encoding, Error, ErrorKind, Extent, File, Format, Opened, Order,
-    Part, Purpose, ReadOptions, Source, Tensor, Warning,
+    Part, Piece, Plan, PlanOptions, Purpose, ReadOptions, Source, Tensor, Warning,
 };
 
 /// An archive under construction: entries, then the directory.
@@ -769,6 +769,123 @@ fn an_archive_larger_than_memory_opens_in_parts() {
         assert_eq!((tensor.shape().dimension(0), data.extent().length), (Some(ITEMS / 4), ITEMS));
         assert_eq!(data.stored().unwrap_err().kind(), ErrorKind::NotInMemory);
     }
+}
+
+/// The result of opening an archive: the number of tensors, or the error; and the numbers of rounds and of bytes.
+type Rounds = (Result<u64, Error>, usize, u64);
+
+/// Opens an archive in rounds, with room for `room` ranges in each.
+fn open_in_rounds(bytes: &[u8], room: usize) -> Rounds {
+    let mut memories = vec![(vec![Piece::default(); room], Vec::new()); 100];
+    let mut unused = memories.iter_mut();
+    let mut source = Source::new(bytes.len() as u64);
+    let (mut rounds, mut fetched) = (0, 0);
+    let result = loop {
+        match File::open_source(&source) {
+            Ok(Opened::File(file)) => break Ok(file.tensor_count()),
+            Ok(Opened::Need(_)) => {}
+            Err(error) => break Err(error),
+        }
+        let (pieces, memory) = unused.next().unwrap();
+        let count = source.needs(pieces);
+        let plan = PlanOptions::new().alignment(1).gap(1024);
+        let plan = Plan::new(&mut pieces[..count], source.length(), plan).unwrap();
+        for read in plan.reads(u64::MAX) {
+            memory.extend(&bytes[std::ops::Range::try_from(read.extent).unwrap()]);
+        }
+        rounds += 1;
+        fetched += memory.len() as u64;
+        let added = match plan.pieces() {
+            [single] => source.add(single.extent().offset, memory),
+            several => source.add_pieces(several, memory),
+        };
+        if let Err(error) = added {
+            break Err(error);
+        }
+    };
+    (result, rounds, fetched)
+}
+
+/// Archives like those that NumPy writes: its headers have 128 bytes.
+fn archive_of(count: usize, items: usize, is_deflated: bool) -> Vec<u8> {
+    let mut archive = Archive::default();
+    let header = format!("{:117}\n", format!("{{'descr': '|u1', 'fortran_order': False, 'shape': ({items},), }}"));
+    for i in 0..count {
+        let (name, content) = (format!("layer_{i:02}.npy"), array(&header, items));
+        if is_deflated {
+            archive.add_deflated(&name, &content)
+        } else {
+            archive.add(&name, &content)
+        };
+    }
+    archive.finish()
+}
+
+#[test]
+fn an_archive_opens_in_few_rounds() {
+    for (bytes, rounds, most) in [
+        (archive_of(40, 8192, false), 3, 40_000),
+        (archive_of(40, 8192, true), 3, 40_000),
+        (archive_of(40, 1 << 20, false), 3, 80_000),
+        (archive_of(300, 64, false), 4, 110_000), // whole, since each gap is short
+        (archive_of(1, 1 << 18, false), 3, 17_000),
+    ] {
+        let expected = File::open(&bytes).unwrap().tensor_count();
+        let (result, used, fetched) = open_in_rounds(&bytes, 64);
+        assert_eq!(result.unwrap(), expected);
+        assert!(used <= rounds && fetched <= most, "{} bytes: {used} rounds, {fetched} bytes", bytes.len());
+        // With room for one range, each round has one, of which a source holds few.
+        match open_in_rounds(&bytes, 1).0 {
+            Ok(count) => assert_eq!(count, expected),
+            Err(error) => assert_eq!((error.kind(), expected), (ErrorKind::TooManySegments, 40)),
+        }
+    }
+}
+
+/// Damaged archives have the same error in rounds as in a slice, and no list makes a program fetch much more than the
+/// file.
+#[test]
+fn damaged_archives_in_rounds() {
+    let whole = archive_of(3, 2000, false);
+    for at in 0..whole.len() {
+        if whole[at] == 1 && at % 50 != 0 {
+            continue; // an element
+        }
+        for flip in [1, 0x80, 0xff] {
+            let mut bytes = whole.clone();
+            bytes[at] ^= flip;
+            let expected = File::open(&bytes).map(|file| file.tensor_count());
+            let (result, rounds, fetched) = open_in_rounds(&bytes, 8);
+            assert_eq!(result, expected, "byte {at} ^ {flip}");
+            assert!(rounds <= 12 && fetched <= 8 * bytes.len() as u64, "byte {at} ^ {flip}: {rounds} {fetched}");
+        }
+    }
+}
+
+#[test]
+fn lists_of_pieces_are_checked() {
+    let memory = [7; 20];
+    let mut pieces = [Piece::new(0, Extent::new(10, 5)), Piece::new(1, Extent::new(40, 5))];
+    let plan = PlanOptions::new().alignment(1).gap(0);
+    let planned = Plan::new(&mut pieces, 100, plan).unwrap().pieces().to_vec();
+    let kind = |result: Result<(), Error>| result.map_err(|error| error.kind());
+    let add = |length, pieces, memory| {
+        let mut source = Source::new(length);
+        kind(source.add_pieces(pieces, memory))
+    };
+    assert_eq!(add(100, &planned, &memory[..10]), Ok(()));
+    assert_eq!(add(100, &planned, &memory[..9]), Err(ErrorKind::InvalidArgument));
+    assert_eq!(add(44, &planned, &memory), Err(ErrorKind::InvalidArgument));
+    let reversed = [planned[1], planned[0]];
+    assert_eq!(add(100, &reversed, &memory), Err(ErrorKind::InvalidArgument));
+    let mut source = Source::new(100);
+    for _ in 0..3 {
+        source.add_pieces(&[], &[]).unwrap(); // takes no place
+    }
+    source.add_pieces(&planned, &memory).unwrap();
+    source.add_pieces(&planned, &memory).unwrap();
+    assert_eq!(kind(source.add_pieces(&planned, &memory)), Err(ErrorKind::TooManySegments));
+    assert_eq!(source.needs(&mut [Piece::default(); 4]), 0); // nothing was requested
 }
 
 /// One wrong field: the part of each error, and the record that it points to: the local header of the entry, its

@@ -19,8 +19,11 @@ pub(crate) const LOCAL: u64 = 30;
 /// The minimum and maximum number of bytes that are requested at the start of an entry; in between, a sixteenth of the
 /// archive. These bytes usually include the head of the array and, in an archive of small arrays, the following
 /// entries, so the archive is fetched in fewer pieces.
-const NEAR: u64 = 4096;
-const FAR: u64 = 1 << 16;
+pub(crate) const NEAR: u64 = 4096;
+pub(crate) const FAR: u64 = 1 << 16;
+/// The number of bytes after a local header, as far as the directory shows its length, that are expected to have the
+/// remaining extra fields and the head of an array: 128 bytes in nearly all arrays.
+const EXPECTED_AFTER: u64 = 192;
 /// The largest number of bytes that `deflate` decodes from one byte. From no bytes, it decodes a few.
 const MAX_EXPANSION: u64 = 1032;
 
@@ -175,6 +178,16 @@ impl<'a> Archive<'a> {
             return Err(self.error(ErrorKind::InvalidName, Part::Name, entry.at));
         }
         Ok(())
+    }
+
+    /// Returns the range that usually includes the local header of an entry and the head of an array; `None` if it does
+    /// not begin before the directory. A local header may have extra fields that the directory's record lacks: NumPy's
+    /// has 20 bytes, and writers that align arrays in memory add up to 63.
+    pub(crate) fn expected(&self, entry: &Entry<'_>) -> Option<Extent> {
+        let available = self.directory.start.checked_sub(entry.local_at)?;
+        let about =
+            LOCAL.saturating_add(entry.about.name.get().into()).saturating_add(entry.about.extra.get().into());
+        Some(Extent::new(entry.local_at, about.saturating_add(EXPECTED_AFTER).min(available)))
     }
 
     /// Returns the bytes of `extent`, which is before the directory. If bytes are missing, requests more than `extent`.

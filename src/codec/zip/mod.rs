@@ -21,9 +21,9 @@ pub(crate) mod record;
 
 #[cfg(all(feature = "write", feature = "crc32"))]
 pub(crate) use self::directory::{END_64, MAX_DIRECTORY};
-pub(crate) use self::entry::{Checking, Entry};
+pub(crate) use self::entry::{Checking, Entry, LOCAL, NEAR};
 #[cfg(all(feature = "write", feature = "crc32"))]
-pub(crate) use self::entry::{LENGTHS_FOLLOW, LOCAL, STORED, UTF8_NAME};
+pub(crate) use self::entry::{LENGTHS_FOLLOW, STORED, UTF8_NAME};
 use crate::bytes::extent::Region;
 use crate::bytes::source::{Input, ParseContext, ParseResult};
 use crate::error::origin::{Format, Part};

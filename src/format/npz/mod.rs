@@ -21,12 +21,13 @@ use super::{
 };
 use crate::bytes::extent::Extent;
 use crate::bytes::num::to_u64;
+use crate::bytes::piece::Wanted;
 use crate::bytes::source::{Input, ParseContext, ParseResult};
 use crate::bytes::text::Text;
 use crate::bytes::utf8::{Utf8, is_before};
 use crate::codec::decoder::Decoder;
 use crate::codec::npy::{self, Header};
-use crate::codec::zip::{Archive, Checking, Entry};
+use crate::codec::zip::{Archive, Checking, Entry, LOCAL, NEAR};
 use crate::duplicates::{Compared, Memory, Stack};
 use crate::error::origin::{Format, Part};
 use crate::error::warning::{Warning, Warnings};
@@ -71,6 +72,20 @@ enum Contents<'a> {
 }
 
 impl<'a> NpzFile<'a> {
+    /// Creates a file whose entries have not been read.
+    #[inline(always)]
+    const fn of(archive: Archive<'a>) -> Self {
+        Self {
+            archive,
+            entries: 0,
+            arrays: 0,
+            warnings: 0,
+            first_unreadable: u32::MAX,
+            are_names_sorted: true,
+            are_places_sorted: true,
+        }
+    }
+
     /// Returns the array in an entry whose data is `data`. An array is recognized by the name of its entry or, if the
     /// entry is stored, by its first bytes.
     fn array_in(
@@ -205,15 +220,10 @@ impl<'a> FileFormat<'a> for NpzFile<'a> {
     /// header is invalid, or if the array is longer than its entry.
     fn open(opening: &ParseContext<'a>) -> ParseResult<Self> {
         let (archive, stated) = Archive::find(opening, Format::Npz)?;
-        let mut file = Self {
-            archive,
-            entries: 0,
-            arrays: 0,
-            warnings: if stated.is_padded { Warning::TrailingBytes.bit() } else { 0 },
-            first_unreadable: u32::MAX,
-            are_names_sorted: true,
-            are_places_sorted: true,
-        };
+        let mut file = Self::of(archive);
+        if stated.is_padded {
+            file.warnings = Warning::TrailingBytes.bit();
+        }
         let (mut checking, mut last_name) = (Checking::new(&file.archive), None);
         while let Some((entry, data)) = checking.next(&file.archive, opening, &stated)? {
             match file.array_in(opening, &entry, data)? {
@@ -236,6 +246,31 @@ impl<'a> FileFormat<'a> for NpzFile<'a> {
             return Err(opening.fail((ErrorKind::UnsupportedFormat, Format::Zip, Part::File), 0));
         }
         Ok(file)
+    }
+
+    /// Lists the start of each entry that is not in memory. Reads the other entries as [`open`](Self::open) does.
+    fn wanted(opening: &ParseContext<'a>, wanted: &mut Wanted<'_>) {
+        let Ok((archive, _)) = Archive::find(opening, Format::Npz) else { return };
+        let file = Self::of(archive);
+        // Entries that do not overlap have no more bytes, which bounds the list that a file can cause.
+        let (mut at, mut left) = (0, archive.directory.start);
+        while let Ok(Some(entry)) = archive.entry(at) {
+            at = entry.next;
+            let before = left;
+            let data = archive.data(opening, &entry, &mut left);
+            if data.and_then(|data| file.array_in(opening, &entry, data)).is_ok() {
+                continue;
+            }
+            // If the entry is invalid, opening ends here. Otherwise the request is as short as the bytes in memory show.
+            let (Some(asked), Some(expected)) = (opening.take_lack(), archive.expected(&entry)) else { return };
+            let near = Extent::new(asked.offset, asked.length.min(NEAR));
+            let missing = [expected, near, asked].into_iter().find(|extent| opening.input.get(*extent).is_none());
+            let is_added = missing.is_some_and(|extent| wanted.add(extent));
+            match before.checked_sub(entry.stored.saturating_add(LOCAL)) {
+                Some(after) if is_added => left = after,
+                _ => return,
+            }
+        }
     }
 
     fn read(&mut self, summary: &mut Summary) -> Result<()> {
