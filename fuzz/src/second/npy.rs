@@ -5,7 +5,8 @@
 //! brackets are compared. It panics if lengths overflow, and allocates the length that the header states.
 //!
 //! If only the crate accepts a file, its header must differ from the one that NumPy would write for the same array,
-//! apart from white space and trailing commas. If only ours accepts it, the cause is its type or its spelling.
+//! apart from white space and trailing commas, or two fields of a record have the same name, which NumPy refuses. If only
+//! ours accepts it, the cause is its type or its spelling.
 
 use npyz::{DType, Endianness, NpyHeader, Order, TypeChar, TypeStr};
 use tenslice::{ByteOrder, File, Warning};
@@ -143,9 +144,25 @@ fn is_unknown(ours: &File<'_>, header: &[u8]) -> bool {
         || tensor.shape().element_count() == Some(0)
 }
 
+/// True if two fields of a record have the same name.
+fn repeats_a_field(dtype: &DType) -> bool {
+    match dtype {
+        DType::Record(fields) => {
+            let names = |count: usize| fields[..count].iter().map(|field| &field.name);
+            (0..fields.len()).any(|i| names(i).any(|name| *name == fields[i].name))
+                || fields.iter().any(|field| repeats_a_field(&field.dtype))
+        }
+        DType::Array(_, items) => repeats_a_field(items),
+        DType::Plain(_) => false,
+    }
+}
+
 /// True if the header differs from what writers emit, the items are truncated, or there are objects.
 fn is_laxer(header: &[u8], theirs: &NpyHeader, rest: u64) -> bool {
     let dtype = theirs.dtype();
+    if repeats_a_field(&dtype) {
+        return true;
+    }
     let count = theirs.shape().iter().try_fold(1_u64, |count, length| count.checked_mul(*length));
     let size = dtype.num_bytes().and_then(|size| count?.checked_mul(size as u64));
     if theirs.shape().contains(&0) && dtype.num_bytes().is_some() {
