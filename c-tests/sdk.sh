@@ -81,11 +81,14 @@ assert sbom["spdxVersion"] == "SPDX-2.3" and {"tenslice", "zerocopy", "heapless"
 assert not names & {"zstd-sys", "syn", "serde_json"}, names
 assert all({r["spdxElementId"], r["relatedSpdxElement"]} <= ids for r in sbom["relationships"])
 PYTHON
+links=0
 for page in README.md docs/*.md; do
     while read -r link; do
         [ -e "$sdk/$(dirname "$page")/$link" ] || fail "$page links to $link, which the tarball lacks"
+        links=$((links + 1))
     done < <(grep -oE '\]\([^)#:]+[)#]' "$page" | sed 's/^](//; s/.$//')
 done
+[ $links -gt 100 ] || fail "only $links links were found in the docs" # the search works
 [ -s "$sdk/third-party/zerocopy-LICENSE-MIT" ] && [ -s "$sdk/lib/COMPILERS" ] || fail "licences or compilers are missing"
 
 # The C program of README.md with its own command, and with each block of commands of docs/c-library.md.
