@@ -142,7 +142,6 @@ test-all:
 	$(MAKE) --no-print-directory test-sdk test-boards
 	$(MAKE) --no-print-directory test-platforms SDK=$(SDK)
 	$(CARGO) test --quiet --tests --no-default-features --features std,formats,digest,dequantize,write,zlib,zstd-c
-	$(CARGO) test --quiet --features capi --lib -- --ignored
 	$(MAKE) --no-print-directory mutants
 
 # The Rust tests of the code for chips, built for this machine. TENSLICE_CORPUS=DIR adds a corpus.

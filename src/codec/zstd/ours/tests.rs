@@ -177,7 +177,7 @@ fn large_frames_with_small_and_large_windows() {
 }
 
 #[test]
-#[ignore = "takes 300 MB of memory"]
+#[cfg_attr(miri, ignore = "takes too long")]
 fn a_frame_of_128_mb() {
     let content = content("text", 1 << 22).repeat(32);
     let stored = frame(&content, 3, &[CParameter::EnableLongDistanceMatching(true), CParameter::WindowLog(27)], &[]);
