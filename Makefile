@@ -87,7 +87,7 @@ test-rust:
 test-features:
 	$(CARGO) test --quiet --no-default-features --features std,formats,digest,dequantize,write,zlib,zstd-c --lib \
 		--test formats --test properties -- --skip damage::
-	$(CARGO) test --quiet --no-default-features --features std,formats,digest,dequantize,write,zlib,zstd-ruzstd --lib zstd
+	$(CARGO) test --quiet --no-default-features --features std,formats,digest,dequantize,write,zlib,zstd-ruzstd --lib zstd::
 	$(CARGO) test --quiet --no-default-features --features std,formats,digest,dequantize,write,zlib,zstd-ruzstd --test memory
 	$(CARGO) test --quiet --no-default-features --features std,formats,digest,dequantize,write,zlib,zstd-ruzstd \
 		--test properties decode::

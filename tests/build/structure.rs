@@ -306,12 +306,17 @@ fn filters_of_tests_name_modules() {
             let skipped: Vec<&str> = after("--skip").iter().filter_map(|word| word.strip_suffix("::")).collect();
             assert_eq!(skipped.len(), after("--skip").len(), "{path}: a word after --skip is no module: {command}");
             let mut folders = after("--test");
+            for filter in after("--lib").into_iter().filter(|word| !word.starts_with('-')) {
+                assert!(filter.ends_with("::"), "{path}: the filter {filter} is no module: {command}");
+                folders.push("../src/codec"); // the unit tests that are chosen
+            }
             if folders.is_empty() {
                 folders = vec!["build", "formats", "properties", "reference"]; // a list in a variable
             }
             let is_in = |module: &str, folder: &str| {
-                let main = fs::read_to_string(root.join("tests").join(folder).join("main.rs")).unwrap();
-                main.lines().any(|line| line == format!("mod {module};"))
+                let folder = root.join("tests").join(folder);
+                let main = ["main.rs", "mod.rs"].iter().find_map(|file| fs::read_to_string(folder.join(file)).ok());
+                main.unwrap().lines().any(|line| line.trim_start_matches("pub(crate) ") == format!("mod {module};"))
             };
             for module in &modules {
                 let is_there = folders.iter().any(|folder| is_in(module, folder));
