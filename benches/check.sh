@@ -44,6 +44,10 @@ rows() {
         done
     done
     echo "open vocabulary 300 peer"
+    for format in ztensor1 ztensor2 safetensors gguf; do
+        echo "listed $format 300 peer"
+        echo "hit-listed $format 10 peer"
+    done
     for mode in list hit miss index; do
         for format in ztensor1 ztensor2 safetensors gguf; do
             echo "$mode $format 300"

@@ -10,7 +10,7 @@
 #define BAD TENSLICE_INVALID_ARGUMENT
 #define HANDLE TENSLICE_INVALID_HANDLE
 #define OUTPUTS 3
-#define ROOM_SIZE 1024
+#define ROOM_SIZE 2048
 
 /* ---- The outputs of a call: actual contents, contents required after an error, and the fault of one of them ---- */
 
@@ -73,6 +73,7 @@ static struct {
 /* The objects that the calls below refer to. */
 static blob files[FILES], ordered, sharded, shard;
 static const uint64_t zeros[4] = {0}, twos[2] = {2, 2}, every[2] = {UINT64_MAX, UINT64_MAX};
+static tenslice_entry entries[13];
 static tenslice_piece pieces[1] = {{7, 1, 5000, 0}};
 static uint32_t words[64], shard_names[4], model_words[78];
 static tenslice_model_file model_files[2];
@@ -109,6 +110,9 @@ static size_t rank_of_tens; /* for the TENS tensor */
     X(ZTENSOR, tenslice_file, file_index_length, 0, tenslice_file_index_length(h, OUT(0, size_t)))                     \
     X(ZTENSOR, tenslice_file, file_index, 0,                                                                           \
       tenslice_file_index(h, OUT(0, uint32_t), 39, OUT(1, tenslice_index), ERR))                                       \
+    X(ZTENSOR, tenslice_file, file_list, 0,                                                                            \
+      tenslice_file_list(h, OUT(0, tenslice_entry), 13, OUT(1, uint64_t), ERR))                                        \
+    X(ZTENSOR, tenslice_file, file_tensor, 0, tenslice_file_tensor(h, &entries[0], OUT(0, tenslice_tensor), ERR))      \
     X(ZTENSOR, tenslice_file, file_attributes, 0, tenslice_file_attributes(h, OUT(0, tenslice_cursor)))                \
     X(ZTENSOR, tenslice_file, file_verify, 0,                                                                          \
       tenslice_file_verify(h, OPTIONS_ROOM(0), INFO(1, tenslice_verified), ERR))                                       \
@@ -361,6 +365,7 @@ static void make_handles(const char *folder)
     tenslice_file file;
     tenslice_str name;
     size_t count;
+    uint64_t listed;
     int i;
 
     for (i = 0; i < FILES; i++) {
@@ -409,6 +414,7 @@ static void make_handles(const char *folder)
     CHECK(count <= sizeof words / sizeof *words);
     EXPECT(TENSLICE_OK,
            tenslice_file_index(AT(ZTENSOR, tenslice_file), words, count, MAKE(INDEX, tenslice_index), NULL));
+    EXPECT(TENSLICE_OK, tenslice_file_list(AT(ZTENSOR, tenslice_file), entries, 13, &listed, NULL));
     cores.struct_size = sizeof cores;
     EXPECT(TENSLICE_OK, tenslice_blz_get_info(AT(BLZ, tenslice_file), &cores));
     EXPECT(TENSLICE_OK, tenslice_blz_train(AT(BLZ, tenslice_file), MAKE(TRAIN, tenslice_train), NULL));

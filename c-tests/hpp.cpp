@@ -142,6 +142,13 @@ void dense(const char *fixtures)
     CHECK(get(index.find("t.float64")).info().index == tensor.info().index);
     CHECK(status_of([&] { return index.find("nothing"); }) == TENSLICE_NOT_FOUND);
     CHECK(status_of([&] { return file.index({}); }) == TENSLICE_OUT_OF_SCRATCH);
+    static std::array<tenslice_entry, 16> places;
+    const auto entries = get(file.list(places));
+    CHECK(entries.size() == file.tensor_count());
+    CHECK(get(file.at(entries[tensor.info().index])).name() == "t.float64");
+    CHECK(tenslice::text(entries[tensor.info().index].name) == "t.float64");
+    CHECK(status_of([&] { return file.list({}); }) == TENSLICE_OUT_OF_SCRATCH);
+    CHECK(status_of([&] { return file.at(tenslice_entry{}); }) != TENSLICE_OK);
     CHECK(status_of([&] { return tensor.find("values"); }) == TENSLICE_NOT_FOUND);
     CHECK(status_of([&] { return tensor.read_into({}); }) == TENSLICE_TOO_SMALL);
     const auto data = get(tensor.data());

@@ -69,6 +69,17 @@ int main(void)
     AT(tenslice_due, offset, 16);
     AT(tenslice_due, missing, 24);
 
+    SIZE(tenslice_entry, S + 112);
+    AT(tenslice_entry, dimensions, S);
+    AT(tenslice_entry, elements, S + 64);
+    AT(tenslice_entry, offset, S + 72);
+    AT(tenslice_entry, length, S + 80);
+    AT(tenslice_entry, rank, S + 88);
+    AT(tenslice_entry, dtype, S + 92);
+    AT(tenslice_entry, layout, S + 96);
+    AT(tenslice_entry, order, S + 100);
+    AT(tenslice_entry, index, S + 104);
+    AT(tenslice_entry, at, S + 108);
     SIZE(tenslice_piece, 32);
     AT(tenslice_piece, key, 0);
     AT(tenslice_piece, offset, 8);

@@ -43,6 +43,7 @@ static unsigned char model[1 << 19], dense[1 << 16], scratch[1 << 16];
 static const tenslice_read_options options = {sizeof options, 0, NULL, scratch, sizeof scratch};
 static float numbers[1 << 14];
 static uint32_t words[1 << 15], spare[1 << 13];
+static tenslice_entry entries[1 << 12];
 static long calls;
 
 static void enter(void)
@@ -283,6 +284,7 @@ int main(int argc, char **argv)
         tenslice_requirements needed;
         tenslice_tensor_info info;
         tenslice_value value;
+        uint64_t count, k;
 
         snprintf(path, sizeof path, "%s/%s", argv[1], names[i]);
         f = fopen(path, "rb");
@@ -300,6 +302,11 @@ int main(int argc, char **argv)
         read_model(&all);
         if (IN(tenslice_file_index(&file, words, sizeof words / sizeof *words, &index, NULL)) != TENSLICE_OK)
             return 1;
+        if (IN(tenslice_file_list(&file, entries, sizeof entries / sizeof *entries, &count, NULL)) != TENSLICE_OK)
+            return 1;
+        for (k = 0; k < count; k++)
+            if (IN(tenslice_file_tensor(&file, &entries[k], &found, NULL)) != TENSLICE_OK)
+                return 1;
         IN(tenslice_file_tensors(&file, &tensors));
         while (IN(tenslice_tensors_next(&tensors, &tensor, NULL)) == TENSLICE_OK) {
             info.struct_size = sizeof info;

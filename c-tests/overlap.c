@@ -145,6 +145,12 @@ static tenslice_status make_index(unsigned char **at, const memory *of)
     return tenslice_file_index(AT(tenslice_file, 1), AT(uint32_t, 0), of[0].size / 4, AT(tenslice_index, 2), NULL);
 }
 
+static tenslice_status list(unsigned char **at, const memory *of)
+{
+    return tenslice_file_list(AT(tenslice_file, 1), AT(tenslice_entry, 0), of[0].size / sizeof(tenslice_entry),
+                              AT(uint64_t, 2), NULL);
+}
+
 static tenslice_model_file model_file;
 static tenslice_model model;
 static tenslice_model_problems problems;
@@ -498,6 +504,7 @@ int main(int argc, char **argv)
     TRY(TENSLICE_OK, 1, str_copy, ROOM(64), OF(text), OUT(size_t));
     TRY(TENSLICE_OK, 1, str_copy_bytes, ROOM(64), {text.data, text.length}, OUT(size_t));
     TRY(TENSLICE_OK, 1, check, ROOM(64), OF(file), OUT(uint32_t));
+    TRY(TENSLICE_OK, 1, list, ROOM(13 * sizeof(tenslice_entry)), OF(file), OUT(uint64_t));
     TRY(TENSLICE_OK, 1, make_index, ROOM(256), OF(file), OUT(tenslice_index));
     EXPECT(TENSLICE_OK, tenslice_model_file_opened(&model_file, "m.zt", TENSLICE_NUL, &file));
     TRY(TENSLICE_OK, 2, make_model, ROOM(512), OF(model_file), OUT(tenslice_model));

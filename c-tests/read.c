@@ -180,6 +180,9 @@ static void warnings_and_names(const char *folder)
         tenslice_index by_name;
         tenslice_tensor tensor, same;
         tenslice_tensor_info about;
+        tenslice_entry entries[5];
+        tenslice_bytes bytes;
+        uint64_t listed = 0;
         uint32_t words[16];
         size_t count = 0;
 
@@ -187,6 +190,8 @@ static void warnings_and_names(const char *folder)
         EXPECT(TENSLICE_OK, tenslice_file_index_length(&file, &count));
         CHECK(count == info.tensor_count * 3 && count <= 16);
         EXPECT(TENSLICE_OK, tenslice_file_index(&file, words, count, &by_name, NULL));
+        EXPECT(TENSLICE_OK, tenslice_file_list(&file, entries, 5, &listed, NULL));
+        CHECK(listed == info.tensor_count);
         memset(&file, 0, sizeof file); /* no longer needed */
         EXPECT(TENSLICE_OK, tenslice_file_open(&file, b.data, b.size, NULL));
         {
@@ -204,6 +209,12 @@ static void warnings_and_names(const char *folder)
                 first = about.index;
                 EXPECT(TENSLICE_OK, tenslice_tensor_get_info(&tensor, &about));
                 CHECK(about.index == first);
+                EXPECT(TENSLICE_OK, tenslice_file_tensor(&file, &entries[seen], &tensor, NULL));
+                EXPECT(TENSLICE_OK, tenslice_tensor_get_info(&tensor, &about));
+                CHECK(about.index == seen && about.elements == entries[seen].elements);
+                CHECK(about.dtype == entries[seen].dtype && about.rank == entries[seen].rank);
+                EXPECT(TENSLICE_OK, tenslice_tensor_bytes(&tensor, TENSLICE_ANY, &bytes, NULL));
+                CHECK(bytes.data == b.data + entries[seen].offset && bytes.length == entries[seen].length);
                 seen++;
             }
             CHECK(seen == info.tensor_count);

@@ -60,6 +60,7 @@ static void tensors(result *r, const tenslice_file *file)
     tenslice_bytes bytes;
     uint64_t numbers[4], length, scratch;
     uint32_t rank, caps, slots[64];
+    tenslice_entry entries[13];
     tenslice_index index;
     char room[ROOM];
     float floats[6];
@@ -93,6 +94,8 @@ static void tensors(result *r, const tenslice_file *file)
     EXPECT(TENSLICE_OK, tenslice_file_index(file, slots, count, &index, NULL));
     EXPECT(TENSLICE_OK, tenslice_index_find(&index, "t.float64", 9, &found, NULL));
     EXPECT(TENSLICE_OK, tenslice_index_find(&names, "t.float64", 9, &found, NULL));
+    EXPECT(TENSLICE_OK, tenslice_file_list(file, entries, 13, &length, NULL));
+    EXPECT(TENSLICE_OK, tenslice_file_tensor(file, &entries[length - 1], &found, NULL));
     EXPECT(TENSLICE_OK, tenslice_file_find(file, "t.float64", 9, &found, NULL));
     EXPECT(TENSLICE_OK, tenslice_file_get(file, "t.float64", 9, WANT(TENSLICE_ANY, shape, 2), &bytes, NULL));
     add(r, bytes.data, bytes.length);

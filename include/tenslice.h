@@ -72,6 +72,7 @@
  *     Simple use
  *     Tensors of a file
  *     Many names: an index
+ *     Many tensors: a list
  *     A model in several files
  *     A tensor
  *     Decoding: a tensor as a dense array
@@ -246,6 +247,61 @@ tenslice_status tenslice_index_find(const tenslice_index *index, const char *nam
  */
 tenslice_status tenslice_index_get(const tenslice_index *index, const char *name, size_t length,
     const tenslice_expected *expected, tenslice_bytes *bytes, tenslice_error *error);
+
+/* ---- Many tensors: a list -------------------------------------------------------------------------------------------
+ *
+ * An array of plain structs, in the program's memory, with what a program asks most often: tensors[i].dtype,
+ * dimensions, offset. Make room for as many elements as tenslice_file_get_info counts.
+ *
+ *     tenslice_entry tensors[300];
+ *     uint64_t count;
+ *     if (tenslice_file_list(&file, tensors, 300, &count, &error) != TENSLICE_OK) return fail();
+ *     for (uint64_t i = 0; i < count; i++)
+ *         printf("%.*s\n", (int)tensors[i].name.length, tensors[i].name.data);
+ */
+
+/** A tensor in a list that tenslice_file_list has filled. */
+typedef struct {
+    tenslice_str name; /**< The name. */
+    /** The lengths of the first eight dimensions, in the order of the file; 0 for those that the tensor lacks. All
+     *  lengths of a tensor with more dimensions: tenslice_tensor_shape. */
+    uint64_t dimensions[8];
+    /** The product of all dimensions; UINT64_MAX if it exceeds 64 bits, which is possible for sparse tensors. */
+    uint64_t elements;
+    /** The offset in the file of the first byte, if all elements of a dense tensor, or all blocks of a quantized
+     *  one, are stored raw in this file; UINT64_MAX for any other tensor. */
+    uint64_t offset;
+    uint64_t length; /**< The number of these bytes; 0 for any other tensor. */
+    uint32_t rank; /**< The number of dimensions; 0 for a scalar. */
+    uint32_t dtype; /**< The dtype of the elements; 0 if it is unknown. */
+    uint32_t layout; /**< How the components represent the tensor, a TENSLICE_LAYOUT_ code. */
+    uint32_t order; /**< The order of the elements, a TENSLICE_ORDER_ code. */
+    uint32_t index; /**< Index among the tensors of the file, from 0. */
+    uint32_t at; /**< The place of the tensor, for tenslice_file_tensor. */
+} tenslice_entry;
+
+/**
+ * Fills the first elements of `entries`, an array of `capacity` elements, with the tensors of a file, in the order
+ * of the file, and sets `count` to their number. The program may sort the array. The strings in it are those of the
+ * file. Linear in the bytes of the metadata; checksums are not verified.
+ *
+ * A program that goes through the tensors several times, or looks for a few names in a file of a few tensors, reads
+ * the file once in this way. tenslice_file_tensor returns the whole tensor of an entry.
+ *
+ * Errors: OUT_OF_SCRATCH if `capacity` is less than the number of tensors, which tenslice_file_get_info returns.
+ * Another error if the bytes have changed since the file was opened; the contents of `entries` are then unspecified.
+ */
+tenslice_status tenslice_file_list(const tenslice_file *file, tenslice_entry *entries, size_t capacity,
+    uint64_t *count, tenslice_error *error);
+
+/**
+ * Sets `tensor` to the tensor of an entry that tenslice_file_list has made from this file. Costs as much as reading
+ * one tensor.
+ *
+ * Errors: NOT_FOUND or another error if the entry is from another file, or if the bytes have changed since.
+ */
+tenslice_status tenslice_file_tensor(const tenslice_file *file, const tenslice_entry *entry, tenslice_tensor *tensor,
+    tenslice_error *error);
 
 /* ---- A model in several files ---------------------------------------------------------------------------------------
  *

@@ -1829,6 +1829,25 @@ public:
         return detail::finish(status, why, tenslice::index(made, handle_));
     }
     /**
+     * The tensors in file order, in the first tensor_count() of `entries`: name, dtype, shape and place, in plain
+     * structs. text(entry.name) is the name.
+     */
+    result<span<tenslice_entry>> list(span<tenslice_entry> entries) const
+    {
+        std::uint64_t count = 0;
+        tenslice_error why = detail::no_details;
+        const auto status = tenslice_file_list(&handle_, entries.data(), entries.size(), &count, &why);
+        return detail::finish(status, why, entries.first(static_cast<std::size_t>(count)));
+    }
+    /** The tensor of an entry that list() has made from this file. */
+    result<tensor> at(const tenslice_entry &entry) const
+    {
+        tenslice_tensor found{};
+        tenslice_error why = detail::no_details;
+        const auto status = tenslice_file_tensor(&handle_, &entry, &found, &why);
+        return detail::finish(status, why, tensor(found));
+    }
+    /**
      * The shards of a zTensor 2 file, in file order: a single-pass range. INVALID_ARGUMENT for a file of another
      * format. component::shard returns the shard of a component. Libraries built without zTensor 2 lack this and
      * check_shard; programs that do not use them still link.

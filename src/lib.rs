@@ -194,6 +194,7 @@ pub use types::float;
 pub use types::shape::{Dimensions, Shape};
 pub use types::{ByteOrder, DType, Encoding, Layout, Order};
 pub use view::component::{Caps, Component, Verification};
+pub use view::entry::TensorEntry;
 pub use view::explain::Explanation;
 pub use view::file::{File, Opened, Tensors};
 pub use view::get::{Expected, Mismatch};

@@ -7,6 +7,7 @@ use super::super::attributes::{tenslice_cursor, tenslice_items, tenslice_value};
 #[cfg(feature = "blz")]
 use super::super::blz;
 use super::super::component::tenslice_component;
+use super::super::entry::tenslice_entry;
 use super::super::file::tenslice_file;
 use super::super::index::tenslice_index;
 use super::super::memory::{Memory, range, range_apart};
@@ -98,6 +99,19 @@ const _: () = assert!(size_of::<tenslice_piece>() == size_of::<Piece>());
 // SAFETY: both are four `u64` in the same order.
 unsafe impl Plain for tenslice_piece {
     type Number = Piece;
+}
+
+// SAFETY: the same type, whose fields are numbers and a pointer.
+unsafe impl Plain for tenslice_entry {
+    type Number = Self;
+}
+
+impl<'a> In<'a, tenslice_entry> {
+    /// Returns the name, as the file spells it.
+    pub(in super::super) fn name(&self) -> FfiResult<&'a [u8]> {
+        let tenslice_str { data, length, .. } = self.read()?.name;
+        Array(data, PhantomData).with_length(Length(length, PhantomData))
+    }
 }
 
 impl<'a> InfoIn<'a, tenslice_value> {

@@ -17,6 +17,7 @@ mod file;
 mod index;
 mod tensor;
 mod component;
+mod entry;
 mod options;
 mod get;
 #[cfg(feature = "dequantize")]

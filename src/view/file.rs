@@ -12,6 +12,7 @@ use crate::error::origin::Format;
 use crate::error::warning::Warnings;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::{self, AnyFile, Cursor, FileFormat, NamedTensors, Summary, TensorRecord, dispatch, formats};
+use crate::view::entry::{self, TensorEntry};
 use crate::view::index::{self, Index};
 use crate::view::tensor::{Tensor, Verified};
 
@@ -187,6 +188,53 @@ impl<'a> File<'a> {
     /// microcontroller's stack, so it is filled in place.
     pub(crate) fn find_into(&self, name: &[u8], tensor: &mut Tensor<'a>) -> Result<()> {
         dispatch!(&self.inner, file => file.find(name, tensor.record_mut()))
+    }
+
+    /// Fills `entries` with the name, dtype, shape and place of each tensor, in the order of the file, and returns the
+    /// entries that it has filled. `entries` must have at least [`tensor_count`](Self::tensor_count) places, of 96 bytes
+    /// each. Linear in the bytes of the metadata.
+    ///
+    /// A program that goes through the tensors several times, or looks for a few names in a file of a few tensors, reads
+    /// the file once in this way. [`tensor`](Self::tensor) returns the whole tensor of an entry.
+    ///
+    /// # Errors
+    /// `OutOfScratch` if `entries` is too short; it is then unchanged. Another error if the bytes have changed since the
+    /// file was opened.
+    ///
+    /// ```
+    /// use tenslice::{File, TensorEntry};
+    /// # let bytes: &[u8] = include_bytes!("../../tests/fixtures/safetensors/py_tiny_mlp.safetensors");
+    ///
+    /// let file = File::open(bytes)?;
+    /// let mut memory = [TensorEntry::default(); 16];
+    /// let entries = file.list(&mut memory)?;
+    /// entries.sort_by_key(|entry| entry.extent().map(|extent| extent.offset));
+    /// for entry in entries.iter() {
+    ///     println!("{} {:?} {} {:?}", entry.name(), entry.dtype(), entry.shape(), entry.extent());
+    /// }
+    /// # assert_eq!(entries.len() as u64, file.tensor_count());
+    /// # Ok::<(), tenslice::Error>(())
+    /// ```
+    pub fn list<'m>(&self, entries: &'m mut [TensorEntry<'a>]) -> Result<&'m mut [TensorEntry<'a>]> {
+        entry::list(self.inner, self.tensor_count(), entries, |entry| entry)
+    }
+
+    /// Returns the tensor of an entry that [`list`](Self::list) has made from this file. Costs as much as reading one
+    /// tensor.
+    ///
+    /// # Errors
+    /// `NotFound` or another error if the entry is from another file, or if the bytes have changed since the file was
+    /// opened.
+    pub fn tensor(&self, entry: &TensorEntry<'_>) -> Result<Tensor<'a>> {
+        let mut tensor = self.blank_tensor();
+        self.tensor_into(entry.place(), entry.name().raw(), &mut tensor).map(|()| tensor)
+    }
+
+    /// Reads the tensor at the place of an entry into `tensor`, a blank tensor of this file. It must have the name
+    /// `name`, as the file spells it.
+    pub(crate) fn tensor_into(&self, (at, index): (u32, u32), name: &[u8], tensor: &mut Tensor<'a>) -> Result<()> {
+        dispatch!(&self.inner, file => file.tensor_at(at, index, tensor.record_mut()))?;
+        if tensor.name().raw() == name { Ok(()) } else { Err(Error::new(ErrorKind::NotFound)) }
     }
 
     /// Returns the number of words that [`index`](Self::index) needs: three for each tensor, or none for a single

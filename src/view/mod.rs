@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 pub(crate) mod component;
+pub(crate) mod entry;
 pub(crate) mod explain;
 pub(crate) mod file;
 pub(crate) mod get;

@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use tenslice::{ErrorKind, File, Model, ModelFile, Opened, Source, Tensor, Warning};
+use tenslice::{Encoding, ErrorKind, File, Layout, Model, ModelFile, Opened, Source, Tensor, TensorEntry, Warning};
 
 fn files(folder: &Path, all: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).unwrap() {
@@ -28,7 +28,19 @@ fn same(a: &Tensor<'_>, b: &Tensor<'_>) {
     assert_eq!((a.warnings(), a.attributes().count()), (b.warnings(), b.attributes().count()));
 }
 
-/// Checks that every tensor is the same by iteration, `find` and index. A warning of the file belongs to the tensor
+/// Checks an entry of a list against its tensor.
+fn is_entry_of(entry: &TensorEntry<'_>, tensor: &Tensor<'_>) {
+    assert_eq!((entry.index(), entry.name(), entry.dtype()), (tensor.index(), tensor.name(), tensor.dtype()));
+    assert_eq!((entry.layout(), entry.order()), (tensor.layout(), tensor.order()));
+    assert!(entry.shape().iter().eq(tensor.shape().iter()));
+    assert_eq!(entry.element_count(), tensor.shape().element_count());
+    let is_stored = matches!(tensor.layout(), Layout::Dense | Layout::Blocks) && tensor.problem().is_none();
+    let data = tensor.component("data").ok().filter(|_| is_stored);
+    let data = data.filter(|data| data.encoding() == Encoding::Raw && data.shard().is_none());
+    assert_eq!(entry.extent(), data.map(|data| data.extent()));
+}
+
+/// Checks that every tensor is the same by iteration, list, `find` and index. A warning of the file belongs to the tensor
 /// that it names, and to none before it. Returns the warnings of all tensors.
 fn is_the_same_however_reached(file: &File<'_>) -> u32 {
     let mut words = vec![0; file.index_length().unwrap()];
@@ -38,6 +50,12 @@ fn is_the_same_however_reached(file: &File<'_>) -> u32 {
     let mut words = vec![u32::MAX; Model::length(&files).unwrap()];
     let model = Model::new(&mut files, &mut words).unwrap();
     let mut of_model = model.tensors();
+    let mut places = vec![TensorEntry::default(); file.tensor_count() as usize + 1];
+    let entries = file.list(&mut places).unwrap();
+    assert_eq!(entries.len() as u64, file.tensor_count());
+    let mut short = entries[..entries.len().saturating_sub(1)].to_vec();
+    let error = file.list(&mut short).err().map(|error| error.kind());
+    assert_eq!(error, (!entries.is_empty()).then_some(ErrorKind::OutOfScratch));
     for (tensor, number) in file.tensors().zip(0..) {
         assert_eq!(tensor.index(), number);
         let name = tensor.name().to_string();
@@ -50,6 +68,9 @@ fn is_the_same_however_reached(file: &File<'_>) -> u32 {
             same(&model.find(&name).unwrap().1, &found);
         }
         same(&of_model.next().unwrap().1, &tensor);
+        let entry = &entries[number as usize];
+        is_entry_of(entry, &tensor);
+        same(&file.tensor(entry).unwrap(), &tensor);
         for warning in tensor.warnings().iter().filter(|warning| warning.bit() & !all & 0xff != 0) {
             assert_eq!(file.warnings().first_tensor(warning), Some(number), "{warning:?}");
         }

@@ -280,6 +280,7 @@ export const STRUCTS = {
     tenslice_requirements: {"size":24,"fields":{"struct_size":[0,"u32"],"output":[8,"u64"],"scratch":[16,"u64"]}},
     tenslice_expected: {"size":16,"fields":{"struct_size":[0,"u32"],"dtype":[4,"u32"],"rank":[8,"u32"],"shape":[12,"u32"]}},
     tenslice_index: {"size":224,"fields":{}},
+    tenslice_entry: {"size":128,"fields":{"name":[0,"tenslice_str"],"dimensions":[16,"u64",8],"elements":[80,"u64"],"offset":[88,"u64"],"length":[96,"u64"],"rank":[104,"u32"],"dtype":[108,"u32"],"layout":[112,"u32"],"order":[116,"u32"],"index":[120,"u32"],"at":[124,"u32"]}},
     tenslice_problem_info: {"size":64,"fields":{"struct_size":[0,"u32"],"kind":[4,"u32"],"file":[8,"u64"],"tensor":[16,"tenslice_str"],"error":[32,"tenslice_error"],"first_part":[48,"u64"],"last_part":[56,"u64"]}},
     tenslice_tensor_info: {"size":72,"fields":{"struct_size":[0,"u32"],"dtype":[4,"u32"],"name":[8,"tenslice_str"],"layout":[24,"u32"],"order":[28,"u32"],"layout_name":[32,"tenslice_str"],"index":[48,"u64"],"elements":[56,"u64"],"rank":[64,"u32"],"warnings":[68,"u32"]}},
     tenslice_described: {"size":56,"fields":{"struct_size":[0,"u32"],"dtype":[4,"u32"],"stated_type":[8,"tenslice_str"],"elements":[24,"u64"],"order":[32,"u32"],"byte_order":[36,"u32"],"rank":[40,"u32"],"warnings":[44,"u32"],"is_latin_1":[48,"u32"]}},

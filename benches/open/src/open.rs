@@ -17,7 +17,8 @@ const HELP: &str = "\
 Compares how long it takes to open, to list and to look up, in nanoseconds per tensor.
 
     cargo run --release                             everything
-    cargo run --release -- MODE                     a part of it: open, open-list, list, hit, miss, index, find
+    cargo run --release -- MODE                     a part of it: open, open-list, list, listed, hit,
+                                                    hit-listed, miss, index, find
     cargo run --release -- collisions               making and using an index of names that were made to collide
     cargo run --release -- MODE FORMAT N TIMES      does that to a file of N tensors so many times and nothing else,
                                                     after the same preparations for any number of TIMES: to be run
@@ -37,8 +38,9 @@ fn main() -> ExitCode {
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let is_done = match *arguments {
         [] => {
-            Mode::ALL.into_iter().for_each(compare);
+            let all: Vec<Row> = Mode::ALL.into_iter().flat_map(compare).collect();
             collisions::compare(&SIZES);
+            print_table(&all);
             Some(())
         }
         ["--help" | "-h"] => {
@@ -49,7 +51,7 @@ fn main() -> ExitCode {
             collisions::compare(&SIZES);
             Some(())
         }
-        [mode] => mode_of(mode).map(compare),
+        [mode] => mode_of(mode).map(|mode| print_table(&compare(mode))),
         [mode, format, size, times] => repeat(mode, format, size, times, false),
         [mode, format, size, times, "peer"] => repeat(mode, format, size, times, true),
         _ => None,
@@ -78,11 +80,47 @@ fn repeat(mode: &str, format: &str, size: &str, times: &str, peer: bool) -> Opti
     Some(())
 }
 
+/// A measurement: nanoseconds per tensor.
+struct Row {
+    mode: Mode,
+    format: Format,
+    size: usize,
+    ours: f64,
+    /// `None` if there is no peer.
+    peer: Option<f64>,
+}
+
+/// Prints the measurements as the table of `docs/features-and-figures.md`: in each cell the times with the two sizes, and
+/// how many times as fast as the peer that is.
+fn print_table(rows: &[Row]) {
+    let digits = |number: f64| if number < 9.95 { format!("{number:.1}") } else { format!("{number:.0}") };
+    println!("\n| | zTensor 1.2 | zTensor 2 | safetensors | GGUF |\n|---|---|---|---|---|");
+    for mode in Mode::ALL {
+        let (title, sizes) = mode.title();
+        let cells = [Format::Ztensor1, Format::Ztensor2, Format::Safetensors, Format::Gguf].map(|format| {
+            let of_size = |size| rows.iter().find(|row| row.mode == mode && row.format == format && row.size == size);
+            let rows: Vec<&Row> = sizes.iter().filter_map(|size| of_size(*size)).collect();
+            let join = |numbers: Vec<String>| numbers.join(", ");
+            let ours = join(rows.iter().map(|row| format!("{:.0}", row.ours)).collect());
+            let times = join(rows.iter().filter_map(|row| Some(digits(row.peer? / row.ours))).collect());
+            if times.is_empty() { ours } else { format!("{ours}: {times}") }
+        });
+        if cells.iter().any(|cell| !cell.is_empty()) {
+            println!("| {title} | {} |", cells.join(" | "));
+        }
+    }
+}
+
 /// Prints a line for each format and size, with the times in nanoseconds per tensor.
-fn compare(mode: Mode) {
+fn compare(mode: Mode) -> Vec<Row> {
+    let mut rows = Vec::new();
     println!("\n{:>12}{:>10}{:>10}{:>10}{:>12}", mode.name(), "tensors", "peer", "ours", "peer/ours");
     for format in Format::ALL {
-        let sizes = if format == Format::Vocabulary { &[300][..] } else { &SIZES };
+        let sizes = match mode {
+            _ if format == Format::Vocabulary => &[300][..],
+            Mode::HitListed => &[1, 10],
+            _ => &SIZES,
+        };
         for &size in sizes {
             let file = format.file(size);
             let (mut ours, mut peer) = (mode.ours(&file), mode.peer(format, &file));
@@ -98,6 +136,7 @@ fn compare(mode: Mode) {
                 shortest = [shortest[0].min(peer), shortest[1].min(time(&mut ours, count))];
             }
             let [theirs, ours] = shortest.map(|time| time.as_nanos() as f64 / (count * size) as f64);
+            rows.push(Row { mode, format, size, ours, peer: peer.is_some().then_some(theirs) });
             print!("{:>12}{size:>10}", format.name());
             match peer {
                 Some(_) => println!("{theirs:>10.1}{ours:>10.1}{:>12.2}", theirs / ours),
@@ -105,6 +144,7 @@ fn compare(mode: Mode) {
             }
         }
     }
+    rows
 }
 
 fn time(work: &mut Work<'_>, count: usize) -> Duration {

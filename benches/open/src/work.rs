@@ -6,7 +6,7 @@ use std::{env, fs, process};
 
 use ggus::GGuf;
 use safetensors::SafeTensors;
-use tenslice::File;
+use tenslice::{File, TensorEntry};
 use ztensor2::format::validate::image;
 use ztensor2::{Source, Vocabulary};
 
@@ -21,8 +21,12 @@ pub enum Mode {
     OpenList,
     /// Lists the tensors of an open file: the dtype, the number of elements, the offset of the first byte.
     List,
+    /// The same from a table in memory, which was filled before.
+    Listed,
     /// Looks up all names of an open file in random order. Ours uses an index.
     Hit,
+    /// Looks up all names in a table in memory, by comparing one after the other: for few tensors.
+    HitListed,
     /// Looks up as many missing names.
     Miss,
     /// Makes an index.
@@ -35,18 +39,44 @@ pub enum Mode {
 pub type Work<'a> = Box<dyn FnMut() -> u64 + 'a>;
 
 impl Mode {
-    pub const ALL: [Self; 7] =
-        [Self::Open, Self::OpenList, Self::List, Self::Hit, Self::Miss, Self::Index, Self::Find];
+    pub const ALL: [Self; 9] = [
+        Self::Open,
+        Self::OpenList,
+        Self::List,
+        Self::Listed,
+        Self::Hit,
+        Self::HitListed,
+        Self::Miss,
+        Self::Index,
+        Self::Find,
+    ];
 
     pub fn name(self) -> &'static str {
         match self {
             Self::Open => "open",
             Self::OpenList => "open-list",
             Self::List => "list",
+            Self::Listed => "listed",
             Self::Hit => "hit",
+            Self::HitListed => "hit-listed",
             Self::Miss => "miss",
             Self::Index => "index",
             Self::Find => "find",
+        }
+    }
+
+    /// The title of its row in the table of figures, and the numbers of tensors there.
+    pub fn title(self) -> (&'static str, [usize; 2]) {
+        match self {
+            Self::Open => ("open and check", [300, 30_000]),
+            Self::OpenList => ("open and list", [300, 30_000]),
+            Self::List => ("list an open file", [300, 30_000]),
+            Self::Listed => ("go through a list in memory", [300, 30_000]),
+            Self::Hit => ("find a name in an index", [300, 30_000]),
+            Self::HitListed => ("find a name in a list of 1, of 10 tensors", [1, 10]),
+            Self::Miss => ("look up a missing name", [300, 30_000]),
+            Self::Index => ("make an index", [300, 30_000]),
+            Self::Find => ("find the last name without an index", [300, 30_000]),
         }
     }
 
@@ -58,6 +88,15 @@ impl Mode {
             Self::Open => Box::new(move || open().tensor_count()),
             Self::OpenList => Box::new(move || list(&open(), bytes)),
             Self::List => Box::new(move || list(black_box(&file), bytes)),
+            Self::Listed => {
+                let entries = entries(&file);
+                Box::new(move || black_box(entries).iter().map(entry_numbers).sum())
+            }
+            Self::HitListed => {
+                let (names, entries) = (names(bytes, false), entries(&file));
+                let find = move |name: &str| black_box(entries).iter().any(|entry| entry.name() == name);
+                Box::new(move || count(&names, find))
+            }
             Self::Hit | Self::Miss => {
                 let names = names(bytes, self == Self::Miss);
                 // Must live as long as the index, which lives as long as the operation.
@@ -79,7 +118,7 @@ impl Mode {
     /// Prepares the same operation with the peer, if there is one.
     pub fn peer<'a>(self, format: Format, bytes: &'a [u8]) -> Option<Work<'a>> {
         let names = match self {
-            Self::Hit | Self::Miss => names(bytes, self == Self::Miss),
+            Self::Hit | Self::HitListed | Self::Miss => names(bytes, self == Self::Miss),
             Self::Index | Self::Find => return None,
             _ => Vec::new(),
         };
@@ -92,7 +131,7 @@ impl Mode {
                 match self {
                     Self::Open => Box::new(move || open().tensors().len() as u64),
                     Self::OpenList => Box::new(move || list(&open())),
-                    Self::List => Box::new(move || list(black_box(&reader))),
+                    Self::List | Self::Listed => Box::new(move || list(black_box(&reader))),
                     _ => Box::new(move || count(&names, |name| reader.get(name).is_some())),
                 }
             }
@@ -105,7 +144,7 @@ impl Mode {
                 match self {
                     Self::Open => Box::new(move || open().objects.len() as u64),
                     Self::OpenList => Box::new(move || open().objects.values().map(ztensor2_numbers).sum()),
-                    Self::List => {
+                    Self::List | Self::Listed => {
                         let manifest = open();
                         Box::new(move || black_box(&manifest).objects.values().map(ztensor2_numbers).sum())
                     }
@@ -127,7 +166,7 @@ impl Mode {
                 match self {
                     Self::Open => Box::new(move || open().len() as u64),
                     Self::OpenList => Box::new(move || list(&open())),
-                    Self::List => Box::new(move || list(black_box(&file))),
+                    Self::List | Self::Listed => Box::new(move || list(black_box(&file))),
                     _ => Box::new(move || count(&names, |name| file.tensor(name).is_ok())),
                 }
             }
@@ -141,7 +180,7 @@ impl Mode {
                 match self {
                     Self::Open => Box::new(move || open().tensors.len() as u64),
                     Self::OpenList => Box::new(move || list(&open())),
-                    Self::List => Box::new(move || list(black_box(&file))),
+                    Self::List | Self::Listed => Box::new(move || list(black_box(&file))),
                     _ => Box::new(move || count(&names, |name| file.tensors.get(name).is_some())),
                 }
             }
@@ -158,6 +197,17 @@ fn list(file: &File<'_>, bytes: &[u8]) -> u64 {
         tensor.shape().element_count().expect("few elements") + offset_of(data, bytes)
     });
     numbers.sum()
+}
+
+/// A table of all tensors, which must live as long as the operation.
+fn entries<'a>(file: &File<'a>) -> &'a [TensorEntry<'a>] {
+    let entries = vec![TensorEntry::default(); file.tensor_count() as usize].leak();
+    file.list(entries).expect("enough memory")
+}
+
+fn entry_numbers(entry: &TensorEntry<'_>) -> u64 {
+    black_box(entry.dtype());
+    entry.element_count().expect("few elements") + entry.extent().expect("raw data").offset
 }
 
 fn offset_of(part: &[u8], bytes: &[u8]) -> u64 {

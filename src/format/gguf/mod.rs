@@ -339,6 +339,32 @@ impl<'a> GgufFile<'a> {
         self.info_anywhere(at).map(|(info, end)| (info.for_tensor(), end))
     }
 
+    /// Reads the component of a tensor of any type, which may be unknown.
+    #[cfg_attr(not(small), cold, inline(never))]
+    #[cfg_attr(small, inline(always))]
+    fn component_of_any(
+        &self,
+        tensor: &TensorRecord<'a>,
+        cursor: &mut Cursor,
+        part: &mut ComponentRecord<'a>,
+    ) -> Result<bool> {
+        let (info, next) = self.info(tensor.components)?;
+        part.dtype = info.dtype();
+        part.storage = part.dtype;
+        part.order = self.byte_order();
+        let mut length = info.length;
+        if !info.is_known() {
+            let end = if tensor.index.wrapping_add(1) < self.tensors {
+                self.info(u32::try_from(next).unwrap_or(u32::MAX))?.0.offset
+            } else {
+                self.input.length().wrapping_sub(self.data_at)
+            };
+            length = end.wrapping_sub(info.offset); // checked when the file was opened, and again on access
+        }
+        part.set_extent(Extent::new(self.data_at.saturating_add(info.offset), length));
+        Ok(cursor.is_first())
+    }
+
     /// Returns the dtype and the place of the data of `tensor`, which [`checked_info`](Self::checked_info) has read. The
     /// place is relative to all data.
     #[cfg(not(small))]
@@ -493,6 +519,7 @@ impl<'a> FileFormat<'a> for GgufFile<'a> {
         u64::from(if left.are_names_distinct { keys } else { keys.max(self.tensors) })
     }
 
+    #[cfg_attr(not(small), inline(always))]
     fn next_component(
         &self,
         tensor: &TensorRecord<'a>,
@@ -505,21 +532,7 @@ impl<'a> FileFormat<'a> for GgufFile<'a> {
             part.set_extent(Extent::new(self.data_at.saturating_add(extent.offset), extent.length));
             return Ok(cursor.is_first());
         }
-        let (info, next) = self.info(tensor.components)?;
-        part.dtype = info.dtype();
-        part.storage = part.dtype;
-        part.order = self.byte_order();
-        let mut length = info.length;
-        if !info.is_known() {
-            let end = if tensor.index.wrapping_add(1) < self.tensors {
-                self.info(u32::try_from(next).unwrap_or(u32::MAX))?.0.offset
-            } else {
-                self.input.length().wrapping_sub(self.data_at)
-            };
-            length = end.wrapping_sub(info.offset); // checked when the file was opened, and again on access
-        }
-        part.set_extent(Extent::new(self.data_at.saturating_add(info.offset), length));
-        Ok(cursor.is_first())
+        self.component_of_any(tensor, cursor, part)
     }
 
     fn problem(&self, tensor: &TensorRecord<'a>) -> Option<Error> {

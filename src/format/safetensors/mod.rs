@@ -277,6 +277,7 @@ impl<'a> FileFormat<'a> for SafetensorsFile<'a> {
         if left.are_names_sorted && left.are_places_sorted { 0 } else { self.tensors.into() }
     }
 
+    #[cfg_attr(not(small), inline(always))]
     fn next_component(
         &self,
         tensor: &TensorRecord<'a>,

@@ -24,7 +24,7 @@ use crate::error::origin::Format;
 use crate::error::origin::Part;
 use crate::error::warning::{Warning, Warnings};
 use crate::error::{Error, ErrorKind, Result};
-use crate::format::{AnyFile, Computed, Cursor, Described, FileFormat, TensorRecord, dispatch};
+use crate::format::{AnyFile, ComponentRecord, Computed, Cursor, Described, FileFormat, TensorRecord, dispatch};
 use crate::types::shape::Shape;
 use crate::types::{ByteOrder, DType, Layout, Order};
 use crate::view::component::Component;
@@ -331,8 +331,21 @@ impl<'a> Tensor<'a> {
     /// large for a microcontroller's stack, so it is filled in place.
     pub(crate) fn component_into(&self, role: &[u8], component: &mut Component<'a>) -> Result<()> {
         let part = component.record_mut();
+        let mut cursor = Cursor::START;
+        // Most tensors have one component. In a loop, the compiler would first compute what only other components need.
+        #[cfg(not(small))]
+        if dispatch!(&self.file, file => file.next_component(&self.record, &mut cursor, part))? && part.has_role(role)
+        {
+            return Ok(());
+        }
+        self.component_after(cursor, role, part)
+    }
+
+    /// Reads the first component after `cursor` with the role `role` into `part`.
+    #[cfg_attr(not(small), cold, inline(never))]
+    #[cfg_attr(small, inline(always))]
+    fn component_after(&self, mut cursor: Cursor, role: &[u8], part: &mut ComponentRecord<'a>) -> Result<()> {
         dispatch!(&self.file, file => {
-            let mut cursor = Cursor::START;
             while file.next_component(&self.record, &mut cursor, part)? {
                 if part.has_role(role) {
                     return Ok(());
