@@ -36,6 +36,7 @@ targets! {
     safetensors "second_safetensors"
     ztensor "second_ztensor"
     ztensor2 "second_ztensor2"
+    zstd "second_zstd"
 }
 
 /// Opens a file, and uses memory for the comparisons that opening has skipped, as allocating readers do.
