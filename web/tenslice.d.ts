@@ -118,7 +118,7 @@ export declare class TensliceError extends Error {
 export declare function open(file: Input): Promise<TensorFile>;
 /** Ranges of a file, which need not be a tensor file. */
 export declare function rangesOf(file: Input): Promise<Ranges>;
-/** Provides the bytes of a module, `tenslice` or `zstd`, which is then not loaded; null disables the module. */
-export declare function provideModule(name: string, bytes: Uint8Array | null): void;
+/** Provides the bytes of the WebAssembly module, which is then not loaded. */
+export declare function provideModule(bytes: Uint8Array): void;
 /** The version of the C library. */
 export declare function version(): Promise<string>;

@@ -2,7 +2,7 @@
 import { FORMAT_NAMES, STATUS, WARNING_TEXTS } from "./src/abi.mjs";
 import { LongList, readAttributes, readListAt } from "./src/attributes.mjs";
 import { Library, TensliceError } from "./src/library.mjs";
-import { compiledModule, instanceOf, provideModule } from "./src/modules.mjs";
+import { compiledModule, instanceOf, provideModule } from "./src/module.mjs";
 import { rangesOf } from "./src/ranges.mjs";
 import { RememberedRanges, Session } from "./src/session.mjs";
 import { Tensor } from "./src/tensor.mjs";
@@ -145,12 +145,12 @@ function attributesOf({ library, file }) {
  * read. Rejects with a TensliceError that states which rule the file violates, and where.
  */
 export async function open(file) {
-    const [module, ranges] = await Promise.all([compiledModule("tenslice"), rangesOf(file)]);
+    const [module, ranges] = await Promise.all([compiledModule(), rangesOf(file)]);
     return new TensorFile(module, ranges).open();
 }
 
 /** The version of the library. */
 export async function version() {
-    const library = new Library(await instanceOf(await compiledModule("tenslice")));
+    const library = new Library(await instanceOf(await compiledModule()));
     return library.cString(library.function("tenslice_version")());
 }

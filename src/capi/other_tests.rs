@@ -1,5 +1,6 @@
 //! Tests for the functions that `tests` does not call, so that Miri runs every function (`tests/build/structure.rs`).
 
+use super::super::entry::*;
 use super::super::npy::*;
 use super::super::npz::*;
 use super::super::plan::*;
@@ -36,6 +37,23 @@ fn single_numbers() {
     assert_eq!((tenslice_f8_e4m3fn_to_f32(0x3c), tenslice_f8_e4m3fnuz_to_f32(0x44)), (1.5, 1.5));
     assert_eq!((tenslice_f8_e5m2_to_f32(0x3e), tenslice_f8_e5m2fnuz_to_f32(0x42)), (1.5, 1.5));
     assert_eq!((tenslice_f6_e2m3_to_f32(0x0c), tenslice_f6_e3m2_to_f32(0x0e)), (1.5, 1.5));
+}
+
+#[test]
+fn a_list_of_tensors() {
+    // SAFETY: the arguments are as the header requires.
+    unsafe {
+        places!(file: tenslice_file, tensor: tenslice_tensor, error: tenslice_error);
+        places!(entries: [tenslice_entry; 13], listed: u64, about: tenslice_tensor_info);
+        open(fixture!("v1.2/dense_all_dtypes.zt"), file);
+        let first = entries.cast::<tenslice_entry>();
+        assert_eq!(call!(tenslice_file_list(file, first, 12, listed, error)), code(ErrorKind::OutOfScratch));
+        ok!(tenslice_file_list(file, first, 13, listed, error));
+        let entry = entries.read().into_iter().find(|entry| text(entry.name) == b"t.float64").unwrap();
+        assert_eq!((listed.read(), entry.rank, &entry.dimensions[..3], entry.length), (13, 2, &[2, 3, 0][..], 48));
+        ok!(tenslice_file_tensor(file, &raw const entry, tensor, error), tenslice_tensor_get_info(tensor, about));
+        assert_eq!(text(about.read().name), b"t.float64");
+    }
 }
 
 /// Reads the last number of one zero block of each type, then one number past the end.

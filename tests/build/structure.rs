@@ -48,7 +48,7 @@ fn layer(module: &str) -> usize {
         &["format"],
         &["view/component", "view/plan", "write"],
         &["view/tensor"],
-        &["view/numbers", "view/index"],
+        &["view/numbers", "view/index", "view/entry"],
         &["view/file"],
         &["view/requirements"],
         &["view/explain", "write/explain"],

@@ -1,5 +1,5 @@
 // Combines the page into one file that needs no server: page.mjs PACKAGE OUTPUT. The modules become one script, each
-// after its imports. The WebAssembly modules are embedded. No two modules may define the same name.
+// after its imports. The WebAssembly module is embedded. No two modules may define the same name.
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -22,8 +22,7 @@ function joined(path) {
     return `${before.join("")}${own}\n`;
 }
 
-const wasm = (name) => readFileSync(join(folder, `${name}.wasm`)).toString("base64");
-const modules = `const MODULES = {\n    tenslice: "${wasm("tenslice")}",\n    zstd: "${wasm("zstd")}",\n};\n`;
+const wasm = readFileSync(join(folder, "tenslice.wasm")).toString("base64");
 const script = joined(join(page, "main.mjs"));
 
 const check = mkdtempSync(join(tmpdir(), "tenslice-"));
@@ -34,5 +33,5 @@ if (/<\/script/i.test(script)) throw new Error("a script cannot have the end of 
 
 const html = readFileSync(join(page, "index.html"), "utf8")
     .replace("/* style */", () => readFileSync(join(page, "style.css"), "utf8").trim())
-    .replace("/* script */", () => modules + script.trim());
+    .replace("/* script */", () => `const MODULE = "${wasm}";\n${script.trim()}`);
 writeFileSync(output, html);

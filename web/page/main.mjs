@@ -8,10 +8,8 @@ import { bytesText, plural } from "./text.mjs";
 
 const byId = (id) => document.getElementById(id);
 
-/* global MODULES: the WebAssembly modules in base64, which web/build/page.mjs prepends. */
-for (const [name, text] of Object.entries(MODULES)) {
-    provideModule(name, Uint8Array.from(atob(text), (character) => character.charCodeAt(0)));
-}
+/* global MODULE: the WebAssembly module in base64, which web/build/page.mjs prepends. */
+provideModule(Uint8Array.from(atob(MODULE), (character) => character.charCodeAt(0)));
 
 let file = null, current = null, turn = 0;
 

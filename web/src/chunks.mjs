@@ -2,7 +2,6 @@
 import { STATUS } from "./abi.mjs";
 import { decode } from "./elements.mjs";
 import { gridCells, like, picked, product, regionShape, runs, stridesOf } from "./grid.mjs";
-import { compiledModule } from "./modules.mjs";
 
 /** Files up to this length are read into memory as a whole: from this machine, from a server. */
 const WHOLE = 2 ** 24, WHOLE_REMOTE = 2 ** 12;
@@ -49,7 +48,7 @@ export class Chunks {
         const session = await this.#file.sessionWith([table.data].filter(Boolean)), { library, file } = session;
         try {
             const count = library.allocate(8), scratch = library.allocate(table.scratch);
-            session.call("tenslice_b2nd_uninitialised_chunks", file, library.options(0, scratch, table.scratch), count);
+            session.call("tenslice_b2nd_uninitialised_chunks", file, library.options(scratch, table.scratch), count);
             return library.u64(count);
         } finally {
             session.close();
@@ -74,7 +73,7 @@ export class Chunks {
             const session = await this.#file.sessionWith([table.data, await this.#chunk(number, table)].filter(Boolean));
             let part;
             try {
-                part = await this.#decoded(session, first, end);
+                part = this.#decoded(session, first, end);
             } finally {
                 session.close();
             }
@@ -135,7 +134,7 @@ export class Chunks {
         const session = await this.#file.sessionWith(data), { library, file } = session;
         try {
             const place = library.allocate(16), scratch = library.allocate(table.scratch);
-            const options = library.options(0, scratch, table.scratch);
+            const options = library.options(scratch, table.scratch);
             session.call("tenslice_b2nd_chunk_extent", file, BigInt(number), options, place, place + 8);
             return { offset: library.u64(place), length: library.u64(place + 8) };
         } finally {
@@ -143,19 +142,8 @@ export class Chunks {
         }
     }
 
-    /** Decodes a region whose chunks the session has in memory, with the second module if a chunk needs it. */
-    async #decoded(session, start, stop) {
-        try {
-            return this.#read(session, 0, start, stop);
-        } catch (error) { // each chunk has its own codec
-            const isZstd = error.status === STATUS.UNSUPPORTED_CODEC && error.message.includes('"zstd"');
-            const zstd = isZstd ? await compiledModule("zstd") : null;
-            if (!zstd) throw error;
-            return this.#read(session, await session.decoder(zstd), start, stop);
-        }
-    }
-
-    #read(session, decoder, start, stop) {
+    /** Decodes a region whose chunks the session has in memory. */
+    #decoded(session, start, stop) {
         const { library, file } = session, { components, lanes, numberType } = this.#tensor, rank = start.length;
         const mark = library.mark();
         try {
@@ -168,7 +156,7 @@ export class Chunks {
             const isBounded = work <= MOST_WORK && room <= LARGEST && need <= LARGEST;
             if (!isBounded) throw new RangeError("there is too much to decode at once");
             const out = library.allocate(room), scratch = library.allocate(need);
-            const options = library.options(decoder, scratch, need);
+            const options = library.options(scratch, need);
             session.call("tenslice_b2nd_read_region", file, from, to, rank, out, room, options, lengths);
             const count = product(stop.map((end, axis) => end - start[axis])) * lanes;
             return decode(library, numberType, library.bytes(out, room), components[0]?.byteOrder === 1, count);

@@ -3,13 +3,6 @@ import { ABI_VERSION, FORMAT_NAMES, STATUS, STRUCTS } from "./abi.mjs";
 
 const WIDTHS = { u8: 1, u16: 2, u32: 4, i32: 4, u64: 8, f64: 8 };
 const STATUS_NAMES = Object.fromEntries(Object.entries(STATUS).map(([name, code]) => [code, name]));
-/** A module that exports the function that it imports, with the type of a tenslice_decode. */
-const TRAMPOLINE = Uint8Array.of(
-    0, 0x61, 0x73, 0x6d, 1, 0, 0, 0, // the magic number, version 1
-    1, 12, 1, 0x60, 7, 0x7f, 0x7f, 0x7f, 0x7f, 0x7f, 0x7f, 0x7f, 1, 0x7f, // a type: seven i32, result i32
-    2, 6, 1, 0, 1, 0x66, 0, 0, // imports "" "f" of type 0
-    7, 5, 1, 1, 0x66, 0, 0, // exports it as "f"
-);
 const utf8 = new TextDecoder("utf-8", { ignoreBOM: true }); // a BOM is part of a name
 
 /** The value of the C library for "not stated": UINT64_MAX. */
@@ -41,7 +34,6 @@ export class Library {
     #memory;
     #end;
     #view;
-    #slot = null;
 
     constructor(instance) {
         this.#exports = instance.exports;
@@ -84,18 +76,6 @@ export class Library {
         } finally {
             this.release(mark);
         }
-    }
-
-    /**
-     * Makes a JavaScript function callable from C: seven 32-bit arguments, a 32-bit result. A table of functions
-     * accepts only exported functions, so a module of a few bytes exports it. The next function replaces it.
-     */
-    pointerTo(callback) {
-        const instance = new WebAssembly.Instance(new WebAssembly.Module(TRAMPOLINE), { "": { f: callback } });
-        const table = this.#exports.__indirect_function_table;
-        this.#slot ??= table.grow(1);
-        table.set(this.#slot, instance.exports.f);
-        return this.#slot;
     }
 
     /** Allocates `size` bytes with undefined contents. */
@@ -152,10 +132,10 @@ export class Library {
         return at;
     }
 
-    /** Places the options of a call that reads data: a decoder or 0, and scratch memory. */
-    options(decoder, scratch, length) {
+    /** Places the options of a call that reads data: scratch memory. */
+    options(scratch, length) {
         const at = this.make("tenslice_read_options");
-        for (const [field, value] of Object.entries({ decoder, scratch, scratch_length: length })) {
+        for (const [field, value] of Object.entries({ scratch, scratch_length: length })) {
             this.#data().setUint32(at + this.offsetOf("tenslice_read_options", field), Number(value), true);
         }
         return at;

@@ -1,7 +1,7 @@
 // One opening of a file: an instance of the library, and the loop that fetches the ranges it needs.
-import { ENCODING, STATUS } from "./abi.mjs";
+import { STATUS } from "./abi.mjs";
 import { Library } from "./library.mjs";
-import { instanceOf } from "./modules.mjs";
+import { instanceOf } from "./module.mjs";
 
 /** Metadata larger than this is refused by the library, too. */
 const MOST_METADATA = 2 ** 30;
@@ -11,9 +11,6 @@ const KEPT_RANGE = 2 ** 24, KEPT_IN_ALL = 2 ** 26;
 /** Instances to reuse: each reserves gigabytes of addresses until it is garbage-collected. */
 const unused = [];
 const MOST_UNUSED = 4, LARGEST_UNUSED = 2 ** 25;
-
-/** The instance of the second module, which decodes one stream at a time. */
-let zstdInstance = null;
 
 /** Reads ranges and keeps them, so that opening a file again fetches nothing. */
 export class RememberedRanges {
@@ -132,42 +129,5 @@ export class Session {
         let position = 0;
         for (const tensor of this.tensors()) if (position++ === index) return tensor;
         throw new RangeError(`no tensor ${index}`);
-    }
-
-    /**
-     * A tenslice_decoder for Zstandard, or NULL (0) without one. `zstd` is the second module. It has its own memory:
-     * streams are copied into it, and decoded bytes out of it.
-     */
-    async decoder(zstd) {
-        if (!zstd) return 0;
-        const { library } = this;
-        zstdInstance ??= instanceOf(zstd);
-        const { exports } = await zstdInstance;
-        const decode = (user, encoding, stored, storedLength, destination, capacity, written) => {
-            if (encoding !== ENCODING.ZSTD) return STATUS.UNSUPPORTED_ENCODING;
-            const input = exports.begin(storedLength, capacity);
-            if (input === 0) return STATUS.TOO_SMALL;
-            new Uint8Array(exports.memory.buffer, input, storedLength).set(library.bytes(stored, storedLength));
-            const status = decodeOrTrap(exports);
-            if (status !== STATUS.OK) return status;
-            const output = new Uint8Array(exports.memory.buffer, exports.output(), exports.length());
-            library.bytes(destination, output.length).set(output);
-            new DataView(library.bytes(written, 4).buffer).setUint32(written, output.length, true);
-            return STATUS.OK;
-        };
-        const decoder = library.make("tenslice_decoder");
-        new DataView(library.bytes(decoder, 4).buffer).setUint32(decoder, library.pointerTo(decode), true);
-        return decoder;
-    }
-}
-
-/** Decodes with the second module, which traps if it is out of memory. */
-function decodeOrTrap(exports) {
-    try {
-        return exports.decode();
-    } catch (error) {
-        zstdInstance = null;
-        if (error instanceof WebAssembly.RuntimeError) return STATUS.OUT_OF_SCRATCH;
-        throw error;
     }
 }

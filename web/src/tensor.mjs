@@ -5,7 +5,6 @@ import { Chunks } from "./chunks.mjs";
 import { decode, dequantize, lanesOf } from "./elements.mjs";
 import { boxAround, groups, like, picked, product, regionShape, runs } from "./grid.mjs";
 import { NOT_STATED, TensliceError } from "./library.mjs";
-import { compiledModule } from "./modules.mjs";
 import { Session } from "./session.mjs";
 
 /** The maximum length of data that is decoded as a whole, such as compressed or sparse tensors, before and after. */
@@ -256,10 +255,9 @@ export class Tensor {
         if (this.#chunks) return this.#chunks.region(this.shape.map(() => 0), this.#lengths, this.shape.map(() => 1));
         const session = await this.#file.sessionWith(await this.#stored());
         try {
-            const handle = session.tensor(this.index),
-                decoder = await this.#decoder(session);
+            const handle = session.tensor(this.index);
             const isScaled = this.layoutCode === LAYOUT.MICROSCALING || this.block !== null;
-            return isScaled ? this.#floats(session, handle, decoder) : this.#elements(session, handle, decoder);
+            return isScaled ? this.#floats(session, handle) : this.#elements(session, handle);
         } finally {
             session.close();
         }
@@ -285,15 +283,7 @@ export class Tensor {
         );
     }
 
-    /** The decoder of the second module, which is loaded if a component is compressed with Zstandard. */
-    async #decoder(session) {
-        const isWanted = this.components.some(({ encoding }) =>
-            [ENCODING.ZSTD, ENCODING.ZSTD_SEEKABLE].includes(encoding),
-        );
-        return isWanted ? session.decoder(await compiledModule("zstd")) : 0;
-    }
-
-    async #elements(session, handle, decoder) {
+    #elements(session, handle) {
         if (this.dtype === null) {
             const what =
                 this.layoutCode === LAYOUT.DENSE ? "elements that are not single numbers" : `the layout ${this.layout}`;
@@ -307,19 +297,19 @@ export class Tensor {
             throw new RangeError("there is too much to decode at once");
         const out = library.allocate(room),
             work = library.allocate(need);
-        const options = library.options(decoder, need ? work : 0, need);
+        const options = library.options(need ? work : 0, need);
         session.call("tenslice_tensor_read_into", handle, out, room, options, 0);
         return decode(library, this.numberType, library.bytes(out, room), false, this.elements * this.lanes);
     }
 
-    async #floats(session, handle, decoder) {
+    #floats(session, handle) {
         const { library } = session;
         const { scratch: stated } = requirementsOf(library, handle, PURPOSE.READ_F32),
             need = stated === NOT_STATED ? SCRATCH : stated;
         if (need > 4 * LARGEST_WHOLE) throw new RangeError("there is too much to decode at once");
         const out = library.allocate(this.elements * 4),
             work = library.allocate(need);
-        const options = library.options(decoder, need ? work : 0, need);
+        const options = library.options(need ? work : 0, need);
         session.call("tenslice_tensor_read_f32_into", handle, out, this.elements, options, 0);
         return new Float32Array(library.bytes(out, this.elements * 4).slice().buffer);
     }
@@ -458,7 +448,7 @@ function describe(session, handle) {
     // Without a length, the call below fails and states why.
     const scratch = stated === NOT_STATED || stated < HEADER ? HEADER : stated;
     if (scratch > LONGEST_HEADER) return null;
-    const options = library.options(0, library.allocate(scratch), scratch);
+    const options = library.options(library.allocate(scratch), scratch);
     const ask = (dimensions, rank) =>
         session.call("tenslice_tensor_describe", handle, dimensions, rank, options, at);
     ask(0, 0);

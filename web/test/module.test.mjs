@@ -299,6 +299,7 @@ test("sparse, packed, compressed and computed tensors", async () => {
     assert.equal((await sparse.read(0, 30)).length, 30);
     for (const name of [
         "b2nd/good/cf_zstd_shuf_0.b2nd",
+        "b2nd/good/dict_zstd_shuffle_0.b2nd",
         "v1.0/sparse_zstd_crc32c.zt",
         "v1.2/objects_sparse_quant_logical.zt",
     ]) {

@@ -331,6 +331,7 @@ impl<'a> Tensor<'a> {
     /// large for a microcontroller's stack, so it is filled in place.
     pub(crate) fn component_into(&self, role: &[u8], component: &mut Component<'a>) -> Result<()> {
         let part = component.record_mut();
+        #[cfg_attr(small, expect(unused_mut, reason = "chips have only the loop"))]
         let mut cursor = Cursor::START;
         // Most tensors have one component. In a loop, the compiler would first compute what only other components need.
         #[cfg(not(small))]
