@@ -192,6 +192,10 @@ size-calls:
 bench-checksums:
 	$(CARGO) run --quiet --release --manifest-path benches/checksums/Cargo.toml
 
+# Decoding Zstandard beside libzstd.
+bench-zstd:
+	$(CARGO) run --quiet --release --manifest-path benches/zstd/Cargo.toml
+
 # Dequantizing beside ggml, whose sources it fetches.
 bench-dequantize:
 	benches/dequantize.sh
@@ -211,7 +215,7 @@ bench-compute:
 bench-b2nd:
 	benches/run.sh
 
-bench: $(patsubst %,bench-%,$(or $(ONLY),open checksums compute b2nd dequantize)) ## compare with others: ONLY=open, checksums, compute, b2nd, dequantize
+bench: $(patsubst %,bench-%,$(or $(ONLY),open checksums zstd compute b2nd dequantize)) ## compare with others: ONLY=open, checksums, zstd, compute, b2nd, dequantize
 
 fuzz: ## fuzz under AddressSanitizer, and keep the findings: TARGETS=, SECONDS= or RUNS= each, ONLY=i686 (fuzz/README.md)
 ifneq ($(ONLY),)
