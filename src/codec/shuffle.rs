@@ -4,10 +4,16 @@
 //! written so that a compiler vectorizes them.
 #![forbid(unsafe_code)]
 
+use core::ops::Range;
+
 pub(crate) use super::copies::copy;
 
 /// The width of the widest elements that [`interleave`] supports.
 pub(crate) const WIDEST: usize = 16;
+
+/// The inverse of the bit shuffle processes so many words of each row at once, and so many groups of eight elements.
+const WORDS: usize = 16;
+const GROUPS: usize = 8 * WORDS;
 
 /// The byte planes of elements of `width` bytes: plane `j` has byte `j` of each element.
 pub(crate) type Planes<'a> = [&'a [u8]; WIDEST];
@@ -113,20 +119,27 @@ pub(crate) fn unshuffle(width: usize, from: &[u8], to: &mut [u8]) {
 }
 
 /// Undoes the bit shuffle of elements of `width` bytes: row `8j + k` has bit `k` of byte `j` of each element. Elements
-/// after the last whole group of eight are not shuffled.
+/// after the last whole group of eight are not shuffled. Writes only the bytes in `wanted`, and some around them.
 #[inline(never)] // keeps the planes on its own stack frame
-pub(crate) fn unbitshuffle(width: usize, from: &[u8], to: &mut [u8]) {
+pub(crate) fn unbitshuffle(width: usize, from: &[u8], to: &mut [u8], wanted: &Range<usize>) {
     let count = from.len().checked_div(width).unwrap_or(0);
     let eights = count >> 3;
     let group = width.saturating_mul(8);
     let whole = eights.saturating_mul(group).min(to.len());
     let (groups, rest) = to.split_at_mut_checked(whole).unwrap_or_default();
     copy(rest, from.get(whole..).unwrap_or_default());
+    // The groups of eight elements with the wanted bytes, from the start of a tile to the end of one.
+    let tile_of = |byte: usize| byte.checked_div(group).unwrap_or(0) & !GROUPS.wrapping_sub(1);
+    let first = tile_of(wanted.start);
+    let end = tile_of(wanted.end.saturating_sub(1)).saturating_add(GROUPS);
+    let groups = groups.get_mut(first.saturating_mul(group)..).unwrap_or_default();
+    let length = end.saturating_sub(first).saturating_mul(group).min(groups.len());
+    let groups = groups.get_mut(..length).unwrap_or_default();
     // Chips need the flash more.
     #[cfg(not(small))]
-    let done = tiles::unbitshuffle(width, eights, from, groups);
+    let done = tiles::unbitshuffle(width, eights, from, first, groups);
     #[cfg(small)]
-    let done = 0;
+    let done = first;
     let mut rows = from;
     for offset in 0..width {
         // Eight rows hold one byte of each element; one byte of each row covers eight elements.
@@ -135,9 +148,10 @@ pub(crate) fn unbitshuffle(width: usize, from: &[u8], to: &mut [u8]) {
         let mut eight_rows: [&[u8]; 8] = [&[]; 8];
         let Some(()) = cut_planes(eight, eights, &mut eight_rows) else { return };
         let [a, b, c, d, e, f, g, h] = eight_rows.map(|row| row.get(done..).unwrap_or_default().iter());
-        let mut rest = groups.get_mut(done.saturating_mul(group)..).unwrap_or_default();
+        let written = done.saturating_sub(first).saturating_mul(group);
+        let mut rest = groups.get_mut(written..).unwrap_or_default();
         for (((((((a, b), c), d), e), f), g), h) in a.zip(b).zip(c).zip(d).zip(e).zip(f).zip(g).zip(h) {
-            let Some((elements, after)) = rest.split_at_mut_checked(group) else { return };
+            let Some((elements, after)) = rest.split_at_mut_checked(group) else { break };
             rest = after;
             let mut at = offset;
             for byte in transpose(u64::from_le_bytes([*a, *b, *c, *d, *e, *f, *g, *h])).to_le_bytes() {
@@ -156,19 +170,17 @@ mod tiles {
     use zerocopy::little_endian::U64;
     use zerocopy::{FromBytes, IntoBytes};
 
-    use super::{WIDEST, interleave};
+    use super::{GROUPS, WIDEST, WORDS, interleave};
 
-    /// The number of words of each row in a tile.
-    const WORDS: usize = 16;
     /// The number of elements in a tile.
-    const ELEMENTS: usize = 64 * WORDS;
+    const ELEMENTS: usize = 8 * GROUPS;
 
     /// One byte of each element in a tile.
     type Plane = [[U64; 8]; WORDS];
 
-    /// Undoes the bit shuffle of all elements in whole tiles. Returns the number of groups of eight elements done.
-    pub(super) fn unbitshuffle(width: usize, eights: usize, from: &[u8], to: &mut [u8]) -> usize {
-        let mut done = 0_usize;
+    /// Undoes the bit shuffle of all elements in whole tiles, from group `first` on. Returns the next group.
+    pub(super) fn unbitshuffle(width: usize, eights: usize, from: &[u8], first: usize, to: &mut [u8]) -> usize {
+        let mut done = first;
         if !matches!(width, 1 | 2 | 4 | 8 | 16) {
             return done;
         }
@@ -181,7 +193,7 @@ mod tiles {
                 }
             }
             interleave(width, &planes.each_ref().map(Plane::as_bytes), 0, tile);
-            done = done.saturating_add(8 * WORDS);
+            done = done.saturating_add(GROUPS);
         }
         done
     }
@@ -420,8 +432,15 @@ mod tests {
                     }
                 }
                 let mut found = vec![0xa5; length];
-                unbitshuffle(width, &shuffled, &mut found);
+                unbitshuffle(width, &shuffled, &mut found, &(0..length));
                 assert!(found == bytes, "{width} {count}");
+                for wanted in
+                    [0..0, 0..1, length / 3..length / 2, length.saturating_sub(1)..length, width * 1024..width * 1025]
+                {
+                    found.fill(0xa5);
+                    unbitshuffle(width, &shuffled, &mut found, &wanted);
+                    assert!(found.get(wanted.clone()) == bytes.get(wanted), "{width} {count}");
+                }
             }
         }
     }

@@ -976,6 +976,50 @@ fn elements_are_gathered_from_streams_of_every_kind() {
     }
 }
 
+/// In a block whose bits are shuffled, only the elements of the region are put together, in steps of 1024.
+#[test]
+fn parts_of_a_block_with_shuffled_bits() {
+    const ROW: usize = 1300;
+    const COUNT: usize = 2 * ROW;
+    let stored: Vec<u8> = (0..2 * COUNT).map(|i| (i * i / 7 + i) as u8).collect();
+    let payload = [&36_u32.to_le_bytes()[..], &(2 * COUNT as u32).to_le_bytes(), &stored].concat();
+    let length = 2 * COUNT as u32;
+    let chunk = Chunk {
+        length,
+        block_size: length,
+        typesize: 2,
+        flags: ZSTD | 0x10, // one stream
+        filters: [0, 0, 0, 0, 0, 2],
+        payload: &payload,
+        ..Chunk::default()
+    };
+    let sides = [2_u32, ROW as u32];
+    let chunks = chunk.bytes();
+    let mut bytes = Frame {
+        chunks: &chunks,
+        table: &all_first(1),
+        length: length.into(),
+        chunk_length: length,
+        array: Some((&sides.map(u64::from), &sides, &sides)),
+        ..Frame::default()
+    }
+    .bytes();
+    bytes[51] = 2; // bytes of an element
+    let bit = |row: usize, element: usize| stored[row * COUNT / 8 + element / 8] >> (element % 8) & 1;
+    let byte = |at: usize| (0..8).map(|k| bit(at % 2 * 8 + k, at / 2) << k).sum();
+    let expected: Vec<u8> = (0..2 * COUNT).map(byte).collect();
+    let file = File::open(&bytes).unwrap();
+    let frame = file.as_b2nd().unwrap();
+    assert_eq!(frame.item_size(), 2);
+    for (first, last) in [(0, 0), (0, 1023), (1, 1024), (1023, 1023), (1024, 1024), (700, 1299), (1299, 1299)] {
+        for rows in [0..1, 1..2, 0..2] {
+            let (start, stop) = ([rows.start, first], [rows.end, last + 1]);
+            let cut = cut(&expected, &[2, ROW as u64], 2, &start, &stop);
+            assert!(region(&frame, &start, &stop).unwrap() == cut, "{start:?} {stop:?}");
+        }
+    }
+}
+
 /// Chunks of different lengths whose table repeats. Whole periods are skipped; the result is the same as visiting
 /// each chunk.
 #[test]

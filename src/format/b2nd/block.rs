@@ -8,6 +8,8 @@
 //! ```
 #![forbid(unsafe_code)]
 
+use core::ops::Range;
+
 use super::chunk::{
     BITSHUFFLE, BLOSCLZ, BYTEDELTA, Chunk, Content, DELTA_FILTER, LZ4, OLD_BYTEDELTA, SHUFFLE, TRUNCATE,
     TRUNCATE_INTEGERS, ZLIB, ZSTD,
@@ -246,7 +248,8 @@ impl<'a> Chunk<'a> {
     }
 
     /// Decodes block `index` to `dst`, which has the length of the block. With shuffles, `scratch` is no shorter. If
-    /// blocks are differences to the first block, `first` is that block; `None` for the first block itself.
+    /// blocks are differences to the first block, `first` is that block; `None` for the first block itself. Only the
+    /// `wanted` bytes need be written; `None` for all.
     pub(super) fn decode_block(
         &self,
         decoder: &mut StreamDecoder<'_, 'a>,
@@ -254,6 +257,7 @@ impl<'a> Chunk<'a> {
         first: Option<&[u8]>,
         dst: &mut [u8],
         scratch: &mut [u8],
+        wanted: Option<&Range<usize>>,
     ) -> Result<()> {
         let shuffles = self.check_filters()?;
         let needed = if shuffles > 0 { dst.len() } else { 0 };
@@ -264,12 +268,15 @@ impl<'a> Chunk<'a> {
             core::mem::swap(&mut from, &mut to);
         }
         self.decode_streams(decoder, index, from)?;
+        // Other filters may need all bytes.
+        let all = 0..usize::MAX;
+        let wanted = wanted.filter(|_| self.steps().nth(1).is_none()).unwrap_or(&all);
         for filter in self.steps() {
             match filter.id {
                 SHUFFLE => unshuffle(filter.width, from, to),
                 // Blosc 1 did not bitshuffle a block whose elements do not fill groups of eight.
                 BITSHUFFLE if self.version <= 2 && !has_whole_groups(from.len(), filter.width) => copy(to, from),
-                BITSHUFFLE => unbitshuffle(filter.width, from, to),
+                BITSHUFFLE => unbitshuffle(filter.width, from, to, wanted),
                 DELTA_FILTER => undo_delta(filter.width, first, from),
                 id => undo_bytedelta(self.difference_width(filter), id == OLD_BYTEDELTA, from),
             }
@@ -334,7 +341,7 @@ impl<'a> Chunk<'a> {
         for index in 0..self.block_count() {
             let parts = to_usize(self.block_length(index)?).and_then(|length| rest.split_at_mut_checked(length));
             let (block, after) = parts.ok_or_else(|| self.error(ErrorKind::TooSmall, Part::Block, 0))?;
-            self.decode_block(decoder, index, first, block, scratch)?;
+            self.decode_block(decoder, index, first, block, scratch, None)?;
             if index == 0 {
                 first = Some(block);
             }

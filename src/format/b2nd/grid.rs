@@ -323,6 +323,15 @@ impl Grid {
         rows
     }
 
+    /// Returns the end in the current part of the last piece that is in the region.
+    pub(super) fn end_in_part(&self) -> u64 {
+        let last = self.sides().fold(0_u64, |last, side| {
+            let (_, high) = side.in_part(self.cut);
+            last.saturating_mul(side.part(self.cut).into()).saturating_add(high.saturating_sub(1).into())
+        });
+        last.saturating_add(1).saturating_mul(self.item_size)
+    }
+
     /// Moves to the next piece; returns `false` after the last.
     pub(super) fn next_row(&mut self, rows: &mut Rows) -> bool {
         let cut = self.cut;

@@ -134,7 +134,7 @@ impl<'a> Offsets<'a> {
             if let (1.., Some(delta)) = (block, table.steps().find(|filter| filter.id == DELTA_FILTER)) {
                 return Err(table.unsupported(delta));
             }
-            table.decode_block(decoder, block, None, dst, scratch)?;
+            table.decode_block(decoder, block, None, dst, scratch, None)?;
             self.decoded = Some(block);
         }
         to_usize(at).and_then(|at| dst.get(at).copied()).ok_or_else(error)

@@ -340,7 +340,7 @@ impl<'a> Reader<'_, '_, 'a> {
         let parts = to_usize(ahead).and_then(|ahead| work.split_at_mut_checked(ahead));
         let (first, work) = parts.ok_or_else(out_of_scratch)?;
         if ahead > 0 {
-            chunk.decode_block(self.decoder, 0, None, first, work)?;
+            chunk.decode_block(self.decoder, 0, None, first, work, None)?;
         }
         let first = Some(&*first).filter(|first| !first.is_empty());
         self.grid.first_part();
@@ -386,9 +386,10 @@ impl<'a> Reader<'_, '_, 'a> {
         // If the whole block is needed in one piece, it is decoded directly to the destination.
         let dst = to_usize(rows.to).and_then(|to| self.dst.get_mut(to..)?.get_mut(..size));
         if let (true, Some(dst)) = (rows.are_one_of(length), dst) {
-            return chunk.decode_block(self.decoder, index, first, dst, work);
+            return chunk.decode_block(self.decoder, index, first, dst, work, None);
         }
-        chunk.decode_block(self.decoder, index, first, decoded, work)?;
+        let wanted = to_usize(rows.from).unwrap_or(0)..to_usize(self.grid.end_in_part()).unwrap_or(size);
+        chunk.decode_block(self.decoder, index, first, decoded, work, Some(&wanted))?;
         self.rows(chunk, &View::Bytes(decoded))
     }
 
