@@ -1055,6 +1055,8 @@ int main(int argc, char **argv)
     tenslice_cursor cursor, unset_cursor;
     tenslice_source source, unset_source;
     tenslice_need need;
+    tenslice_piece piece, list[2], odd_pieces[2];
+    size_t piece_count;
     tenslice_bytes bytes, untouched;
     tenslice_value value, key;
     tenslice_error error;
@@ -1311,6 +1313,32 @@ int main(int argc, char **argv)
     EXPECT(BAD, tenslice_source_add(&source, 0, NULL, 1));
     EXPECT(BAD, tenslice_source_add(&source, b.size, b.data, 1));
     EXPECT(BAD, tenslice_source_add(&source, UINT64_MAX, b.data, 1));
+    MARK(piece), MARK(piece_count);
+    EXPECT(HANDLE, tenslice_source_needs(NULL, &piece, 1, &piece_count));
+    EXPECT(HANDLE, tenslice_source_needs(&unset_source, &piece, 1, &piece_count));
+    EXPECT(BAD, tenslice_source_needs(&source, NULL, 1, &piece_count));
+    EXPECT(BAD, tenslice_source_needs(&source, ODD(tenslice_piece, odd_pieces), 1, &piece_count));
+    EXPECT(BAD, tenslice_source_needs(&source, &piece, SIZE_MAX / 8, &piece_count));
+    EXPECT(BAD, tenslice_source_needs(&source, &piece, 1, NULL));
+    CHECK(IS_MARKED(piece) && IS_MARKED(piece_count));
+    EXPECT(TENSLICE_OK, tenslice_source_needs(&source, NULL, 0, &piece_count));
+    CHECK(piece_count == 0); /* nothing was requested */
+    EXPECT(HANDLE, tenslice_source_add_pieces(NULL, NULL, 0, NULL, 0));
+    EXPECT(HANDLE, tenslice_source_add_pieces(&unset_source, NULL, 0, NULL, 0));
+    EXPECT(BAD, tenslice_source_add_pieces(&source, NULL, 1, b.data, 1));
+    EXPECT(BAD, tenslice_source_add_pieces(&source, ODD(tenslice_piece, odd_pieces), 1, b.data, 1));
+    piece.key = 0, piece.offset = 5, piece.length = 2, piece.at = 0;
+    EXPECT(BAD, tenslice_source_add_pieces(&source, &piece, SIZE_MAX / 8, b.data, 1));
+    EXPECT(BAD, tenslice_source_add_pieces(&source, &piece, 1, NULL, 2));
+    EXPECT(BAD, tenslice_source_add_pieces(&source, &piece, 1, b.data, 1));
+    piece.offset = b.size - 1;
+    EXPECT(BAD, tenslice_source_add_pieces(&source, &piece, 1, b.data, 2));
+    list[0].key = list[1].key = 0, list[0].offset = 5, list[1].offset = 4;
+    list[0].length = list[1].length = 2, list[0].at = list[1].at = 0;
+    EXPECT(BAD, tenslice_source_add_pieces(&source, list, 2, b.data, 2)); /* not in the order of the file */
+    list[1].offset = 7;
+    EXPECT(TENSLICE_OK, tenslice_source_add_pieces(&source, list, 2, b.data, 2));
+    EXPECT(TENSLICE_TOO_MANY_SEGMENTS, tenslice_source_add_pieces(&source, list, 2, b.data, 2));
     EXPECT(HANDLE, tenslice_tensor_with_source(NULL, &source, &tensor));
     EXPECT(HANDLE, tenslice_tensor_with_source(&unset_tensor, &source, &tensor));
     EXPECT(HANDLE, tenslice_tensor_with_source(&tensor, NULL, &tensor));

@@ -241,6 +241,9 @@ static size_t rank_of_tens; /* for the TENS tensor */
     X(CHUNKS, tenslice_cursor, tens_chunks_next, 0, tenslice_tens_chunks_next(h, INFO(0, tenslice_tens_chunk), ERR))   \
     X(ENTRIES, tenslice_cursor, npz_entries_next, 0, tenslice_npz_entries_next(h, INFO(0, tenslice_npz_entry), ERR))   \
     X(SOURCE, tenslice_source, source_add, 0, tenslice_source_add(h, 0, files[ZTENSOR].data, 1))                       \
+    X(SOURCE, tenslice_source, source_needs, 0,                                                                        \
+      tenslice_source_needs(h, OUT(0, tenslice_piece), 1, OUT(1, size_t)))                                             \
+    X(SOURCE, tenslice_source, source_add_pieces, 0, tenslice_source_add_pieces(h, NULL, 0, NULL, 0))                  \
     X(SOURCE, tenslice_source, file_with_source_of, 0,                                                                 \
       tenslice_file_with_source(AT(ZTENSOR, tenslice_file), h, OUT(0, tenslice_file)))                                 \
     X(SOURCE, tenslice_source, tensor_with_source_of, 0,                                                               \

@@ -521,6 +521,7 @@ void views(const char *fixtures)
 void in_ranges(const char *fixtures)
 {
     const blob b = load(fixtures, "v1.2/dense_all_dtypes.zt"), bad = load(fixtures, "bad/v1.2/end_past_eof.zt");
+    const blob archive = load(fixtures, "npz/hm_aligned_64.npz");
     const int before = allocations;
     tenslice::source source(b.size);
     int asked = 0;
@@ -562,6 +563,22 @@ void in_ranges(const char *fixtures)
     CHECK(status_of([&] { return tensor.bytes(); }) == TENSLICE_NOT_IN_MEMORY);
     CHECK(status_of([&] { return tensor.with_source(tenslice::source(1)); }) == TENSLICE_INVALID_ARGUMENT);
 
+    /* In rounds: all ranges of a round are fetched at the same time. */
+    tenslice::source in_rounds(archive.size);
+    std::array<std::array<tenslice_piece, 4>, 4> lists;
+    std::array<std::array<unsigned char, 1000>, 4> rooms;
+    std::size_t rounds = 0;
+    while (in_rounds.needs()) {
+        const auto wanted = in_rounds.needs(lists.at(rounds));
+        auto &room = rooms.at(rounds++);
+        CHECK(!wanted.empty() && wanted.back().at + wanted.back().length <= room.size());
+        for (const auto &piece : wanted)
+            std::memcpy(room.data() + piece.at, archive.data + piece.offset, static_cast<std::size_t>(piece.length));
+        CHECK(get(in_rounds.add(wanted, room.data(), room.size())) == room.size());
+    }
+    CHECK(rounds > 1 && in_rounds.needs(lists.at(0)).empty() && get(in_rounds.open()).tensor_count() > 0);
+    CHECK(status_of([&] { return in_rounds.add(lists.at(0), nullptr, 0); }) == TENSLICE_INVALID_ARGUMENT);
+
     tenslice::source broken(bad.size);
     while (const auto need = broken.needs())
         CHECK(get(broken.add(need->offset, bad.data + need->offset, static_cast<std::size_t>(need->length))) > 0);
@@ -574,6 +591,7 @@ void in_ranges(const char *fixtures)
     CHECK(allocations == before);
     CHECK(says(thrown_by([&] { return broken.open(); }), text));
     std::free(b.data);
+    std::free(archive.data);
     std::free(bad.data);
 }
 

@@ -16,7 +16,7 @@ int main(void)
     SIZE(tenslice_tensor, 192);
     SIZE(tenslice_component, 192);
     SIZE(tenslice_cursor, 256);
-    SIZE(tenslice_source, 1040);
+    SIZE(tenslice_source, 1064);
     SIZE(tenslice_plan, 96);
     SIZE(tenslice_items, 96);
     SIZE(tenslice_sparse, 256);

@@ -137,6 +137,28 @@ static void write_files(void)
     }
 }
 
+/* Opens the model of `size` bytes in rounds. */
+static void open_in_rounds(size_t size)
+{
+    tenslice_source source;
+    tenslice_file file;
+    tenslice_need need;
+    tenslice_piece piece;
+    tenslice_status status;
+    size_t count;
+
+    IN(tenslice_source_init(&source, size));
+    while ((status = IN(tenslice_file_open_source(&file, &source, &need, NULL))) == TENSLICE_NEED) {
+        if (IN(tenslice_source_needs(&source, &piece, 1, &count)) != TENSLICE_OK || count != 1)
+            exit(1);
+        if (IN(tenslice_source_add_pieces(&source, &piece, 1, model + piece.offset, (size_t)piece.length))
+            != TENSLICE_OK)
+            exit(1);
+    }
+    if (status != TENSLICE_OK)
+        exit(1);
+}
+
 /* Plans the reads of all components of a file of `size` bytes, and reads its tensors through a source. */
 static void read_planned(const tenslice_file *file, size_t size)
 {
@@ -295,6 +317,7 @@ int main(int argc, char **argv)
         if (IN(tenslice_file_open(&file, model, size, NULL)) != TENSLICE_OK)
             continue;
         read_gguf(&file);
+        open_in_rounds(size);
         read_planned(&file, size);
         IN(tenslice_model_file_opened(&model_file, names[i], TENSLICE_NUL, &file));
         if (IN(tenslice_model_open(&all, &model_file, 1, words, sizeof words / sizeof *words, NULL)) != TENSLICE_OK)

@@ -70,6 +70,23 @@ static tenslice_status source_add(unsigned char **at, const memory *of)
     return tenslice_source_add(AT(tenslice_source, 1), 0, at[0], of[0].size);
 }
 
+static tenslice_status source_needs(unsigned char **at, const memory *of)
+{
+    return tenslice_source_needs(AT(tenslice_source, 2), AT(tenslice_piece, 0), of[0].size / sizeof(tenslice_piece),
+                                 AT(size_t, 1));
+}
+
+static tenslice_status source_add_pieces(unsigned char **at, const memory *of)
+{
+    return tenslice_source_add_pieces(AT(tenslice_source, 1), AT(tenslice_piece, 0),
+                                      of[0].size / sizeof(tenslice_piece), NULL, 0);
+}
+
+static tenslice_status source_add_memory(unsigned char **at, const memory *of)
+{
+    return tenslice_source_add_pieces(AT(tenslice_source, 1), NULL, 0, at[0], of[0].size);
+}
+
 static tenslice_status plan_open(unsigned char **at, const memory *of)
 {
     return tenslice_plan_open(AT(tenslice_plan, 1), AT(tenslice_piece, 0), of[0].size / sizeof(tenslice_piece), 1000,
@@ -433,7 +450,7 @@ int main(int argc, char **argv)
 {
     static const uint64_t start[2] = {0, 0}, stop[2] = {2, 2}, all[2] = {UINT64_MAX, UINT64_MAX};
     static const char shards[] = "{\"weight_map\": {\"a\": \"file\"}}   "; /* 32 bytes: whatever follows is aligned */
-    static const tenslice_piece pieces[2] = {{1, 500, 9, 0}, {2, 7, 8, 0}};
+    static const tenslice_piece pieces[2] = {{1, 500, 9, 0}, {2, 7, 8, 0}}, empty[2] = {{3, 5, 0, 0}, {4, 6, 0, 0}};
     blob b;
     tenslice_tensor tensor;
     tenslice_cursor cursor;
@@ -484,6 +501,9 @@ int main(int argc, char **argv)
     TRY(TENSLICE_OK, 1, writer_data, ROOM(64), OF(writer));
     TRY(TENSLICE_OK, 1, writer_error_text, ROOM(256), OF(declared), OF(error), OUT(size_t));
     TRY(TENSLICE_OK, 1, source_add, {b.data, 64}, OF(source));
+    TRY(TENSLICE_OK, 1, source_needs, OF(pieces), OUT(size_t), OF(source));
+    TRY(TENSLICE_OK, 1, source_add_pieces, OF(empty), OF(source));
+    TRY(TENSLICE_OK, 1, source_add_memory, {b.data, 64}, OF(source));
     TRY(TENSLICE_OK, 1, with_bytes, {data.data, data.length}, OUT(tenslice_component));
     TRY(TENSLICE_OK, 1, error_text, ROOM(256), OF(error), OUT(size_t), {b.data, 64});
     TRY(TENSLICE_OK, 1, error_text_source, ROOM(256), OF(error), OUT(size_t), OF(source));

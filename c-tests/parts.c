@@ -54,6 +54,33 @@ static tenslice_status open_in_parts(blob b, tenslice_source *source, tenslice_f
     return status;
 }
 
+/* Opens `b` in rounds: fetches all ranges of a round. Returns the number of rounds, and the bytes in `bytes`. */
+static int open_in_rounds(blob b, tenslice_file *file, tenslice_source *source, tenslice_piece (*pieces)[64],
+                          unsigned char **memory, uint64_t *bytes)
+{
+    tenslice_need need;
+    size_t i, count, length;
+    int rounds = 0;
+
+    *bytes = 0;
+    EXPECT(TENSLICE_OK, tenslice_source_init(source, b.size));
+    while (tenslice_file_open_source(file, source, &need, NULL) == TENSLICE_NEED) {
+        CHECK(rounds < 8 && need.keep);
+        EXPECT(TENSLICE_OK, tenslice_source_needs(source, pieces[rounds], 64, &count));
+        CHECK(count > 0);
+        length = (size_t)(pieces[rounds][count - 1].at + pieces[rounds][count - 1].length);
+        *bytes += length;
+        memory[rounds] = (unsigned char *)malloc(length);
+        CHECK(memory[rounds] != NULL);
+        for (i = 0; i < count; i++)
+            memcpy(memory[rounds] + pieces[rounds][i].at, b.data + pieces[rounds][i].offset,
+                   (size_t)pieces[rounds][i].length);
+        EXPECT(TENSLICE_OK, tenslice_source_add_pieces(source, pieces[rounds], count, memory[rounds], length));
+        rounds++;
+    }
+    return rounds;
+}
+
 static size_t put(unsigned char *to, uint64_t number, size_t size)
 {
     size_t i;
@@ -67,6 +94,82 @@ static size_t put_string(unsigned char *to, const char *text)
 {
     memcpy(to + put(to, strlen(text), 8), text, strlen(text));
     return 8 + strlen(text);
+}
+
+/* The fields that the two headers of a stored entry share, without a checksum. */
+static size_t put_about(unsigned char *to, size_t name_length, size_t length)
+{
+    put(to, 20, 2);
+    put(to + 14, length, 4);
+    put(to + 18, length, 4);
+    put(to + 22, name_length, 2);
+    return 26;
+}
+
+/* An NPZ archive of stored arrays of `items` bytes. */
+static blob archive(unsigned count, unsigned items)
+{
+    const size_t length = 128 + items, name_length = 12;
+    blob b;
+    unsigned i;
+    char name[24], header[118];
+    size_t at = 0, directory;
+
+    b.data = (unsigned char *)calloc(count + 1, length + 128);
+    CHECK(b.data != NULL);
+    snprintf(header, sizeof header, "{'descr': '|u1', 'fortran_order': False, 'shape': (%u,), }", items);
+    for (i = 0; i < count; i++) {
+        snprintf(name, sizeof name, "layer_%02u.npy", i);
+        at += put(b.data + at, 0x04034b50, 4);
+        at += put_about(b.data + at, name_length, length);
+        memcpy(b.data + at, name, name_length);
+        at += name_length;
+        memcpy(b.data + at, "\x93NUMPY\1\0\x76\0", 10);
+        memset(b.data + at + 10, ' ', 117);
+        memcpy(b.data + at + 10, header, strlen(header));
+        b.data[at + 127] = '\n';
+        at += length;
+    }
+    directory = at;
+    for (i = 0; i < count; i++) {
+        snprintf(name, sizeof name, "layer_%02u.npy", i);
+        at += put(b.data + at, 0x02014b50, 4);
+        at += put(b.data + at, 20, 2);
+        at += put_about(b.data + at, name_length, length);
+        at += put(b.data + at, 0, 8) + put(b.data + at, 0, 2);
+        at += put(b.data + at, i * (30 + name_length + length), 4);
+        memcpy(b.data + at, name, name_length);
+        at += name_length;
+    }
+    put(b.data + at, 0x06054b50, 4);
+    put(b.data + at + 8, count, 2);
+    put(b.data + at + 10, count, 2);
+    put(b.data + at + 12, at - directory, 4);
+    put(b.data + at + 16, directory, 4);
+    b.size = at + 22;
+    return b;
+}
+
+/* An archive has the same tensors in rounds as in a slice. */
+static void rounds(blob b, int most_rounds, uint64_t most_bytes)
+{
+    static tenslice_piece pieces[8][64];
+    unsigned char *memory[8];
+    uint64_t bytes;
+    tenslice_source source;
+    tenslice_file file, whole;
+    tenslice_file_info info, expected;
+    int i, used = open_in_rounds(b, &file, &source, pieces, memory, &bytes);
+
+    CHECK(used >= 2 && used <= most_rounds && bytes <= most_bytes);
+    info.struct_size = expected.struct_size = sizeof info;
+    EXPECT(TENSLICE_OK, tenslice_file_open(&whole, b.data, b.size, NULL));
+    EXPECT(TENSLICE_OK, tenslice_file_get_info(&whole, &expected));
+    EXPECT(TENSLICE_OK, tenslice_file_get_info(&file, &info));
+    CHECK(info.tensor_count == expected.tensor_count && info.warnings == expected.warnings);
+    for (i = 0; i < used; i++)
+        free(memory[i]);
+    free(b.data);
 }
 
 /* A GGUF file with a vocabulary of `tokens` tokens, an integer after it, and a tensor of 1 MiB. */
@@ -271,6 +374,8 @@ int main(int argc, char **argv)
         free(b.data);
     }
     vocabulary();
+    rounds(load(argv[1], "npz/hm_aligned_64.npz"), 2, 1000);
+    rounds(archive(40, 8192), 3, 40000);
     long_text();
     puts("parts: ok");
     return 0;

@@ -186,6 +186,8 @@ static void contents(result *r)
     EXPECT(TENSLICE_OK, tenslice_error_text(&unknown, dense_bytes.data, dense_bytes.size, room, sizeof room, &needed));
     EXPECT(TENSLICE_OK, tenslice_error_text_source(&unknown, &source, room, sizeof room, &needed));
     add(r, room, needed);
+    EXPECT(TENSLICE_OK, tenslice_source_needs(&source, NULL, 0, &needed));
+    CHECK(needed == 0);
     add_number(r, strlen(tenslice_status_text(TENSLICE_NOT_FOUND)) + strlen(tenslice_dtype_name(TENSLICE_F64)));
 
     EXPECT(TENSLICE_OK, tenslice_safetensors_index_count(&model, &count));

@@ -1026,7 +1026,7 @@ tenslice_status tenslice_component_requirements(const tenslice_component *compon
  * source, for tenslice_tensor_with_source, or pass them to tenslice_component_with_bytes.
  */
 typedef struct {
-    uint64_t opaque[130];
+    uint64_t opaque[133];
 } tenslice_source;
 
 /** A range of bytes that must be fetched. It is always shorter than 4 GiB and inside the file. */
@@ -1123,7 +1123,8 @@ typedef struct {
     uint64_t key;
     uint64_t offset; /**< Offset of the first byte in the file. */
     uint64_t length; /**< Number of bytes. */
-    /** Set by tenslice_plan_open: the offset of the first byte from the start of the memory; 0 for an empty piece. */
+    /** Set by tenslice_plan_open and tenslice_source_needs: the offset of the first byte from the start of the
+     *  memory; 0 for an empty piece. */
     uint64_t at;
 } tenslice_piece;
 
@@ -1179,6 +1180,33 @@ tenslice_status tenslice_plan_reads(const tenslice_plan *plan, uint64_t longest,
  * of pieces and of reads.
  */
 tenslice_status tenslice_reads_next(tenslice_cursor *cursor, tenslice_planned_read *read);
+
+/**
+ * Fills `pieces` with the ranges to fetch in one round after tenslice_file_open_source has returned TENSLICE_NEED,
+ * and sets `count` to their number, at most `capacity`: 1 for the range that was requested, more for the starts of
+ * the entries of an NPZ archive. Sets it to 0 if the last call requested nothing, or if `capacity` is 0.
+ *
+ * The pieces are in the order of the file, do not overlap, and have their places in memory, one after the other: the
+ * last one ends at the length of the memory. Fetch them to their places, at the same time, and add them with
+ * tenslice_source_add_pieces. Then call tenslice_file_open_source again. Fetching one requested range after the
+ * other has the same result, in more round trips.
+ *
+ * If `capacity` is too small for all entries, or if an entry begins with more metadata than usual, the missing
+ * ranges are requested one by one.
+ */
+tenslice_status tenslice_source_needs(const tenslice_source *source, tenslice_piece *pieces, size_t capacity,
+    size_t *count);
+
+/**
+ * Adds the `count` pieces that tenslice_source_needs has listed, whose bytes are at their places in the `length`
+ * bytes at `memory`. A single piece is added as by tenslice_source_add. Several pieces must stay in place,
+ * unchanged, as long as the bytes: they are a list, which takes no segment. A source holds only one list.
+ *
+ * Errors: INVALID_ARGUMENT also if a piece begins or ends before an earlier one, or extends past the end of the file
+ * or of the memory; TOO_MANY_SEGMENTS also if there is already a list. The source is unchanged after an error.
+ */
+tenslice_status tenslice_source_add_pieces(tenslice_source *source, const tenslice_piece *pieces, size_t count,
+    const void *memory, size_t length);
 
 /* ---- Sparse tensors -------------------------------------------------------------------------------------------------
  *

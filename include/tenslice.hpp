@@ -2005,6 +2005,23 @@ public:
     {
         return detail::finish(tenslice_source_add(&handle_, offset, data, size), detail::no_details, size);
     }
+    /**
+     * The ranges to fetch at the same time, in `pieces`, with their places in memory: tenslice_source_needs. None if
+     * open() will return the file or an error.
+     */
+    span<tenslice_piece> needs(span<tenslice_piece> pieces) noexcept
+    {
+        std::size_t count = 0;
+        if (needs())
+            (void)tenslice_source_needs(&handle_, pieces.data(), pieces.size(), &count);
+        return pieces.first(count);
+    }
+    /** Adds the pieces of needs(), whose bytes are in `data`; both must stay in place. Returns the number of bytes. */
+    result<std::size_t> add(span<const tenslice_piece> pieces, const void *data, std::size_t size)
+    {
+        const auto status = tenslice_source_add_pieces(&handle_, pieces.data(), pieces.size(), data, size);
+        return detail::finish(status, detail::no_details, size);
+    }
     /** The file; an error with the status TENSLICE_NEED if a range is still missing. */
     result<file> open()
     {

@@ -36,7 +36,7 @@
 //! | task | start at |
 //! |---|---|
 //! | open a file in memory | [`File::open`] |
-//! | open a file that is only partly in memory | [`Source`], [`File::open_source`] |
+//! | open a file that is only partly in memory | [`Source`], [`File::open_source`], [`Source::needs`] |
 //! | list tensors, or find one | [`File::tensors`], [`File::find`] |
 //! | find many tensors by name | [`File::index`], [`Index`] |
 //! | open a model in several files | [`Model`], [`ModelFile`] |
@@ -175,6 +175,7 @@ pub mod write;
 
 pub use attributes::{Attribute, Attributes, Value, ValueKind};
 pub use bytes::extent::Extent;
+pub use bytes::piece::Piece;
 pub use bytes::source::{Input, MAX_SEGMENTS, Need, Source};
 pub use bytes::text::{Chars, Text};
 pub use codec::BuiltIn;
@@ -200,7 +201,7 @@ pub use view::file::{File, Opened, Tensors};
 pub use view::get::{Expected, Mismatch};
 pub use view::index::Index;
 pub use view::model::{Model, ModelFile, ModelMismatch, ModelTensors, Problem, ProblemKind, Problems};
-pub use view::plan::{Piece, Plan, PlanOptions, PlannedRead, PlannedReads};
+pub use view::plan::{Plan, PlanOptions, PlannedRead, PlannedReads};
 pub use view::tensor::{Components, Tensor, Verified};
 
 macro_rules! modules {

@@ -3,7 +3,7 @@
 use std::io::{self, Read, Seek, SeekFrom};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use tenslice::{Extent, File, Opened, Source};
+use tenslice::{Extent, File, Opened, Piece, Source};
 
 use crate::Error;
 
@@ -24,12 +24,18 @@ use crate::Error;
 pub struct Ranges<R> {
     reader: Mutex<R>,
     length: u64,
-    /// The ranges of the metadata, in blocks of 1, 2, 4, 8 ... ranges. A range never moves, so that others can be
-    /// added while it is borrowed.
+    /// The rounds in which the metadata is read, in blocks of 1, 2, 4, 8 ... rounds. A round never moves, so that others
+    /// can be added while it is borrowed.
     blocks: [OnceLock<Block>; 32],
 }
 
-type Block = Box<[OnceLock<(Extent, Vec<u8>)>]>;
+type Block = Box<[OnceLock<Round>]>;
+
+/// The ranges that are read in one round, and their bytes.
+type Round = (Vec<Piece>, Vec<u8>);
+
+/// The number of ranges to make room for at first.
+const RANGES: usize = 256;
 
 impl<R: Read + Seek> Ranges<R> {
     /// Takes a reader of a whole file. Seeks to its end to find the length.
@@ -47,7 +53,7 @@ impl<R: Read + Seek> Ranges<R> {
         self.length
     }
 
-    /// Reads the metadata, one range after the other: see `docs/parts.md`. The ranges stay in memory.
+    /// Reads the metadata: see `docs/parts.md`. The ranges stay in memory.
     ///
     /// # Errors
     /// [`Error::Unreadable`], with an empty path, if reading fails; [`Error::Invalid`], with an empty name, if the file
@@ -56,12 +62,19 @@ impl<R: Read + Seek> Ranges<R> {
         let mut source = Source::new(self.length);
         for number in 1.. {
             let before = source.clone();
-            let need = match File::open_source(&source).map_err(|error| Error::invalid("", error, &source))? {
-                Opened::File(_) => return Ok(Fetched(before)),
-                Opened::Need(need) => need,
-            };
-            let bytes = self.kept(number, need.extent)?;
-            source.add(need.extent.offset, bytes).map_err(|error| Error::invalid("", error, &before))?;
+            let invalid = |error| Error::invalid("", error, &before);
+            if let Opened::File(_) = File::open_source(&source).map_err(invalid)? {
+                return Ok(Fetched(before));
+            }
+            let mut pieces = vec![Piece::default(); RANGES];
+            let mut count = source.needs(&mut pieces);
+            while count == pieces.len() {
+                pieces.resize(2 * count, Piece::default());
+                count = source.needs(&mut pieces);
+            }
+            pieces.truncate(count);
+            let (pieces, memory) = self.kept(number, pieces)?;
+            source.add_pieces(pieces, memory).map_err(invalid)?;
         }
         Err(Error::OutOfMemory)
     }
@@ -81,19 +94,22 @@ impl<R: Read + Seek> Ranges<R> {
         if bytes.len() as u64 == extent.length { Ok(bytes) } else { Err(io::ErrorKind::UnexpectedEof.into()) }
     }
 
-    /// Returns the range numbered `number`, from 1. Reads it only the first time. If a file has changed since, so that
-    /// another range has this number, the file cannot be read.
-    fn kept(&self, number: u32, extent: Extent) -> Result<&[u8], Error> {
+    /// Returns the round numbered `number`, from 1. Reads it only the first time. If a file has changed since, so that
+    /// this round has other ranges, the file cannot be read.
+    fn kept(&self, number: u32, pieces: Vec<Piece>) -> Result<&Round, Error> {
         let fail = |error| Error::Unreadable { path: "".into(), error };
         let block = self.blocks.get(number.ilog2() as usize).ok_or(Error::OutOfMemory)?;
         let block = block.get_or_init(|| (0..1_u32 << number.ilog2()).map(|_| OnceLock::new()).collect());
-        let range = block.get((number - (1 << number.ilog2())) as usize).ok_or(Error::OutOfMemory)?;
-        if range.get().is_none() {
-            let bytes = self.read(extent).map_err(fail)?;
-            let _ = range.set((extent, bytes)); // another thread may have been faster
+        let round = block.get((number - (1 << number.ilog2())) as usize).ok_or(Error::OutOfMemory)?;
+        if round.get().is_none() {
+            let mut memory = Vec::new();
+            for piece in &pieces {
+                memory.append(&mut self.read(piece.extent()).map_err(fail)?);
+            }
+            let _ = round.set((pieces.clone(), memory)); // another thread may have been faster
         }
-        match range.get() {
-            Some((kept, bytes)) if *kept == extent => Ok(bytes),
+        match round.get() {
+            Some(round) if round.0 == pieces => Ok(round),
             _ => Err(fail(io::Error::new(io::ErrorKind::InvalidData, "the file has changed"))),
         }
     }

@@ -6,6 +6,7 @@
 pub(crate) mod extent;
 pub(crate) mod keywords;
 pub(crate) mod num;
+pub(crate) mod piece;
 pub(crate) mod source;
 pub(crate) mod text;
 pub(crate) mod utf8;

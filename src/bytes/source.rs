@@ -11,6 +11,7 @@ use zerocopy::{FromBytes, Immutable, KnownLayout, Unaligned};
 
 use super::extent::{Extent, Region};
 use super::num::{to_u64, to_usize};
+use super::piece::{Piece, PieceList};
 use crate::error::origin::{Format, Part};
 use crate::error::{Error, ErrorKind, Result};
 
@@ -87,8 +88,32 @@ pub struct Source<'a> {
 struct Segments<'a> {
     length: u64,
     held: [Option<Segment<'a>>; MAX_SEGMENTS],
+    /// A list of ranges in the caller's memory.
+    list: Option<PieceList<'a>>,
+    search: Search,
     /// The start and end of values that were skipped and need not be in memory.
     skipped: [Skipped; MAX_SKIPPED],
+}
+
+/// Returns the bytes of an extent, if one segment or piece contains all of them. The function is called by its address,
+/// so that a program for a chip links it only if the program has a source, and links the search of the list only if the
+/// program adds a list.
+type Search = for<'s, 'a> fn(&'s Segments<'a>, &Extent) -> Option<&'a [u8]>;
+
+/// The length of an extent that stands for all bytes of a piece from an offset on. No segment is as long.
+const REST: u64 = u64::MAX;
+
+/// See [`Search`]. Searches the segments.
+fn search_held<'a>(segments: &Segments<'a>, extent: &Extent) -> Option<&'a [u8]> {
+    segments.held.iter().flatten().find_map(|&(at, bytes)| extent.of(bytes, at))
+}
+
+/// See [`Search`]. Searches the segments, then the list.
+fn search_all<'a>(segments: &Segments<'a>, extent: &Extent) -> Option<&'a [u8]> {
+    search_held(segments, extent).or_else(|| {
+        let rest = segments.list?.available_from(extent.offset)?;
+        if extent.length == REST { Some(rest) } else { extent.of(rest, extent.offset) }
+    })
 }
 
 /// The start and end of a value; neither is 0.
@@ -117,7 +142,8 @@ impl<'a> Source<'a> {
     /// Describes a file of `length` bytes, none of which are in memory yet.
     #[must_use]
     pub const fn new(length: u64) -> Self {
-        let segments = Segments { length, held: [None; MAX_SEGMENTS], skipped: [NOTHING; MAX_SKIPPED] };
+        let (held, skipped) = ([None; MAX_SEGMENTS], [NOTHING; MAX_SKIPPED]);
+        let segments = Segments { length, held, list: None, search: search_held, skipped };
         Self {
             segments,
             asked: Cell::new(None),
@@ -145,6 +171,7 @@ impl<'a> Source<'a> {
     /// # Errors
     /// `InvalidArgument` if the bytes would extend past the end of the file, `TooManySegments` if there are already
     /// [`MAX_SEGMENTS`] segments. After an error the source is unchanged.
+    #[cfg_attr(small, inline(always))] // most programs for a chip call it once
     pub fn add(&mut self, offset: u64, bytes: &'a [u8]) -> Result<()> {
         let new = Extent::new(offset, to_u64(bytes.len()));
         if !new.is_within(self.segments.length) {
@@ -159,6 +186,32 @@ impl<'a> Source<'a> {
             return Ok(());
         }
         self.segments.add(offset, bytes)
+    }
+
+    /// Adds the `pieces` that [`needs`](Self::needs) has listed, whose bytes are in `memory` at their places. A single
+    /// piece is added as by [`add`](Self::add). Several pieces stay in the caller's memory, as a list. They take no
+    /// segment, but a source holds only one list.
+    ///
+    /// # Errors
+    /// `InvalidArgument` if a piece begins or ends before an earlier one, or extends past the end of the file or of the
+    /// memory. `TooManySegments` if there is already a list. After an error the source is unchanged.
+    pub fn add_pieces(&mut self, pieces: &'a [Piece], memory: &'a [u8]) -> Result<()> {
+        let list = PieceList::new(pieces, memory, self.segments.length);
+        let list = list.ok_or(Error::new(ErrorKind::InvalidArgument))?;
+        match pieces {
+            [] => return Ok(()),
+            [single] => return self.add(single.offset, single.bytes(memory).unwrap_or_default()),
+            _ if self.segments.list.is_some() => return Err(Error::new(ErrorKind::TooManySegments)),
+            _ => (self.segments.list, self.segments.search) = (Some(list), search_all),
+        }
+        #[cfg(feature = "gguf")]
+        self.segments.remember(self.skipped.replace(NOTHING));
+        Ok(())
+    }
+
+    /// Returns whether the source has a list, so that it cannot hold another.
+    pub(crate) const fn has_list(&self) -> bool {
+        self.segments.list.is_some()
     }
 
     /// Returns the bytes of `extent`, if they are within the bytes that are valid for this call.
@@ -205,6 +258,7 @@ impl<'a> Segments<'a> {
         }
     }
 
+    #[cfg_attr(small, inline(always))] // as `Source::add`
     fn add(&mut self, offset: u64, bytes: &'a [u8]) -> Result<()> {
         let new = (offset, bytes);
         let mut place = None;
@@ -219,11 +273,6 @@ impl<'a> Segments<'a> {
         }
         *place.ok_or(Error::new(ErrorKind::TooManySegments))? = Some(new);
         Ok(())
-    }
-
-    /// Returns the bytes of `extent`, if one segment contains all of them.
-    fn get(&self, extent: Extent) -> Option<&'a [u8]> {
-        self.held.iter().flatten().find_map(|&(at, bytes)| extent.of(bytes, at))
     }
 }
 
@@ -288,7 +337,7 @@ impl<'a> Input<'a> {
             Bytes::Whole(bytes) => extent.of(bytes, 0),
             // An empty range inside the file is always in memory, as in a slice.
             Bytes::Parts(segments) if extent.length == 0 => extent.is_within(segments.length).then_some(&[]),
-            Bytes::Parts(segments) => segments.get(extent),
+            Bytes::Parts(segments) => (segments.search)(segments, &extent),
         }
     }
 }
@@ -302,14 +351,15 @@ impl<'a> Input<'a> {
             Bytes::Parts(segments) => {
                 // The longest run, so that a parser does not stop at the end of a segment that another segment
                 // continues.
-                let mut held = segments.held.iter().flatten();
-                held.by_ref().filter_map(|&(start, bytes)| from(start, bytes)).max_by_key(|bytes| bytes.len())
+                let held = segments.held.iter().flatten().filter_map(|&(start, bytes)| from(start, bytes));
+                let listed = (segments.search)(segments, &Extent::new(at, REST));
+                held.chain(listed).max_by_key(|bytes| bytes.len())
             }
         };
         found.unwrap_or_default()
     }
 
-    /// Returns the number of bytes in memory.
+    /// Returns the number of bytes in memory, without those in a list.
     pub(crate) fn held(&self) -> u64 {
         match self.0 {
             Bytes::Whole(bytes) => to_u64(bytes.len()),
@@ -487,6 +537,42 @@ mod tests {
         assert_eq!(Input::from(&source).get(Extent::new(10, 8)).map(<[u8]>::as_ptr), Some(moved.as_ptr()));
         assert_eq!(Input::from(&source).get(Extent::new(10, 8)), Some(&[7_u8; 8][..]));
         assert!(source.segments.held.iter().all(Option::is_some));
+    }
+
+    #[test]
+    fn pieces_are_checked_and_found() {
+        fn added(length: u64, pieces: &[Piece], memory: &[u8]) -> core::result::Result<(), ErrorKind> {
+            Source::new(length).add_pieces(pieces, memory).map_err(|error| error.kind())
+        }
+        let memory: [u8; 64] = core::array::from_fn(|i| i as u8);
+        let piece = |offset, length, at| Piece { key: 0, offset, length, at };
+        let pieces = [piece(10, 5, 0), piece(12, 9, 20), piece(12, 9, 30), piece(40, 5, 59)];
+        assert_eq!(added(45, &pieces, &memory), Ok(()));
+        assert_eq!(added(44, &pieces, &memory), Err(ErrorKind::InvalidArgument)); // the file is shorter
+        assert_eq!(added(45, &pieces, &memory[..63]), Err(ErrorKind::InvalidArgument));
+        for wrong in [
+            [piece(10, 5, 0), piece(9, 9, 0)],  // begins before an earlier piece
+            [piece(10, 5, 0), piece(11, 3, 0)], // ends before it
+            [piece(10, 5, 0), piece(u64::MAX, 5, 0)],
+            [piece(10, 5, 0), piece(20, 5, u64::MAX)],
+        ] {
+            assert_eq!(added(45, &wrong, &memory), Err(ErrorKind::InvalidArgument), "{wrong:?}");
+        }
+
+        let mut source = Source::new(45);
+        source.add_pieces(&[], &[]).unwrap(); // adds nothing
+        source.add_pieces(&pieces[3..], &memory).unwrap(); // a segment
+        source.add_pieces(&pieces, &memory).unwrap();
+        let full = source.add_pieces(&pieces, &memory).map_err(|error| error.kind());
+        assert_eq!(full, Err(ErrorKind::TooManySegments));
+        source.add(14, &[7; 3]).unwrap();
+        source.add(16, &[8; 20]).unwrap();
+        let input = Input::from(&source);
+        let get = |offset, length| input.get(Extent::new(offset, length)).map(|bytes| bytes[0]);
+        assert_eq!([get(9, 1), get(10, 2), get(10, 5), get(11, 5)], [None, Some(0), Some(0), None]);
+        assert_eq!([get(12, 9), get(13, 9), get(20, 1), get(21, 15)], [Some(30), None, Some(8), Some(8)]);
+        assert_eq!([get(14, 3), get(14, 4), get(35, 2), get(40, 5)], [Some(7), Some(32), None, Some(59)]);
+        assert_eq!([9, 10, 14, 16, 44, 45].map(|at| input.available_from(at).len()), [0, 5, 7, 20, 1, 0]);
     }
 
     #[cfg(feature = "gguf")]

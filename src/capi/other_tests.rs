@@ -152,6 +152,43 @@ fn numbers_that_are_not_aligned() {
     }
 }
 
+/// A file is opened in rounds.
+#[test]
+fn opened_in_rounds() {
+    let bytes = fixture!("npz/mixed_methods.npz");
+    // SAFETY: the arguments are as the header requires.
+    unsafe {
+        places!(file: tenslice_file, source: tenslice_source, need: tenslice_need, count: usize);
+        infos!(about: tenslice_file_info);
+        let mut kept: Vec<(Vec<tenslice_piece>, Vec<u8>)> = Vec::new();
+        ok!(tenslice_source_init(source, bytes.len() as u64));
+        while call!(tenslice_file_open_source(file, source, need, null_mut())) == NEED {
+            let mut pieces: Vec<_> = (0..8).map(|_| tenslice_piece { key: 0, offset: 0, length: 0, at: 0 }).collect();
+            ok!(tenslice_source_needs(source, pieces.as_mut_ptr(), pieces.len(), count));
+            pieces.truncate(count.read());
+            let mut memory: Vec<u8> = Vec::new();
+            for piece in &pieces {
+                assert_eq!(piece.at, memory.len() as u64);
+                memory.extend(&bytes[piece.offset as usize..][..piece.length as usize]);
+            }
+            let (first, data) = (pieces.as_ptr(), memory.as_ptr().cast());
+            ok!(tenslice_source_add_pieces(source, first, pieces.len(), data, memory.len()));
+            kept.push((pieces, memory));
+        }
+        ok!(tenslice_file_get_info(file, about));
+        let count = about.read().tensor_count;
+        assert!(count > 1 && kept.len() > 1);
+
+        // The same from a list, whose last piece is the whole file.
+        let piece = |length: usize| tenslice_piece { key: 0, offset: 0, length: length as u64, at: 0 };
+        let list = [piece(9), piece(bytes.len())];
+        ok!(tenslice_source_init(source, bytes.len() as u64));
+        ok!(tenslice_source_add_pieces(source, list.as_ptr(), 2, bytes.as_ptr().cast(), bytes.len()));
+        ok!(tenslice_file_open_source(file, source, need, null_mut()), tenslice_file_get_info(file, about));
+        assert_eq!(about.read().tensor_count, count);
+    }
+}
+
 /// All components are fetched by the reads of a plan, and added to a copy of the source.
 #[test]
 fn fetched_later() {

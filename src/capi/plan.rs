@@ -16,7 +16,8 @@ pub struct tenslice_piece {
     pub offset: u64,
     /// Number of bytes.
     pub length: u64,
-    /// Set by tenslice_plan_open: the offset of the first byte from the start of the memory; 0 for an empty piece.
+    /// Set by tenslice_plan_open and tenslice_source_needs: the offset of the first byte from the start of the memory; 0
+    /// for an empty piece.
     pub at: u64,
 }
 

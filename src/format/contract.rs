@@ -3,6 +3,7 @@
 
 use super::{
     ComponentRecord, Context, Cursor, Described, ListedShard, Name, Named, Split, Stated, Summary, TensorRecord,
+    Wanted,
 };
 use crate::attributes::Attributes;
 use crate::bytes::source::{Input, ParseContext, ParseResult};
@@ -28,6 +29,11 @@ pub(crate) trait FileFormat<'a>: NamedTensors<'a> + Computed<'a> + Copy {
     /// Opens a file whose magic is that of the format. Checks the structure in one pass without reading tensor data, or
     /// stops and reports which bytes are needed first.
     fn open(opening: &ParseContext<'a>) -> ParseResult<Self>;
+
+    /// Lists ranges that [`open`](Self::open) is going to request one by one, as far as the bytes in memory show. Nothing
+    /// depends on the list: a range that it omits is requested later. An empty list stands for the range that `open` has
+    /// requested.
+    fn wanted(_input: Input<'a>, _wanted: &mut Wanted<'_>) {}
 
     /// Reads the summary of the whole file. [`open`](Self::open) has requested all of the metadata. A format that must
     /// read the metadata once more checks it here. The check works in place, because the state of a file with many

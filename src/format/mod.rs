@@ -35,6 +35,7 @@ mod json_str;
 pub mod tens;
 #[cfg(feature = "ztensor")]
 pub mod ztensor;
+mod wanted;
 #[cfg(feature = "write")]
 mod write;
 #[cfg(feature = "ztensor2")]
@@ -51,6 +52,7 @@ pub(crate) use name::{Name, Named};
 pub(crate) use record::Contents;
 pub(crate) use record::{ComponentRecord, Context, Cursor, ListedShard, Stated, Summary, TensorRecord};
 pub use record::{Described, Split};
+pub(crate) use wanted::Wanted;
 
 #[cfg(feature = "write")]
 #[allow(unused_imports)] // depends on the formats that are built in
@@ -140,6 +142,15 @@ macro_rules! any_file {
                         return Err(opening.stop(not_read(head, format)));
                     }
                 })
+            }
+
+            /// Lists ranges that [`open`](Self::open) is going to request.
+            pub(crate) fn wanted(input: Input<'a>, wanted: &mut Wanted<'_>) {
+                let head = input.get(Extent::new(0, input.length().min(HEAD)));
+                match detect(head.unwrap_or_default()) {
+                    $(#[cfg(feature = $feature)] Format::$variant => $module::$file::wanted(input, wanted),)*
+                    _ => {}
+                }
             }
 
             /// Returns the same file, with the bytes of `source`. Fails if the source describes a file of another
@@ -246,6 +257,7 @@ fn of_magic(head: &[u8], cut: bool) -> Format {
 }
 
 /// Detects the kind of a file from `head`: its first [`HEAD`] bytes, or all of them.
+#[cfg_attr(small, inline(always))] // most programs for a chip call it once
 pub(crate) fn detect(head: &[u8]) -> Format {
     let is_host = cfg!(not(small));
     // safetensors has no magic: the file starts with the length of a JSON object, then the object. This test detects

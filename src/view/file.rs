@@ -4,6 +4,7 @@
 use core::iter::FusedIterator;
 
 use crate::attributes::Attributes;
+use crate::bytes::piece::Piece;
 use crate::bytes::source::{Need, ParseContext, Source};
 use crate::codec::BuiltIn;
 use crate::codec::decoder::Decoder;
@@ -11,7 +12,9 @@ use crate::codec::options::ReadOptions;
 use crate::error::origin::Format;
 use crate::error::warning::Warnings;
 use crate::error::{Error, ErrorKind, Result};
-use crate::format::{self, AnyFile, Cursor, FileFormat, NamedTensors, Summary, TensorRecord, dispatch, formats};
+use crate::format::{
+    self, AnyFile, Cursor, FileFormat, NamedTensors, Summary, TensorRecord, Wanted, dispatch, formats,
+};
 use crate::view::entry::{self, TensorEntry};
 use crate::view::index::{self, Index};
 use crate::view::tensor::{Tensor, Verified};
@@ -346,6 +349,55 @@ impl<'a> File<'a> {
             verified.add_all(tensor.verify_using(decoder, scratch)?);
         }
         tensors.error().map_or(Ok(verified), Err)
+    }
+}
+
+impl Source<'_> {
+    /// Fills `pieces` with the ranges to fetch in one round after [`File::open_source`] has requested a range, and
+    /// returns their number: 1 for the range that was requested, more for the starts of the entries of an NPZ archive.
+    /// Returns 0 if the last call requested nothing, or if `pieces` is empty.
+    ///
+    /// The pieces are in the order of the file, do not overlap, and have their places in memory, one after the other.
+    /// Fetch them to their places, at the same time, and add them with [`add_pieces`](Self::add_pieces). Then open the
+    /// file again. Fetching one requested range after the other has the same result, in more round trips.
+    ///
+    /// If `pieces` is too short for all entries, or if an entry begins with more metadata than usual, the missing ranges
+    /// are requested one by one.
+    ///
+    /// ```
+    /// use tenslice::{File, MAX_SEGMENTS, Opened, Piece, Source};
+    ///
+    /// let disk = std::fs::read("tests/fixtures/npz/hm_aligned_64.npz")?; // stands for a file on a server
+    ///
+    /// let mut rounds = vec![([Piece::default(); 64], Vec::new()); MAX_SEGMENTS]; // they outlive the source
+    /// let mut unused = rounds.iter_mut();
+    /// let mut source = Source::new(disk.len() as u64);
+    /// let file = loop {
+    ///     if let Opened::File(file) = File::open_source(&source)? {
+    ///         break file;
+    ///     }
+    ///     let (pieces, memory) = unused.next().ok_or("too many rounds")?;
+    ///     let count = source.needs(pieces);
+    ///     for piece in &pieces[..count] {
+    ///         memory.extend(&disk[piece.extent().try_into()?]); // all of them at the same time
+    ///     }
+    ///     source.add_pieces(&pieces[..count], memory)?;
+    /// };
+    /// assert_eq!(file.tensor_count(), File::open(&disk)?.tensor_count());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn needs(&self, pieces: &mut [Piece]) -> usize {
+        let Some(need) = self.need() else { return 0 };
+        let room = pieces.len();
+        let mut wanted = Wanted::new(pieces);
+        if need.keep && !self.has_list() && room > 1 {
+            AnyFile::wanted(self.into(), &mut wanted);
+        }
+        if wanted.is_empty() {
+            wanted.add(need.extent);
+        }
+        wanted.finish()
     }
 }
 

@@ -5,53 +5,9 @@ use core::iter::FusedIterator;
 use core::mem;
 
 use crate::bytes::extent::Extent;
+use crate::bytes::piece::Piece;
 use crate::duplicates::sort_by;
 use crate::error::{Error, ErrorKind, Result};
-
-/// A range of bytes of a file that a program wants in memory, usually the bytes of one component.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[repr(C)] // the C API has the same struct
-pub struct Piece {
-    key: u64,
-    offset: u64,
-    length: u64,
-    at: u64,
-}
-
-impl Piece {
-    /// Creates a piece. The caller chooses the key, to recognize the piece in the plan, which sorts the pieces: usually
-    /// the number of a tensor.
-    #[must_use]
-    pub const fn new(key: u64, extent: Extent) -> Self {
-        Self { key, offset: extent.offset, length: extent.length, at: 0 }
-    }
-
-    /// Returns the key that the caller has chosen.
-    #[must_use]
-    pub const fn key(&self) -> u64 {
-        self.key
-    }
-
-    /// Returns the place of the bytes in the file.
-    #[must_use]
-    pub const fn extent(&self) -> Extent {
-        Extent::new(self.offset, self.length)
-    }
-
-    /// Returns the place of the bytes in memory, which the plan has computed: the offset of the first byte from the
-    /// start of the memory. 0 for an empty piece, and before a plan was made.
-    #[must_use]
-    pub const fn at(&self) -> u64 {
-        self.at
-    }
-
-    /// Returns the bytes of the piece in `memory`, the memory that all reads of the plan have filled. Returns `None` if
-    /// `memory` is too short.
-    #[must_use]
-    pub fn bytes<'m>(&self, memory: &'m [u8]) -> Option<&'m [u8]> {
-        Extent::new(self.at, self.length).of(memory, 0)
-    }
-}
 
 /// How a [`Plan`] reads: the alignment of the reads, and the length of a gap that is read although no piece needs it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,6 +1,7 @@
 //! NPZ: archives of many entries, archives larger than memory, and calls specific to the format.
 #![cfg(feature = "npz")]
 
+use crate::support::open_in_rounds;
 use tenslice::{
     BuiltIn, ByteOrder, DType, DecodeError, Decoder, Encoding, Error, ErrorKind, Extent, File, Format, Opened, Order,
     Part, Purpose, ReadOptions, Source, Tensor, Warning,
@@ -768,6 +769,120 @@ fn an_archive_larger_than_memory_opens_in_parts() {
         let data = tensor.data().unwrap();
         assert_eq!((tensor.shape().dimension(0), data.extent().length), (Some(ITEMS / 4), ITEMS));
         assert_eq!(data.stored().unwrap_err().kind(), ErrorKind::NotInMemory);
+    }
+}
+
+/// Archives like those that NumPy writes: the header of an array has 128 bytes, or `head` bytes.
+fn archive_of(count: usize, items: usize, head: usize, is_deflated: bool) -> Vec<u8> {
+    let mut archive = Archive::default();
+    let header = format!("{{'descr': '|u1', 'fortran_order': False, 'shape': ({items},), }}");
+    let header = format!("{header:width$}\n", width = head - 11);
+    for i in 0..count {
+        let (name, content) = (format!("layer_{i:02}.npy"), array(&header, items));
+        if is_deflated {
+            archive.add_deflated(&name, &content)
+        } else {
+            archive.add(&name, &content)
+        };
+    }
+    archive.finish()
+}
+
+/// The result of opening an archive in rounds: the number of tensors, or the error; and the numbers of rounds and bytes.
+fn in_rounds(bytes: &[u8], room: usize) -> (Result<u64, Error>, usize, u64) {
+    let mut source = Source::new(bytes.len() as u64);
+    let (file, rounds, fetched) = open_in_rounds(bytes, room, &mut source);
+    (file.map(|file| file.tensor_count()), rounds, fetched)
+}
+
+#[test]
+fn an_archive_opens_in_few_rounds() {
+    for (bytes, rounds, most) in [
+        (archive_of(40, 8192, 128, false), 3, 40_000),
+        (archive_of(40, 8192, 128, true), 3, 40_000),
+        (archive_of(40, 8192, 192, false), 3, 40_000),
+        (archive_of(40, 1 << 20, 128, false), 3, 80_000),
+        (archive_of(300, 64, 128, false), 4, 110_000), // whole, since each gap is short
+        (archive_of(1, 1 << 18, 128, false), 3, 17_000),
+    ] {
+        let expected = File::open(&bytes).unwrap().tensor_count();
+        let (result, used, fetched) = in_rounds(&bytes, 64);
+        assert_eq!(result, Ok(expected));
+        assert!(used <= rounds && fetched <= most, "{} bytes: {used} rounds, {fetched} bytes", bytes.len());
+    }
+}
+
+/// With room for fewer ranges than entries, and with longer headers, some ranges are requested one by one.
+#[test]
+fn a_list_need_not_have_all_ranges() {
+    for bytes in
+        [archive_of(40, 8192, 128, false), archive_of(40, 8192, 1024, false), archive_of(9, 9000, 640, false)]
+    {
+        let expected = File::open(&bytes).unwrap().tensor_count();
+        let (_, one_by_one, _) = in_rounds(&bytes, 1);
+        for room in 1..50 {
+            let (result, rounds, fetched) = in_rounds(&bytes, room);
+            assert_eq!(result, Ok(expected), "{room}");
+            // One list, which may have been in vain.
+            assert!(
+                rounds <= one_by_one + 1 && fetched <= bytes.len() as u64 + 20_000,
+                "{room}: {rounds}, {fetched}"
+            );
+        }
+    }
+    // 40 headers that the list does not include exceed the segments of a source.
+    let bytes = archive_of(40, 1 << 17, 1024, false);
+    for room in [1, 7, 64] {
+        assert_eq!(in_rounds(&bytes, room).0.unwrap_err().kind(), ErrorKind::TooManySegments, "{room}");
+    }
+}
+
+/// The entries are in another order than their records, and their ranges overlap or are nested.
+#[test]
+fn entries_in_any_order() {
+    let mut archive = Archive::default();
+    let header = format!("{:117}\n", "{'descr': '|u1', 'fortran_order': False, 'shape': (9000,), }");
+    for i in 0..30 {
+        archive.add(&format!("large_{i}.npy"), &array(&header, 9000)).add(&format!("{i}.npy"), ARRAY);
+        archive.add(&format!("a_name_of_many_characters_{i}.npy"), ARRAY).add(&format!("s{i}.npy"), ARRAY);
+    }
+    let ordered = archive.finish();
+    let mut records = Vec::new();
+    let mut rest = &archive.directory[..];
+    while !rest.is_empty() {
+        let (record, next) = rest.split_at(46 + usize::from(rest[28]));
+        records.push(record);
+        rest = next;
+    }
+    for step in [1, 7, 119] {
+        let mut directory = Vec::new();
+        (0..records.len()).for_each(|i| directory.extend(records[(5 + i * step) % records.len()]));
+        let shuffled = Archive { bytes: archive.bytes.clone(), directory, count: archive.count }.finish();
+        for bytes in [&ordered, &shuffled] {
+            let (result, rounds, fetched) = in_rounds(bytes, 120);
+            assert_eq!((result, rounds), (Ok(120), 3));
+            assert!(fetched < 70_000, "{fetched}");
+        }
+    }
+}
+
+/// Damaged archives have the same error in rounds as in a slice, and no list makes a program fetch much more than the
+/// file.
+#[test]
+fn damaged_archives_in_rounds() {
+    let whole = archive_of(3, 9000, 128, false);
+    for at in 0..whole.len() {
+        if whole[at] == 1 && at % 1000 != 0 {
+            continue; // an element
+        }
+        for flip in [1, 0x80, 0xff] {
+            let mut bytes = whole.clone();
+            bytes[at] ^= flip;
+            let expected = File::open(&bytes).map(|file| file.tensor_count());
+            let (result, rounds, fetched) = in_rounds(&bytes, 8);
+            assert_eq!(result, expected, "byte {at} ^ {flip}");
+            assert!(rounds <= 12 && fetched <= 8 * bytes.len() as u64, "byte {at} ^ {flip}: {rounds} {fetched}");
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Data that the program fetches itself: tensors of a file that was opened in parts, read after `with_source`; and the
 //! plan of the reads of many tensors.
 
-use crate::support::{Random, cases, open_in_parts};
+use crate::support::{Random, cases, open_in_parts, open_in_rounds};
 use tenslice::{
     Error, ErrorKind, Extent, File, Opened, Piece, Plan, PlanOptions, PlannedRead, Purpose, ReadOptions, Source,
     Tensor,
@@ -37,6 +37,26 @@ fn ranges(file: &File<'_>, tensor: &Tensor<'_>) -> Vec<Extent> {
     #[cfg(feature = "b2nd")]
     ranges.extend(file.as_b2nd().map(|frame| frame.table_extent()));
     ranges
+}
+
+/// Rounds of one range are the requested ranges, one after the other.
+#[test]
+fn opening_in_rounds_equals_opening_a_slice() {
+    let names = |file: File<'_>| file.tensors().map(|tensor| tensor.name().to_string()).collect::<Vec<_>>();
+    for case in cases() {
+        let whole = File::open(&case.bytes).map(names);
+        let in_rounds = |room| {
+            let mut source = Source::new(case.bytes.len() as u64);
+            let (file, rounds, fetched) = open_in_rounds(&case.bytes, room, &mut source);
+            assert_eq!(file.map(names), whole, "{}, {room}", case.name());
+            (rounds, fetched)
+        };
+        let one_by_one = in_rounds(1);
+        for room in [2, 3, 64] {
+            let (rounds, fetched) = in_rounds(room);
+            assert!(rounds <= one_by_one.0 && fetched <= one_by_one.1, "{}, {room}", case.name());
+        }
+    }
 }
 
 #[test]

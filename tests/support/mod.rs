@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value as Json;
 use tenslice::{
-    ByteOrder, Encoding, Error, ErrorKind, Expected, File, Layout, Opened, Purpose, ReadOptions, Source, Tensor,
-    Warning, Warnings,
+    ByteOrder, Encoding, Error, ErrorKind, Expected, File, Layout, Opened, Piece, Purpose, ReadOptions, Source,
+    Tensor, Warning, Warnings,
 };
 
 /// A file with its side-car.
@@ -229,6 +229,37 @@ pub fn open_in_parts<'s, 'a>(
         Opened::File(file) => Ok(file),
         Opened::Need(need) => panic!("open, and then {need:?}"),
     }
+}
+
+/// Opens `bytes` in rounds, each of up to `room` ranges. Returns also the numbers of rounds and of bytes that were
+/// fetched.
+pub fn open_in_rounds<'s>(
+    bytes: &[u8],
+    room: usize,
+    source: &'s mut Source<'static>,
+) -> (Result<File<'s>, Error>, usize, u64) {
+    let (mut rounds, mut fetched) = (0, 0);
+    while let Ok(Opened::Need(_)) = File::open_source(source) {
+        let mut pieces = vec![Piece::default(); room];
+        let count = source.needs(&mut pieces);
+        assert!(count > 0);
+        pieces.truncate(count);
+        let mut memory = Vec::new();
+        for piece in &pieces {
+            assert_eq!(piece.at(), memory.len() as u64);
+            memory.extend(&bytes[std::ops::Range::try_from(piece.extent()).unwrap()]);
+        }
+        rounds += 1;
+        fetched += memory.len() as u64;
+        if let Err(error) = source.add_pieces(pieces.leak(), memory.leak()) {
+            return (Err(error), rounds, fetched);
+        }
+    }
+    let file = File::open_source(source).map(|opened| match opened {
+        Opened::File(file) => file,
+        Opened::Need(need) => panic!("open, and then {need:?}"),
+    });
+    (file, rounds, fetched)
 }
 
 /// Opens a file, and uses memory for the comparisons that opening has skipped.

@@ -287,7 +287,7 @@ export const STRUCTS = {
     tenslice_floats: {"size":8,"fields":{"data":[0,"u32"],"length":[4,"u32"]}},
     tenslice_file_info: {"size":48,"fields":{"struct_size":[0,"u32"],"format":[4,"u32"],"length":[8,"u64"],"tensor_count":[16,"u64"],"version":[24,"tenslice_str"],"warnings":[40,"u32"]}},
     tenslice_component_info: {"size":96,"fields":{"struct_size":[0,"u32"],"dtype":[4,"u32"],"storage_dtype":[8,"u32"],"byte_order":[12,"u32"],"encoding":[16,"u32"],"role":[24,"tenslice_str"],"encoding_name":[40,"tenslice_str"],"digest":[56,"tenslice_str"],"offset":[72,"u64"],"length":[80,"u64"],"decoded_length":[88,"u64"]}},
-    tenslice_source: {"size":1040,"fields":{}},
+    tenslice_source: {"size":1064,"fields":{}},
     tenslice_need: {"size":24,"fields":{"offset":[0,"u64"],"length":[8,"u64"],"keep":[16,"u32"]}},
     tenslice_piece: {"size":32,"fields":{"key":[0,"u64"],"offset":[8,"u64"],"length":[16,"u64"],"at":[24,"u64"]}},
     tenslice_plan: {"size":96,"fields":{}},

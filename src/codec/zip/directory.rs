@@ -3,6 +3,7 @@
 
 use zerocopy::FromBytes;
 
+use super::entry::FAR;
 use super::record::{self, End, End64, Locator};
 use crate::bytes::extent::{Extent, Region};
 use crate::bytes::num::to_u64;
@@ -17,6 +18,9 @@ const LOCATOR: u64 = 20;
 /// padding (zeros, line ends, erased flash). More padding exceeds our own limit.
 const REACHES: [u32; 5] = [98, 0x1_0015, 1 << 17, 1 << 20, 1 << 24];
 const PADDED: usize = 2;
+/// The minimum number of bytes that a host requests at the end of the file: the records of 250 arrays. A connection that
+/// has just been opened transfers about as many in one round trip.
+const TAIL: u64 = 1 << 14;
 /// The size of the largest accepted directory in bytes. Positions in a directory have 32 bits.
 pub(crate) const MAX_DIRECTORY: u64 = 1 << 30;
 
@@ -55,11 +59,19 @@ fn without_padding(tail: &[u8]) -> usize {
     last.map_or(0, |last| last.saturating_add(1))
 }
 
-/// Returns the last bytes of the file, and their position.
+/// Returns the last bytes of the file, and their position. If they are missing, a host requests more bytes, which
+/// usually include the directory: a sixteenth of the archive within limits.
 fn last_bytes<'a>(opening: &ParseContext<'a>, reach: u64) -> ParseResult<(u64, &'a [u8])> {
     let length = opening.input.length();
-    let start = length.saturating_sub(reach);
-    Ok((start, opening.keep(Extent::new(start, length.saturating_sub(start)))?))
+    let last = |count: u64| {
+        let start = length.saturating_sub(count);
+        Extent::new(start, length.saturating_sub(start))
+    };
+    let extent = last(reach);
+    if cfg!(not(target_os = "none")) && opening.input.get(extent).is_none() {
+        opening.keep(last((length >> 4).clamp(TAIL, FAR).max(reach)))?;
+    }
+    Ok((extent.offset, opening.keep(extent)?))
 }
 
 /// Returns the position in the file of the last end record in `tail` that ends at or after byte `used` of `tail`.

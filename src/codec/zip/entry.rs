@@ -20,7 +20,11 @@ pub(crate) const LOCAL: u64 = 30;
 /// archive. These bytes usually include the head of the array and, in an archive of small arrays, the following
 /// entries, so the archive is fetched in fewer pieces.
 const NEAR: u64 = 4096;
-const FAR: u64 = 1 << 16;
+pub(crate) const FAR: u64 = 1 << 16;
+/// The number of bytes after a local header, as far as the directory shows its length, that usually include the
+/// remaining extra fields and the head of an array. NumPy writes extra fields of 20 bytes and nearly always a head of
+/// 128 bytes; writers that align arrays in memory add up to 63 bytes.
+const AFTER_HEADER: u64 = 256;
 /// The largest number of bytes that `deflate` decodes from one byte. From no bytes, it decodes a few.
 const MAX_EXPANSION: u64 = 1032;
 
@@ -175,6 +179,15 @@ impl<'a> Archive<'a> {
             return Err(self.error(ErrorKind::InvalidName, Part::Name, entry.at));
         }
         Ok(())
+    }
+
+    /// Returns the range that usually includes the local header of an entry and the head of an array; `None` if it does
+    /// not begin before the directory.
+    pub(crate) fn start_of(&self, entry: &Entry<'_>) -> Option<Extent> {
+        let available = self.directory.start.checked_sub(entry.local_at).filter(|available| *available > 0)?;
+        let lengths = u64::from(entry.about.name.get()).saturating_add(entry.about.extra.get().into());
+        let usual = LOCAL.saturating_add(lengths).saturating_add(AFTER_HEADER);
+        Some(Extent::new(entry.local_at, usual.min(available)))
     }
 
     /// Returns the bytes of `extent`, which is before the directory. If bytes are missing, requests more than `extent`.

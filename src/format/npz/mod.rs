@@ -17,7 +17,7 @@ pub use self::entry::{ArchiveEntries, ArchiveEntry};
 pub(crate) use self::write::NpzWriter;
 use super::{
     ComponentRecord, Context, Cursor, Described, FileFormat, Name, Named, NamedTensors, Stated, StoredElements,
-    Summary, TensorRecord,
+    Summary, TensorRecord, Wanted,
 };
 use crate::bytes::extent::Extent;
 use crate::bytes::num::to_u64;
@@ -236,6 +236,19 @@ impl<'a> FileFormat<'a> for NpzFile<'a> {
             return Err(opening.fail((ErrorKind::UnsupportedFormat, Format::Zip, Part::File), 0));
         }
         Ok(file)
+    }
+
+    /// Lists the start of each entry, unless it is in memory.
+    fn wanted(input: Input<'a>, wanted: &mut Wanted<'_>) {
+        let Ok((archive, _)) = Archive::find(&ParseContext::of(input), Format::Npz) else { return };
+        let mut at = 0;
+        while let Ok(Some(entry)) = archive.entry(at) {
+            at = entry.next;
+            let Some(start) = archive.start_of(&entry) else { return };
+            if input.get(start).is_none() && !wanted.add(start) {
+                return;
+            }
+        }
     }
 
     fn read(&mut self, summary: &mut Summary) -> Result<()> {
