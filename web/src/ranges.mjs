@@ -111,6 +111,24 @@ async function fetchRange(url, offset, length) {
     throw new Error(`the server answers ${answer.status} ${answer.statusText}`);
 }
 
+/** The number of concurrent reads from a server. */
+export const AT_ONCE = 6;
+
+/** Calls `read` for each item, for at most `atOnce` items at the same time. Returns the results in order. */
+export async function concurrently(items, atOnce, read) {
+    const results = new Array(items.length);
+    let next = 0;
+    await Promise.all(
+        Array.from({ length: atOnce }, async () => {
+            while (next < items.length) {
+                const index = next++;
+                results[index] = await read(items[index]);
+            }
+        }),
+    );
+    return results;
+}
+
 /** Ranges of a Blob or File, of an http address, or of a Uint8Array. An object that has ranges is returned. */
 export async function rangesOf(file) {
     if (file instanceof Uint8Array) return new MemoryRanges(file);

@@ -1,12 +1,16 @@
 // One opening of a file: an instance of the library, and the loop that fetches the ranges it needs.
-import { STATUS } from "./abi.mjs";
+import { STATUS, STRUCTS } from "./abi.mjs";
 import { Library } from "./library.mjs";
 import { instanceOf } from "./module.mjs";
+import { AT_ONCE, concurrently } from "./ranges.mjs";
 
 /** Metadata larger than this is refused by the library, too. */
 const MOST_METADATA = 2 ** 30;
 /** The maximum length of a range of metadata, and of all ranges, that are kept for the next opening of the file. */
 const KEPT_RANGE = 2 ** 24, KEPT_IN_ALL = 2 ** 26;
+
+/** The maximum number of ranges of metadata that are fetched in one round. */
+const MOST_PIECES = 4096;
 
 /** Instances to reuse: each reserves gigabytes of addresses until it is garbage-collected. */
 const unused = [];
@@ -87,19 +91,28 @@ export class Session {
     /** Fetches the ranges that the library needs to open the file. Ranges that need not be kept share their memory. */
     async #fetchAll(metadata) {
         const { library } = this;
-        const need = library.make("tenslice_need");
+        const need = library.make("tenslice_need"), count = library.allocate(4);
+        const { size } = STRUCTS.tenslice_piece;
+        let list = library.allocate(MOST_PIECES * size), most = MOST_PIECES;
         let passing = { at: 0, room: 0 }, fetched = 0;
         const { source, file } = this;
         const open = () => library.callWithError(source, [STATUS.NEED], "tenslice_file_open_source", file, source, need);
         while (open() === STATUS.NEED) {
-            const { offset, length, keep } = library.read("tenslice_need", need);
+            const { keep } = library.read("tenslice_need", need);
+            library.call("tenslice_source_needs", source, list, most, count);
+            const pieces = Array.from({ length: library.u32(count) }, (_, index) =>
+                library.read("tenslice_piece", list + index * size),
+            );
+            const length = pieces.reduce((sum, piece) => sum + piece.length, 0);
             fetched += keep ? length : 0;
             if (fetched > MOST_METADATA) throw new RangeError("the file states more than 1 GiB of metadata");
-            const bytes = await metadata.read(offset, length);
+            const parts = await concurrently(pieces, AT_ONCE, ({ offset, length }) => metadata.read(offset, length));
             if (!keep && passing.room < length) passing = { at: library.allocate(length), room: length };
             const at = keep ? library.allocate(length) : passing.at;
-            library.bytes(at, length).set(bytes);
-            this.#add(offset, at, length);
+            pieces.forEach((piece, index) => library.bytes(at + piece.at, piece.length).set(parts[index]));
+            library.call("tenslice_source_add_pieces", source, list, pieces.length, at, length);
+            // The source refers to a list of several pieces. It holds only one.
+            if (pieces.length > 1) [list, most] = [library.make("tenslice_piece"), 1];
         }
     }
 

@@ -5,6 +5,7 @@ import { Chunks } from "./chunks.mjs";
 import { decode, dequantize, lanesOf } from "./elements.mjs";
 import { boxAround, groups, like, picked, product, regionShape, runs } from "./grid.mjs";
 import { NOT_STATED, TensliceError } from "./library.mjs";
+import { AT_ONCE, concurrently } from "./ranges.mjs";
 import { Session } from "./session.mjs";
 
 /** The maximum length of data that is decoded as a whole, such as compressed or sparse tensors, before and after. */
@@ -17,9 +18,6 @@ const HEADER = 1 << 12;
 const LONGEST_HEADER = 1 << 20;
 /** The maximum number of ranges of a tensor. A source keeps 32 ranges, and the metadata takes some of them. */
 const MOST_RANGES = 20;
-/** The number of concurrent reads from a server. */
-const AT_ONCE = 6;
-
 /** The TENSLICE_BYTE_ORDER_ code of big-endian numbers. */
 const BIG_ENDIAN = 1;
 
@@ -195,17 +193,9 @@ export class Tensor {
     async #regionOf(shape, start, stop, step) {
         const reads = groups(runs(shape, start, stop, step)),
             { lanes } = this;
-        const atOnce = this.#file.ranges.isRemote ? AT_ONCE : 1,
-            parts = new Array(reads.length);
-        let next = 0;
-        await Promise.all(
-            Array.from({ length: atOnce }, async () => {
-                while (next < reads.length) {
-                    const index = next++,
-                        { first, end } = reads[index];
-                    parts[index] = picked(await this.read(first, end - first), reads[index], lanes);
-                }
-            }),
+        const atOnce = this.#file.ranges.isRemote ? AT_ONCE : 1;
+        const parts = await concurrently(reads, atOnce, async (read) =>
+            picked(await this.read(read.first, read.end - read.first), read, lanes),
         );
         const total = product(regionShape(start, stop, step)) * lanes;
         if (parts.length === 0) return new Float32Array(0);
