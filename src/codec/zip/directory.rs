@@ -3,7 +3,7 @@
 
 use zerocopy::FromBytes;
 
-use super::entry::FAR;
+use super::entry::at_once;
 use super::record::{self, End, End64, Locator};
 use crate::bytes::extent::{Extent, Region};
 use crate::bytes::num::to_u64;
@@ -18,9 +18,6 @@ const LOCATOR: u64 = 20;
 /// padding (zeros, line ends, erased flash). More padding exceeds our own limit.
 const REACHES: [u32; 5] = [98, 0x1_0015, 1 << 17, 1 << 20, 1 << 24];
 const PADDED: usize = 2;
-/// The minimum number of bytes that a host requests at the end of the file: the records of 250 arrays. A connection that
-/// has just been opened transfers about as many in one round trip.
-const TAIL: u64 = 1 << 14;
 /// The size of the largest accepted directory in bytes. Positions in a directory have 32 bits.
 pub(crate) const MAX_DIRECTORY: u64 = 1 << 30;
 
@@ -60,7 +57,7 @@ fn without_padding(tail: &[u8]) -> usize {
 }
 
 /// Returns the last bytes of the file, and their position. If they are missing, a host requests more bytes, which
-/// usually include the directory: a sixteenth of the archive within limits.
+/// usually include the directory.
 fn last_bytes<'a>(opening: &ParseContext<'a>, reach: u64) -> ParseResult<(u64, &'a [u8])> {
     let length = opening.input.length();
     let last = |count: u64| {
@@ -69,7 +66,7 @@ fn last_bytes<'a>(opening: &ParseContext<'a>, reach: u64) -> ParseResult<(u64, &
     };
     let extent = last(reach);
     if cfg!(not(target_os = "none")) && opening.input.get(extent).is_none() {
-        opening.keep(last((length >> 4).clamp(TAIL, FAR).max(reach)))?;
+        opening.keep(last(at_once(length).max(reach)))?;
     }
     Ok((extent.offset, opening.keep(extent)?))
 }

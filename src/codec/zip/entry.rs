@@ -16,17 +16,19 @@ use crate::types::Encoding;
 /// The length of a local header without its name and extra fields.
 pub(crate) const LOCAL: u64 = 30;
 
-/// The minimum and maximum number of bytes that are requested at the start of an entry; in between, a sixteenth of the
-/// archive. These bytes usually include the head of the array and, in an archive of small arrays, the following
-/// entries, so the archive is fetched in fewer pieces.
-const NEAR: u64 = 4096;
-pub(crate) const FAR: u64 = 1 << 16;
 /// The number of bytes after a local header, as far as the directory shows its length, that usually include the
 /// remaining extra fields and the head of an array. NumPy writes extra fields of 20 bytes and nearly always a head of
 /// 128 bytes; writers that align arrays in memory add up to 63 bytes.
 const AFTER_HEADER: u64 = 256;
 /// The largest number of bytes that `deflate` decodes from one byte. From no bytes, it decodes a few.
 const MAX_EXPANSION: u64 = 1032;
+
+/// Returns the number of bytes that are requested at the start of an entry, and at the end of an archive: a sixteenth of
+/// the archive, within limits. At the start of an entry, these bytes usually include the head of the array and, in an
+/// archive of small arrays, the following entries; at the end, the directory. So there are fewer requests.
+pub(crate) fn at_once(length: u64) -> u64 {
+    (length >> 4).clamp(1 << 12, 1 << 16)
+}
 
 pub(crate) const STORED: u16 = 0;
 const DEFLATED: u16 = 8;
@@ -194,8 +196,8 @@ impl<'a> Archive<'a> {
     pub(crate) fn keep(&self, opening: &ParseContext<'a>, extent: Extent) -> ParseResult<&'a [u8]> {
         if opening.input.get(extent).is_none() {
             let available = self.directory.start.saturating_sub(extent.offset);
-            let near = (self.directory.start >> 4).clamp(NEAR, FAR);
-            opening.keep(Extent::new(extent.offset, near.max(extent.length).min(available)))?;
+            let length = at_once(self.directory.start).max(extent.length).min(available);
+            opening.keep(Extent::new(extent.offset, length))?;
         }
         opening.keep(extent)
     }
