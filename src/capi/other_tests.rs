@@ -44,7 +44,8 @@ fn a_list_of_tensors() {
     // SAFETY: the arguments are as the header requires.
     unsafe {
         places!(file: tenslice_file, tensor: tenslice_tensor, error: tenslice_error);
-        places!(entries: [tenslice_entry; 13], listed: u64, about: tenslice_tensor_info);
+        places!(entries: [tenslice_entry; 13], listed: u64);
+        infos!(about: tenslice_tensor_info);
         open(fixture!("v1.2/dense_all_dtypes.zt"), file);
         let first = entries.cast::<tenslice_entry>();
         assert_eq!(call!(tenslice_file_list(file, first, 12, listed, error)), code(ErrorKind::OutOfScratch));
