@@ -16,6 +16,9 @@ use crate::types::Encoding;
 /// The length of a local header without its name and extra fields.
 pub(crate) const LOCAL: u64 = 30;
 
+/// The limits of [`at_once`].
+const NEAR: u64 = 1 << 12;
+const FAR: u64 = 1 << 16;
 /// The number of bytes after a local header, as far as the directory shows its length, that usually include the
 /// remaining extra fields and the head of an array. NumPy writes extra fields of 20 bytes and nearly always a head of
 /// 128 bytes; writers that align arrays in memory add up to 63 bytes.
@@ -27,7 +30,7 @@ const MAX_EXPANSION: u64 = 1032;
 /// the archive, within limits. At the start of an entry, these bytes usually include the head of the array and, in an
 /// archive of small arrays, the following entries; at the end, the directory. So there are fewer requests.
 pub(crate) fn at_once(length: u64) -> u64 {
-    (length >> 4).clamp(1 << 12, 1 << 16)
+    (length >> 4).clamp(NEAR, FAR)
 }
 
 pub(crate) const STORED: u16 = 0;
