@@ -54,7 +54,8 @@ fn opening_in_rounds_equals_opening_a_slice() {
         let one_by_one = in_rounds(1);
         for room in [2, 3, 64] {
             let (rounds, fetched) = in_rounds(room);
-            assert!(rounds <= one_by_one.0 && fetched <= one_by_one.1, "{}, {room}", case.name());
+            // A range of a list ends 256 bytes behind a header, perhaps among bytes that are in memory.
+            assert!(rounds <= one_by_one.0 && fetched <= one_by_one.1 + 256, "{}, {room}", case.name());
         }
     }
 }
