@@ -9,6 +9,8 @@ mod cbor;
 mod gguf;
 #[cfg(feature = "safetensors")]
 mod json;
+#[cfg(feature = "pytorch")]
+mod pytorch;
 
 use core::iter::FusedIterator;
 use core::marker::PhantomData;
@@ -176,6 +178,8 @@ enum Inner<'a> {
     Gguf(gguf::Items<'a>),
     #[cfg(feature = "safetensors")]
     Json(json::Items<'a>),
+    #[cfg(feature = "pytorch")]
+    Pytorch(pytorch::Items<'a>),
 }
 
 impl<'a> Attributes<'a> {
@@ -193,6 +197,8 @@ impl<'a> Attributes<'a> {
             Inner::Gguf(items) => items.error(),
             #[cfg(feature = "safetensors")]
             Inner::Json(items) => items.error(),
+            #[cfg(feature = "pytorch")]
+            Inner::Pytorch(items) => items.error(),
         }
     }
 
@@ -320,6 +326,8 @@ impl<'a> Iterator for Attributes<'a> {
             Inner::Gguf(items) => items.next(),
             #[cfg(feature = "safetensors")]
             Inner::Json(items) => items.next(),
+            #[cfg(feature = "pytorch")]
+            Inner::Pytorch(items) => items.next(),
         }
     }
 }

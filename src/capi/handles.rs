@@ -89,6 +89,11 @@ held! {
     tenslice_cursor: crate::npz::ArchiveEntries<'static> = b"NPZE";
 }
 
+#[cfg(feature = "pytorch")]
+held! {
+    tenslice_cursor: crate::pytorch::Globals<'static> = b"PTGL";
+}
+
 #[cfg(feature = "blz")]
 held! {
     blz::tenslice_train: crate::blz::Train<'static> = b"TRAN";
@@ -133,8 +138,16 @@ impl<'a> Writable<'a, tenslice_items> {
 impl<'a> In<'a, tenslice_str> {
     /// Returns the string, and the memory that holds it.
     pub(in super::super) fn text(&self) -> FfiResult<(Text<'a>, Memory)> {
-        let tenslice_str { data, length, is_escaped, .. } = self.read()?;
+        let text = self.read()?;
+        let tenslice_str { data, length, is_escaped, .. } = text;
         let (bytes, length) = (Array(data, PhantomData), Length(length, PhantomData));
+        #[cfg(feature = "pytorch")]
+        if is_escaped != 0 {
+            let joined = super::super::text::keys_from_c(text.reserved);
+            if !joined.is_none() {
+                return Ok((Text::joined(bytes.with_length(length)?, joined), bytes.memory(length)));
+            }
+        }
         Ok((Text::new(bytes.with_length(length)?, is_escaped != 0), bytes.memory(length)))
     }
 }

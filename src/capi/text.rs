@@ -8,7 +8,11 @@ use super::pointer::{Array, Buffer, Capacity, Handle, In, Length, OptionalOut, W
 use super::source::tenslice_source;
 use super::status::{OK, nth_text, tenslice_error, tenslice_status};
 use crate::DType;
+#[cfg(feature = "pytorch")]
+use crate::bytes::pickle::trail::Trail;
 use crate::bytes::source::Input;
+#[cfg(feature = "pytorch")]
+use crate::bytes::text::Joined;
 use crate::bytes::text::Text;
 use crate::bytes::utf8::Utf8;
 use crate::error::{Error, ErrorKind, Result};
@@ -28,15 +32,34 @@ pub struct tenslice_str {
     /// Number of bytes.
     pub length: usize,
     /// 1 if characters are spelled as escapes, so that the bytes are not the characters of the string; else 0.
-    pub is_escaped: u32,
-    /// Reserved, 0.
-    pub reserved: u32,
+    pub is_escaped: u8,
+    /// For this library: zeros, or the keys of a name in a PyTorch checkpoint. Leave them as they are.
+    pub reserved: [u8; 15],
 }
 
 impl From<Text<'_>> for tenslice_str {
     fn from(text: Text<'_>) -> Self {
-        Self { is_escaped: u32::from(text.is_escaped()), ..Self::of_bytes(text.raw()) }
+        Self {
+            is_escaped: text.is_escaped().into(),
+            #[cfg(feature = "pytorch")]
+            reserved: keys_to_c(text.trail()),
+            ..Self::of_bytes(text.raw())
+        }
     }
+}
+
+/// The trail of a name, and whether the name is one of a constant, as bytes.
+#[cfg(feature = "pytorch")]
+fn keys_to_c(Joined { trail, in_constants }: Joined) -> [u8; 15] {
+    let [a, b, c, d, e, f, g, h, i, j, k, l, m, n] = trail.0;
+    [a, b, c, d, e, f, g, h, i, j, k, l, m, n, in_constants.into()]
+}
+
+/// Returns the trail of a name that [`keys_to_c`] has written.
+#[cfg(feature = "pytorch")]
+pub(super) const fn keys_from_c(bytes: [u8; 15]) -> Joined {
+    let [a, b, c, d, e, f, g, h, i, j, k, l, m, n, in_constants] = bytes;
+    Joined { trail: Trail([a, b, c, d, e, f, g, h, i, j, k, l, m, n]), in_constants: in_constants > 0 }
 }
 
 impl From<Option<&str>> for tenslice_str {
@@ -47,7 +70,7 @@ impl From<Option<&str>> for tenslice_str {
 
 impl tenslice_str {
     /// The string that stands for a missing one.
-    pub(super) const NONE: Self = Self { data: core::ptr::null(), length: 0, is_escaped: 0, reserved: 0 };
+    pub(super) const NONE: Self = Self { data: core::ptr::null(), length: 0, is_escaped: 0, reserved: [0; 15] };
 
     /// Wraps bytes of the file that are text in any encoding.
     pub(super) fn of_bytes(bytes: &[u8]) -> Self {

@@ -301,6 +301,20 @@ impl<'a> Seen<'_, 'a> {
         }
     }
 
+    /// Adds a name that is not in one piece in the file, and comes in no particular order. Without the name, the names
+    /// have to be compared.
+    #[cfg(feature = "pytorch")]
+    pub(crate) fn add_joined(&mut self, name: Option<&[u8]>) {
+        self.are_sorted = false;
+        #[cfg(not(small))]
+        {
+            let hashes = &mut self.hashes;
+            hashes.do_differ = hashes.do_differ && name.is_some_and(|name| hashes.add(word_hash(name).0));
+        }
+        #[cfg(small)]
+        let _ = name;
+    }
+
     pub(crate) const fn are_distinct(&self) -> bool {
         #[cfg(not(small))]
         return self.are_sorted || self.hashes.do_differ;

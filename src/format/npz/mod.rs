@@ -262,7 +262,7 @@ impl<'a> FileFormat<'a> for NpzFile<'a> {
         let Some((entry, array)) = self.next_array(at)? else { return Ok(false) };
         tensor.index = cursor.index;
         self.fill(tensor, &entry, &array);
-        *cursor = Cursor { at: entry.next.into(), left: 0, index: cursor.index.saturating_add(1) };
+        *cursor = Cursor::new(entry.next.into(), 0, cursor.index.saturating_add(1));
         Ok(true)
     }
 

@@ -1,0 +1,685 @@
+//! The stack machine: what each opcode leaves on the stack.
+#![forbid(unsafe_code)]
+
+use super::Fault;
+use super::globals::Known;
+use super::memo::{Memo, NOTHING};
+use super::op::{self, Op, number};
+use super::reach::Reach;
+use crate::bytes::num::{to_u64, to_usize};
+use crate::bytes::utf8::is_utf8;
+use crate::error::ErrorKind;
+use crate::error::origin::Part;
+
+/// The number of objects and marks that are on the stack at most. A dictionary in a dictionary takes three.
+const SLOTS: usize = 320;
+/// The number of objects above a mark that are kept, at least. Of earlier ones, only the number is.
+const KEPT: u8 = 12;
+
+/// The kind of an object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// Not an object: where a group of objects begins.
+    Mark,
+    /// An object from the memo that is no longer known.
+    Unknown,
+    None,
+    Bool,
+    Integer,
+    Float,
+    Text,
+    /// Bytes, or a text of Python 2 that is not UTF-8.
+    Bytes,
+    Dict,
+    List,
+    Set,
+    Tuple,
+    /// `OrderedDict` or `defaultdict`.
+    Map,
+    Global,
+    Storage,
+    Tensor,
+    /// Anything else: skipped.
+    Object,
+}
+
+/// An object on the stack.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Slot {
+    pub(crate) kind: Kind,
+    /// True if the object is from the memo: nothing may be added to it, and its contents are listed elsewhere.
+    pub(crate) is_alias: bool,
+    /// True if this is a mark, and an object that was dropped behind it cannot be a key.
+    pub(crate) is_bad: bool,
+    /// True if the object was not read from its place: its first opcode may be elsewhere.
+    pub(crate) is_restored: bool,
+    /// The number of a [`Known`] name: of a global, or of the function that made an object.
+    pub(crate) known: u16,
+    /// The position of the first opcode that the object is made of.
+    pub(crate) start: u32,
+    /// The place in the pickle. Of a text, its bytes; of a tuple, its items; of what a function made, the items of the
+    /// function's arguments; of a storage, those of its ID; of a mark, the position behind it; of others, the opcode.
+    pub(crate) at: u32,
+    pub(crate) end: u32,
+    /// The number of objects: of a mark, those that were dropped; of a list or a tuple, those that it has. Of a text,
+    /// the position of the opcode that has it.
+    pub(crate) count: u32,
+    /// Where the object stands, once that is known: see [`path`](super::path).
+    pub(crate) role: u32,
+}
+
+impl Slot {
+    pub(super) const EMPTY: Self = Self::new(Kind::Mark, 0, 0);
+
+    const fn new(kind: Kind, at: u32, end: u32) -> Self {
+        Self {
+            kind,
+            is_alias: false,
+            is_bad: false,
+            is_restored: false,
+            known: 0,
+            start: at,
+            at,
+            end,
+            count: 0,
+            role: 0,
+        }
+    }
+
+    /// An object of which only this is known.
+    pub(super) const fn known_as(kind: Kind, role: u32, count: u32) -> Self {
+        Self { role, count, is_restored: true, ..Self::new(kind, 0, 0) }
+    }
+
+    /// The name of a global, or the function that made the object.
+    pub(crate) const fn known(&self) -> Known {
+        Known::from_number(self.known)
+    }
+
+    const fn is_hashable(&self) -> bool {
+        !matches!(self.kind, Kind::Dict | Kind::List | Kind::Set | Kind::Map)
+    }
+
+    /// True for containers to which items are added behind their opcode.
+    const fn takes_items(&self) -> bool {
+        matches!(self.kind, Kind::Dict | Kind::Map | Kind::Object) && !self.is_alias
+    }
+}
+
+/// The effect of a step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Event {
+    /// Another object is on top of the stack.
+    Pushed,
+    /// Something else.
+    Other,
+    /// The end: the only object on the stack is the result.
+    Stopped,
+}
+
+/// The largest number of items that [`Machine::items`] returns.
+pub(crate) const MOST_ITEMS: usize = 10;
+
+/// The items of a tuple.
+#[derive(Clone, Copy)]
+pub(crate) struct Items {
+    slots: [Slot; MOST_ITEMS],
+    count: usize,
+}
+
+impl Items {
+    pub(crate) fn all(&self) -> &[Slot] {
+        self.slots.get(..self.count).unwrap_or_default()
+    }
+
+    pub(crate) fn get(&self, index: usize) -> Option<&Slot> {
+        self.all().get(index)
+    }
+}
+
+/// The reason why a program is run.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Run {
+    /// To read the whole pickle.
+    Whole,
+    /// To read the items of a tuple once more. The memo is that of a run of the whole pickle, or empty.
+    Items,
+    /// To find an object that the memo no longer has.
+    Memo,
+}
+
+/// The state of a program at a position.
+#[derive(Clone)]
+pub(crate) struct Machine<'a> {
+    bytes: &'a [u8],
+    at: u32,
+    stack: [Slot; SLOTS],
+    height: usize,
+    memo: Memo,
+    run: Run,
+    reach: Reach,
+    /// The bytes that were read again for the memo.
+    work: u64,
+}
+
+impl<'a> Machine<'a> {
+    /// A machine at the start of a pickle.
+    pub(crate) fn new(bytes: &'a [u8], reach: Reach) -> Self {
+        Self {
+            bytes,
+            at: 0,
+            stack: [Slot::EMPTY; SLOTS],
+            height: 0,
+            memo: Memo::new(),
+            run: Run::Whole,
+            reach,
+            work: 0,
+        }
+    }
+
+    /// A machine at `at` with an empty stack, which [`Frames`](super::frames::Frames) fills.
+    pub(super) fn at(bytes: &'a [u8], reach: Reach, at: u32) -> Self {
+        Self { at, run: Run::Items, ..Self::new(bytes, reach) }
+    }
+
+    pub(super) const fn reach(&self) -> Reach {
+        self.reach
+    }
+
+    /// Pushes an object of which not all is known.
+    pub(super) fn push_known(&mut self, slot: Slot) {
+        let _ = self.push(slot);
+    }
+
+    /// Pushes the key of the opcode at `at`.
+    pub(super) fn push_key(&mut self, at: u32) {
+        let integer = Slot::new(Kind::Integer, at, at);
+        let key = op::read(self.bytes, at).ok().and_then(|op| simple(&op));
+        self.push_known(Slot { is_restored: true, ..key.unwrap_or(integer) });
+    }
+
+    /// The bytes that have been read again, to find objects that the memo no longer has.
+    pub(crate) const fn work(&self) -> u64 {
+        self.work
+    }
+
+    /// Notes that an opcode was read once more.
+    pub(crate) const fn add_work(&mut self) {
+        self.work = self.work.saturating_add(1);
+    }
+
+    /// Returns the items of a tuple, or the arguments of what made an object: from `at` to `end`. The objects are read
+    /// once more, so nothing is known of their surroundings. More than [`MOST_ITEMS`] are a fault.
+    pub(crate) fn items(&mut self, at: u32, end: u32) -> Result<Items, Fault> {
+        let mut machine = Machine { at, run: Run::Items, ..Self::new(self.bytes, self.reach) };
+        machine.memo = self.memo.clone();
+        let items = machine.items_to(at, end);
+        self.work = self.work.saturating_add(machine.work).saturating_add(end.saturating_sub(at).into());
+        items
+    }
+
+    /// Calls `each` with the keys and values of a dictionary, which begins at `at`; its items end before `end`.
+    pub(crate) fn each_pair(&mut self, at: u32, end: u32, mut each: impl FnMut(&Slot, &Slot)) -> Result<(), Fault> {
+        let mut machine = Machine { at, run: Run::Items, ..Self::new(self.bytes, self.reach) };
+        machine.memo = self.memo.clone();
+        while machine.at < end {
+            let code = op::read(self.bytes, machine.at)?.code;
+            match (code, machine.stack()) {
+                (op::SET_ITEM, [_, key, value]) => each(key, value),
+                (op::SET_ITEMS, [_, mark, items @ ..]) if mark.kind == Kind::Mark => {
+                    if mark.count > 0 {
+                        return Err(Fault::new(ErrorKind::TooMany, Part::Value, machine.at));
+                    }
+                    let is_mark = |slot: &Slot| slot.kind == Kind::Mark;
+                    if !items.iter().any(is_mark) {
+                        items.chunks_exact(2).for_each(|pair| {
+                            if let [key, value] = pair {
+                                each(key, value);
+                            }
+                        });
+                    }
+                }
+                _ => {}
+            }
+            machine.step()?;
+        }
+        self.work = self.work.saturating_add(machine.work).saturating_add(end.saturating_sub(at).into());
+        Ok(())
+    }
+
+    fn items_to(&mut self, at: u32, end: u32) -> Result<Items, Fault> {
+        self.push(Slot::new(Kind::Mark, at, at))?;
+        while self.at < end {
+            self.step()?;
+        }
+        let mut items = Items { slots: [Slot::EMPTY; MOST_ITEMS], count: 0 };
+        match self.stack() {
+            [mark, rest @ ..] if mark.count == 0 && rest.len() <= MOST_ITEMS => {
+                items.slots.iter_mut().zip(rest).for_each(|(to, from)| *to = *from);
+                items.count = rest.len();
+                Ok(items)
+            }
+            _ => Err(Fault::new(ErrorKind::CountsDiffer, Part::Value, at)),
+        }
+    }
+
+    pub(crate) const fn bytes(&self) -> &'a [u8] {
+        self.bytes
+    }
+
+    /// The position of the next opcode.
+    pub(crate) const fn position(&self) -> u32 {
+        self.at
+    }
+
+    /// The objects on the stack, the last one on top.
+    pub(crate) fn stack(&self) -> &[Slot] {
+        self.stack.get(..self.height).unwrap_or_default()
+    }
+
+    pub(crate) fn slot_mut(&mut self, index: usize) -> Option<&mut Slot> {
+        self.stack.get_mut(..self.height)?.get_mut(index)
+    }
+
+    /// The object on top of the stack.
+    pub(crate) fn top(&self) -> Option<Slot> {
+        self.stack().last().copied()
+    }
+
+    const fn fault<T>(&self, kind: ErrorKind, op: &Op<'_>) -> Result<T, Fault> {
+        Err(Fault::new(kind, Part::Value, op.at))
+    }
+
+    fn push(&mut self, slot: Slot) -> Result<(), Fault> {
+        let too_deep = Fault::new(ErrorKind::TooDeep, Part::Value, self.at);
+        if slot.kind != Kind::Mark {
+            self.drop_oldest();
+        }
+        *self.stack.get_mut(self.height).ok_or(too_deep)? = slot;
+        self.height = self.height.saturating_add(1);
+        Ok(())
+    }
+
+    /// The index of the last mark.
+    fn mark(&self) -> Option<usize> {
+        self.stack().iter().rposition(|slot| slot.kind == Kind::Mark)
+    }
+
+    /// Drops the oldest object above the last mark, if there are many.
+    #[inline]
+    fn drop_oldest(&mut self) {
+        // An object with more above it than the reach is no longer needed.
+        let kept = usize::from(self.reach.count().saturating_add(2).max(KEPT));
+        let from = self.height.saturating_sub(kept).saturating_sub(1);
+        let Some([mark, oldest, rest @ ..]) = self.stack.get_mut(from..self.height) else { return };
+        let has_mark = oldest.kind == Kind::Mark || rest.iter().any(|slot| slot.kind == Kind::Mark);
+        if mark.kind != Kind::Mark || has_mark || rest.len() < kept.saturating_sub(1) {
+            return;
+        }
+        mark.is_bad |= mark.count & 1 == 0 && !oldest.is_hashable();
+        mark.count = mark.count.saturating_add(1);
+        let mut place = oldest;
+        for slot in rest {
+            *place = *slot;
+            place = slot;
+        }
+        self.height = self.height.saturating_sub(1);
+    }
+
+    /// Takes the object on top of the stack.
+    fn pop(&mut self, op: &Op<'_>) -> Result<Slot, Fault> {
+        match self.top() {
+            Some(slot) if slot.kind != Kind::Mark => {
+                self.height = self.height.saturating_sub(1);
+                // An earlier object is gone if it was dropped.
+                Ok(slot)
+            }
+            Some(mark) if mark.count > 0 => self.fault(ErrorKind::TooDeep, op),
+            _ => self.fault(ErrorKind::Malformed, op),
+        }
+    }
+
+    /// Returns the object on top of the stack, to which something is added.
+    fn last(&mut self, op: &Op<'_>) -> Result<&mut Slot, Fault> {
+        let slot = self.pop(op)?;
+        self.height = self.height.saturating_add(1);
+        let _ = slot;
+        let index = self.height.saturating_sub(1);
+        self.stack.get_mut(index).ok_or(Fault::new(ErrorKind::Malformed, Part::Value, op.at))
+    }
+
+    /// Takes everything above the last mark, and the mark. Returns the mark, the number of objects, and whether one
+    /// at an even place cannot be a key.
+    fn pop_mark(&mut self, op: &Op<'_>) -> Result<(Slot, u32, bool), Fault> {
+        let Some(index) = self.mark() else { return self.fault(ErrorKind::Malformed, op) };
+        let Some([mark, items @ ..]) = self.stack.get(index..self.height) else {
+            return self.fault(ErrorKind::Malformed, op);
+        };
+        let (mut count, mut is_bad) = (mark.count, mark.is_bad);
+        for slot in items {
+            is_bad |= count & 1 == 0 && !slot.is_hashable();
+            count = count.saturating_add(1);
+        }
+        let mark = *mark;
+        self.height = index;
+        Ok((mark, count, is_bad))
+    }
+
+    /// Runs the program until an object has been pushed, or to the end.
+    pub(crate) fn step(&mut self) -> Result<Event, Fault> {
+        let op = op::read(self.bytes, self.at)?;
+        if (self.at == 0) != (op.code == op::PROTO) {
+            return self.fault(ErrorKind::WrongMarker, &op);
+        }
+        let event = self.run(&op)?;
+        self.at = op.next;
+        Ok(event)
+    }
+
+    fn run(&mut self, op: &Op<'a>) -> Result<Event, Fault> {
+        let slot = |kind| Slot::new(kind, op.at, op.next);
+        let data = |kind| Slot { start: op.at, ..Slot::new(kind, op.argument_at, op.next) };
+        let pushed = match op.code {
+            op::PROTO => {
+                if !matches!(op.argument, [2..=5]) {
+                    return self.fault(ErrorKind::UnsupportedVersion, op);
+                }
+                return Ok(Event::Other);
+            }
+            op::FRAME => {
+                let left = to_u64(self.bytes.len()).saturating_sub(op.next.into());
+                if number(op.argument) > left {
+                    return self.fault(ErrorKind::Truncated, op);
+                }
+                return Ok(Event::Other);
+            }
+            op::MARK => {
+                self.push(Slot::new(Kind::Mark, op.next, op.next))?;
+                return Ok(Event::Other);
+            }
+            op::NONE => slot(Kind::None),
+            op::TRUE | op::FALSE => slot(Kind::Bool),
+            op::INT_TEXT if op::is_truth(op) => slot(Kind::Bool),
+            op::INT_1 | op::INT_2 | op::INT_4 | op::LONG_1 | op::LONG_4 => slot(Kind::Integer),
+            op::INT_TEXT => {
+                if op::integer(op).is_none() {
+                    return self.fault(ErrorKind::Malformed, op);
+                }
+                slot(Kind::Integer)
+            }
+            op::FLOAT => slot(Kind::Float),
+            op::TEXT_1 | op::TEXT_4 | op::TEXT_8 | op::GLOBAL => match simple(op) {
+                Some(slot) => slot,
+                None => return self.fault(ErrorKind::InvalidUtf8, op),
+            },
+            op::STRING_1 | op::STRING_4 => simple(op).unwrap_or(data(Kind::Bytes)),
+            op::BYTES_1 | op::BYTES_4 | op::BYTES_8 => data(Kind::Bytes),
+            op::BYTE_ARRAY => slot(Kind::Object),
+            op::EMPTY_DICT => slot(Kind::Dict),
+            op::EMPTY_LIST => slot(Kind::List),
+            op::EMPTY_SET => slot(Kind::Set),
+            op::EMPTY_TUPLE => Slot::new(Kind::Tuple, op.at, op.at),
+            op::TUPLE => {
+                let (mark, count, _) = self.pop_mark(op)?;
+                Slot { start: mark.at.saturating_sub(1), count, ..Slot::new(Kind::Tuple, mark.at, op.at) }
+            }
+            op::TUPLE_1 => self.tuple(1, op)?,
+            op::TUPLE_2 => self.tuple(2, op)?,
+            op::TUPLE_3 => self.tuple(3, op)?,
+            op::FROZEN_SET => {
+                let at = self.pop_mark(op)?.0.at;
+                Slot { start: at.saturating_sub(1), known: 1, ..slot(Kind::Set) }
+            }
+            op::STACK_GLOBAL => {
+                let (name, module) = (self.pop(op)?, self.pop(op)?);
+                if name.kind != Kind::Text || module.kind != Kind::Text {
+                    return self.refuse_unknown(&[name, module], ErrorKind::UnexpectedType, op);
+                }
+                let known = Known::of(self.text(&module), self.text(&name)).number();
+                Slot { known, start: module.start, ..slot(Kind::Global) }
+            }
+            op::REDUCE => self.reduce(op)?,
+            op::NEW_OBJECT | op::NEW_OBJECT_EX => self.new_object(op)?,
+            op::PERSISTENT_ID => self.persistent(op)?,
+            op::PUT_1 | op::PUT_4 | op::MEMOIZE => {
+                let top = *self.last(op)?;
+                if self.run == Run::Items {
+                    return Ok(Event::Other);
+                }
+                let index = self.index(op);
+                if self.memo.last.is_some_and(|last| index <= last) || index == NOTHING {
+                    return self.fault(ErrorKind::KeyOrder, op);
+                }
+                self.memo.last = Some(index);
+                self.memo.count = self.memo.count.saturating_add(1);
+                self.memo.put(index, Slot { is_alias: true, role: 0, ..top });
+                return Ok(Event::Other);
+            }
+            op::GET_1 | op::GET_4 => self.recalled(op)?,
+            op::STOP => {
+                return match self.stack() {
+                    [only] if only.kind != Kind::Mark => Ok(Event::Stopped),
+                    _ => self.fault(ErrorKind::CountsDiffer, op),
+                };
+            }
+            _ => {
+                self.add(op)?;
+                return Ok(Event::Other);
+            }
+        };
+        self.push(pushed)?;
+        Ok(Event::Pushed)
+    }
+
+    /// The error for objects of a wrong kind; if one of them is no longer known, an error that says so.
+    fn refuse_unknown<T>(&self, slots: &[Slot], kind: ErrorKind, op: &Op<'_>) -> Result<T, Fault> {
+        let is_unknown = slots.iter().any(|slot| slot.kind == Kind::Unknown);
+        self.fault(if is_unknown { ErrorKind::TooMany } else { kind }, op)
+    }
+
+    /// Returns the bytes of a text or of bytes.
+    pub(crate) fn text(&self, slot: &Slot) -> &'a [u8] {
+        bytes_of(self.bytes, slot)
+    }
+
+    fn tuple(&mut self, count: usize, op: &Op<'_>) -> Result<Slot, Fault> {
+        let mut first = op.at;
+        for _ in 0..count {
+            first = self.pop(op)?.start;
+        }
+        let count = u32::try_from(count).unwrap_or(u32::MAX);
+        Ok(Slot { count, ..Slot::new(Kind::Tuple, first, op.at) })
+    }
+
+    /// Notes that a function, or a class, was called. Only the known ones have a meaning.
+    fn reduce(&mut self, op: &Op<'_>) -> Result<Slot, Fault> {
+        let (arguments, function) = (self.pop(op)?, self.pop(op)?);
+        if arguments.kind != Kind::Tuple || !matches!(function.kind, Kind::Global | Kind::Object) {
+            return self.refuse_unknown(&[arguments, function], ErrorKind::UnexpectedType, op);
+        }
+        let known = if function.kind == Kind::Global { function.known() } else { Known::OPAQUE };
+        let kind = match known {
+            Known::ORDERED_DICT if arguments.count > 1 => return self.fault(ErrorKind::UnexpectedType, op),
+            Known::ORDERED_DICT | Known::DEFAULT_DICT => Kind::Map,
+            Known::SIZE => Kind::Tuple,
+            known if known.makes_tensor() => Kind::Tensor,
+            _ => Kind::Object,
+        };
+        let known = known.number();
+        Ok(Slot { known, start: function.start, ..Slot::new(kind, arguments.at, arguments.end) })
+    }
+
+    fn new_object(&mut self, op: &Op<'_>) -> Result<Slot, Fault> {
+        if op.code == op::NEW_OBJECT_EX {
+            let keywords = self.pop(op)?;
+            if !matches!(keywords.kind, Kind::Dict) {
+                return self.refuse_unknown(&[keywords], ErrorKind::UnexpectedType, op);
+            }
+        }
+        let (arguments, class) = (self.pop(op)?, self.pop(op)?);
+        if arguments.kind != Kind::Tuple || !matches!(class.kind, Kind::Global | Kind::Object) {
+            return self.refuse_unknown(&[arguments, class], ErrorKind::UnexpectedType, op);
+        }
+        let is_map = class.kind == Kind::Global && class.known() == Known::ORDERED_DICT;
+        let kind = if is_map { Kind::Map } else { Kind::Object };
+        Ok(Slot { start: class.start, ..Slot::new(kind, arguments.at, arguments.end) })
+    }
+
+    /// The index of the memo entry that an opcode makes.
+    fn index(&self, op: &Op<'_>) -> u32 {
+        match op.code {
+            op::MEMOIZE => self.memo.count,
+            _ => u32::try_from(number(op.argument)).unwrap_or(NOTHING),
+        }
+    }
+
+    /// Reads a persistent ID: a storage, or the class of a module. What the ID says is checked when it is used.
+    fn persistent(&mut self, op: &Op<'a>) -> Result<Slot, Fault> {
+        let id = self.pop(op)?;
+        if id.kind != Kind::Tuple {
+            return self.refuse_unknown(&[id], ErrorKind::UnexpectedType, op);
+        }
+        // Only the first item tells, a text.
+        let first = op::read(self.bytes, id.at)?;
+        let word = match first.code {
+            op::TEXT_1 | op::TEXT_4 | op::TEXT_8 | op::STRING_1 | op::STRING_4 => first.argument,
+            op::GET_1 | op::GET_4 => {
+                let slot = self.recalled(&first)?;
+                if slot.kind == Kind::Text { self.text(&slot) } else { &[] }
+            }
+            _ => &[],
+        };
+        let kind = match word {
+            b"storage" if id.at < id.end => Kind::Storage,
+            b"module" if id.at < id.end => Kind::Object,
+            _ => return self.fault(ErrorKind::UnexpectedType, op),
+        };
+        Ok(Slot { start: id.start, ..Slot::new(kind, id.at, id.end) })
+    }
+
+    /// Returns an object of the memo.
+    fn recalled(&mut self, op: &Op<'a>) -> Result<Slot, Fault> {
+        let index = u32::try_from(number(op.argument)).unwrap_or(NOTHING);
+        let found = match self.memo.get(index) {
+            Some(slot) => slot,
+            None if self.run == Run::Memo => Slot { is_alias: true, ..Slot::new(Kind::Unknown, op.at, op.next) },
+            None => {
+                let found = self.find(index, op)?;
+                self.memo.put(index, found);
+                found
+            }
+        };
+        if found.kind == Kind::Unknown && self.run != Run::Memo {
+            return self.fault(ErrorKind::TooMany, op);
+        }
+        Ok(Slot { start: op.at, ..found })
+    }
+
+    /// Finds an object that the memo no longer has: reads the pickle again up to where the object was put. A text, a
+    /// number or a name is found without its surroundings.
+    fn find(&mut self, index: u32, op: &Op<'a>) -> Result<Slot, Fault> {
+        let unknown = Fault::new(ErrorKind::MissingData, Part::Value, op.at);
+        let (mut at, mut count, mut before) = (0, 0_u32, None::<Op<'_>>);
+        while at < op.at {
+            let next = op::read(self.bytes, at)?;
+            at = next.next;
+            self.work = self.work.saturating_add(1);
+            let of = match next.code {
+                op::MEMOIZE => count,
+                op::PUT_1 | op::PUT_4 => u32::try_from(number(next.argument)).unwrap_or(NOTHING),
+                _ => {
+                    before = Some(next);
+                    continue;
+                }
+            };
+            count = count.saturating_add(1);
+            if of != index {
+                continue;
+            }
+            if let Some(slot) = before.and_then(|before| simple(&before)) {
+                return Ok(Slot { is_alias: true, ..slot });
+            }
+            let mut machine = Machine { run: Run::Memo, ..Self::new(self.bytes, self.reach) };
+            self.work = self.work.saturating_add(u64::from(at).saturating_mul(4));
+            while machine.at < next.at {
+                machine.step()?;
+            }
+            return machine.top().map(|top| Slot { is_alias: true, role: 0, ..top }).ok_or(unknown);
+        }
+        Err(unknown)
+    }
+
+    /// Adds something to the object that is then on top of the stack.
+    fn add(&mut self, op: &Op<'_>) -> Result<(), Fault> {
+        let refused = Fault::new(ErrorKind::UnexpectedType, Part::Value, op.at);
+        let bad_key = Fault::new(ErrorKind::UnexpectedType, Part::Key, op.at);
+        match op.code {
+            op::SET_ITEM => {
+                let (_, key) = (self.pop(op)?, self.pop(op)?);
+                if !key.is_hashable() {
+                    return Err(bad_key);
+                }
+                if self.last(op)?.takes_items() { Ok(()) } else { Err(refused) }
+            }
+            op::SET_ITEMS => {
+                let (_, count, is_bad) = self.pop_mark(op)?;
+                if count & 1 != 0 {
+                    return self.fault(ErrorKind::CountsDiffer, op);
+                }
+                if is_bad {
+                    return Err(bad_key);
+                }
+                if self.last(op)?.takes_items() { Ok(()) } else { Err(refused) }
+            }
+            op::APPEND | op::APPENDS | op::ADD_ITEMS => {
+                let more = if op.code == op::APPEND {
+                    self.pop(op)?;
+                    1
+                } else {
+                    self.pop_mark(op)?.1
+                };
+                let to = self.last(op)?;
+                to.count = to.count.saturating_add(more);
+                let is_it = match to.kind {
+                    Kind::Set => op.code == op::ADD_ITEMS && to.known == 0,
+                    Kind::List => op.code != op::ADD_ITEMS,
+                    Kind::Object => true,
+                    _ => false,
+                };
+                if is_it && !to.is_alias { Ok(()) } else { Err(refused) }
+            }
+            op::BUILD => {
+                self.pop(op)?;
+                let to = self.last(op)?;
+                let is_it = matches!(to.kind, Kind::Map | Kind::Object) && !to.is_alias;
+                if is_it { Ok(()) } else { Err(refused) }
+            }
+            _ => Err(Fault::new(ErrorKind::WrongMarker, Part::Value, op.at)),
+        }
+    }
+}
+
+/// Returns the bytes of a text or of bytes.
+pub(crate) fn bytes_of<'a>(bytes: &'a [u8], slot: &Slot) -> &'a [u8] {
+    let start = to_usize(slot.at.into()).unwrap_or(usize::MAX);
+    let end = to_usize(slot.end.into()).unwrap_or(usize::MAX);
+    bytes.get(start..end).unwrap_or_default()
+}
+
+/// Returns the object of an opcode that pushes a text or a name; `None` for other opcodes, and if it is not UTF-8.
+fn simple(op: &Op<'_>) -> Option<Slot> {
+    if !is_utf8(op.argument) {
+        return None;
+    }
+    Some(match op.code {
+        op::TEXT_1 | op::TEXT_4 | op::TEXT_8 | op::STRING_1 | op::STRING_4 => {
+            Slot { start: op.at, count: op.at, ..Slot::new(Kind::Text, op.argument_at, op.next) }
+        }
+        op::GLOBAL => {
+            let mut lines = op.argument.split(|byte| *byte == b'\n');
+            let (module, name) = (lines.next().unwrap_or_default(), lines.next().unwrap_or_default());
+            Slot { known: Known::of(module, name).number(), ..Slot::new(Kind::Global, op.at, op.next) }
+        }
+        _ => return None,
+    })
+}
