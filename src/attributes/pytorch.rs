@@ -2,24 +2,33 @@
 #![forbid(unsafe_code)]
 
 use super::{Attribute, Attributes, Inner, Value};
+use crate::bytes::num::to_u64;
 use crate::bytes::pickle::frames::Frames;
 use crate::bytes::pickle::machine::{Event, Kind, Machine};
+use crate::bytes::pickle::outline::Outline;
 use crate::bytes::pickle::reach::Reach;
 use crate::bytes::pickle::{Fault, op};
 use crate::bytes::text::Text;
-use crate::error::Error;
-use crate::error::origin::Format;
+use crate::error::origin::{Format, Part};
+use crate::error::{Error, ErrorKind};
+
+/// The bytes of a pickle that may be read once more to list values in deep containers: so many times the pickle, and so
+/// many more.
+const MOST_AGAIN: u64 = 256;
+const MORE: u64 = 1 << 20;
 
 /// The values of two pickles.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Items<'a> {
     pickles: [&'a [u8]; 2],
     in_constants: bool,
-    reach: Reach,
+    outline: Outline,
     /// The position behind the last value, and where a machine continues: there or before, in these containers.
     after: u32,
     at: u32,
     frames: Frames,
+    /// The bytes of the pickle that were read once more.
+    work: u64,
     error: Option<Error>,
 }
 
@@ -29,10 +38,11 @@ impl<'a> Attributes<'a> {
         Self(Inner::Pytorch(Items {
             pickles: [data, constants],
             in_constants: false,
-            reach,
+            outline: Outline::of(reach),
             after: 0,
             at: 0,
             frames: Frames::START,
+            work: 0,
             error: None,
         }))
     }
@@ -46,7 +56,7 @@ impl<'a> Items<'a> {
 
     /// Reads the next value of a pickle.
     fn read(&mut self, pickle: &'a [u8]) -> Result<Option<Attribute<'a>>, Fault> {
-        let mut machine = self.frames.machine(pickle, self.reach, self.at);
+        let mut machine = self.frames.machine(pickle, &self.outline, self.at);
         loop {
             match machine.step()? {
                 Event::Stopped => return Ok(None),
@@ -59,11 +69,17 @@ impl<'a> Items<'a> {
             }
             let Some(value) = value(&machine) else { continue };
             let Some(path) = machine.path()? else { continue };
+            let again = u64::from(self.after.saturating_sub(self.at)).saturating_add(machine.work());
+            self.work = self.work.saturating_add(again);
+            if self.work > to_u64(pickle.len()).saturating_mul(MOST_AGAIN).saturating_add(MORE) {
+                return Err(Fault::new(ErrorKind::TooDeep, Part::Name, position));
+            }
+            self.outline = *machine.outline();
             self.after = position;
             if let Some((at, frames)) = path.restart(position) {
                 (self.at, self.frames) = (at, frames);
             }
-            let key = Some(Value::Text(path.text(pickle, position, self.in_constants)));
+            let key = Some(Value::Text(path.text(pickle, position, self.outline.reach, self.in_constants)));
             return Ok(Some(Attribute { key, value }));
         }
     }
@@ -105,7 +121,9 @@ impl<'a> Iterator for Items<'a> {
             match self.read(pickle) {
                 Ok(Some(attribute)) => return Some(attribute),
                 Ok(None) if !self.in_constants => {
-                    *self = Self { in_constants: true, after: 0, at: 0, frames: Frames::START, ..*self }
+                    let outline = Outline::of(self.outline.reach);
+                    let start = Self { outline, after: 0, at: 0, frames: Frames::START, work: 0, ..*self };
+                    *self = Self { in_constants: true, ..start };
                 }
                 Ok(None) => return None,
                 Err(fault) => {

@@ -35,25 +35,7 @@ pub struct Text<'a> {
     /// If there is one, the bytes are a part of a pickle, or the whole, and the string is the name of a value there: keys
     /// and places, joined by dots.
     #[cfg(feature = "pytorch")]
-    joined: Joined,
-}
-
-/// The name of a value of a pickle.
-#[cfg(feature = "pytorch")]
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Joined {
-    pub(crate) trail: Trail,
-    /// True in a pickle of constants, whose names begin with `CONSTANTS.c`.
-    pub(crate) in_constants: bool,
-}
-
-#[cfg(feature = "pytorch")]
-impl Joined {
-    pub(crate) const NONE: Self = Self { trail: Trail::NONE, in_constants: false };
-
-    pub(crate) const fn is_none(&self) -> bool {
-        self.trail.is_none()
-    }
+    trail: Trail,
 }
 
 impl<'a> Text<'a> {
@@ -63,26 +45,26 @@ impl<'a> Text<'a> {
             bytes,
             is_escaped,
             #[cfg(feature = "pytorch")]
-            joined: Joined::NONE,
+            trail: Trail::NONE,
         }
     }
 
     /// Wraps the part of a pickle that a trail belongs to. Without a trail, the bytes are the string.
     #[cfg(feature = "pytorch")]
-    pub(crate) const fn joined(bytes: &'a [u8], joined: Joined) -> Self {
-        Self { bytes, is_escaped: !joined.is_none(), joined }
+    pub(crate) const fn joined(bytes: &'a [u8], trail: Trail) -> Self {
+        Self { bytes, is_escaped: !trail.is_none(), trail }
     }
 
     /// Returns the trail of a name in a pickle; none for any other string.
     #[cfg(feature = "pytorch")]
-    pub(crate) const fn trail(&self) -> Joined {
-        self.joined
+    pub(crate) const fn trail(&self) -> Trail {
+        self.trail
     }
 
     /// True if the string is a name of several pieces.
     #[cfg(feature = "pytorch")]
     pub(crate) const fn is_joined(&self) -> bool {
-        !self.joined.is_none()
+        !self.trail.is_none()
     }
 
     /// Returns the string if the file stores it without escapes; `None` if characters are spelled as escapes.
@@ -130,12 +112,7 @@ impl<'a> Text<'a> {
     pub const fn chars(&self) -> Chars<'a> {
         #[cfg(feature = "pytorch")]
         if self.is_joined() {
-            let Joined { trail, in_constants } = self.joined;
-            return Chars {
-                rest: &[],
-                is_escaped: false,
-                pieces: Some(Pieces::new(self.bytes, trail, in_constants)),
-            };
+            return Chars { rest: &[], is_escaped: false, pieces: Some(Pieces::new(self.bytes, self.trail)) };
         }
         Chars {
             rest: self.bytes,

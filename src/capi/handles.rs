@@ -25,6 +25,8 @@ use super::super::text::tenslice_str;
 #[cfg(feature = "write")]
 use super::super::write::tenslice_writer;
 use super::{Array, Buffer, Handle, Holds, INVALID_ARGUMENT, In, InfoIn, InfoOut, Length, Plain, Slot, Writable};
+#[cfg(feature = "pytorch")]
+use crate::bytes::pickle::trail::Trail;
 use crate::bytes::text::Text;
 use crate::{
     Attributes, Component, Components, File, Index, Model, ModelFile, ModelTensors, Piece, Plan, PlannedReads,
@@ -143,9 +145,9 @@ impl<'a> In<'a, tenslice_str> {
         let (bytes, length) = (Array(data, PhantomData), Length(length, PhantomData));
         #[cfg(feature = "pytorch")]
         if is_escaped != 0 {
-            let joined = super::super::text::keys_from_c(text.reserved);
-            if !joined.is_none() {
-                return Ok((Text::joined(bytes.with_length(length)?, joined), bytes.memory(length)));
+            let trail = Trail(text.reserved);
+            if !trail.is_none() {
+                return Ok((Text::joined(bytes.with_length(length)?, trail), bytes.memory(length)));
             }
         }
         Ok((Text::new(bytes.with_length(length)?, is_escaped != 0), bytes.memory(length)))

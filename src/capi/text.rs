@@ -8,11 +8,7 @@ use super::pointer::{Array, Buffer, Capacity, Handle, In, Length, OptionalOut, W
 use super::source::tenslice_source;
 use super::status::{OK, nth_text, tenslice_error, tenslice_status};
 use crate::DType;
-#[cfg(feature = "pytorch")]
-use crate::bytes::pickle::trail::Trail;
 use crate::bytes::source::Input;
-#[cfg(feature = "pytorch")]
-use crate::bytes::text::Joined;
 use crate::bytes::text::Text;
 use crate::bytes::utf8::Utf8;
 use crate::error::{Error, ErrorKind, Result};
@@ -42,24 +38,10 @@ impl From<Text<'_>> for tenslice_str {
         Self {
             is_escaped: text.is_escaped().into(),
             #[cfg(feature = "pytorch")]
-            reserved: keys_to_c(text.trail()),
+            reserved: text.trail().0,
             ..Self::of_bytes(text.raw())
         }
     }
-}
-
-/// The trail of a name, and whether the name is one of a constant, as bytes.
-#[cfg(feature = "pytorch")]
-fn keys_to_c(Joined { trail, in_constants }: Joined) -> [u8; 15] {
-    let [a, b, c, d, e, f, g, h, i, j, k, l, m, n] = trail.0;
-    [a, b, c, d, e, f, g, h, i, j, k, l, m, n, in_constants.into()]
-}
-
-/// Returns the trail of a name that [`keys_to_c`] has written.
-#[cfg(feature = "pytorch")]
-pub(super) const fn keys_from_c(bytes: [u8; 15]) -> Joined {
-    let [a, b, c, d, e, f, g, h, i, j, k, l, m, n, in_constants] = bytes;
-    Joined { trail: Trail([a, b, c, d, e, f, g, h, i, j, k, l, m, n]), in_constants: in_constants > 0 }
 }
 
 impl From<Option<&str>> for tenslice_str {

@@ -5,7 +5,9 @@ use crate::bytes::extent::Extent;
 #[cfg(feature = "pytorch")]
 use crate::bytes::pickle::frames::Frames;
 #[cfg(feature = "pytorch")]
-use crate::bytes::text::Joined;
+use crate::bytes::pickle::outline::Recent;
+#[cfg(feature = "pytorch")]
+use crate::bytes::pickle::trail::Trail;
 #[cfg(not(target_os = "none"))]
 use crate::bytes::text::Phrase;
 use crate::bytes::text::Text;
@@ -44,6 +46,9 @@ pub(crate) struct Cursor {
     /// The containers in a pickle that the next tensor is in.
     #[cfg(feature = "pytorch")]
     pub(crate) frames: Frames,
+    /// What was lately taken from the memo of the pickle.
+    #[cfg(feature = "pytorch")]
+    pub(crate) recent: Recent,
 }
 
 /// The position of an iteration over components: a [`Cursor`] without what only tensors need.
@@ -72,6 +77,8 @@ impl Cursor {
             index,
             #[cfg(feature = "pytorch")]
             frames: Frames::START,
+            #[cfg(feature = "pytorch")]
+            recent: Recent::NONE,
         }
     }
 
@@ -112,7 +119,7 @@ pub(crate) struct TensorRecord<'a> {
     pub(crate) is_name_escaped: bool,
     /// The trail of a name in a pickle, if `name` is a part of it.
     #[cfg(feature = "pytorch")]
-    pub(crate) joined: Joined,
+    pub(crate) trail: Trail,
 }
 
 /// The statements of a file that is a part of a model.
@@ -181,7 +188,7 @@ impl<'a> TensorRecord<'a> {
             #[cfg(feature = "safetensors")]
             is_name_escaped: false,
             #[cfg(feature = "pytorch")]
-            joined: Joined::NONE,
+            trail: Trail::NONE,
         }
     }
 
@@ -195,14 +202,14 @@ impl<'a> TensorRecord<'a> {
     #[cfg(feature = "pytorch")]
     pub(crate) const fn set_text(&mut self, name: Text<'a>) {
         self.name = Utf8::known(name.raw());
-        self.joined = name.trail();
+        self.trail = name.trail();
     }
 
     /// The name with its escapes decoded.
     pub(crate) const fn name(&self) -> Text<'a> {
         #[cfg(feature = "pytorch")]
-        if !self.joined.is_none() {
-            return Text::joined(self.name.bytes(), self.joined);
+        if !self.trail.is_none() {
+            return Text::joined(self.name.bytes(), self.trail);
         }
         #[cfg(feature = "safetensors")]
         return Text::new(self.name.bytes(), self.is_name_escaped);

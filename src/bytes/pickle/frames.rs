@@ -3,12 +3,12 @@
 
 use super::globals::Known;
 use super::machine::{Kind, Machine, Slot};
+use super::outline::Outline;
 use super::path::{PLAIN, Role};
-use super::reach::Reach;
 use super::trail::{distance, moved, read, write};
 
-/// The bytes of all containers.
-const LENGTH: usize = 22;
+/// The bytes of all containers. A module in another one takes up to six.
+const LENGTH: usize = 54;
 
 /// A container, and where the value stands in it.
 #[derive(Clone, Copy)]
@@ -20,10 +20,13 @@ pub(super) struct Level {
     pub(super) start: u32,
     /// True if the key was read from there.
     pub(super) is_sure: bool,
+    /// The number of pieces of the name behind the one of the key; `None` if a machine that starts at the key does not
+    /// find this piece first.
+    pub(super) pieces: Option<u8>,
 }
 
 impl Level {
-    pub(super) const NONE: Self = Self { kind: Self::MAP, at: 0, start: 0, is_sure: false };
+    pub(super) const NONE: Self = Self { kind: Self::MAP, at: 0, start: 0, is_sure: false, pieces: None };
 
     /// A mapping whose items are behind a mark, or which takes one item without a mark.
     pub(super) const MAP: u8 = 0;
@@ -124,18 +127,23 @@ impl Frames {
     }
 
     /// A machine at a key of the outermost container, which takes items behind a mark.
-    pub(crate) fn at_key(at: u32) -> Option<Self> {
-        let level = Level { kind: Level::MAP, at, start: at, is_sure: true };
+    pub(crate) fn at_only_key(at: u32) -> Option<Self> {
+        Self::at_key(Level::MAP, at)
+    }
+
+    /// A machine at a key of a container of this kind, around which nothing is known.
+    pub(super) fn at_key(kind: u8, at: u32) -> Option<Self> {
+        let level = Level { kind, at, start: at, is_sure: true, ..Level::NONE };
         Self::of(&[level], None).map(|(frames, _)| frames)
     }
 
     /// A machine at `at`, in these containers. Of what was on the stack, only the keys are known, and that there were
     /// simple values.
-    pub(crate) fn machine<'a>(&self, pickle: &'a [u8], reach: Reach, at: u32) -> Machine<'a> {
+    pub(crate) fn machine<'a>(&self, pickle: &'a [u8], outline: &Outline, at: u32) -> Machine<'a> {
         if !self.is_known {
-            return Machine::new(pickle, reach);
+            return Machine::new(pickle, outline);
         }
-        let mut machine = Machine::at(pickle, reach, at);
+        let mut machine = Machine::at(pickle, outline, at);
         let (mut next, mut last) = (0_u8, 0_u32);
         let mut own = Role::ROOT.0 | PLAIN;
         while let Some(number) = read(&self.bytes, &mut next) {

@@ -5,7 +5,7 @@ use super::Fault;
 use super::globals::Known;
 use super::memo::{Memo, NOTHING};
 use super::op::{self, Op, number};
-use super::reach::Reach;
+use super::outline::Outline;
 use crate::bytes::num::{to_u64, to_usize};
 use crate::bytes::utf8::is_utf8;
 use crate::error::ErrorKind;
@@ -71,7 +71,7 @@ pub(crate) struct Slot {
 impl Slot {
     pub(super) const EMPTY: Self = Self::new(Kind::Mark, 0, 0);
 
-    const fn new(kind: Kind, at: u32, end: u32) -> Self {
+    pub(super) const fn new(kind: Kind, at: u32, end: u32) -> Self {
         Self {
             kind,
             is_alias: false,
@@ -139,7 +139,7 @@ impl Items {
 
 /// The reason why a program is run.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Run {
+pub(super) enum Run {
     /// To read the whole pickle.
     Whole,
     /// To read the items of a tuple once more. The memo is that of a run of the whole pickle, or empty.
@@ -151,20 +151,23 @@ enum Run {
 /// The state of a program at a position.
 #[derive(Clone)]
 pub(crate) struct Machine<'a> {
-    bytes: &'a [u8],
-    at: u32,
+    pub(super) bytes: &'a [u8],
+    pub(super) at: u32,
     stack: [Slot; SLOTS],
     height: usize,
-    memo: Memo,
-    run: Run,
-    reach: Reach,
+    pub(super) memo: Memo,
+    pub(super) run: Run,
+    pub(super) outline: Outline,
+    /// The position before which the memo has been filled with texts and names, and the number of entries up to there.
+    pub(super) filled: u32,
+    pub(super) filled_count: u32,
     /// The bytes that were read again for the memo.
-    work: u64,
+    pub(super) work: u64,
 }
 
 impl<'a> Machine<'a> {
     /// A machine at the start of a pickle.
-    pub(crate) fn new(bytes: &'a [u8], reach: Reach) -> Self {
+    pub(crate) fn new(bytes: &'a [u8], outline: &Outline) -> Self {
         Self {
             bytes,
             at: 0,
@@ -172,18 +175,20 @@ impl<'a> Machine<'a> {
             height: 0,
             memo: Memo::new(),
             run: Run::Whole,
-            reach,
+            outline: *outline,
+            filled: 0,
+            filled_count: 0,
             work: 0,
         }
     }
 
     /// A machine at `at` with an empty stack, which [`Frames`](super::frames::Frames) fills.
-    pub(super) fn at(bytes: &'a [u8], reach: Reach, at: u32) -> Self {
-        Self { at, run: Run::Items, ..Self::new(bytes, reach) }
+    pub(super) fn at(bytes: &'a [u8], outline: &Outline, at: u32) -> Self {
+        Self { at, run: Run::Items, ..Self::new(bytes, outline) }
     }
 
-    pub(super) const fn reach(&self) -> Reach {
-        self.reach
+    pub(crate) const fn outline(&self) -> &Outline {
+        &self.outline
     }
 
     /// Pushes an object of which not all is known.
@@ -211,8 +216,9 @@ impl<'a> Machine<'a> {
     /// Returns the items of a tuple, or the arguments of what made an object: from `at` to `end`. The objects are read
     /// once more, so nothing is known of their surroundings. More than [`MOST_ITEMS`] are a fault.
     pub(crate) fn items(&mut self, at: u32, end: u32) -> Result<Items, Fault> {
-        let mut machine = Machine { at, run: Run::Items, ..Self::new(self.bytes, self.reach) };
+        let mut machine = Machine { at, run: Run::Items, ..Self::new(self.bytes, &self.outline) };
         machine.memo = self.memo.clone();
+        (machine.filled, machine.filled_count) = (self.filled, self.filled_count);
         let items = machine.items_to(at, end);
         self.work = self.work.saturating_add(machine.work).saturating_add(end.saturating_sub(at).into());
         items
@@ -220,8 +226,9 @@ impl<'a> Machine<'a> {
 
     /// Calls `each` with the keys and values of a dictionary, which begins at `at`; its items end before `end`.
     pub(crate) fn each_pair(&mut self, at: u32, end: u32, mut each: impl FnMut(&Slot, &Slot)) -> Result<(), Fault> {
-        let mut machine = Machine { at, run: Run::Items, ..Self::new(self.bytes, self.reach) };
+        let mut machine = Machine { at, run: Run::Items, ..Self::new(self.bytes, &self.outline) };
         machine.memo = self.memo.clone();
+        (machine.filled, machine.filled_count) = (self.filled, self.filled_count);
         while machine.at < end {
             let code = op::read(self.bytes, machine.at)?.code;
             match (code, machine.stack()) {
@@ -286,7 +293,7 @@ impl<'a> Machine<'a> {
         self.stack().last().copied()
     }
 
-    const fn fault<T>(&self, kind: ErrorKind, op: &Op<'_>) -> Result<T, Fault> {
+    pub(super) const fn fault<T>(&self, kind: ErrorKind, op: &Op<'_>) -> Result<T, Fault> {
         Err(Fault::new(kind, Part::Value, op.at))
     }
 
@@ -309,7 +316,7 @@ impl<'a> Machine<'a> {
     #[inline]
     fn drop_oldest(&mut self) {
         // An object with more above it than the reach is no longer needed.
-        let kept = usize::from(self.reach.count().saturating_add(2).max(KEPT));
+        let kept = usize::from(self.outline.reach.count().saturating_add(2).max(KEPT));
         let from = self.height.saturating_sub(kept).saturating_sub(1);
         let Some([mark, oldest, rest @ ..]) = self.stack.get_mut(from..self.height) else { return };
         let has_mark = oldest.kind == Kind::Mark || rest.iter().any(|slot| slot.kind == Kind::Mark);
@@ -557,58 +564,6 @@ impl<'a> Machine<'a> {
         Ok(Slot { start: id.start, ..Slot::new(kind, id.at, id.end) })
     }
 
-    /// Returns an object of the memo.
-    fn recalled(&mut self, op: &Op<'a>) -> Result<Slot, Fault> {
-        let index = u32::try_from(number(op.argument)).unwrap_or(NOTHING);
-        let found = match self.memo.get(index) {
-            Some(slot) => slot,
-            None if self.run == Run::Memo => Slot { is_alias: true, ..Slot::new(Kind::Unknown, op.at, op.next) },
-            None => {
-                let found = self.find(index, op)?;
-                self.memo.put(index, found);
-                found
-            }
-        };
-        if found.kind == Kind::Unknown && self.run != Run::Memo {
-            return self.fault(ErrorKind::TooMany, op);
-        }
-        Ok(Slot { start: op.at, ..found })
-    }
-
-    /// Finds an object that the memo no longer has: reads the pickle again up to where the object was put. A text, a
-    /// number or a name is found without its surroundings.
-    fn find(&mut self, index: u32, op: &Op<'a>) -> Result<Slot, Fault> {
-        let unknown = Fault::new(ErrorKind::MissingData, Part::Value, op.at);
-        let (mut at, mut count, mut before) = (0, 0_u32, None::<Op<'_>>);
-        while at < op.at {
-            let next = op::read(self.bytes, at)?;
-            at = next.next;
-            self.work = self.work.saturating_add(1);
-            let of = match next.code {
-                op::MEMOIZE => count,
-                op::PUT_1 | op::PUT_4 => u32::try_from(number(next.argument)).unwrap_or(NOTHING),
-                _ => {
-                    before = Some(next);
-                    continue;
-                }
-            };
-            count = count.saturating_add(1);
-            if of != index {
-                continue;
-            }
-            if let Some(slot) = before.and_then(|before| simple(&before)) {
-                return Ok(Slot { is_alias: true, ..slot });
-            }
-            let mut machine = Machine { run: Run::Memo, ..Self::new(self.bytes, self.reach) };
-            self.work = self.work.saturating_add(u64::from(at).saturating_mul(4));
-            while machine.at < next.at {
-                machine.step()?;
-            }
-            return machine.top().map(|top| Slot { is_alias: true, role: 0, ..top }).ok_or(unknown);
-        }
-        Err(unknown)
-    }
-
     /// Adds something to the object that is then on top of the stack.
     fn add(&mut self, op: &Op<'_>) -> Result<(), Fault> {
         let refused = Fault::new(ErrorKind::UnexpectedType, Part::Value, op.at);
@@ -667,7 +622,7 @@ pub(crate) fn bytes_of<'a>(bytes: &'a [u8], slot: &Slot) -> &'a [u8] {
 }
 
 /// Returns the object of an opcode that pushes a text or a name; `None` for other opcodes, and if it is not UTF-8.
-fn simple(op: &Op<'_>) -> Option<Slot> {
+pub(super) fn simple(op: &Op<'_>) -> Option<Slot> {
     if !is_utf8(op.argument) {
         return None;
     }

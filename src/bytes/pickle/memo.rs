@@ -9,7 +9,9 @@ const REMEMBERED: usize = 128;
 /// The memo, as far as it is remembered. An entry that was used once more gets a second chance before it makes place.
 #[derive(Clone)]
 pub(super) struct Memo {
-    entries: [(u32, Slot); REMEMBERED],
+    /// The index of each, and the object.
+    indices: [u32; REMEMBERED],
+    slots: [Slot; REMEMBERED],
     was_used: [bool; REMEMBERED],
     hand: usize,
     /// The number of entries that `MEMOIZE` counts, and the last index.
@@ -23,7 +25,8 @@ pub(super) const NOTHING: u32 = u32::MAX;
 impl Memo {
     pub(super) const fn new() -> Self {
         Self {
-            entries: [(NOTHING, Slot::EMPTY); REMEMBERED],
+            indices: [NOTHING; REMEMBERED],
+            slots: [Slot::EMPTY; REMEMBERED],
             was_used: [false; REMEMBERED],
             hand: 0,
             count: 0,
@@ -35,21 +38,23 @@ impl Memo {
         for _ in 0..=REMEMBERED {
             let hand = self.hand;
             self.hand = if hand.wrapping_add(1) < REMEMBERED { hand.wrapping_add(1) } else { 0 };
-            let (Some(entry), Some(was_used)) = (self.entries.get_mut(hand), self.was_used.get_mut(hand)) else {
+            let (Some(of), Some(place), Some(was_used)) =
+                (self.indices.get_mut(hand), self.slots.get_mut(hand), self.was_used.get_mut(hand))
+            else {
                 return;
             };
             if !core::mem::replace(was_used, false) {
-                *entry = (index, slot);
+                (*of, *place) = (index, slot);
                 return;
             }
         }
     }
 
     pub(super) fn get(&mut self, index: u32) -> Option<Slot> {
-        let found = self.entries.iter().position(|(of, _)| *of == index)?;
+        let found = self.indices.iter().position(|of| *of == index)?;
         if let Some(was_used) = self.was_used.get_mut(found) {
             *was_used = true;
         }
-        self.entries.get(found).map(|(_, slot)| *slot)
+        self.slots.get(found).copied()
     }
 }

@@ -10,8 +10,10 @@ pub(crate) mod globals;
 pub(crate) mod machine;
 mod memo;
 pub(crate) mod op;
+pub(crate) mod outline;
 pub(crate) mod path;
 pub(crate) mod reach;
+mod recall;
 pub(crate) mod trail;
 
 use crate::error::ErrorKind;

@@ -13,7 +13,6 @@ use super::frames::{Container, Frames, Level};
 use super::globals::Known;
 use super::machine::{Event, Kind, Machine, Slot};
 use super::op;
-use super::reach::Reach;
 use crate::error::ErrorKind;
 use crate::error::origin::Part;
 
@@ -23,7 +22,7 @@ const MOST_PIECES: usize = 128;
 const MOST_MARKS: usize = 320;
 
 /// A piece of a name.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Piece {
     /// A key: a text, and the position of the opcode that has it.
     Text { at: u32, end: u32, op: u32 },
@@ -67,11 +66,6 @@ impl Path {
         Some((at.unwrap_or(position), frames))
     }
 
-    /// True if the value is itself an item of a pair, from which a machine continues.
-    pub(crate) fn is_in_pair(&self) -> bool {
-        self.unusable == 1 && self.levels.get(1).is_some_and(|level| level.kind == Level::PAIRS && level.is_sure)
-    }
-
     /// Returns the opcode of the only key, if the whole tree is a mapping of several, and the value is in it.
     pub(crate) fn only_key(&self) -> Option<u32> {
         match (self.reversed(), self.levels.get(..self.level_count)?) {
@@ -100,6 +94,11 @@ impl Path {
             None => self.unusable = usize::MAX,
         }
         self.level_count = self.level_count.saturating_add(1);
+    }
+
+    /// The containers, the innermost first.
+    pub(super) fn levels(&self) -> &[Level] {
+        self.levels.get(..self.level_count).unwrap_or_default()
     }
 
     /// The pieces, the last one first.
@@ -299,12 +298,16 @@ impl<'a> Machine<'a> {
             let state = if of_container.has(Role::STATE) { Level::STATE } else { 0 };
             let is_unnamed = of_container.has(Role::STATE) && self.is_unnamed(piece);
             let is_sure = !matches!(piece, Piece::Place(_)) && key.is_some_and(|key| !key.is_restored);
-            let level = Level { kind: kind | state, at, start, is_sure };
+            // Not a key that has no part in names, and not one of a list.
+            let is_first = is_sure && !is_unnamed;
+            let pieces = u8::try_from(path.count).ok().filter(|_| is_first);
+            let level = Level { kind: kind | state, at, start, is_sure, pieces };
             if of_container.is_of_pairs() {
                 // A machine continues at the pair.
                 path.unusable = path.level_count;
                 let pair = self.stack().get(index).copied().unwrap_or(Slot::EMPTY);
-                path.add_level(Level { kind: Level::PAIRS, at: 0, start: pair.start, is_sure: !pair.is_restored });
+                let is_sure = !pair.is_restored;
+                path.add_level(Level { kind: Level::PAIRS, start: pair.start, is_sure, ..Level::NONE });
             } else {
                 path.add_level(if is_unnamed { level.unnamed() } else { level });
                 if !of_container.is_plain() {
@@ -455,7 +458,7 @@ impl<'a> Machine<'a> {
     fn look_ahead(&mut self, mut at: u32, index: usize, depths: &mut Depths) -> Result<Role, Fault> {
         let mut ahead = Ahead::START;
         let too_deep = Fault::new(ErrorKind::TooDeep, Part::Name, at);
-        let most = u32::from(self.reach().count()).saturating_add(1);
+        let most = u32::from(self.outline().reach.count()).saturating_add(1);
         let role = loop {
             let Ok(next) = op::read(self.bytes(), at) else { return Ok(Role::HIDDEN) };
             at = next.next;
@@ -590,14 +593,6 @@ impl Depths {
 pub(crate) fn text_at(bytes: &[u8], at: u32, end: u32) -> &[u8] {
     let (at, end) = (usize::try_from(at).unwrap_or(usize::MAX), usize::try_from(end).unwrap_or(usize::MAX));
     bytes.get(at..end).unwrap_or_default()
-}
-
-/// Returns the path of the value that the opcodes before `at` have pushed last; `None` if there is none, because the
-/// bytes have changed. Reads the pickle up to there.
-pub(crate) fn path_at(bytes: &[u8], at: u32, reach: Reach) -> Option<Path> {
-    let mut machine = Machine::new(bytes, reach);
-    run_to(&mut machine, at).ok()?;
-    machine.path().ok()?
 }
 
 /// Runs a machine up to a position.

@@ -25,6 +25,15 @@ impl Reach {
         self.0
     }
 
+    /// The number of objects in groups of eight, rounded up, for [`of_eighths`](Self::of_eighths).
+    pub(super) const fn eighths(self) -> u8 {
+        self.0.saturating_add(7) >> 3
+    }
+
+    pub(super) const fn of_eighths(count: u8) -> Self {
+        Self(count << 3)
+    }
+
     /// Returns the reach of a pickle, which is read to its end or its first fault. Reads no more than the opcodes.
     pub(crate) fn of(bytes: &[u8]) -> Self {
         let (mut peaks, mut groups) = ([0; PEAKS], [Group::EMPTY; MARKS]);

@@ -44,6 +44,10 @@ pub(super) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {
         (ErrorKind::UnexpectedType, Part::Key) => Some("a dictionary or a list is a key"),
         (ErrorKind::UnexpectedType, Part::Value) => Some("an opcode of the pickle meets an object of another kind"),
         (ErrorKind::TooMany, Part::Value) => Some("the pickle refers too often to what it made long before"),
+        (ErrorKind::TooMany, Part::Key) => Some("the stream has more than 8192 storages"),
+        (ErrorKind::TooMany, Part::Entry) => {
+            Some("the entries are too many, and in another order than the tensors refer to them")
+        }
         (ErrorKind::InvalidName, Part::Name) => Some("an entry is not in the folder of the first entry"),
         _ => zip::explain::rule(error),
     };

@@ -14,12 +14,13 @@
 
 use super::order::Order;
 use super::tensor::Storage;
-use super::{Flags, LARGEST, PytorchFile, fail};
-use crate::bytes::extent::{Extent, Region};
+use super::{Body, Flags, LARGEST, PytorchFile, fail};
+use crate::bytes::extent::Extent;
 use crate::bytes::pickle::Fault;
 use crate::bytes::pickle::frames::Container;
 use crate::bytes::pickle::machine::{Event, Kind, Machine, bytes_of};
 use crate::bytes::pickle::op;
+use crate::bytes::pickle::outline::Outline;
 use crate::bytes::pickle::reach::Reach;
 use crate::bytes::source::{ParseContext, ParseResult};
 use crate::duplicates::Seen;
@@ -44,6 +45,30 @@ struct Storages<'a> {
     offsets: [u64; MOST_KEYS >> NEAR_BITS],
 }
 
+/// The number of storages whose widths may differ.
+const OTHERS: usize = 2;
+
+/// The widths of the elements of all storages, if only a few differ: most have the numbers of one type, and many have a
+/// single number of another one, a counter. So the place of a storage is found without the tree.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Widths {
+    /// The width in storages of one element, and in others.
+    one: u8,
+    more: u8,
+    /// The storages with another width.
+    others: [u16; OTHERS],
+    of_others: [u8; OTHERS],
+}
+
+impl Widths {
+    /// Returns the width of the storage at a place, which has `elements`.
+    fn of(&self, place: usize, elements: u64) -> u8 {
+        let mut others = self.others.iter().zip(self.of_others);
+        let other = others.find(|(other, _)| usize::from(**other) == place).map(|(_, width)| width);
+        other.unwrap_or(if elements == 1 { self.one } else { self.more })
+    }
+}
+
 /// The number of storages from one whose offset is kept to the next.
 const NEAR: usize = 1 << NEAR_BITS;
 const NEAR_BITS: u32 = 6;
@@ -61,7 +86,7 @@ type Broken = (ErrorKind, Part, u64);
 fn whole(bytes: &[u8], start: u64) -> core::result::Result<(Machine<'_>, u64), Broken> {
     let rest = usize::try_from(start).ok().and_then(|start| bytes.get(start..)).unwrap_or_default();
     let rest = rest.get(..usize::try_from(LARGEST).unwrap_or(usize::MAX)).unwrap_or(rest);
-    let mut machine = Machine::new(rest, Reach::of(rest));
+    let mut machine = Machine::new(rest, &Outline::of(Reach::of(rest)));
     loop {
         match machine.step() {
             Ok(Event::Stopped) => break,
@@ -150,7 +175,7 @@ impl<'a> PytorchFile<'a> {
             found.map_err(|(kind, item, at)| opening.fail((kind, Format::Pytorch, item), at))?;
         let mut file = Self {
             input: opening.input,
-            directory: Region { bytes: &[], start: 0 },
+            body: Body::Stream(None),
             data_at: tree.0,
             constants_at: keys.0,
             data_length: tree.1,
@@ -165,6 +190,7 @@ impl<'a> PytorchFile<'a> {
         file.check_keys().map_err(|error| opening.stop(error))?;
         let mut storages = file.storages().map_err(|error| opening.stop(error))?;
         let end = file.check_data(opening, &mut storages)?;
+        file.find_widths(&storages);
         file.flags.set(Flags::PADDED, end < length);
         Seen::with(u32::MAX, |seen| {
             file.check_legacy_tree(&storages, seen)?;
@@ -178,7 +204,7 @@ impl<'a> PytorchFile<'a> {
     /// Checks that the list consists of texts.
     fn check_keys(&self) -> Result<()> {
         let pickle = self.pickle(true);
-        let mut machine = Machine::new(pickle, Reach::of(pickle));
+        let mut machine = Machine::new(pickle, &Outline::of(Reach::of(pickle)));
         let (mut count, mut is_last) = (0_u32, false);
         while !is_last {
             let event = machine.step().map_err(|fault| self.legacy_error(fault))?;
@@ -265,6 +291,38 @@ impl<'a> PytorchFile<'a> {
         Ok(at)
     }
 
+    /// Finds out which widths most storages have.
+    fn find_widths(&mut self, storages: &Storages<'a>) {
+        let widths = storages.widths.get(..storages.order.count()).unwrap_or_default();
+        let start = self.constants_at.saturating_add(self.constants_length.into());
+        let elements = |at| self.input.get(Extent::new(at, COUNT)).map_or(0, op::number);
+        let behind =
+            |at: u64, width: u8| at.saturating_add(COUNT).saturating_add(elements(at).saturating_mul(width.into()));
+        // The width that most have, of each kind: counted for it, and against it.
+        let (mut most, mut leads, mut at) = ([0_u8; 2], [0_u32; 2], start);
+        for width in widths {
+            let kind = usize::from(elements(at) != 1);
+            at = behind(at, *width);
+            let (Some(most), Some(lead)) = (most.get_mut(kind), leads.get_mut(kind)) else { return };
+            if *lead == 0 {
+                *most = *width;
+            }
+            *lead = if *most == *width { lead.saturating_add(1) } else { lead.saturating_sub(1) };
+        }
+        let [one, more] = most;
+        let mut found = Widths { one, more, others: [u16::MAX; OTHERS], of_others: [0; OTHERS] };
+        let (mut others, mut at) = (found.others.iter_mut().zip(&mut found.of_others), start);
+        for (width, place) in widths.iter().zip(0_u16..) {
+            let is_other = *width != if elements(at) == 1 { one } else { more };
+            at = behind(at, *width);
+            if is_other {
+                let Some((other, of_other)) = others.next() else { return };
+                (*other, *of_other) = (place, *width);
+            }
+        }
+        self.body = Body::Stream(Some(found));
+    }
+
     /// Returns the extent of a storage, and the number of its elements.
     fn legacy_data(&self, place: u32, storages: &Storages<'a>) -> Result<(Extent, u64)> {
         let place = usize::try_from(place).unwrap_or(usize::MAX);
@@ -288,11 +346,24 @@ impl<'a> PytorchFile<'a> {
         Err(fail(ErrorKind::MissingData, Part::Data, at))
     }
 
-    /// Returns the extent of the storage with a key. Nothing but the tree states how wide the storages before it are, so
-    /// this reads the tree once more.
+    /// Returns the extent of the storage with a key. Nothing but the tree states how wide the storages before it are: if
+    /// they have many widths, this reads the tree once more.
     pub(super) fn legacy_storage(&self, key: &[u8]) -> Result<Extent> {
-        let storages = self.storages()?;
         let missing = fail(ErrorKind::MissingData, Part::Data, self.constants_at);
+        if let Body::Stream(Some(widths)) = self.body {
+            let mut at = self.constants_at.saturating_add(self.constants_length.into());
+            for (other, place) in self.keys().zip(0_usize..) {
+                let elements = op::number(self.input.get(Extent::new(at, COUNT)).ok_or(missing)?);
+                let width = widths.of(place, elements);
+                let data = Extent::new(at.saturating_add(COUNT), elements.saturating_mul(width.into()));
+                if other == key {
+                    return Ok(data);
+                }
+                at = data.end().unwrap_or(u64::MAX);
+            }
+            return Err(missing);
+        }
+        let storages = self.storages()?;
         let place = storages.order.place(key).ok_or(missing)?;
         self.legacy_data(place, &storages).map(|(data, _)| data)
     }

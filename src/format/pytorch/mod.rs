@@ -12,6 +12,7 @@
 //! with a storage, an offset, sizes and strides (tensor.rs). Any other object is skipped.
 #![forbid(unsafe_code)]
 
+mod archive;
 mod explain;
 mod legacy;
 mod names;
@@ -21,6 +22,8 @@ mod strided;
 mod tensor;
 mod tree;
 
+pub(super) use self::archive::is_checkpoint;
+use self::legacy::Widths;
 pub use self::names::{Global, Globals};
 use self::tensor::{Base, Described, Storage};
 use self::tree::{Common, Found, Tree};
@@ -31,11 +34,12 @@ use crate::bytes::num::to_usize;
 use crate::bytes::pickle::Fault;
 use crate::bytes::pickle::frames::Container;
 use crate::bytes::pickle::machine::{Machine, bytes_of};
+use crate::bytes::pickle::outline::Outline;
 use crate::bytes::pickle::path::Path;
 use crate::bytes::pickle::reach::Reach;
 use crate::bytes::source::{Input, ParseContext, ParseResult};
 use crate::bytes::text::Text;
-use crate::codec::zip::{self, Archive, Checking};
+use crate::codec::zip::Archive;
 use crate::duplicates::{Compared, Memory, Seen, Stack};
 use crate::error::origin::{Format, Part};
 use crate::error::warning::{Warning, Warnings};
@@ -66,8 +70,7 @@ const LARGEST: u64 = 1 << BEHIND_AT;
 #[derive(Clone, Copy, Debug)]
 pub struct PytorchFile<'a> {
     input: Input<'a>,
-    /// The directory of the archive; empty in a stream.
-    directory: Region<'a>,
+    body: Body<'a>,
     /// The places of the two pickles; the second one is empty if there is none.
     data_at: u64,
     constants_at: u64,
@@ -82,6 +85,13 @@ pub struct PytorchFile<'a> {
     flags: Flags,
     /// The reach of the pickles.
     reach: Reach,
+}
+
+/// The place of the storages: the directory of an archive, or the widths of the elements in a stream, if they are known.
+#[derive(Clone, Copy, Debug)]
+enum Body<'a> {
+    Archive(Region<'a>),
+    Stream(Option<Widths>),
 }
 
 /// Facts about a file, in a byte: the file is on the stack.
@@ -115,26 +125,14 @@ const fn fail(kind: ErrorKind, item: Part, at: u64) -> Error {
     Error::at(kind, Format::Pytorch, item, at)
 }
 
-/// True if an archive is a checkpoint: its first entry is in a folder, and a folder has a `data.pkl`.
-pub(super) fn is_checkpoint<'a>(opening: &ParseContext<'a>) -> ParseResult<bool> {
-    let (archive, _) = Archive::find(opening, Format::Npz)?;
-    let mut at = 0;
-    while let Ok(Some(record)) = archive.record(at) {
-        if !record.name.contains(&b'/') && at == 0 {
-            return Ok(false); // the arrays of NPZ are in no folder
-        }
-        if record.name.ends_with(b"/data.pkl") && record.name.iter().filter(|byte| **byte == b'/').count() == 1 {
-            return Ok(true);
-        }
-        at = record.next;
-    }
-    Ok(false)
-}
-
 impl<'a> PytorchFile<'a> {
     /// The archive; without entries, if the file is a stream.
     const fn archive(&self) -> Archive<'a> {
-        Archive::of(self.input, self.directory, Format::Pytorch)
+        let directory = match self.body {
+            Body::Archive(directory) => directory,
+            Body::Stream(_) => Region { bytes: &[], start: 0 },
+        };
+        Archive::of(self.input, directory, Format::Pytorch)
     }
 
     /// The name of the folder that all entries are in, with the slash.
@@ -170,7 +168,7 @@ impl<'a> PytorchFile<'a> {
 
     /// A machine at the start of a pickle.
     fn machine(&self, in_constants: bool) -> Machine<'a> {
-        Machine::new(self.pickle(in_constants), self.reach)
+        Machine::new(self.pickle(in_constants), &Outline::of(self.reach))
     }
 
     const fn has_constants(&self) -> bool {
@@ -212,37 +210,6 @@ impl<'a> PytorchFile<'a> {
         found.map_err(|fault| self.error(in_constants, fault))
     }
 
-    /// Returns the entry of a storage: its position in the directory, the extent of its data, and its CRC-32.
-    fn storage(&self, position: u32) -> Result<(Extent, u32)> {
-        let changed = self.archive().error(ErrorKind::Malformed, Part::Entry, position);
-        let entry = self.archive().entry(position)?.ok_or(changed)?;
-        let opening = ParseContext::of(self.input);
-        let data = self.archive().data(&opening, &entry, &mut { u64::MAX });
-        Ok((data.map_err(|stop| opening.error(stop))?, entry.about.crc.get()))
-    }
-
-    /// Finds the entry of a storage, from position `hint` of the directory on and then from the start.
-    fn find_storage(&self, key: &[u8], in_constants: bool, hint: &mut u32, work: &mut u64) -> Result<Option<u32>> {
-        let kind: &[u8] = if in_constants { b"constants/" } else { b"data/" };
-        let (folder, start) = (self.folder(), *hint);
-        let is_it = |name: &[u8]| {
-            let rest = name.strip_prefix(folder).and_then(|rest| rest.strip_prefix(kind));
-            rest == Some(key)
-        };
-        for (mut at, end) in [(start, u32::MAX), (0, start)] {
-            while at < end {
-                let Some(record) = self.archive().record(at)? else { break };
-                *work = work.saturating_add(1);
-                if is_it(record.name) {
-                    *hint = record.next;
-                    return Ok(Some(at));
-                }
-                at = record.next;
-            }
-        }
-        Ok(None)
-    }
-
     /// Describes a tensor: finds its storage, and compares the view with it.
     fn describe(
         &self,
@@ -272,64 +239,6 @@ impl<'a> PytorchFile<'a> {
         }
         described.entry = position;
         Ok(described)
-    }
-
-    /// Reads the directory of an archive, and its entries besides the storages. Returns whether it states a version.
-    fn read_entries(
-        &mut self,
-        opening: &ParseContext<'a>,
-        stated: &zip::Stated,
-        entries: &mut Seen<'_, 'a>,
-    ) -> ParseResult<bool> {
-        let archive = self.archive();
-        let (mut checking, mut has_version) = (Checking::new(&archive), false);
-        while let Some((entry, data)) = checking.next(&archive, opening, stated)? {
-            let stop = |kind, item| opening.stop(archive.error(kind, item, entry.at));
-            if self.folder == 0 {
-                let slash = entry.name.iter().position(|byte| *byte == b'/');
-                let length = slash.and_then(|slash| u16::try_from(slash.saturating_add(1)).ok());
-                self.folder = length.ok_or_else(|| stop(ErrorKind::InvalidName, Part::Name))?;
-            }
-            let Some(name) = entry.name.strip_prefix(self.folder()) else {
-                return Err(stop(ErrorKind::InvalidName, Part::Name));
-            };
-            entries.add(entry.name);
-            if !matches!(name, b"data.pkl" | b"constants.pkl" | b"byteorder" | b"version") {
-                continue;
-            }
-            if !entry.is_stored() {
-                return Err(stop(ErrorKind::UnsupportedEncoding, Part::Encoding));
-            }
-            let length = u32::try_from(data.length).ok().filter(|_| data.length <= LARGEST);
-            let length = length.ok_or_else(|| stop(ErrorKind::ManifestTooLarge, Part::Manifest))?;
-            let bytes = opening.keep(data)?;
-            #[cfg(feature = "crc32")]
-            if entry.about.crc.get() != 0 && crate::codec::crc::crc32(bytes) != entry.about.crc.get() {
-                return Err(stop(ErrorKind::ChecksumMismatch, Part::Digest));
-            }
-            match name {
-                b"data.pkl" => (self.data_at, self.data_length) = (data.offset, length),
-                b"constants.pkl" => (self.constants_at, self.constants_length) = (data.offset, length),
-                b"byteorder" => match bytes {
-                    b"little" => {}
-                    b"big" => self.flags.set(Flags::BIG, true),
-                    _ => {
-                        return Err(opening
-                            .fail((ErrorKind::InvalidByteOrder, Format::Pytorch, Part::ByteOrder), data.offset));
-                    }
-                },
-                _ => {
-                    has_version = true;
-                    if !matches!(Self::number(bytes), Some(1..=10)) {
-                        let rule = (ErrorKind::UnsupportedVersion, Format::Pytorch, Part::Version);
-                        return Err(opening.fail(rule, data.offset));
-                    }
-                }
-            }
-        }
-        self.flags.set(Flags::SORTED_PLACES, checking.are_places_sorted);
-        self.flags.set(Flags::DISTINCT_ENTRIES, entries.are_distinct());
-        Ok(has_version)
     }
 
     /// Finds the reach of the pickles with trees.
@@ -372,7 +281,8 @@ impl<'a> PytorchFile<'a> {
             if let Some(path) = path {
                 count = count.saturating_add(1);
                 container.add(path);
-                deep = deep.saturating_add(found.listing_cost(path, length));
+                let cost = found.listing_cost(path, &tree).map_err(|fault| file.error(in_constants, fault))?;
+                deep = deep.saturating_add(cost.unwrap_or(u64::MAX));
                 if deep > length.saturating_mul(MOST_DEEP).saturating_add(MORE_DEEP) {
                     return Err(fail(ErrorKind::TooDeep, Part::Name, file.offset(found.position | flag)));
                 }
@@ -391,28 +301,6 @@ impl<'a> PytorchFile<'a> {
             self.container = container.container();
         }
         Ok(())
-    }
-
-    /// Checks a whole pickle of an archive: also the storages that no tensor uses must be there.
-    fn check_archive_tree(&mut self, in_constants: bool, seen: &mut Seen<'_, 'a>) -> Result<()> {
-        let file = *self;
-        let flag = if in_constants { IN_CONSTANTS } else { 0 };
-        let (mut hint, mut work) = (0, 0);
-        let most = self.most_work();
-        self.check_tree(in_constants, seen, |storage, at| {
-            let at = file.offset(at | flag);
-            let key = bytes_of(file.pickle(in_constants), &storage.key);
-            let missing = fail(ErrorKind::MissingData, Part::Data, at);
-            let position = file.find_storage(key, in_constants, &mut hint, &mut work)?.ok_or(missing)?;
-            if work > most {
-                return Err(fail(ErrorKind::TooMany, Part::Entry, at));
-            }
-            let entry = file.archive().entry(position)?.ok_or(missing)?;
-            if entry.is_stored() && entry.stored != storage.bytes {
-                return Err(fail(ErrorKind::SizeMismatch, Part::Length, at));
-            }
-            Ok(())
-        })
     }
 
     /// The number of entries that are compared with the keys of all storages, at most.
@@ -455,13 +343,6 @@ impl<'a> PytorchFile<'a> {
         }
         left.flags.set(Flags::SORTED_PLACES, !summary.warnings.contains(places));
         left
-    }
-
-    /// Returns the number of an entry that holds a decimal number, and at most one line end.
-    fn number(text: &[u8]) -> Option<u64> {
-        let digits = text.strip_suffix(b"\n").unwrap_or(text);
-        let (number, rest) = crate::bytes::num::decimal(digits)?;
-        rest.is_empty().then_some(number)
     }
 
     /// Fills in the record of a tensor. Its storage is looked for from `hint` on, which moves behind it.
@@ -508,38 +389,7 @@ impl<'a> FileFormat<'a> for PytorchFile<'a> {
             // The stream of torch.save before 1.6.
             return Self::open_legacy(opening);
         }
-        let (archive, stated) = Archive::find(opening, Format::Pytorch)?;
-        let mut file = Self {
-            input: archive.input,
-            directory: archive.directory,
-            data_at: 0,
-            constants_at: 0,
-            data_length: 0,
-            constants_length: 0,
-            count: 0,
-            container: Container::NONE,
-            folder: 0,
-            flags: Flags(if stated.is_padded { Flags::PADDED } else { 0 }),
-            reach: Reach::LARGE,
-        };
-        let has_version = Seen::with(u32::MAX, |entries| file.read_entries(opening, &stated, entries))?;
-        if file.data_length == 0 {
-            return Err(opening.fail((ErrorKind::MissingData, Format::Pytorch, Part::Manifest), 0));
-        }
-        if !has_version {
-            return Err(opening.fail((ErrorKind::MissingData, Format::Pytorch, Part::Version), 0));
-        }
-        Seen::with(u32::MAX, |seen| {
-            file.find_reach()?;
-            file.check_archive_tree(false, seen)?;
-            if file.constants_length > 0 {
-                file.check_archive_tree(true, seen)?;
-            }
-            file.flags.set(Flags::DISTINCT_NAMES, seen.are_distinct());
-            Ok(())
-        })
-        .map_err(|error| opening.stop(error))?;
-        Ok(file)
+        Self::open_archive(opening)
     }
 
     fn read(&mut self, summary: &mut Summary) -> Result<()> {

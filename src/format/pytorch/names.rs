@@ -6,7 +6,6 @@ use super::{IN_CONSTANTS, IN_CONTAINER, IS_KEY, POSITION, PytorchFile};
 use crate::bytes::num::to_u64;
 use crate::bytes::pickle::globals::Known;
 use crate::bytes::pickle::op;
-use crate::bytes::pickle::path::path_at;
 use crate::bytes::text::Text;
 use crate::codec::zip::Archive;
 use crate::duplicates::Distinct;
@@ -23,9 +22,7 @@ pub(super) fn name_at<'a>(tree: &Tree<'a>, place: u32) -> Text<'a> {
         let key = op::read(tree.pickle, position);
         return Text::new(key.map(|key| key.argument).unwrap_or_default(), false);
     }
-    path_at(tree.pickle, position, tree.reach)
-        .map(|path| path.text(tree.pickle, position, tree.in_constants))
-        .unwrap_or_default()
+    tree.at(position).map(|found| found.name).unwrap_or_default()
 }
 
 /// The names of the entries of an archive. Positions are those of the entries plus 1.

@@ -7,6 +7,7 @@ use crate::bytes::num::to_u64;
 use crate::bytes::pickle::Fault;
 use crate::bytes::pickle::frames::{Container, Frames};
 use crate::bytes::pickle::machine::{Event, Kind, Machine};
+use crate::bytes::pickle::outline::{Outline, Recent};
 use crate::bytes::pickle::path::{Path, run_to};
 use crate::bytes::pickle::reach::Reach;
 use crate::bytes::text::Text;
@@ -42,6 +43,8 @@ pub(super) struct Found<'a> {
     /// The opcode of the key in the container of the tree, if the tensor is in a container there.
     outer_key: Option<u32>,
     pub(super) in_constants: bool,
+    /// What was lately taken from the memo.
+    recent: Recent,
     /// True if the tensor is from the memo: it has been checked before.
     pub(super) is_alias: bool,
 }
@@ -103,7 +106,8 @@ impl Found<'_> {
         let flag = if self.in_constants { IN_CONSTANTS } else { 0 };
         let nth = || {
             let key = self.outer_key?;
-            let mut machine = tree.container.frames().machine(tree.pickle, tree.reach, key);
+            let outline = Outline { recent: self.recent, ..tree.outline() };
+            let mut machine = tree.container.frames().machine(tree.pickle, &outline, key);
             for number in 0..MOST_BEHIND {
                 if tree.next_behind(&mut machine, key).ok()??.0.position == self.position {
                     return Some(key | number << BEHIND_AT | IN_CONTAINER);
@@ -114,31 +118,35 @@ impl Found<'_> {
         self.key.or_else(nth).unwrap_or(self.position) | flag
     }
 
-    /// The bytes of the pickle that are read once more to list the next tensor and to read this one's name, besides those
-    /// between the two; the pickle has `length` bytes.
-    pub(super) fn listing_cost(&self, path: &Path, length: u64) -> u64 {
-        let start = path.restart(self.position).map_or(0, |(start, _)| start);
-        let next = if start == self.position {
-            0
-        } else if path.is_in_pair() {
-            u64::from(self.position.saturating_sub(start))
-        } else {
-            length.saturating_sub(start.into())
-        };
-        let is_far = self.name.is_joined() && self.name.trail().trail.position().is_some();
-        let pieces = if is_far { to_u64(path.reversed().len()).saturating_add(1) } else { 0 };
-        next.saturating_add(u64::from(self.position).saturating_mul(pieces))
+    /// The bytes of the pickle that are read once more to list the next tensor and to read this one's name. `None` if the
+    /// name would then be another one.
+    pub(super) fn listing_cost(&self, path: &Path, tree: &Tree<'_>) -> Result<Option<u64>, Fault> {
+        let of_name = path.text_cost(tree.pickle, &self.name);
+        let (start, frames) = path.restart(self.position).unwrap_or((0, Frames::START));
+        if start == self.position {
+            return Ok(of_name);
+        }
+        let mut machine = frames.machine(tree.pickle, &Outline { recent: self.recent, ..tree.outline() }, start);
+        run_to(&mut machine, self.position)?;
+        machine.path()?;
+        let next = u64::from(self.position.saturating_sub(start)).saturating_add(machine.work());
+        Ok(of_name.map(|of_name| of_name.saturating_add(next)))
     }
 }
 
 impl<'a> Tree<'a> {
+    /// What is known of the pickle.
+    const fn outline(&self) -> Outline {
+        Outline::of(self.reach)
+    }
+
     /// Returns the tensor that a machine has just pushed.
     fn found(&self, machine: &mut Machine<'a>, path: Option<&Path>) -> Result<Found<'a>, Fault> {
         let changed = Fault::new(ErrorKind::Malformed, Part::Tensor, machine.position());
         let top = machine.top().filter(|top| top.kind == Kind::Tensor).ok_or(changed)?;
         let base = Base::of(machine, &top)?;
         let (position, in_constants) = (machine.position(), self.in_constants);
-        let name = path.map_or(Text::default(), |path| path.text(self.pickle, position, in_constants));
+        let name = path.map_or(Text::default(), |path| path.text(self.pickle, position, self.reach, in_constants));
         let in_container = |outer| {
             let (container, key) = path?.container(outer).filter(|_| !in_constants)?;
             (container == self.container).then_some(key)
@@ -146,7 +154,8 @@ impl<'a> Tree<'a> {
         let only_key = path.and_then(Path::only_key).map(|key| key | IS_KEY);
         let own_key = in_container(0).map(|key| key | IN_CONTAINER);
         let (key, outer_key) = (only_key.filter(|_| !in_constants).or(own_key), in_container(1));
-        Ok(Found { base, position, name, key, outer_key, in_constants, is_alias: top.is_alias })
+        let recent = machine.outline().recent;
+        Ok(Found { base, position, name, key, outer_key, in_constants, recent, is_alias: top.is_alias })
     }
 
     /// Runs the whole pickle. Calls `visit` for each tensor, with its path if it is listed, and `storage` for each
@@ -156,7 +165,7 @@ impl<'a> Tree<'a> {
         visit: &mut impl FnMut(&mut Machine<'a>, &Found<'a>, Option<&Path>) -> Result<(), Error>,
         mut storage: impl FnMut(&Storage, u32) -> Result<(), Error>,
     ) -> Result<(), Broken> {
-        let mut machine = Machine::new(self.pickle, self.reach);
+        let mut machine = Machine::new(self.pickle, &self.outline());
         let length = to_u64(self.pickle.len());
         let most = length.saturating_mul(MOST_AGAIN).saturating_add(MORE);
         loop {
@@ -192,10 +201,12 @@ impl<'a> Tree<'a> {
         // The position behind the last tensor, and where the machine continues: there or before.
         let after = u32::try_from(cursor.at & u64::from(u32::MAX)).unwrap_or(0);
         let start = u32::try_from(cursor.at >> 32).unwrap_or(0);
-        let mut machine = cursor.frames.machine(self.pickle, self.reach, start);
+        let outline = Outline { recent: cursor.recent, ..self.outline() };
+        let mut machine = cursor.frames.machine(self.pickle, &outline, start);
         let Some((found, path)) = self.next_behind(&mut machine, after)? else { return Ok(None) };
         let (start, frames) = path.restart(found.position).unwrap_or((start, cursor.frames));
         (cursor.at, cursor.frames) = (u64::from(start) << 32 | u64::from(found.position), frames);
+        cursor.recent = machine.outline().recent;
         Ok(Some(found))
     }
 
@@ -222,14 +233,14 @@ impl<'a> Tree<'a> {
         let changed = Fault::new(ErrorKind::Malformed, Part::Tensor, key);
         if place & (IS_KEY | IN_CONTAINER) != 0 {
             let is_only = place & IS_KEY != 0;
-            let frames = if is_only { Frames::at_key(key).ok_or(changed)? } else { self.container.frames() };
-            let mut machine = frames.machine(self.pickle, self.reach, key);
+            let frames = if is_only { Frames::at_only_key(key).ok_or(changed)? } else { self.container.frames() };
+            let mut machine = frames.machine(self.pickle, &self.outline(), key);
             for _ in 0..place >> BEHIND_AT & (MOST_BEHIND - 1) {
                 self.next_behind(&mut machine, key)?;
             }
             return self.next_behind(&mut machine, key)?.map(|(found, _)| found).ok_or(changed);
         }
-        let mut machine = Machine::new(self.pickle, self.reach);
+        let mut machine = Machine::new(self.pickle, &self.outline());
         run_to(&mut machine, place)?;
         let path = machine.path()?;
         self.found(&mut machine, path.as_ref())
@@ -237,7 +248,7 @@ impl<'a> Tree<'a> {
 
     /// Finds the tensor with a name. `index` counts the tensors before it.
     pub(super) fn find(&self, name: &[u8], index: &mut u32) -> Result<Option<Found<'a>>, Fault> {
-        let mut machine = Machine::new(self.pickle, self.reach);
+        let mut machine = Machine::new(self.pickle, &self.outline());
         loop {
             match machine.step()? {
                 Event::Stopped => return Ok(None),
