@@ -305,6 +305,34 @@ fn pairs_of_python_2() {
     assert_eq!(names(&of_pairs), ["w0.w0", "w0.w1", "w1.w0", "w1.w1", "w2.w0", "w2.w1"]);
 }
 
+/// Names of more keys than fit in a string are read from the key of a container that is near. Keys are from the memo.
+#[test]
+fn names_in_many_modules() {
+    let put = |key: &str, index: u32| [&text(key)[..], b"r", &index.to_le_bytes()].concat();
+    let get = |index: u32| [&b"j"[..], &index.to_le_bytes()].concat();
+    let keys = ["_modules", "attention", "self", "query", "weight", "bias", "key", "deep"];
+    let all: Vec<u8> = keys.iter().zip(500..).flat_map(|(key, index)| put(key, index)).collect();
+    let module = |items: &[(u32, Vec<u8>)]| {
+        let items: Vec<u8> = items.iter().flat_map(|(key, value)| [get(500 + key), value.clone()].concat()).collect();
+        [&b"c__main__\nNet\n)\x81}"[..], &get(500), b"}(", &items, b"usb"].concat()
+    };
+    let linear = || module(&[(4, tensor()), (5, tensor())]);
+    let layer =
+        |_| module(&[(1, module(&[(2, module(&[(3, linear()), (6, linear()), (7, module(&[(7, linear())]))]))]))]);
+    let layers: Vec<u8> = (0..60).flat_map(|number| [text(&number.to_string()), layer(number)].concat()).collect();
+    let list = [&b"c__main__\nList\n)\x81}"[..], &get(500), b"}(", &layers, b"usb"].concat();
+    let outer = ["layer", "encoder", "a model with a long name", "module"].iter().fold(list, |inner, name| {
+        [&b"c__main__\nNet\n)\x81}"[..], &get(500), b"}", &text(name), &inner, b"ssb"].concat()
+    });
+    let list = names(&[b"](", &all[..], &outer, b"e"].concat());
+    let inner = ["query.weight", "query.bias", "key.weight", "key.bias", "deep.deep.weight", "deep.deep.bias"];
+    let name = |layer: usize, inner: &str| {
+        format!("8.module.a model with a long name.encoder.layer.{layer}.attention.self.{inner}")
+    };
+    let expected = (0..60).flat_map(|layer| inner.map(|inner| name(layer, inner)));
+    assert_eq!(list, expected.collect::<Vec<_>>());
+}
+
 /// A pickle in which an opcode takes an object with very many above it is refused, not misread.
 #[test]
 fn objects_that_are_taken_too_late() {

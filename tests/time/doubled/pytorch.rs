@@ -76,6 +76,84 @@ pub fn states(size: usize) -> Vec<u8> {
     checkpoint(&inside(&["state", "optimizer"], tree), size, 1, false)
 }
 
+/// Writes keys as Python does: the first time as a text that the memo keeps, then from the memo.
+#[derive(Default)]
+struct Keys(Vec<String>);
+
+impl Keys {
+    fn key(&mut self, key: &str) -> Vec<u8> {
+        match self.0.iter().position(|other| other == key) {
+            Some(index) => [&b"j"[..], &(index as u32).to_le_bytes()].concat(),
+            None => {
+                self.0.push(key.into());
+                [&text(key)[..], b"r", &(self.0.len() as u32 - 1).to_le_bytes()].concat()
+            }
+        }
+    }
+}
+
+/// The states of an optimizer behind as many weights: their keys are from the memo, and far from the start.
+pub fn states_behind(size: usize) -> Vec<u8> {
+    let mut keys = Keys::default();
+    let weights: Vec<u8> = (0..size)
+        .flat_map(|number| [keys.key(&format!("layer.{number}.weight")), tensor(number, 1)].concat())
+        .collect();
+    let mut state = |number: usize| {
+        let both = ["exp_avg", "exp_avg_sq"].map(|key| [keys.key(key), tensor(number, 1)].concat());
+        [&b"J"[..], &(number as u32).to_le_bytes(), b"}(", &both.concat(), b"u"].concat()
+    };
+    let states: Vec<u8> = (0..size).flat_map(&mut state).collect();
+    let all =
+        [text("model"), b"}(".to_vec(), weights, b"u".to_vec(), text("state"), b"}(".to_vec(), states, b"u".to_vec()];
+    checkpoint(&[b"}(", &all.concat()[..], b"u"].concat(), size, 1, false)
+}
+
+/// A whole module: each tensor is six modules deep.
+pub fn modules(size: usize) -> Vec<u8> {
+    fn module(keys: &mut Keys, name: &str, inner: Vec<u8>) -> Vec<u8> {
+        let [training, modules, name] = ["training", "_modules", name].map(|key| keys.key(key));
+        [&b"c__main__\nNet\n)\x81}("[..], &training, b"\x88", &modules, b"}(", &name, &inner, b"uub"].concat()
+    }
+    let mut keys = Keys::default();
+    let mut layer = |number: usize| {
+        let pair = ["weight", "bias"]
+            .map(|key| [keys.key(key), tensor(2 * number + usize::from(key == "bias"), 1)].concat());
+        let parameters = [keys.key("_parameters"), b"}(".to_vec(), pair.concat(), b"u".to_vec()].concat();
+        let query = [&b"c__main__\nLinear\n)\x81}("[..], &parameters, b"ub"].concat();
+        let layer = ["query", "self", "attention"].iter().fold(query, |inner, name| module(&mut keys, name, inner));
+        [text(&number.to_string()), layer].concat()
+    };
+    let layers: Vec<u8> = (0..size / 2).flat_map(&mut layer).collect();
+    let list = [&b"c__main__\nList\n)\x81}"[..], &text("_modules"), b"}(", &layers, b"usb"].concat();
+    let all = ["layer", "encoder", "bert"].iter().fold(list, |inner, name| {
+        [&b"c__main__\nNet\n)\x81}"[..], &text("_modules"), b"}", &text(name), &inner, b"ssb"].concat()
+    });
+    checkpoint(&all, size, 1, false)
+}
+
+/// A stream of torch.save before 1.6: each storage has a number of elements before it.
+pub fn stream(size: usize) -> Vec<u8> {
+    let pickle = |tree: &[u8]| [b"\x80\x02", tree, b"."].concat();
+    let key = |number: usize| format!("{:08}", number * 7919 % 100_003);
+    let tensor = |number: usize| {
+        let storage =
+            [b"(", &text("storage")[..], b"ctorch\nFloatStorage\n", &text(&key(number)), &text("cpu"), b"K\x02NtQ"];
+        let rest = b"K\0K\x02\x85K\x01\x85\x89ccollections\nOrderedDict\n)RtR";
+        [b"ctorch._utils\n_rebuild_tensor_v2\n(", &storage.concat()[..], rest].concat()
+    };
+    let mut keys: Vec<String> = (0..size).map(key).collect();
+    keys.sort();
+    let keys: Vec<u8> = keys.iter().flat_map(|key| text(key)).collect();
+    let parts = [
+        b"\x80\x02\x8a\x0al\xfc\x9cF\xf9 j\xa8P\x19.\x80\x02M\xe9\x03.".to_vec(),
+        pickle(&[b"}", &text("little_endian")[..], b"\x88s"].concat()),
+        pickle(&dictionary(size, name, tensor)),
+        pickle(&[b"](", &keys[..], b"e"].concat()),
+        [&2_u64.to_le_bytes()[..], &[0; 8]].concat().repeat(size),
+    ];
+    parts.concat()
+}
+
 /// Each tensor is eight dictionaries deep.
 pub fn deep_tensors(size: usize) -> Vec<u8> {
     let value = |number| inside(&["a", "b", "c", "d", "e", "f", "g", "h"], tensor(number, 1));
