@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use globset::GlobMatcher;
 
 use crate::common::failure::Failure;
+use crate::common::pattern::glob;
 use crate::options::Limits;
 use crate::terminal::Terminal;
 use crate::writing::Target;
@@ -13,7 +14,7 @@ use crate::writing::file::Properties;
 use crate::writing::float::Float;
 use crate::writing::job::{Inputs, Job};
 use crate::writing::permute;
-use crate::writing::selection::{Selection, glob};
+use crate::writing::selection::Selection;
 use crate::writing::shards::{Shards, parse_size};
 use crate::writing::tensor::Conversion;
 

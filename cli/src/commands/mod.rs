@@ -13,6 +13,7 @@ mod repack;
 mod set;
 mod show;
 mod split;
+mod stats;
 mod verify;
 
 use std::io;
@@ -25,6 +26,7 @@ use crate::terminal::Terminal;
 pub enum Command {
     List(list::Arguments),
     Show(show::Arguments),
+    Stats(stats::Arguments),
     Verify(verify::Arguments),
     Diff(diff::Arguments),
     Extract(extract::Arguments),
@@ -46,6 +48,7 @@ impl Command {
         match self {
             Self::List(arguments) => arguments.run(terminal),
             Self::Show(arguments) => arguments.run(terminal),
+            Self::Stats(arguments) => arguments.run(terminal),
             Self::Verify(arguments) => arguments.run(terminal),
             Self::Diff(arguments) => arguments.run(terminal),
             Self::Extract(arguments) => arguments.run(terminal),

@@ -1,8 +1,9 @@
 use crate::support::{fixture, has, out, run, tool};
 
-const COMMANDS: [&str; 15] = [
+const COMMANDS: [&str; 16] = [
     "list",
     "show",
+    "stats",
     "verify",
     "extract",
     "diff",
@@ -53,6 +54,42 @@ fn wrong_usage_is_2() {
     }
 }
 
+/// A file that stands where a command is expected is listed. A mistyped command is not a file.
+#[test]
+fn a_file_alone_is_listed() {
+    let file = fixture("gguf/rank2.gguf");
+    assert_eq!(out(&[&file]), out(&["list", &file]));
+    assert_eq!(out(&["--width", "40", &file, "--tsv"]), out(&["list", "--width", "40", &file, "--tsv"]));
+    let missing = run(&["no/such.gguf"]);
+    assert!(missing.status == 1 && missing.err.starts_with("error: no/such.gguf: "), "{}", missing.err);
+    let mistyped = run(&["lst"]);
+    assert!(mistyped.status == 2 && mistyped.err.contains("list"), "{}", mistyped.err);
+}
+
+/// The names of tensors are completed, where a command takes one and the file is known.
+#[test]
+fn tensor_names_are_completed() {
+    if !has("bash") {
+        return;
+    }
+    let file = fixture("safetensors/py_tiny_mlp.safetensors");
+    let script = out(&["completions", "bash"]);
+    let complete = |words: &[&str]| {
+        let line = format!(
+            "{script}\nCOMP_WORDS=({}); COMP_CWORD={}; _tenslice_or_tensors tenslice; printf '%s\\n' \"${{COMPREPLY[@]}}\"",
+            words.join(" "),
+            words.len() - 1
+        );
+        let tool = std::path::Path::new(env!("CARGO_BIN_EXE_tenslice"));
+        let path = format!("{}:{}", tool.parent().unwrap().display(), std::env::var("PATH").unwrap());
+        let output = std::process::Command::new("bash").args(["-c", &line]).env("PATH", path).output().unwrap();
+        String::from_utf8(output.stdout).unwrap()
+    };
+    assert_eq!(complete(&["tenslice", "show", &file, "fc1."]), "fc1.bias\nfc1.weight\n");
+    assert_eq!(complete(&["tenslice", "extract", &file, "fc2.w"]), "fc2.weight\n");
+    assert!(complete(&["tenslice", "li"]).contains("list"));
+}
+
 #[test]
 fn errors_name_the_file() {
     let run =
@@ -76,5 +113,5 @@ fn the_documentation_shows_what_is_printed() {
         assert_eq!(String::from_utf8(output.stdout).unwrap(), expected, "{command}");
         run += 1;
     }
-    assert_eq!(run, 2);
+    assert_eq!(run, 3);
 }

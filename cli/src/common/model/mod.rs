@@ -18,8 +18,9 @@ pub use self::opened::Opened;
 use self::problems::{Files, Found};
 use super::failure::Failure;
 use super::mapping::{explained, is_stream, map};
+use super::names;
 use super::problem::Problem;
-use super::text::unescaped;
+use super::text::{plain_name, printable};
 
 /// The mapped files of a model.
 pub struct Mapped {
@@ -157,13 +158,19 @@ impl<'m> Model<'m> {
             return match (all.next(), all.next()) {
                 (Some(only), None) => Ok(only),
                 (None, _) => Err(Failure::new("NotFound", "there are no tensors")),
-                _ => Err(Failure::new("NotFound", "there are several tensors: name one of them")),
+                _ => {
+                    let some: Vec<String> =
+                        self.tensors().take(3).map(|(_, tensor)| plain_name(&tensor.name().to_string())).collect();
+                    let message = format!("there are several tensors: name one of them, such as {}", some.join(", "));
+                    Err(Failure::new("NotFound", message))
+                }
             };
         };
-        let found = self.find_exactly(name);
-        // The user may have copied the name from `list`, which prints escapes.
-        let unescaped = if found.is_err() { unescaped(name) } else { None };
-        unescaped.and_then(|name| self.find_exactly(&name).ok()).map_or(found, Ok)
+        self.find_exactly(name).or_else(|failure| {
+            // The user may have copied the name from `list`, which prints escapes, and cuts names in the middle.
+            let printed = names::printed_as(name, self.tensors().map(|(_, tensor)| tensor.name().to_string()));
+            printed.and_then(|name| self.find_exactly(&name).ok()).ok_or(failure)
+        })
     }
 
     /// Finds the tensor named exactly `name`.
@@ -181,6 +188,12 @@ impl<'m> Model<'m> {
         let why: Vec<String> = self.problems.iter().filter(is_why).map(Problem::line).collect();
         if error.kind() == ErrorKind::NotFound && !why.is_empty() {
             message += &format!("; not all files can be read: {}", why.join("; "));
+        }
+        let all = self.tensors().map(|(_, tensor)| tensor.name().to_string());
+        let near = if error.kind() == ErrorKind::NotFound { names::near(name, all) } else { Vec::new() };
+        if !near.is_empty() {
+            let near: Vec<String> = near.iter().map(|name| format!("\"{}\"", printable(name))).collect();
+            message += &format!("; did you mean {}?", near.join(" or "));
         }
         Failure::new(error.kind().name(), message)
     }
