@@ -234,8 +234,8 @@ impl<'m> Item<'m> {
     /// How the elements of a dense array are written.
     pub(super) fn elements(&self) -> Elements {
         match &self.source {
-            Source::Elements(elements) => elements.clone(),
-            _ => Elements::ROW_MAJOR,
+            Source::Elements(elements) | Source::Quantized(elements, ..) => elements.clone(),
+            Source::Components(_) | Source::Bytes(_) => Elements::ROW_MAJOR,
         }
     }
 

@@ -45,12 +45,16 @@ pub fn to_int8(
         all.push(magnitudes.scales());
         Ok(())
     })?;
-    // From the last one on, since the indices of those before stay.
-    for (index, scales) in chosen.iter().zip(all).rev() {
+    let mut all = chosen.iter().zip(all).peekable();
+    for (index, mut item) in std::mem::take(items).into_iter().enumerate() {
+        let Some((_, scales)) = all.next_if(|(chosen, _)| **chosen == index) else {
+            items.push(item);
+            continue;
+        };
         let bytes = scales.all().iter().flat_map(|scale| scale.to_le_bytes()).collect();
-        let list = items[*index].with_list("scale", DType::F32, bytes);
-        items[*index].quantize(Quantizer::Int8(scales));
-        items.insert(index + 1, list);
+        let list = item.with_list("scale", DType::F32, bytes);
+        item.quantize(Quantizer::Int8(scales));
+        items.extend([item, list]);
     }
     Ok(())
 }
