@@ -365,6 +365,8 @@ impl Source<'_> {
     /// are requested one by one.
     ///
     /// ```
+    /// use std::ops::Range;
+    ///
     /// use tenslice::{File, MAX_SEGMENTS, Opened, Piece, Source};
     ///
     /// let disk = std::fs::read("tests/fixtures/npz/hm_aligned_64.npz")?; // stands for a file on a server
@@ -379,7 +381,7 @@ impl Source<'_> {
     ///     let (pieces, memory) = unused.next().ok_or("too many rounds")?;
     ///     let count = source.needs(pieces);
     ///     for piece in &pieces[..count] {
-    ///         memory.extend(&disk[piece.extent().try_into()?]); // all of them at the same time
+    ///         memory.extend(&disk[Range::try_from(piece.extent())?]); // all of them at the same time
     ///     }
     ///     source.add_pieces(&pieces[..count], memory)?;
     /// };
