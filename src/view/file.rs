@@ -542,5 +542,6 @@ mod tests {
         assert!(size_of::<crate::File<'_>>() <= 128, "{}", size_of::<crate::File<'_>>());
         assert!(size_of::<crate::Tensor<'_>>() <= 184, "{}", size_of::<crate::Tensor<'_>>());
         assert!(size_of::<crate::Component<'_>>() <= 184, "{}", size_of::<crate::Component<'_>>());
+        assert!(size_of::<crate::TensorEntry<'_>>() <= 96, "{}", size_of::<crate::TensorEntry<'_>>());
     }
 }

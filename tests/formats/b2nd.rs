@@ -982,19 +982,11 @@ fn parts_of_a_block_with_shuffled_bits() {
     const ROW: usize = 1300;
     const COUNT: usize = 2 * ROW;
     let stored: Vec<u8> = (0..2 * COUNT).map(|i| (i * i / 7 + i) as u8).collect();
-    let payload = [&36_u32.to_le_bytes()[..], &(2 * COUNT as u32).to_le_bytes(), &stored].concat();
     let length = 2 * COUNT as u32;
-    let chunk = Chunk {
-        length,
-        block_size: length,
-        typesize: 2,
-        flags: ZSTD | 0x10, // one stream
-        filters: [0, 0, 0, 0, 0, 2],
-        payload: &payload,
-        ..Chunk::default()
-    };
+    let filters = [0, 0, 0, 0, 0, 2];
+    let chunk = Chunk { length, block_size: length, typesize: 2, flags: NOT_SPLIT, filters, ..Chunk::default() };
+    let chunks = of_streams(chunk, &[&stored]);
     let sides = [2_u32, ROW as u32];
-    let chunks = chunk.bytes();
     let mut bytes = Frame {
         chunks: &chunks,
         table: &all_first(1),
