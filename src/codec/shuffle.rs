@@ -11,7 +11,7 @@ pub(crate) use super::copies::copy;
 /// The width of the widest elements that [`interleave`] supports.
 pub(crate) const WIDEST: usize = 16;
 
-/// The inverse of the bit shuffle processes so many words of each row at once, and so many groups of eight elements.
+/// The words of each row, and the groups of eight elements, that the inverse of the bit shuffle processes at once.
 const WORDS: usize = 16;
 const GROUPS: usize = 8 * WORDS;
 

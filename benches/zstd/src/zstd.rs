@@ -41,7 +41,7 @@ fn main() -> ExitCode {
 
 fn usage() -> ExitCode {
     eprintln!(
-        "usage: zstd                        compares\n       zstd f32|int8|text LEVEL TIMES   decodes a stream so many times, and nothing else"
+        "usage: zstd                             compare the speed with that of libzstd\n       zstd f32|int8|text LEVEL TIMES   decode one stream TIMES times, to be run under a profiler"
     );
     ExitCode::from(2)
 }
