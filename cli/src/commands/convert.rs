@@ -3,8 +3,6 @@
 use std::io;
 use std::path::PathBuf;
 
-use globset::GlobMatcher;
-
 use crate::common::failure::Failure;
 use crate::options::Limits;
 use crate::terminal::Terminal;
@@ -12,8 +10,8 @@ use crate::writing::Target;
 use crate::writing::file::Properties;
 use crate::writing::float::Float;
 use crate::writing::job::{Inputs, Job};
-use crate::writing::permute;
-use crate::writing::selection::{Selection, glob};
+use crate::writing::permute::Permute;
+use crate::writing::selection::Selection;
 use crate::writing::shards::{Shards, parse_size};
 use crate::writing::tensor::Conversion;
 
@@ -56,13 +54,8 @@ pub struct Arguments {
     #[command(flatten)]
     selection: Selection,
 
-    /// Permute the dimensions of all dense tensors with this many: 0,2,3,1 turns OIHW into OHWI
-    #[arg(long, value_name = "DIMENSIONS", value_parser = parse_permutation)]
-    permute: Option<Permutation>,
-
-    /// Permute only tensors whose whole new name matches
-    #[arg(long, value_name = "GLOB", value_parser = glob, requires = "permute")]
-    permute_only: Option<GlobMatcher>,
+    #[command(flatten)]
+    permute: Permute,
 
     /// Write several files of at most SIZE bytes of tensors each: 5GB, 512MiB, 1000000. For safetensors and GGUF
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
@@ -74,14 +67,6 @@ pub struct Arguments {
 
     #[command(flatten)]
     limits: Limits,
-}
-
-/// The order of dimensions. (A list would be an option that can be repeated.)
-#[derive(Clone, Debug)]
-struct Permutation(Vec<usize>);
-
-fn parse_permutation(text: &str) -> Result<Permutation, String> {
-    permute::parse(text).map(Permutation)
 }
 
 const EXAMPLES: &str = "\
@@ -105,18 +90,12 @@ impl Arguments {
         let models = inputs.open(&mut tables)?;
         let conversion = Conversion { target, float: self.dtype, is_dense: self.dense };
         let mut job = Job::new(&models, &self.selection, conversion)?;
-        for item in &mut job.items {
-            let is_chosen = self.permute_only.as_ref().is_none_or(|glob| glob.is_match(&item.name));
-            let permutation = self.permute.as_ref().filter(|permutation| permutation.0.len() == item.shape.len());
-            if let Some(permutation) = permutation.filter(|_| is_chosen) {
-                item.permute(&permutation.0)?;
-            }
-        }
+        self.permute.apply(&mut job.items)?;
         // A GGUF file that is made from GGUF files keeps their alignment.
         let like = Properties::like(&models, target, self.force);
         let alignment = self.align.or(like.alignment.filter(|_| target == Target::Gguf));
         let properties = Properties { alignment, zstd: self.zstd, ..like };
         let shards = self.shard_size.map(Shards::OfSize);
-        job.write(&self.output, properties, shards, &self.limits.budget(), terminal)
+        job.write(&self.output, properties, shards, &job.budget(&self.limits), terminal)
     }
 }

@@ -43,6 +43,6 @@ impl Arguments {
         let models = inputs.open(&mut tables)?;
         let job = Job::same_format(&models, &Selection::default())?;
         let properties = Properties::like(&models, job.target, self.force);
-        job.write(&self.output, properties, None, &self.limits.budget(), terminal)
+        job.write(&self.output, properties, None, &job.budget(&self.limits), terminal)
     }
 }

@@ -69,6 +69,6 @@ impl Arguments {
         }
         let like = Properties::like(&models, job.target, self.force);
         let properties = Properties { alignment: self.align.or(like.alignment), keeps_order: true, ..like };
-        job.write(&self.output, properties, None, &self.limits.budget(), terminal)
+        job.write(&self.output, properties, None, &job.budget(&self.limits), terminal)
     }
 }

@@ -63,6 +63,6 @@ impl Arguments {
             None => Shards::OfSize(self.size.bytes.unwrap_or(u64::MAX)),
         };
         let properties = Properties::like(&models, job.target, self.force);
-        job.write(&self.output, properties, Some(shards), &self.limits.budget(), terminal)
+        job.write(&self.output, properties, Some(shards), &job.budget(&self.limits), terminal)
     }
 }

@@ -16,6 +16,7 @@ use crate::common::failure::Failure;
 use crate::common::model::{Mapped, Model};
 use crate::common::problem::Problem;
 use crate::common::text::{plural, printable};
+use crate::options::Limits;
 use crate::progress;
 use crate::terminal::Terminal;
 
@@ -112,6 +113,13 @@ impl<'m> Job<'m> {
         Self::new(models, selection, Conversion { target, float: None, is_dense: false })
     }
 
+    /// The budget for reading the models.
+    pub fn budget(&self, limits: &Limits) -> Budget {
+        let budget = limits.budget();
+        budget.add_file(self.length);
+        budget
+    }
+
     /// Writes the model to one file, or to several.
     pub fn write(
         &self,
@@ -123,7 +131,6 @@ impl<'m> Job<'m> {
     ) -> Result<(), Failure> {
         self.warn(terminal);
         let total = self.items.iter().map(Item::length).fold(0, u64::saturating_add);
-        budget.add_file(self.length);
         let bar = progress::bar(total);
         let items: Vec<&Item<'m>> = self.items.iter().collect();
         let written = match shards {

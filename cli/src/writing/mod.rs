@@ -1,7 +1,7 @@
 //! Writes models: from the tensors of open files to new files, piece by piece.
 //!
-//! `selection` chooses and renames tensors, `tensor` describes what is written of each, `carry` converts attributes
-//! between formats, and `file` writes a file.
+//! `selection` chooses and renames tensors, `tensor` describes what is written of each and `read` reads it, `carry`
+//! converts attributes between formats, and `file` writes a file.
 
 pub mod attributes;
 pub mod carry;
@@ -9,6 +9,7 @@ pub mod file;
 pub mod float;
 pub mod job;
 pub mod permute;
+mod read;
 pub mod selection;
 pub mod shards;
 pub mod tensor;

@@ -1,6 +1,38 @@
 //! Permutes the dimensions of a row-major array.
 
+use globset::GlobMatcher;
+
+use super::selection::glob;
+use super::tensor::Item;
 use crate::common::failure::Failure;
+
+/// The options that permute tensors.
+#[derive(clap::Args)]
+pub struct Permute {
+    /// Permute the dimensions of all dense tensors with this many: 0,2,3,1 turns OIHW into OHWI
+    #[arg(long, value_name = "DIMENSIONS", value_parser = parse)]
+    permute: Option<Permutation>,
+
+    /// Permute only tensors whose whole new name matches
+    #[arg(long, value_name = "GLOB", value_parser = glob, requires = "permute")]
+    permute_only: Option<GlobMatcher>,
+}
+
+/// The order of dimensions. (A list would be an option that can be repeated.)
+#[derive(Clone, Debug, PartialEq)]
+struct Permutation(Vec<usize>);
+
+impl Permute {
+    /// Permutes the chosen tensors.
+    pub fn apply(&self, items: &mut [Item<'_>]) -> Result<(), Failure> {
+        let Some(Permutation(permutation)) = &self.permute else { return Ok(()) };
+        let is_chosen = |item: &&mut Item<'_>| {
+            let glob = self.permute_only.as_ref();
+            item.shape.len() == permutation.len() && glob.is_none_or(|glob| glob.is_match(&item.name))
+        };
+        items.iter_mut().filter(is_chosen).try_for_each(|item| item.permute(permutation))
+    }
+}
 
 /// The number of bytes to pass on at a time.
 const AT_ONCE: usize = 1 << 22;
@@ -56,12 +88,12 @@ pub fn each(
 }
 
 /// Parses a permutation, such as `0,2,3,1`.
-pub fn parse(text: &str) -> Result<Vec<usize>, String> {
+fn parse(text: &str) -> Result<Permutation, String> {
     let wrong = || "write each dimension once, from 0 on: 0,2,3,1".to_owned();
     let dimensions: Result<Vec<usize>, _> = text.split(',').map(|dimension| dimension.trim().parse()).collect();
     let dimensions = dimensions.map_err(|_| wrong())?;
     let is_permutation = (0..dimensions.len()).all(|dimension| dimensions.contains(&dimension));
-    if is_permutation { Ok(dimensions) } else { Err(wrong()) }
+    if is_permutation { Ok(Permutation(dimensions)) } else { Err(wrong()) }
 }
 
 #[cfg(test)]
@@ -94,7 +126,7 @@ mod tests {
 
     #[test]
     fn permutations_are_parsed() {
-        assert_eq!(parse("0,2,3,1"), Ok(vec![0, 2, 3, 1]));
+        assert_eq!(parse("0,2,3,1"), Ok(Permutation(vec![0, 2, 3, 1])));
         for wrong in ["", "0,0", "1,2", "0,1,3", "a"] {
             assert!(parse(wrong).is_err(), "{wrong}");
         }

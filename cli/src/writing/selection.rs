@@ -24,12 +24,15 @@ pub struct Selection {
 impl Selection {
     /// Returns the new name of a tensor; `None` if the tensor is not chosen.
     pub fn name_of(&self, name: &str) -> Option<String> {
-        let is_chosen = self.only.is_empty() || self.only.iter().any(|glob| glob.is_match(name));
-        if !is_chosen || self.exclude.iter().any(|glob| glob.is_match(name)) {
-            return None;
-        }
-        Some(self.rename.iter().fold(name.to_owned(), |name, rename| rename.apply(&name)))
+        is_chosen(name, &self.only, &self.exclude)
+            .then(|| self.rename.iter().fold(name.to_owned(), |name, rename| rename.apply(&name)))
     }
+}
+
+/// True if a name matches one of the first patterns, if there are any, and none of the others.
+pub fn is_chosen(name: &str, only: &[GlobMatcher], exclude: &[GlobMatcher]) -> bool {
+    let matches = |globs: &[GlobMatcher]| globs.iter().any(|glob| glob.is_match(name));
+    (only.is_empty() || matches(only)) && !matches(exclude)
 }
 
 /// Parses a pattern for whole names.

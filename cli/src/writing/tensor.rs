@@ -1,4 +1,4 @@
-//! A tensor to write: its declaration, and the source of its bytes.
+//! A tensor to write: its declaration, and the source of its bytes, which `read` reads.
 
 use tenslice::blocks::BlockType;
 use tenslice::write::{NewAttribute, NewLayout, NewTensor, NewValue};
@@ -7,19 +7,11 @@ use typed_arena::Arena;
 
 use super::Target;
 use super::attributes::{self, Named};
-use super::float::{Float, convert, too_large};
-use super::permute;
-use crate::common::budget::Budget;
+use super::float::Float;
 use crate::common::failure::Failure;
 use crate::common::model::Opened;
-use crate::common::reading::{check_sparse, each_decoded, is_sparse, verify_whole};
 use crate::common::text::printable;
-use crate::values::Values;
 use crate::values::stated::Stated;
-
-/// The number of bytes of a mapped file to pass on at a time. Writing such pieces takes half the time of larger ones: they
-/// stay in the cache of the processor.
-const AT_ONCE: usize = 1 << 18;
 
 /// How tensors are converted.
 #[derive(Clone, Copy, Debug)]
@@ -36,9 +28,9 @@ pub struct Item<'m> {
     pub shape: Vec<u64>,
     layout: OwnedLayout,
     attributes: Vec<Named>,
-    opened: &'m Opened<'m>,
-    tensor: Tensor<'m>,
-    source: Source,
+    pub(super) opened: &'m Opened<'m>,
+    pub(super) tensor: Tensor<'m>,
+    pub(super) source: Source,
 }
 
 /// The layout of a tensor to write: see [`NewLayout`].
@@ -54,8 +46,8 @@ enum OwnedLayout {
 }
 
 /// Where the bytes come from.
-#[derive(Clone, Debug)]
-enum Source {
+#[derive(Debug)]
+pub(super) enum Source {
     /// The components with these roles, as they are, one after the other.
     Components(Vec<String>),
     /// The elements of a dense array.
@@ -64,16 +56,16 @@ enum Source {
 
 /// How the elements of a dense array are written.
 #[derive(Clone, Debug)]
-struct Elements {
-    order: Order,
+pub(super) struct Elements {
+    pub order: Order,
     /// The dimensions of the source, in the order in which they are written; for row-major order.
-    permutation: Option<Vec<usize>>,
+    pub permutation: Option<Vec<usize>>,
     /// The float to convert to.
-    float: Option<Float>,
+    pub float: Option<Float>,
 }
 
 impl Elements {
-    const ROW_MAJOR: Self = Self { order: Order::RowMajor, permutation: None, float: None };
+    pub const ROW_MAJOR: Self = Self { order: Order::RowMajor, permutation: None, float: None };
 }
 
 impl<'m> Item<'m> {
@@ -222,16 +214,21 @@ impl<'m> Item<'m> {
         if dtype.is_packed() {
             return Err(self.fail(&format!("the dimensions of {dtype} cannot be permuted: elements share bytes")));
         }
-        let elements = match &self.source {
-            Source::Elements(elements) => elements.clone(),
-            Source::Components(_) => Elements::ROW_MAJOR,
-        };
+        let elements = self.elements();
         if elements.order != Order::RowMajor {
             return Err(self.fail("the dimensions of a TENS file cannot be permuted: write another format first"));
         }
         self.shape = permutation.iter().map(|from| self.shape[*from]).collect();
         self.source = Source::Elements(Elements { permutation: Some(permutation.to_vec()), ..elements });
         Ok(())
+    }
+
+    /// How the elements of a dense array are written.
+    fn elements(&self) -> Elements {
+        match &self.source {
+            Source::Elements(elements) => elements.clone(),
+            Source::Components(_) => Elements::ROW_MAJOR,
+        }
     }
 
     /// The declaration of the tensor, with these attributes.
@@ -267,73 +264,11 @@ impl<'m> Item<'m> {
         self.declared(&[]).length().unwrap_or(0)
     }
 
-    /// Reads the bytes of the tensor, which are verified first, and passes them on piece by piece.
-    pub fn read(&self, budget: &Budget, f: &mut Receiver<'_>) -> Result<(), Failure> {
-        verify_whole(self.opened, &self.tensor, budget, true)?;
-        match &self.source {
-            Source::Components(roles) => {
-                if is_sparse(&self.tensor) {
-                    check_sparse(&self.tensor, budget).map_err(|stop| self.opened.fail(stop))?;
-                }
-                roles.iter().try_for_each(|role| self.read_component(role, budget, f))
-            }
-            Source::Elements(elements) => self.read_elements(elements, budget, f),
-        }
-    }
-
-    /// Passes the elements of a dense array on.
-    fn read_elements(&self, elements: &Elements, budget: &Budget, f: &mut Receiver<'_>) -> Result<(), Failure> {
-        let mut values = Values::of(self.opened, &self.tensor, budget)?;
-        values.put_in_order(self.opened, elements.order)?;
-        let dtype = values.dtype;
-        let mut converted = Vec::new();
-        let mut pass = |first: u64, bytes: &[u8]| match elements.float {
-            None => f(&little_endian(bytes, dtype)),
-            Some(float) => {
-                converted.clear();
-                convert(dtype.unwrap_or(DType::F32), bytes, float, &mut converted)
-                    .map_err(|at| self.fail(&too_large(first + at, float)))?;
-                f(&converted)
-            }
-        };
-        let Some(permutation) = &elements.permutation else {
-            return values.each(pass).map_err(|stopped| stopped.in_file(self.opened));
-        };
-        let (shape, size) = (values.shape.clone(), values.size);
-        values.plan_all().map_err(|stop| self.opened.fail(stop))?;
-        let all = values.all().map_err(|stop| self.opened.fail(stop))?;
-        permute::each(&all, &shape, size as usize, permutation, &mut pass)
-    }
-
-    /// Passes the bytes of a component on: a mapped one without a copy.
-    fn read_component(&self, role: &str, budget: &Budget, f: &mut Receiver<'_>) -> Result<(), Failure> {
-        let stored = self.tensor.component(role).map_err(|error| self.opened.fail(error))?;
-        let found = self.opened.with_shard(&stored).map_err(|error| self.opened.fail(error))?;
-        let component = found.ok_or_else(|| self.opened.without_shard(&stored))?;
-        let is_little =
-            component.byte_order() == ByteOrder::Little || component.dtype().is_none_or(|d| d.lane_size() == 1);
-        if component.encoding() == Encoding::Raw && is_little {
-            let bytes = component.bytes().map_err(|error| self.opened.fail(error))?;
-            return bytes.chunks(AT_ONCE).try_for_each(f);
-        }
-        let mut result = Ok(());
-        let dtype = component.dtype();
-        let read = each_decoded(&component, budget, |bytes| {
-            if result.is_ok() {
-                result = little_endian(bytes, dtype).chunks(AT_ONCE).try_for_each(&mut *f);
-            }
-        });
-        read.map_err(|stop| self.opened.fail(stop)).and(result)
-    }
-
     /// A failure that names the tensor.
-    fn fail(&self, message: &str) -> Failure {
+    pub(super) fn fail(&self, message: &str) -> Failure {
         Failure::new("WrongType", format!("tensor \"{}\": {message}", printable(&self.name)))
     }
 }
-
-/// Takes the next bytes of a tensor.
-pub type Receiver<'r> = dyn FnMut(&[u8]) -> Result<(), Failure> + 'r;
 
 /// Memory for lists of values that declarations borrow.
 #[derive(Default)]
@@ -360,14 +295,4 @@ fn holds(layout: Layout, target: Target) -> bool {
         Layout::Blocks => true, // --dense does not concern blocks
         _ => false,
     }
-}
-
-/// Elements in this machine's byte order as little-endian elements.
-fn little_endian(bytes: &[u8], dtype: Option<DType>) -> std::borrow::Cow<'_, [u8]> {
-    if cfg!(target_endian = "little") {
-        return bytes.into();
-    }
-    let mut swapped = bytes.to_vec();
-    swapped.chunks_exact_mut(dtype.map_or(1, DType::lane_size)).for_each(<[u8]>::reverse);
-    swapped.into()
 }
