@@ -104,6 +104,10 @@ cli: ## build the tool, in target/release/tenslice, and test it
 	$(CARGO) build --quiet --release -p tenslice-cli
 	$(CARGO) test --quiet -p tenslice-cli
 
+# Quantizing beside ggml, whose sources it fetches, and gguf-py: 10 million values of each type.
+test-quantize:
+	CARGO="$(CARGO)" CC="$(CC)" cli/tests/quantize/run.sh
+
 # The C and C++ tests with the static and the shared library.
 test-c: lib lib-plain
 	CC="$(CC)" CXX="$(CXX)" c-tests/run.sh $(LIB) $(LIB_PLAIN)
@@ -137,7 +141,7 @@ target/boards-venv:
 # All tests that need no board, and everything that CI only samples: all mutants take hours.
 test-all:
 	$(MAKE) --no-print-directory test test-features test-small test-targets test-source sanitize no-panic miri coverage \
-		fuzz-replay-second
+		fuzz-replay-second test-quantize
 	$(MAKE) --no-print-directory sdk
 	$(MAKE) --no-print-directory test-sdk test-boards
 	$(MAKE) --no-print-directory test-platforms SDK=$(SDK)

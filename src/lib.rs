@@ -240,6 +240,7 @@ mod pages {
         npy "../docs/npy.md"
         parts "../docs/parts.md"
         promises "../docs/promises.md"
+        quantize "../docs/quantize.md"
         reading "../docs/reading.md"
         safetensors "../docs/safetensors.md"
         strange_files "../docs/strange-files.md"

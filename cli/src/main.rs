@@ -13,6 +13,7 @@ mod options;
 mod output;
 mod paths;
 mod progress;
+mod quantizing;
 mod terminal;
 mod values;
 mod writing;

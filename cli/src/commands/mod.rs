@@ -9,6 +9,7 @@ mod generate;
 mod layout;
 mod list;
 mod merge;
+mod quantize;
 mod repack;
 mod set;
 mod show;
@@ -32,6 +33,7 @@ pub enum Command {
     Explain(explain::Arguments),
     Embed(embed::Arguments),
     Convert(convert::Arguments),
+    Quantize(quantize::Arguments),
     Repack(repack::Arguments),
     Split(split::Arguments),
     Merge(merge::Arguments),
@@ -53,6 +55,7 @@ impl Command {
             Self::Explain(arguments) => arguments.run(terminal),
             Self::Embed(arguments) => arguments.run(terminal),
             Self::Convert(arguments) => arguments.run(terminal),
+            Self::Quantize(arguments) => arguments.run(terminal),
             Self::Repack(arguments) => arguments.run(terminal),
             Self::Split(arguments) => arguments.run(terminal),
             Self::Merge(arguments) => arguments.run(terminal),

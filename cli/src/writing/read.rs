@@ -9,6 +9,7 @@ use crate::common::budget::Budget;
 use crate::common::failure::Failure;
 use crate::common::reading::{check_sparse, each_decoded, is_sparse, verify_whole};
 use crate::values::Values;
+use crate::values::number::to_f32;
 
 /// The number of bytes of a mapped file to pass on at a time. Writing such pieces takes half the time of larger ones: they
 /// stay in the cache of the processor.
@@ -20,10 +21,14 @@ pub type Receiver<'r> = dyn FnMut(&[u8]) -> Result<(), Failure> + 'r;
 /// Takes elements in this machine's byte order: their type, the index of the first one, and their bytes.
 type ElementReceiver<'r> = dyn FnMut(Option<DType>, u64, &[u8]) -> Result<(), Failure> + 'r;
 
+/// Takes numbers, and the index of the first one among the elements of the tensor.
+pub type Numbers<'r> = dyn FnMut(u64, &[f32]) -> Result<(), Failure> + 'r;
+
 impl Item<'_> {
     /// Reads the bytes of the tensor, which are verified first, and passes them on piece by piece.
     pub fn read(&self, budget: &Budget, f: &mut Receiver<'_>) -> Result<(), Failure> {
         match &self.source {
+            Source::Bytes(bytes) => f(bytes),
             Source::Components(roles) => {
                 verify_whole(self.opened, &self.tensor, budget, true)?;
                 if is_sparse(&self.tensor) {
@@ -32,7 +37,31 @@ impl Item<'_> {
                 roles.iter().try_for_each(|role| self.read_component(role, budget, f))
             }
             Source::Elements(elements) => self.read_elements(elements, budget, f),
+            Source::Quantized(elements, quantizer, errors) => {
+                let (mut quantized, mut restored) = (Vec::new(), Vec::new());
+                self.each_number(elements, budget, &mut |first, numbers| {
+                    quantized.clear();
+                    quantizer.quantize(first, numbers, &mut quantized);
+                    restored.resize(numbers.len(), 0.0);
+                    quantizer.dequantize(first, &quantized, &mut restored);
+                    errors.borrow_mut().add(numbers, &restored);
+                    f(&quantized)
+                })
+            }
         }
+    }
+
+    /// Passes the elements of a dense array on as they are written before they are quantized, as `f32`. All pieces but
+    /// the last have a multiple of 256 elements.
+    pub fn read_numbers(&self, budget: &Budget, f: &mut Numbers<'_>) -> Result<(), Failure> {
+        self.each_number(&self.elements(), budget, f)
+    }
+
+    fn each_number(&self, elements: &Elements, budget: &Budget, f: &mut Numbers<'_>) -> Result<(), Failure> {
+        self.each(elements, budget, &mut |dtype, first, bytes| {
+            let numbers = dtype.and_then(|dtype| to_f32(dtype, bytes));
+            f(first, &numbers.ok_or_else(|| self.fail("the elements are not numbers"))?)
+        })
     }
 
     /// Passes the elements of a dense array on.

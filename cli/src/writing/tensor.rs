@@ -1,5 +1,7 @@
 //! A tensor to write: its declaration, and the source of its bytes, which `read` reads.
 
+use std::cell::RefCell;
+
 use tenslice::blocks::BlockType;
 use tenslice::write::{NewAttribute, NewLayout, NewTensor, NewValue};
 use tenslice::{ByteOrder, Component, DType, Encoding, Layout, Order, Tensor};
@@ -11,6 +13,8 @@ use super::float::Float;
 use crate::common::failure::Failure;
 use crate::common::model::Opened;
 use crate::common::text::printable;
+use crate::quantizing::Quantizer;
+use crate::quantizing::errors::{Errors, Summary};
 use crate::values::stated::Stated;
 
 /// How tensors are converted.
@@ -52,6 +56,10 @@ pub(super) enum Source {
     Components(Vec<String>),
     /// The elements of a dense array.
     Elements(Elements),
+    /// The elements of a dense array of floats, quantized; and the errors of those that have been written.
+    Quantized(Elements, Quantizer, RefCell<Errors>),
+    /// Bytes that are not in the model.
+    Bytes(Vec<u8>),
 }
 
 /// How the elements of a dense array are written.
@@ -224,10 +232,50 @@ impl<'m> Item<'m> {
     }
 
     /// How the elements of a dense array are written.
-    fn elements(&self) -> Elements {
+    pub(super) fn elements(&self) -> Elements {
         match &self.source {
-            Source::Elements(elements) => elements.clone(),
-            Source::Components(_) => Elements::ROW_MAJOR,
+            Source::Elements(elements) | Source::Quantized(elements, ..) => elements.clone(),
+            Source::Components(_) | Source::Bytes(_) => Elements::ROW_MAJOR,
+        }
+    }
+
+    /// The type of a dense array.
+    pub fn dtype(&self) -> Option<DType> {
+        if let OwnedLayout::Dense(dtype) = self.layout { Some(dtype) } else { None }
+    }
+
+    /// Writes the elements of a dense array of floats quantized.
+    pub fn quantize(&mut self, quantizer: Quantizer) {
+        self.layout = match &quantizer {
+            Quantizer::Blocks(block_type) => OwnedLayout::Blocks(*block_type),
+            Quantizer::Int8(_) => OwnedLayout::Dense(DType::I8),
+        };
+        self.source = Source::Quantized(self.elements(), quantizer, RefCell::new(Errors::new(&self.shape)));
+    }
+
+    /// The type to which the tensor has been quantized, and the errors; `None` if it is not quantized.
+    pub fn errors(&self) -> Option<(&Quantizer, Summary)> {
+        match &self.source {
+            Source::Quantized(_, quantizer, errors) => Some((quantizer, errors.borrow().summary())),
+            _ => None,
+        }
+    }
+
+    /// Writes these little-endian elements instead of those of the source.
+    pub fn replace(&mut self, dtype: DType, elements: Vec<u8>) {
+        (self.layout, self.source) = (OwnedLayout::Dense(dtype), Source::Bytes(elements));
+    }
+
+    /// A list of little-endian elements that belongs to the tensor, named after it.
+    pub fn with_list(&self, ending: &str, dtype: DType, elements: Vec<u8>) -> Self {
+        Self {
+            name: format!("{}_{ending}", self.name),
+            shape: vec![elements.len() as u64 / dtype.size().unwrap_or(1)],
+            layout: OwnedLayout::Dense(dtype),
+            attributes: Vec::new(),
+            opened: self.opened,
+            tensor: self.tensor,
+            source: Source::Bytes(elements),
         }
     }
 
@@ -265,7 +313,7 @@ impl<'m> Item<'m> {
     }
 
     /// A failure that names the tensor.
-    pub(super) fn fail(&self, message: &str) -> Failure {
+    pub fn fail(&self, message: &str) -> Failure {
         Failure::new("WrongType", format!("tensor \"{}\": {message}", printable(&self.name)))
     }
 }

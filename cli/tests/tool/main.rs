@@ -13,6 +13,7 @@ mod limits;
 mod list;
 mod model;
 mod other_files;
+mod quantize;
 mod set;
 mod show;
 mod structure;

@@ -1,6 +1,6 @@
 use crate::support::{fixture, has, out, run, tool};
 
-const COMMANDS: [&str; 15] = [
+const COMMANDS: [&str; 16] = [
     "list",
     "show",
     "verify",
@@ -10,6 +10,7 @@ const COMMANDS: [&str; 15] = [
     "explain",
     "embed",
     "convert",
+    "quantize",
     "repack",
     "split",
     "merge",
