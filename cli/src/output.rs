@@ -75,7 +75,7 @@ impl Output {
     }
 
     /// Does the same as [`finish`](Self::finish), and returns the final path.
-    pub fn publish(self) -> Result<PathBuf, Failure> {
+    fn publish(self) -> Result<PathBuf, Failure> {
         let Self { mut file, path, may_replace } = self;
         let flushed = file.flush().and_then(|()| file.as_file().sync_all());
         flushed.map_err(|error| fail(&path, &error.to_string()))?;
@@ -106,6 +106,21 @@ impl Output {
     pub fn fail(&self, error: &io::Error) -> Failure {
         fail(&self.path, &error.to_string())
     }
+}
+
+/// Completes several files. If one cannot get its name, removes those that have theirs already.
+pub fn publish_all(outputs: Vec<Output>) -> Result<(), Failure> {
+    let mut done: Vec<PathBuf> = Vec::new();
+    for output in outputs {
+        match output.publish() {
+            Ok(path) => done.push(path),
+            Err(failure) => {
+                done.iter().for_each(|path| drop(std::fs::remove_file(path)));
+                return Err(failure);
+            }
+        }
+    }
+    Ok(())
 }
 
 impl Write for Output {

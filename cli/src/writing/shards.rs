@@ -1,6 +1,6 @@
 //! Writes a model to several files: safetensors with an index, or the parts of a GGUF model.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use indicatif::ProgressBar;
 use serde_json::json;
@@ -12,7 +12,7 @@ use super::file::{Properties, write};
 use super::tensor::Item;
 use crate::common::budget::Budget;
 use crate::common::failure::Failure;
-use crate::output::Output;
+use crate::output::{Output, publish_all};
 
 /// How tensors are distributed to files.
 #[derive(Clone, Copy, Debug)]
@@ -95,18 +95,7 @@ pub fn write_all(
     if target == Target::Safetensors {
         outputs.push(index(path, properties, &parts, &names)?);
     }
-    // Removes what has its name already if a later file cannot get its own.
-    let mut done: Vec<PathBuf> = Vec::new();
-    for output in outputs {
-        match output.publish() {
-            Ok(path) => done.push(path),
-            Err(failure) => {
-                done.iter().for_each(|path| drop(std::fs::remove_file(path)));
-                return Err(failure);
-            }
-        }
-    }
-    Ok(())
+    publish_all(outputs)
 }
 
 /// The name of a part: `model-00001-of-00003.safetensors`.
