@@ -120,12 +120,14 @@ fn what_is_written_is_stated() {
     );
     assert!(header.contains("#define WEIGHTS_FC1_WEIGHT_DIM0 16\n#define WEIGHTS_FC1_WEIGHT_DIM1 8\n"), "{header}");
     assert!(
-        header.contains("{\"fc1.weight\", \"data\", \"f32\", 2, {16u, 8u}, weights_fc1_weight, 512u, 0u},"),
+        header.contains("{\"fc1.weight\", \"data\", \"f32\", 2, {16u, 8u}, weights_fc1_weight, 512u, 0u, 10u},"),
         "{header}"
     );
     let again = run(&["embed", &source, "-o", &path]);
     assert!(again.status == 1 && again.err.contains("--force"), "{}", again.err);
-    for wrong in [&["embed", "-o", "x.o"][..], &["embed", "-o", "x.S", "--align", "48"]] {
+    for wrong in
+        [&["embed", "-o", "x.o"][..], &["embed", "-o", "x.S", "--align", "48"], &["embed", "-o", "x.rs", "--index"]]
+    {
         let arguments = wrong.iter().copied().chain([source.as_str()]).collect::<Vec<_>>();
         assert_eq!(run(&arguments).status, 1, "{wrong:?}");
     }
@@ -150,9 +152,9 @@ fn the_order_is_stated() {
     };
     let text = header(&[]);
     assert!(text.contains("extern const double w[6]; /* f64 [2, 3], column-major */"), "{text}");
-    assert!(text.contains("uint32_t column_major;") && text.contains("{2u, 3u}, w, 48u, 1u},"), "{text}");
+    assert!(text.contains("uint32_t column_major;") && text.contains("{2u, 3u}, w, 48u, 1u, 0u},"), "{text}");
     let text = header(&["--row-major"]);
-    assert!(text.contains("/* f64 [2, 3] */") && text.contains("{2u, 3u}, w, 48u, 0u},"), "{text}");
+    assert!(text.contains("/* f64 [2, 3] */") && text.contains("{2u, 3u}, w, 48u, 0u, 0u},"), "{text}");
     let assembly = fs::read_to_string(&path).unwrap();
     let bytes = assembly.lines().filter_map(|line| line.trim().strip_prefix(".byte "));
     let bytes: Vec<u8> = bytes.flat_map(|line| line.split(',').map(|byte| byte.parse().unwrap())).collect();
@@ -252,7 +254,7 @@ fn compilers_do_not_complain() {
     folder.write("check.cpp", check.as_bytes());
     let warnings = ["-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werror", "-O2", "-c", "-o", "out.o"];
     for output in ["w.S", "w.c", "w.h"] {
-        out(&["embed", &source, "-o", &folder.path(output), "--force"]);
+        out(&["embed", &source, "-o", &folder.path(output), "--force", "--index"]);
         for compiler in ["gcc", "clang", "arm-none-eabi-gcc"] {
             let chip = if compiler.starts_with("arm") { &["-mcpu=cortex-m4", "-mthumb"][..] } else { &[] };
             if !has(compiler) {
@@ -331,6 +333,78 @@ fn unused_arrays_are_dropped() {
         let symbols = String::from_utf8(symbols).unwrap();
         assert!(symbols.contains(" w_f\n") && !symbols.contains(" w_d\n"), "{output}: {symbols}");
     }
+}
+
+/// The C function finds the tensors that `File::find` finds, and nothing else.
+#[test]
+fn the_index_finds_every_name() {
+    if !has("cc") {
+        return;
+    }
+    let folder = Folder::new();
+    for name in [
+        "safetensors/py_transformer.safetensors",
+        "safetensors/rs_unicode_names.safetensors",
+        "v1.2/objects_sparse_quant_logical.zt",
+        "v1.2/names_unicode_long_nul_empty.zt",
+        "gguf-blocks/q4_k.gguf",
+        "safetensors/rs_no_tensors.safetensors",
+    ] {
+        let bytes = fs::read(fixture(name)).unwrap();
+        let file = tenslice::File::open(&bytes).unwrap();
+        let mut names: Vec<String> = file.tensors().map(|tensor| tensor.name().to_string()).collect();
+        // Names that are not there: a byte more, less or different.
+        let others = names.iter().flat_map(|name| {
+            let shorter = name.chars().skip(1).collect::<String>();
+            [format!("{name}x"), format!("x{name}"), name.replace('a', "b"), shorter]
+        });
+        names.extend(others.chain(["nothing".to_owned()]).collect::<Vec<_>>());
+        let run = run(&["embed", "--force", &fixture(name), "-o", &folder.path("w.S"), "--index"]);
+        assert_eq!(run.status, 0, "{}", run.err);
+        let (mut calls, mut expected) = (String::new(), String::new());
+        for name in &names {
+            let literal: String = name.bytes().map(|byte| format!("\\{byte:03o}")).collect();
+            writeln!(calls, "  print(w_find(\"{literal}\", {}));", name.len()).unwrap();
+            match file.find(name) {
+                Err(_) => expected += "none\n",
+                Ok(tensor) => {
+                    let shape: Vec<String> = tensor.shape().iter().map(|length| length.to_string()).collect();
+                    let is_one = matches!(tensor.layout(), tenslice::Layout::Dense | tenslice::Layout::Blocks);
+                    let shape = if is_one { shape.join(" ") } else { "parts".into() };
+                    writeln!(expected, "{} {shape}", name.len()).unwrap();
+                }
+            }
+        }
+        let program = format!(
+            "#include <stdio.h>\n#include <string.h>\n#include \"w.h\"\n\
+             static void print(const struct w_tensor *tensor) {{\n  uint32_t i;\n  \
+             if (tensor == NULL) {{\n    puts(\"none\");\n    return;\n  }}\n  printf(\"%u \", tensor->name_length);\n  \
+             if (strcmp(tensor->role, \"data\") != 0) {{\n    puts(\"parts\");\n    return;\n  }}\n  \
+             for (i = 0; i < tensor->rank; i++) printf(i ? \" %lu\" : \"%lu\", (unsigned long)tensor->shape[i]);\n  puts(\"\");\n}}\n\
+             int main(void) {{\n{calls}  return 0;\n}}\n"
+        );
+        assert_eq!(printed(&folder, &program, &["w.S"]), expected, "{name}");
+    }
+}
+
+/// The function takes at most 200 bytes of code on a Cortex-M4.
+#[test]
+fn the_look_up_is_small() {
+    if !has("arm-none-eabi-gcc") {
+        return;
+    }
+    let folder = Folder::new();
+    out(&["embed", &fixture("safetensors/py_transformer.safetensors"), "-o", &folder.path("w.h"), "--index"]);
+    let program = "#include \"w.h\"\nconst struct w_tensor *find(const char *name, size_t length);\n\
+                   const struct w_tensor *find(const char *name, size_t length) { return w_find(name, length); }\n";
+    folder.write("find.c", program.as_bytes());
+    let options = ["-mcpu=cortex-m4", "-mthumb", "-Os", "-ffunction-sections", "-c", "find.c"];
+    compile(&folder, "arm-none-eabi-gcc", &options);
+    let printed = Command::new("arm-none-eabi-size").args(["-A", &folder.path("find.o")]).output().unwrap().stdout;
+    let printed = String::from_utf8(printed).unwrap();
+    let size = |line: &str| line.split_whitespace().nth(1).unwrap().parse::<u32>().unwrap();
+    let code: u32 = printed.lines().filter(|line| line.starts_with(".text")).map(size).sum();
+    assert!((1..=200).contains(&code), "{code} bytes: {printed}");
 }
 
 #[test]

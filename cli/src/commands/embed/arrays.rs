@@ -91,7 +91,7 @@ impl<'b> Arrays<'b> {
     /// No arrays yet.
     pub fn new(prefix: &str, style: Style, budget: &'b Budget) -> Self {
         let upper = prefix.to_uppercase();
-        let own = ["tensors", "tensor"].map(|own| format!("{prefix}_{own}"));
+        let own = ["tensors", "tensor", "find", "buckets", "slots"].map(|own| format!("{prefix}_{own}"));
         let macros = ["COUNT", "ALIGNED", "SECTION", "H"].map(|own| format!("{upper}_{own}"));
         Self {
             all: Vec::new(),

@@ -8,7 +8,7 @@ use super::symbols::{dimension, value};
 
 /// Writes the header. If it is the only file, the header defines the arrays; otherwise it declares them.
 pub fn write_header(out: &mut dyn Write, embedded: &Embedded<'_>, is_whole: bool) -> io::Result<()> {
-    let Embedded { prefix, arrays, source, .. } = embedded;
+    let Embedded { prefix, arrays, source, index, .. } = embedded;
     let upper = prefix.to_uppercase();
     let rank = arrays.iter().map(|array| array.shape.len()).max().unwrap_or(0).max(1);
     writeln!(out, "/* Made by `tenslice embed` from {source}. */")?;
@@ -32,13 +32,17 @@ pub fn write_header(out: &mut dyn Write, embedded: &Embedded<'_>, is_whole: bool
         out,
         "\nstruct {prefix}_tensor {{\n    const char *name, *role, *dtype;\n    uint32_t rank;\n    uint64_t shape[{rank}];\n    \
          const void *data;\n    uint64_t length; /* in bytes */\n    \
-         uint32_t column_major; /* 1: the first index varies fastest in data, 0: the last one */\n}};\n"
+         uint32_t column_major; /* 1: the first index varies fastest in data, 0: the last one */\n    \
+         uint32_t name_length;\n}};\n"
     )?;
     writeln!(out, "#define {upper}_COUNT {}", arrays.len())?;
     if !arrays.is_empty() {
         writeln!(out, "static const struct {prefix}_tensor {prefix}_tensors[] = {{")?;
         arrays.iter().try_for_each(|array| write_row(out, array))?;
         writeln!(out, "}};")?;
+    }
+    if let Some(index) = index {
+        index.write(out, prefix)?;
     }
     out.write_all(b"\n#ifdef __cplusplus\n}\n#endif\n\n#endif\n")
 }
@@ -120,7 +124,7 @@ fn write_row(out: &mut dyn Write, array: &Array<'_>) -> io::Result<()> {
     let lengths = if lengths.is_empty() { "0".into() } else { lengths.join(", ") };
     writeln!(
         out,
-        "    {{{}, {}, {}, {}, {{{lengths}}}, {}, {}u, {}u}},",
+        "    {{{}, {}, {}, {}, {{{lengths}}}, {}, {}u, {}u, {}u}},",
         in_quotes(&array.name),
         in_quotes(if array.role.is_empty() { "data" } else { &array.role }),
         in_quotes(&array.dtype_name),
@@ -128,6 +132,7 @@ fn write_row(out: &mut dyn Write, array: &Array<'_>) -> io::Result<()> {
         array.symbol,
         array.bytes().len(),
         u32::from(array.is_column_major),
+        array.name.len(),
     )
 }
 

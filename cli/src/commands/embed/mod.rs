@@ -3,6 +3,7 @@
 mod arrays;
 mod assembly;
 mod c;
+mod index;
 mod number;
 mod rust;
 mod symbols;
@@ -22,6 +23,7 @@ use crate::terminal::Terminal;
 use crate::writing::selection::{glob, is_chosen};
 use crate::writing::shards::parse_size;
 use arrays::{Array, Arrays, Style};
+use index::Index;
 use symbols::identifier;
 
 /// Write the tensors of a file as assembly, C or Rust, to link them into a program
@@ -56,6 +58,10 @@ pub struct Arguments {
     /// Section of the arrays in ELF files: each is in NAME.SYMBOL
     #[arg(long, value_name = "NAME", default_value = ".rodata", value_parser = parse_section)]
     section: String,
+
+    /// Write a table that finds tensors by name without a search, and the C function that uses it
+    #[arg(long)]
+    index: bool,
 
     /// Refuse arrays that take more than SIZE bytes with their alignment: 256KiB, 1000000
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
@@ -96,6 +102,7 @@ fn parse_section(name: &str) -> Result<String, String> {
 /// The arrays, and what the writers need to know about them.
 struct Embedded<'b> {
     arrays: Vec<Array<'b>>,
+    index: Option<Index>,
     prefix: String,
     section: String,
     align: u64,
@@ -150,7 +157,16 @@ impl Arguments {
         warn(terminal, kind, &arrays);
         let arrays = arrays.all;
         let header_path = self.output.with_extension("h");
+        let index = match self.index {
+            false => None,
+            true => {
+                let index = Index::new(arrays.iter().map(|array| array.name.as_str()));
+                let failure = || Failure::new("TooMany", "--index: there is no table for these names");
+                Some(index.ok_or_else(failure)?)
+            }
+        };
         let embedded = Embedded {
+            index,
             arrays,
             prefix,
             section: self.section.clone(),
@@ -184,6 +200,7 @@ impl Arguments {
             Some("S") => Ok(Kind::Assembly),
             Some("c") => Ok(Kind::C),
             Some("h") => Ok(Kind::Header),
+            Some("rs") if self.index => wrong("--index is for C: write .S, .c or .h"),
             Some("rs") => Ok(Kind::Rust),
             _ => wrong("the name of the output must end in .S (assembly), .c, .h or .rs"),
         }
