@@ -14,6 +14,7 @@ for board in $boards; do
     ./build.sh $board digits model/digits2.zt
     ./build.sh $board sdcard model/digits2.zt
     FEATURES=gguf,dequantize ./build.sh $board quantized model/digits.gguf
+    ./build.sh $board embedded model/digits8.safetensors
     # A model that states an offset of its last weights beyond the end of the file.
     if text=$(./build.sh $board digits model/broken.zt); then
         echo "firmware: a broken model was accepted" >&2

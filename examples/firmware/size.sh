@@ -33,6 +33,12 @@ print(total["text"] + total["rodata"], total["data"] + total["bss"])
 PYTHON
 }
 
+image() { # CHIP ELF: the bytes of the whole image
+    local size=arm-none-eabi-size
+    [ "$1" != rv32 ] || size=riscv64-unknown-elf-size
+    $size "$2" | awk 'END { print $1 + $2 }'
+}
+
 boards=$(./boards.sh ${BOARDS:-m4 m0 rv32})
 for board in $boards; do
     for features in $("$top/packaging/formats.sh") formats; do
@@ -77,6 +83,17 @@ for board in $boards; do
     read -r flash ram <<< "$(flash "$elf.map")"
     limit "$board.int8.flash" "$flash"
     limit "$board.int8.ram" "$ram"
+    # The whole image of this network: with the weights as arrays, without the library, and with the file and the names of
+    # statuses.
+    chips=$board
+    [ $board != m4 ] || chips="m4 m4f"
+    for chip in $chips; do
+        elf=$(BUILD_ONLY=1 ./build.sh $chip embedded model/digits8.safetensors)
+        limit "$chip.embedded.image" "$(image $chip "$elf")"
+        elf=$(FEATURES=safetensors DEFINES=-DSTATUS=tenslice_status_name BUILD_ONLY=1 \
+            ./build.sh $chip int8 model/digits8.safetensors)
+        limit "$chip.file.image" "$(image $chip "$elf")"
+    done
     # Compressed weights. Their tables do not fit into the stack of the M0.
     if [ $board != m0 ]; then
         for features in ztensor,tens ztensor,tens,zstd; do
