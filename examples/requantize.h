@@ -1,10 +1,27 @@
-/* Computes the integers that CMSIS-NN takes besides 8-bit weights, as `tenslice quantize --activations` does. For
-   programs that know the scales of activations only later; link with -lm. */
+/* The arithmetic of layers with 8-bit weights, as CMSIS-NN has it.
+
+   requantize scales a sum, for programs without CMSIS-NN. The other two functions compute the integers that it takes
+   besides the weights, as `tenslice quantize --activations` does, for programs that know the scales of activations only
+   later: link with -lm. With REQUANTIZE_INTEGERS, the header has only the first, which needs no C library. */
 #ifndef TENSLICE_REQUANTIZE_H
 #define TENSLICE_REQUANTIZE_H
 
-#include <math.h>
 #include <stdint.h>
+
+/* Scales a sum by multiplier / 2^31 * 2^shift, as arm_nn_requantize does by default: rounds the product by 2^31, half up,
+   and then the result by a power of two, half away from zero. If shift is above 0, the sum must leave room for it. */
+static inline int32_t requantize(int32_t sum, int32_t multiplier, int32_t shift) {
+    const int64_t moved = shift > 0 ? sum * ((int64_t)1 << shift) : sum;
+    const int64_t high = (moved * multiplier + ((int64_t)1 << 30)) >> 31;
+    int64_t magnitude = high < 0 ? -high : high;
+    if (shift < 0) {
+        magnitude = (magnitude + ((int64_t)1 << (-shift - 1))) >> -shift;
+    }
+    return (int32_t)(high < 0 ? -magnitude : magnitude);
+}
+
+#ifndef REQUANTIZE_INTEGERS
+#include <math.h>
 
 /* Splits the factor `in * weight / out` of three scales into *multiplier / 2^31 * 2^*shift. Call it for each channel.
    Returns 0, and writes nothing, if the factor is 2^30 or more. */
@@ -34,4 +51,5 @@ static inline int requantize_bias(float bias, double in, double weight, int32_t 
     return 1;
 }
 
+#endif
 #endif

@@ -37,6 +37,24 @@ for board in $boards; do
     fi
     echo "$text" | grep 'the weights: the stored bytes do not match the digest'
 done
+# Convolutions with integers: the tool quantizes and permutes, and Python computes the same outputs.
+folder=$(cd ../../target/firmware && pwd)/convolution
+mkdir -p "$folder"
+python3 model/convolution.py "$folder"
+quantize() { # IN OUT SCALES OPTIONS...
+    (cd ../.. && "${CARGO:-cargo}" run --quiet --release -p tenslice-cli -- quantize "$folder/$1" -o "$folder/$2" \
+        --to int8 --activations "$folder/$3" --force "${@:4}")
+}
+quantize floats.safetensors half.safetensors scales.json --per-channel --exclude 'dw.*' \
+    --permute 0,2,3,1 --permute-only conv.weight
+quantize half.safetensors int8.safetensors depthwise.json --per-channel=3 --only dw.weight \
+    --permute 1,2,3,0 --permute-only dw.weight
+python3 model/convolution.py "$folder/int8.safetensors" > "$folder/expected"
+for board in $boards; do
+    echo "== $board, convolutions"
+    ./build.sh $board convolution "$folder/int8.safetensors" | tee "$folder/printed"
+    diff "$folder/expected" "$folder/printed"
+done
 # Writing a log to flash, with a loss of power at each byte. Going on without erasing the page must fail.
 for board in $boards; do
     echo "== $board, a log"

@@ -184,6 +184,37 @@ fn the_helper_in_c_agrees() {
     }
 }
 
+/// `requantize` of the helper rounds the exact product twice.
+#[test]
+fn sums_are_scaled_as_by_cmsis_nn() {
+    /// The quotient by a power of two, rounded down.
+    fn halves(numerator: i128, bits: u32) -> i128 {
+        numerator.div_euclid(1 << bits)
+    }
+    if !has("cc") {
+        return;
+    }
+    let (folder, mut expected) = (Folder::new(), String::new());
+    let mut program = String::from("#include \"requantize.h\"\n#include <stdio.h>\nint main(void) {\n");
+    let sums = [0, 1, -1, 2, -3, 127, -128, 1000, -12345, 65_536, 1 << 24, i32::MAX, -i32::MAX];
+    for (sum, multiplier) in sums.into_iter().flat_map(|sum| [1 << 30, 1_518_500_250, i32::MAX].map(|m| (sum, m))) {
+        for shift in [-31_i32, -9, -2, -1, 0, 1, 5].into_iter().filter(|shift| *shift <= 0 || sum.abs() < 1 << 25) {
+            let product = i128::from(sum) * (1 << shift.max(0)) * i128::from(multiplier);
+            let (first, right) = (halves(product + (1 << 30), 31), (-shift).max(0) as u32);
+            // Half away from zero.
+            let second = halves(2 * first.abs() + (1 << right), right + 1) * first.signum();
+            writeln!(program, "  printf(\"%ld\\n\", (long)requantize({sum}, {multiplier}, {shift}));").unwrap();
+            writeln!(expected, "{second}").unwrap();
+        }
+    }
+    let (source, target) = (folder.write("main.c", (program + "  return 0;\n}\n").as_bytes()), folder.path("main"));
+    let examples = concat!(env!("CARGO_MANIFEST_DIR"), "/../examples");
+    let arguments = ["-Wall", "-Wextra", "-Werror", "-I", examples, &source, "-o", &target, "-lm"];
+    let built = Command::new("cc").args(arguments).output().unwrap();
+    assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
+    assert_eq!(String::from_utf8(Command::new(&target).output().unwrap().stdout).unwrap(), expected);
+}
+
 /// Everything is refused before anything is written.
 #[test]
 fn refusals() {
