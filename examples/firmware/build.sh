@@ -2,8 +2,8 @@
 # Builds a firmware and runs it in QEMU: build.sh BOARD MAIN MODEL [ARGUMENTS OF QEMU...]
 #
 # BOARD is m4, m4f, m0 or rv32. The exit code is the firmware's, or 124 after a timeout. The library is built from
-# source for the chip, in target/firmware. DEFINES has more arguments for the C compiler. MAIN `embedded` and
-# `convolution` have no library: the tool writes the model as assembly and a header.
+# source for the chip, in target/firmware. DEFINES has more arguments for the C compiler. MAIN `embedded`, `convolution`
+# and `vad` have no library: the tool writes the model as assembly and a header.
 set -euo pipefail
 cd "$(dirname "$0")"
 top=$(cd ../.. && pwd)
@@ -27,7 +27,7 @@ out=$top/target/firmware/$board-${features//,/-}
 mkdir -p "$out"
 elf=$out/$main-$(basename "$model" .zt).elf
 
-if [ "$main" = embedded ] || [ "$main" = convolution ]; then
+if [ "$main" = embedded ] || [ "$main" = convolution ] || [ "$main" = vad ]; then
     file=$(realpath "$model")
     (cd "$top" && "${CARGO:-cargo}" run --quiet --release -p tenslice-cli -- embed "$file" -o "$out/weights.S" --force)
     # gcc finds the library of its own functions for this architecture only if no extension is named besides.

@@ -55,6 +55,8 @@ for board in $boards; do
     ./build.sh $board convolution "$folder/int8.safetensors" | tee "$folder/printed"
     diff "$folder/expected" "$folder/printed"
 done
+# A network that detects speech, compared with NumPy.
+./vad.sh $boards
 # Writing a log to flash, with a loss of power at each byte. Going on without erasing the page must fail.
 for board in $boards; do
     echo "== $board, a log"

@@ -94,6 +94,19 @@ for board in $boards; do
             ./build.sh $chip int8 model/digits8.safetensors)
         limit "$chip.file.image" "$(image $chip "$elf")"
     done
+    # A network that detects speech: weights and code, without the signal of the test, and what a chunk of it costs.
+    vad=
+    [ $board != m4 ] || vad=$(./vad.sh)
+    if [ -n "$vad" ]; then
+        elf=$(DEFINES=-DFIGURES BUILD_ONLY=1 ./build.sh m4f vad "$vad")
+        read -r text data bss _ <<< "$(arm-none-eabi-size "$elf" | tail -1)"
+        limit m4f.vad.flash $((text + data - 16 * 512 * 2))
+        limit m4f.vad.ram $((data + bss))
+        figures=$(DEFINES=-DFIGURES ./build.sh m4f vad "$vad" -icount shift=6)
+        read -r what stack instructions <<< "$figures"
+        limit "m4f.vad.$what.stack" "$stack"
+        limit "m4f.vad.$what.instructions" "$instructions"
+    fi
     # Compressed weights. Their tables do not fit into the stack of the M0.
     if [ $board != m0 ]; then
         for features in ztensor,tens ztensor,tens,zstd; do
