@@ -22,7 +22,7 @@
 #define CHUNKS WEIGHTS_SIGNAL_DIM0
 
 _Static_assert(WEIGHTS_STFT_CONV_WEIGHT_DIM0 == 2 * BINS && WEIGHTS_STFT_CONV_WEIGHT_DIM2 == WINDOW, "stft_conv");
-_Static_assert(WEIGHTS_CONV1_WEIGHT_DIM0 == 128 && WEIGHTS_CONV1_WEIGHT_DIM1 == 3 && WEIGHTS_CONV1_WEIGHT_DIM2 == BINS, "conv1");
+_Static_assert(WEIGHTS_CONV1_WEIGHT_DIM0 == 128 && WEIGHTS_CONV1_WEIGHT_DIM2 == BINS, "conv1");
 _Static_assert(WEIGHTS_CONV2_WEIGHT_DIM0 == 64 && WEIGHTS_CONV2_WEIGHT_DIM2 == 128, "conv2");
 _Static_assert(WEIGHTS_CONV3_WEIGHT_DIM0 == 64 && WEIGHTS_CONV3_WEIGHT_DIM2 == 64, "conv3");
 _Static_assert(WEIGHTS_CONV4_WEIGHT_DIM0 == UNITS && WEIGHTS_CONV4_WEIGHT_DIM2 == 64, "conv4");
@@ -40,7 +40,8 @@ typedef struct {
      inner, outer}
 
 /* The numbers of a chunk, [frames, channels]. */
-static int16_t samples[CONTEXT + CHUNK + REFLECTED], magnitudes[FRAMES * BINS], out1[FRAMES * 128], out2[2 * 64], out3[64], out4[UNITS];
+static int16_t samples[CONTEXT + CHUNK + REFLECTED], magnitudes[FRAMES * BINS], out1[FRAMES * 128], out2[2 * 64], out3[64];
+static int16_t out4[UNITS];
 static int32_t gates[4 * UNITS];
 /* The state of the LSTM. The last of `samples` are state, too. */
 static int16_t hidden[UNITS];
@@ -150,9 +151,9 @@ static void remember(void)
         gates[i] = gate(i);
     for (i = 0; i < UNITS; i++) {
         const float in = sigmoid((float)gates[i] * scale), forget = sigmoid((float)gates[i + UNITS] * scale);
-        const float new = hyperbolic_tangent((float)gates[i + 2 * UNITS] * scale);
+        const float next = hyperbolic_tangent((float)gates[i + 2 * UNITS] * scale);
         float steps;
-        cell[i] = forget * cell[i] + in * new;
+        cell[i] = forget * cell[i] + in * next;
         hidden_floats[i] = sigmoid((float)gates[i + 3 * UNITS] * scale) * hyperbolic_tangent(cell[i]);
         steps = hidden_floats[i] * 32768.0f;
         hidden[i] = (int16_t)clamp((int32_t)(steps + (steps < 0 ? -0.5f : 0.5f)), -32767);
