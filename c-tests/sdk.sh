@@ -189,8 +189,23 @@ target_link_options(firmware.elf PRIVATE -nostdlib -T ${CMAKE_SOURCE_DIR}/chip.l
 target_link_libraries(firmware.elf PRIVATE tenslice::safetensors c_nano gcc)
 CMAKE
 }
+quantized() { # FILE: what `tenslice quantize` writes in docs/firmware.md, without the tool
+    python3 - "$1" << 'PYTHON'
+import json, math, struct, sys
+header = json.dumps({
+    "dense.bias": {"dtype": "F32", "shape": [4], "data_offsets": [0, 16]},
+    "dense.weight_scale": {"dtype": "F32", "shape": [4], "data_offsets": [16, 32]},
+    "dense.weight": {"dtype": "I8", "shape": [4, 16], "data_offsets": [32, 96]},
+}).encode()
+header += b" " * (-len(header) % 8)
+weights = [round(127 * math.cos(2 * math.pi * tone * i / 16)) for tone in (1, 2, 3, 4) for i in range(16)]
+with open(sys.argv[1], "wb") as out:
+    out.write(struct.pack("<Q", len(header)) + header + struct.pack("<8f64b", *[0] * 4, *[1 / 127] * 4, *weights))
+PYTHON
+}
 runs() { # FOLDER MACHINE ADDRESS: must detect the tone
-    (cd "$1" && python3 model.py 1 2 3 4 && timeout 20 qemu-system-arm -M "$2" -nographic -monitor none -serial none \
+    quantized "$1/int8.safetensors"
+    (cd "$1" && python3 image.py int8.safetensors 1 && timeout 20 qemu-system-arm -M "$2" -nographic -monitor none -serial none \
         -semihosting-config enable=on,target=native -kernel build/firmware.elf \
         -device "loader,file=weights.bin,addr=$3,force-raw=on" > printed 2>&1) || { cat "$1/printed" >&2; fail "$1 failed"; }
     echo 'row 2, thousandths: 7999' | diff - "$1/printed"
