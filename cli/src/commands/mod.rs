@@ -5,6 +5,7 @@ mod diff;
 mod embed;
 mod explain;
 mod extract;
+mod footprint;
 mod generate;
 mod layout;
 mod list;
@@ -32,6 +33,7 @@ pub enum Command {
     Layout(layout::Arguments),
     Explain(explain::Arguments),
     Embed(embed::Arguments),
+    Footprint(footprint::Arguments),
     Convert(convert::Arguments),
     Quantize(quantize::Arguments),
     Repack(repack::Arguments),
@@ -54,6 +56,7 @@ impl Command {
             Self::Layout(arguments) => arguments.run(terminal),
             Self::Explain(arguments) => arguments.run(terminal),
             Self::Embed(arguments) => arguments.run(terminal),
+            Self::Footprint(arguments) => arguments.run(terminal),
             Self::Convert(arguments) => arguments.run(terminal),
             Self::Quantize(arguments) => arguments.run(terminal),
             Self::Repack(arguments) => arguments.run(terminal),

@@ -45,11 +45,38 @@ impl Properties {
 pub fn write(
     path: &Path,
     properties: Properties,
-    mut items: Vec<&Item<'_>>,
+    items: Vec<&Item<'_>>,
     attributes: &[Named],
     budget: &Budget,
     bar: &ProgressBar,
 ) -> Result<Output, Failure> {
+    let mut sink = FileSink { output: Output::create(path, properties.by_force)?, held: Vec::new(), error: None };
+    pass(&mut sink, properties, items, attributes, budget, bar)?;
+    sink.flush().map_err(|_| sink.failure().unwrap_or(Failure::Reported))?;
+    Ok(sink.output)
+}
+
+/// The length of the file that [`write()`] writes.
+pub fn length(
+    properties: Properties,
+    items: Vec<&Item<'_>>,
+    attributes: &[Named],
+    budget: &Budget,
+) -> Result<u64, Failure> {
+    let mut sink = LengthSink(0);
+    pass(&mut sink, properties, items, attributes, budget, &ProgressBar::hidden())?;
+    Ok(sink.0)
+}
+
+/// Passes a file to a sink.
+fn pass(
+    sink: &mut impl FailingSink,
+    properties: Properties,
+    mut items: Vec<&Item<'_>>,
+    attributes: &[Named],
+    budget: &Budget,
+    bar: &ProgressBar,
+) -> Result<(), Failure> {
     let target = properties.target;
     if !properties.keeps_order {
         sort(&mut items, target);
@@ -68,34 +95,31 @@ pub fn write(
     let mut scratch = vec![0; Writer::scratch_length(&file).map_err(refused)?];
     let mut writer = Writer::new(file, &mut scratch).map_err(refused)?;
     let mut compressor = properties.zstd.map(Compressor::new).transpose()?;
-    let mut sink = FileSink { output: Output::create(path, properties.by_force)?, held: Vec::new(), error: None };
     // An error of the sink says more than the writer's.
-    let checked = |sink: &mut FileSink, result: tenslice::Result<()>| {
-        result.map_err(|error| sink.failure().unwrap_or_else(|| refused(error)))
+    let checked = |sink: &mut _, result: tenslice::Result<()>| {
+        result.map_err(|error| FailingSink::failure(sink).unwrap_or_else(|| refused(error)))
     };
-    let begun = writer.begin(&mut sink);
-    checked(&mut sink, begun)?;
+    let begun = writer.begin(sink);
+    checked(sink, begun)?;
     for item in &items {
         item.read(budget, &mut |bytes| {
             bar.inc(bytes.len() as u64);
             let Some(compressor) = &mut compressor else {
-                let result = writer.data(&mut sink, bytes);
-                return checked(&mut sink, result);
+                let result = writer.data(sink, bytes);
+                return checked(sink, result);
             };
             let mut rest = bytes;
             while !rest.is_empty() {
                 let wanted = writer.due().map_or(FRAME, |due| due.missing.min(FRAME));
                 let Some((encoded, decoded)) = compressor.fill(&mut rest, wanted as usize)? else { break };
-                let result = writer.frame(&mut sink, encoded, decoded);
-                checked(&mut sink, result)?;
+                let result = writer.frame(sink, encoded, decoded);
+                checked(sink, result)?;
             }
             Ok(())
         })?;
     }
-    let finished = writer.finish(&mut sink);
-    checked(&mut sink, finished)?;
-    sink.flush().map_err(|_| sink.failure().unwrap_or(Failure::Reported))?;
-    Ok(sink.output)
+    let finished = writer.finish(sink);
+    checked(sink, finished)
 }
 
 /// The decoded length of a Zstandard frame.
@@ -174,10 +198,33 @@ impl FileSink {
             SinkError
         })
     }
+}
 
+/// A sink that remembers why it failed.
+trait FailingSink: Sink {
     /// The failure of the output, if there was one.
+    fn failure(&mut self) -> Option<Failure>;
+}
+
+impl FailingSink for FileSink {
     fn failure(&mut self) -> Option<Failure> {
         self.error.take().map(|error| self.output.fail(&error))
+    }
+}
+
+/// Counts bytes.
+struct LengthSink(u64);
+
+impl Sink for LengthSink {
+    fn write(&mut self, _: u64, bytes: &[u8]) -> Result<(), SinkError> {
+        self.0 += bytes.len() as u64;
+        Ok(())
+    }
+}
+
+impl FailingSink for LengthSink {
+    fn failure(&mut self) -> Option<Failure> {
+        None
     }
 }
 

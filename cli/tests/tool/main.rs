@@ -6,6 +6,7 @@ mod diff;
 mod embed;
 mod explain;
 mod extract;
+mod footprint;
 mod kinds;
 mod large;
 mod layout;

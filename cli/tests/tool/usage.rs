@@ -1,6 +1,6 @@
 use crate::support::{fixture, has, out, run, tool};
 
-const COMMANDS: [&str; 16] = [
+const COMMANDS: [&str; 17] = [
     "list",
     "show",
     "verify",
@@ -9,6 +9,7 @@ const COMMANDS: [&str; 16] = [
     "layout",
     "explain",
     "embed",
+    "footprint",
     "convert",
     "quantize",
     "repack",

@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 
 use globset::GlobMatcher;
 
+use crate::common::budget::Budget;
 use crate::common::failure::Failure;
 use crate::common::model::{Mapped, Model};
 use crate::common::reading::verify_whole;
@@ -25,6 +26,9 @@ use crate::writing::shards::parse_size;
 use arrays::{Array, Arrays, Style};
 use index::Index;
 use symbols::identifier;
+
+/// The default alignment.
+const ALIGN: u64 = 64;
 
 /// Write the tensors of a file as assembly, C or Rust, to link them into a program
 ///
@@ -44,7 +48,7 @@ pub struct Arguments {
     output: PathBuf,
 
     /// Alignment of the arrays, a power of two
-    #[arg(long, value_name = "BYTES", default_value_t = 64)]
+    #[arg(long, value_name = "BYTES", default_value_t = ALIGN)]
     align: u64,
 
     /// Prefix of the symbols; by default the name of the output file
@@ -209,7 +213,7 @@ impl Arguments {
     /// Fails if the arrays need too many bytes, or cannot be written as text.
     fn check(&self, kind: Kind, arrays: &[Array<'_>]) -> Result<(), Failure> {
         let length = |array: &Array<'_>| array.bytes().len() as u64;
-        let total = arrays.iter().map(|array| length(array).next_multiple_of(self.align)).sum::<u64>();
+        let total = total(arrays, self.align);
         if let Some(most) = self.max_bytes.filter(|most| total > *most) {
             let largest = arrays.iter().max_by_key(|array| length(array));
             let largest = largest.map(|array| (printable(&array.name), length(array))).unwrap_or_default();
@@ -268,6 +272,21 @@ impl Arguments {
         let paths: Vec<String> = paths.into_iter().map(escaped).collect();
         writeln!(out, "{}: {}", escaped(&self.output), paths.join(" "))
     }
+}
+
+/// The bytes that the arrays of a model take, with the default alignment.
+pub fn length(model: &Model<'_>, budget: &Budget) -> Result<u64, Failure> {
+    let style = Style { is_upper: false, is_row_major: false, may_refer: true };
+    let mut arrays = Arrays::new("", style, budget);
+    for (opened, tensor) in model.tensors() {
+        arrays.add(opened, &tensor)?;
+    }
+    Ok(total(&arrays.all, ALIGN))
+}
+
+/// The bytes that arrays take with their alignment.
+fn total(arrays: &[Array<'_>], align: u64) -> u64 {
+    arrays.iter().map(|array| (array.bytes().len() as u64).next_multiple_of(align)).sum()
 }
 
 /// Warns of symbols with numbers, and of text that takes a compiler long.
