@@ -87,7 +87,7 @@ impl Arguments {
             return Ok(());
         }
         let titles =
-            [("offset", Fit::Whole), ("length", Fit::Whole), ("align", Fit::LeftOut(1)), ("what", Fit::Cut(8))];
+            [("offset", Fit::Whole), ("length", Fit::Whole), ("align", Fit::LeftOut(1)), ("what", Fit::Name)];
         let rows: Vec<_> = parts
             .iter()
             .map(|ModelPart { extent, kind, name }| {
@@ -96,7 +96,7 @@ impl Arguments {
                 [extent.offset.to_string(), extent.length.to_string(), align, name.clone()]
             })
             .collect();
-        print(out, look, titles, &rows)
+        print(out, look, &titles, &rows)
     }
 }
 

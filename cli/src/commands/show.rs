@@ -116,8 +116,8 @@ fn describe<'m>(terminal: &mut Terminal, opened: &Opened<'m>, tensor: &Tensor<'m
     });
     writeln!(out, "  {what}")?;
     let titles = [
-        ("component", Fit::Cut(8)),
-        ("dtype", Fit::Cut(4)),
+        ("component", Fit::Cut),
+        ("dtype", Fit::Cut),
         ("offset", Fit::Whole),
         ("length", Fit::Whole),
         ("encoding", Fit::LeftOut(2)),
@@ -139,7 +139,7 @@ fn describe<'m>(terminal: &mut Terminal, opened: &Opened<'m>, tensor: &Tensor<'m
             ]
         })
         .collect();
-    print(out, *look, titles, &rows)?;
+    print(out, *look, &titles, &rows)?;
     Ok(print_attributes(out, *look, tensor.attributes())?)
 }
 

@@ -96,15 +96,15 @@ fn table(
     )?;
     if count > 0 {
         let titles = [
-            ("name", Fit::Cut(8)),
-            ("dtype", Fit::Cut(4)),
-            ("shape", Fit::Cut(8)),
+            ("name", Fit::Name),
+            ("dtype", Fit::Cut),
+            ("shape", Fit::Cut),
             ("layout", Fit::LeftOut(1)),
             ("bytes", Fit::Whole),
             ("encoding", Fit::LeftOut(3)),
             ("digest", Fit::LeftOut(2)),
         ];
-        print(out, look, titles, &rows)?;
+        print(out, look, &titles, &rows)?;
     }
     print_format(out, look, opened)?;
     print_attributes(out, look, file.attributes())?;

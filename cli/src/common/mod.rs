@@ -6,6 +6,7 @@ pub mod failure;
 pub mod list;
 pub mod mapping;
 pub mod model;
+pub mod names;
 pub mod problem;
 pub mod reading;
 pub mod record;

@@ -4,6 +4,7 @@ use std::io::{self, Write};
 
 use unicode_width::UnicodeWidthStr;
 
+use super::names::cut;
 use super::text::shortened;
 
 /// The appearance of output.
@@ -38,68 +39,137 @@ pub enum Fit {
     Whole,
     /// The column is omitted. The column with the highest number is omitted first.
     LeftOut(u8),
-    /// Cells are cut, at least to this width, if no more columns can be omitted.
-    Cut(usize),
+    /// Cells are cut at the end.
+    Cut,
+    /// Names, which are cut in the middle, and stay distinct.
+    Name,
 }
 
 /// The maximum padding of cells if lines may have any length. Longer cells overflow, so that one long name does not
 /// widen every row.
 const WIDEST: usize = 120;
+/// Columns are omitted before cells are cut to fewer columns of the terminal than this.
+const COMFORTABLE: usize = 16;
+/// The least width that cells are cut to.
+const LEAST: usize = 4;
 
-/// Prints rows under their titles, in columns as wide as necessary. Numbers are right-aligned.
-pub fn print<const N: usize>(
+/// A cell that says nothing.
+pub const NOTHING: &str = "-";
+
+/// Prints rows under their titles, in columns as wide as necessary. Numbers and sizes are right-aligned.
+pub fn print<R: AsRef<[String]>>(
     out: &mut impl Write,
     look: Look,
-    titles: [(&str, Fit); N],
-    rows: &[[String; N]],
+    titles: &[(&str, Fit)],
+    rows: &[R],
 ) -> io::Result<()> {
-    let width = |column: usize| {
-        let cells = rows.iter().map(|row| row[column].width());
-        cells.chain([titles[column].0.width()]).max().unwrap_or(0)
+    let cells = |column: usize| rows.iter().filter_map(move |row| row.as_ref().get(column));
+    let width = |(column, (title, _)): (usize, &(&str, Fit))| {
+        cells(column).map(|cell| cell.width()).chain([title.width()]).max().unwrap_or(0)
     };
-    let mut widths: [usize; N] = std::array::from_fn(width);
-    fit(&mut widths, titles.map(|(_, fit)| fit), look.width);
-    let is_number = |column: usize| {
-        let is_digits = |cell: &String| cell.bytes().all(|b| b.is_ascii_digit());
-        !rows.is_empty() && rows.iter().all(|row| is_digits(&row[column]))
+    let mut widths: Vec<usize> = titles.iter().enumerate().map(width).collect();
+    let fits: Vec<Fit> = titles.iter().map(|(_, fit)| *fit).collect();
+    fit(&mut widths, &fits, look.width);
+    let has_numbers = |column: usize| {
+        let has_digit = |cell: &String| cell.bytes().any(|byte| byte.is_ascii_digit());
+        cells(column).all(|cell| is_number(cell)) && cells(column).any(has_digit)
     };
-    let right: [bool; N] = std::array::from_fn(is_number);
-    let line = |cells: [&str; N]| {
+    let right: Vec<bool> = (0..titles.len()).map(has_numbers).collect();
+    // The cells of columns of names, cut.
+    let of_names = |column: usize| {
+        let all: Vec<&str> = cells(column).map(String::as_str).collect();
+        look.width.filter(|_| fits[column] == Fit::Name).map(|_| cut(&all, widths[column]))
+    };
+    let names: Vec<Option<Vec<String>>> = (0..titles.len()).map(of_names).collect();
+    let line = |cells: &[&str]| {
         let mut line = String::from(" ");
-        for ((cell, width), right) in cells.into_iter().zip(widths).zip(right).filter(|((_, width), _)| *width > 0) {
-            let cell = if look.width.is_some() { shortened(cell, width) } else { cell.into() };
-            let pad = " ".repeat(width.saturating_sub(cell.width()));
-            line += &if right { format!(" {pad}{cell} ") } else { format!(" {cell}{pad} ") };
+        for (i, cell) in cells.iter().enumerate().filter(|(i, _)| widths[*i] > 0) {
+            let cell = if look.width.is_some() { shortened(cell, widths[i]) } else { (*cell).into() };
+            let pad = " ".repeat(widths[i].saturating_sub(cell.width()));
+            line += &if right[i] { format!(" {pad}{cell} ") } else { format!(" {cell}{pad} ") };
         }
         line.trim_end().to_owned()
     };
-    writeln!(out, "{}", look.bold(&line(titles.map(|(title, _)| title))))?;
-    for row in rows {
-        writeln!(out, "{}", line(row.each_ref().map(String::as_str)))?;
+    writeln!(out, "{}", look.bold(&line(&titles.iter().map(|(title, _)| *title).collect::<Vec<_>>())))?;
+    for (i, row) in rows.iter().enumerate() {
+        let cell = |(column, cell): (usize, &'_ String)| match names.get(column) {
+            Some(Some(names)) => names[i].clone(),
+            _ => cell.clone(),
+        };
+        let cells: Vec<String> = row.as_ref().iter().enumerate().map(cell).collect();
+        writeln!(out, "{}", line(&cells.iter().map(String::as_str).collect::<Vec<_>>()))?;
     }
     Ok(())
 }
 
+/// Returns true for a number, with or without a unit.
+fn is_number(cell: &str) -> bool {
+    let unit = cell.trim_start_matches(|c: char| c.is_ascii_digit() || ".-+e".contains(c));
+    let has_digit = cell.bytes().any(|byte| byte.is_ascii_digit());
+    let is_unit = ["", " B", " KiB", " MiB", " GiB", " TiB", " PiB", " EiB"].contains(&unit);
+    is_unit && (has_digit || cell.is_empty() || cell == NOTHING)
+}
+
 /// Narrows the columns until a line fits; an omitted column has width 0. If lines may have any length, limits each
 /// width to `WIDEST`.
-fn fit<const N: usize>(widths: &mut [usize; N], fits: [Fit; N], terminal: Option<usize>) {
+fn fit(widths: &mut [usize], fits: &[Fit], terminal: Option<usize>) {
     let Some(terminal) = terminal else {
-        *widths = widths.map(|width| width.min(WIDEST));
+        widths.iter_mut().for_each(|width| *width = (*width).min(WIDEST));
         return;
     };
-    let excess = |widths: &[usize; N]| {
-        let line: usize = widths.iter().filter(|width| **width > 0).map(|width| width + 2).sum();
-        line.saturating_sub(terminal) // includes the space before the first column, excludes the one after the last
+    let is_cut = |i: usize| matches!(fits[i], Fit::Cut | Fit::Name);
+    // Includes the space before the first column, excludes the one after the last.
+    let line = |widths: &[usize], most: usize| -> usize {
+        let of_one = |(i, width): (usize, &usize)| if is_cut(i) { (*width).min(most) } else { *width } + 2;
+        widths.iter().enumerate().filter(|(_, width)| **width > 0).map(of_one).sum()
     };
-    while excess(widths) > 0 {
-        let order = |fit: Fit| if let Fit::LeftOut(number) = fit { number } else { 0 };
-        let last = (0..N).filter(|i| widths[*i] > 0 && order(fits[*i]) > 0).max_by_key(|i| order(fits[*i]));
+    while line(widths, COMFORTABLE) > terminal {
+        let order = |i: &usize| if let Fit::LeftOut(number) = fits[*i] { number } else { 0 };
+        let last = (0..fits.len()).filter(|i| widths[*i] > 0 && order(i) > 0).max_by_key(order);
         let Some(last) = last else { break };
         widths[last] = 0;
     }
-    for i in 0..N {
-        if let Fit::Cut(least) = fits[i] {
-            widths[i] -= excess(widths).min(widths[i].saturating_sub(least));
-        }
+    while line(widths, usize::MAX) > terminal {
+        let widest = (0..fits.len()).filter(|i| is_cut(*i) && widths[*i] > LEAST).max_by_key(|i| widths[*i]);
+        let Some(widest) = widest else { break };
+        widths[widest] -= 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The lines of a table in `width` columns.
+    fn table(width: usize, titles: &[(&str, Fit)], row: &[&str]) -> Vec<String> {
+        let rows = [row.iter().map(|cell| (*cell).to_owned()).collect::<Vec<_>>()];
+        let mut out = Vec::new();
+        print(&mut out, Look { width: Some(width), ..Look::default() }, titles, &rows).unwrap();
+        String::from_utf8(out).unwrap().lines().map(String::from).collect()
+    }
+
+    #[test]
+    fn narrow_tables_keep_the_type_and_both_ends_of_names() {
+        let titles = [
+            ("name", Fit::Name),
+            ("dtype", Fit::Cut),
+            ("shape", Fit::Cut),
+            ("size", Fit::LeftOut(1)),
+            ("file", Fit::LeftOut(2)),
+        ];
+        let row = ["model.layers.10.self_attn.q_proj.weight", "bf16", "[4096, 4096]", "32.0 MiB", "a"];
+        assert_eq!(
+            table(80, &titles, &row)[1],
+            "  model.layers.10.self_attn.q_proj.weight  bf16   [4096, 4096]  32.0 MiB  a"
+        );
+        assert_eq!(table(60, &titles, &row)[1], "  model.laye…roj.weight  bf16   [4096, 4096]  32.0 MiB  a");
+        assert_eq!(table(40, &titles, &row)[1], "  model.la…j.weight  bf16   [4096, 4096]");
+        assert_eq!(table(24, &titles, &row)[1], "  mod…ght  bf16   [4096…");
+    }
+
+    #[test]
+    fn sizes_are_numbers() {
+        assert!(["", "-", "12", "1.5 KiB", "-1e-9"].into_iter().all(is_number));
+        assert!(!["KiB", "1 x", "a", "[1]"].into_iter().any(is_number));
     }
 }

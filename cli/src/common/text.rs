@@ -70,7 +70,20 @@ pub fn shortened(text: &str, columns: usize) -> String {
     if text.width() <= columns {
         return text.into();
     }
-    let mut left = columns.saturating_sub(1);
+    fitting(text.chars(), columns.saturating_sub(1)).into_iter().chain(['…']).collect()
+}
+
+/// The first and the last characters of a text that fit in `columns` columns of a terminal with `…` between them.
+pub fn both_ends(text: &str, columns: usize) -> (String, String) {
+    let left = columns.saturating_sub(1);
+    let end = fitting(text.chars().rev(), left / 2);
+    let begin = fitting(text.chars(), left.div_ceil(2));
+    (begin.into_iter().collect(), end.into_iter().rev().collect())
+}
+
+/// The first characters that fit in `columns` columns of a terminal.
+fn fitting(all: impl Iterator<Item = char>, columns: usize) -> Vec<char> {
+    let mut left = columns;
     let fits = |c: &char| match left.checked_sub(c.width().unwrap_or(0)) {
         Some(rest) => {
             left = rest;
@@ -78,7 +91,7 @@ pub fn shortened(text: &str, columns: usize) -> String {
         }
         None => false,
     };
-    text.chars().take_while(fits).chain(['…']).collect()
+    all.take_while(fits).collect()
 }
 
 /// A number of bytes in readable form.
@@ -188,6 +201,13 @@ mod tests {
             assert_eq!(unescaped(nothing), None, "{nothing}");
         }
         assert_eq!(unescaped(r"\\x41").as_deref(), Some(r"\A"));
+    }
+
+    #[test]
+    fn texts_have_two_ends() {
+        assert_eq!(both_ends("layers.10.weight", 9), ("laye".into(), "ight".into()));
+        assert_eq!([2, 1].map(|columns| both_ends("layers", columns).0), ["l", ""]);
+        assert_eq!(both_ends("你好吗世界", 6), ("你".into(), "界".into()));
     }
 
     #[test]

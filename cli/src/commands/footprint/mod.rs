@@ -97,7 +97,7 @@ impl Arguments {
             rows.push(row(&format!("a file, {name}"), length, (size.code, size.ram), size.stack));
         }
         let titles = ["in bytes", "weights", "code", "flash", "RAM", "stack"].map(|title| (title, Fit::Whole));
-        Ok(print(&mut terminal.out, terminal.look, titles, &rows)?)
+        Ok(print(&mut terminal.out, terminal.look, &titles, &rows)?)
     }
 
     /// The requested formats, or that of the model. A format that is only read becomes safetensors.

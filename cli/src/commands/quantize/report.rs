@@ -46,14 +46,14 @@ pub fn print(terminal: &mut Terminal, path: &Path, items: &[Item<'_>], is_json: 
         return Ok(());
     }
     let titles = [
-        ("tensor", Fit::Cut(8)),
+        ("tensor", Fit::Name),
         ("type", Fit::LeftOut(1)),
         ("largest error", Fit::Whole),
         ("RMS error", Fit::Whole),
         ("cosine", Fit::Whole),
         ("worst row", Fit::LeftOut(2)),
     ];
-    Ok(table::print(out, *look, titles, &rows)?)
+    Ok(table::print(out, *look, &titles, &rows)?)
 }
 
 /// Warns of tensors that stay as they are because a row has no whole blocks.
