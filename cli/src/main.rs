@@ -18,15 +18,20 @@ mod terminal;
 mod values;
 mod writing;
 
+use std::ffi::OsString;
 use std::io;
+use std::path::Path;
 use std::process::ExitCode;
 
+use clap::error::{ContextKind, ContextValue};
 use clap::{Parser, ValueEnum};
 
 use commands::Command;
 use terminal::Terminal;
 
 const EXIT_STATUS: &str = "\
+Without a command, `tenslice FILE` is `tenslice list FILE`.
+
 Exit status: 0 if all files are valid, 1 if a file is refused or cannot be read, 2 for wrong usage.
 For `diff`: 0 if there is no difference, 1 if there are differences, 2 for wrong usage or a refused file.
 
@@ -56,8 +61,25 @@ pub enum Color {
     Never,
 }
 
+/// Parses the command line. Without a command, `tenslice FILE` lists the file.
+fn parse(mut line: Vec<OsString>) -> Arguments {
+    let error = match Arguments::try_parse_from(&line) {
+        Ok(arguments) => return arguments,
+        Err(error) => error,
+    };
+    let is_file = match error.get(ContextKind::InvalidSubcommand) {
+        Some(ContextValue::String(word)) => word == "-" || Path::new(word).exists() || word.contains(['.', '/']),
+        _ => false,
+    };
+    if !is_file {
+        error.exit();
+    }
+    line.insert(1, "list".into());
+    Arguments::parse_from(line)
+}
+
 fn main() -> ExitCode {
-    let arguments = Arguments::parse();
+    let arguments = parse(std::env::args_os().collect());
     let mut terminal = Terminal::new(arguments.color, arguments.width);
     match arguments.command.run(&mut terminal).and_then(|status| terminal.flush().map(|()| status)) {
         Ok(status) => ExitCode::from(status),

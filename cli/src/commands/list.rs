@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::common::budget::Budget;
 use crate::common::failure::Failure;
-use crate::common::list::{Options, list};
+use crate::common::list::{Options, list, print_tsv_titles};
 use crate::common::model::{Mapped, Model};
 use crate::common::reading::{Work, to_read};
 use crate::common::record;
@@ -21,13 +21,8 @@ pub struct Arguments {
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
 
-    /// Print one JSON object per line instead of tables
-    #[arg(long)]
-    json: bool,
-
-    /// Read all data: verify digests, decode, check sparse indices; with --json also print the SHA-256 of the data
-    #[arg(long)]
-    digest: bool,
+    #[command(flatten)]
+    options: Options,
 
     #[command(flatten)]
     limits: Limits,
@@ -41,13 +36,17 @@ impl Arguments {
     pub fn run(&self, terminal: &mut Terminal) -> io::Result<u8> {
         let mut is_first = true;
         let budget = self.limits.budget();
+        let has_records = self.options.json || self.options.tsv;
         terminal.look.all = self.all;
+        if self.options.tsv && !self.options.json {
+            print_tsv_titles(&mut terminal.out, &self.options)?;
+        }
         terminal.each(&self.files, |terminal, path| {
-            if !std::mem::take(&mut is_first) && !self.json {
+            if !std::mem::take(&mut is_first) && !has_records {
                 writeln!(terminal.out)?;
             }
             match self.list(terminal, path, &budget) {
-                Err(Failure::Refused(kind, message, offset)) if self.json => {
+                Err(Failure::Refused(kind, message, offset)) if self.options.json => {
                     let record = record::of_failure(&path.to_string_lossy(), kind, &message, offset);
                     writeln!(terminal.out, "{}", json_line(&record))?;
                     Err(Failure::Reported)
@@ -61,11 +60,10 @@ impl Arguments {
         let mapped = Mapped::new(path)?;
         let mut tables = mapped.tables();
         let model = mapped.open(&mut tables)?;
-        let options = Options { json: self.json, digest: self.digest };
         budget.add_file(model.length());
-        let bar = progress::bar(if self.digest { total(&model) } else { 0 });
+        let bar = progress::bar(if self.options.digest { total(&model) } else { 0 });
         let work = Work { budget, progress: &|bytes| bar.inc(bytes) };
-        let result = list(&mut terminal.out, terminal.look, options, &model, work);
+        let result = list(&mut terminal.out, terminal.look, &self.options, &model, work);
         bar.finish_and_clear();
         result
     }

@@ -6,9 +6,9 @@ use std::path::PathBuf;
 use tenslice::{ByteOrder, DType, Layout, Tensor};
 
 use crate::common::budget::Budget;
+use crate::common::columns::type_name;
 use crate::common::details::print_attributes;
 use crate::common::failure::Failure;
-use crate::common::list::type_text;
 use crate::common::model::{Mapped, Opened};
 use crate::common::reading::{has_checksum, is_sparse, stored, verify_components, verify_whole};
 use crate::common::table::{Fit, print};
@@ -112,7 +112,7 @@ fn describe<'m>(terminal: &mut Terminal, opened: &Opened<'m>, tensor: &Tensor<'m
     let is_dense = tensor.layout() == Layout::Dense || layout == "dense";
     let what = array.as_deref().map_or("-".into(), |array| {
         let order = if is_dense { format!(", {}", array.order.text()) } else { String::new() };
-        format!("{} {:?}, {}{order}", type_text(array), array.shape, printable(layout))
+        format!("{} {:?}, {}{order}", type_name(opened, tensor), array.shape, printable(layout))
     });
     writeln!(out, "  {what}")?;
     let titles = [
@@ -140,7 +140,7 @@ fn describe<'m>(terminal: &mut Terminal, opened: &Opened<'m>, tensor: &Tensor<'m
         })
         .collect();
     print(out, *look, &titles, &rows)?;
-    Ok(print_attributes(out, *look, tensor.attributes())?)
+    Ok(print_attributes(out, *look, "attributes", tensor.attributes())?)
 }
 
 /// Prints statistics, the first values and a histogram, in two passes over the elements.

@@ -137,12 +137,12 @@ pub fn print_format(out: &mut impl Write, look: Look, opened: &Opened<'_>) -> io
     Ok(())
 }
 
-/// Prints attributes; nested ones are indented.
-pub fn print_attributes(out: &mut impl Write, look: Look, attributes: Attributes<'_>) -> io::Result<()> {
+/// Prints attributes under a title; nested ones are indented.
+pub fn print_attributes(out: &mut impl Write, look: Look, title: &str, attributes: Attributes<'_>) -> io::Result<()> {
     if attributes.count() == 0 {
         return Ok(());
     }
-    writeln!(out, "  attributes")?;
+    writeln!(out, "  {title}")?;
     print_values(out, look, attributes, 4, false)
 }
 

@@ -1,159 +1,226 @@
-//! Lists the contents of files, as tables or as JSON records.
+//! Lists the contents of models: the summary, the metadata, and the tensors.
 
-use std::io::Write;
+use std::io::{self, Write};
 
-use tenslice::{Component, Order, Tensor};
+use tenslice::Attributes;
 
+use super::columns::{Column, Row, Sort, USUAL, rows};
 use super::details::{print_attributes, print_format};
 use super::failure::Failure;
-use super::model::{Array, Model, Opened};
+use super::model::{Model, Opened};
+use super::pattern::Pattern;
 use super::problem::Problem;
-use super::reading::{Reading, Work, stored};
+use super::reading::{Reading, Work};
 use super::record;
-use super::table::{Fit, Look, print};
-use super::text::{descr_text, distinct, dtype, json_line, plural, printable, shortened, size};
+use super::summary::Summary;
+use super::table::{Look, print};
+use super::text::{json_line, plural, printable, size};
 
-/// The options of a listing.
-#[derive(Clone, Copy, Default)]
+/// The tensors and columns of a list, and its form.
+#[derive(clap::Args)]
 pub struct Options {
-    /// Print a record instead of a table.
+    /// Print one JSON object per line instead of tables
+    #[arg(long)]
     pub json: bool,
-    /// Read all data.
+
+    /// Print only the tensors, as values separated by tabs, with exact numbers
+    #[arg(long)]
+    pub tsv: bool,
+
+    /// List only tensors whose names match: a glob such as '*.weight', a regular expression such as '/q_proj|k_proj/',
+    /// or a part of the name
+    #[arg(long, value_name = "PATTERN", value_parser = Pattern::parse)]
+    pub filter: Vec<Pattern>,
+
+    /// Sort the tensors; by default they are in the order of the file
+    #[arg(long, value_name = "KEY")]
+    pub sort: Option<Sort>,
+
+    /// Print these columns, also if they say nothing
+    #[arg(long, value_name = "COLUMN,...", value_delimiter = ',')]
+    pub columns: Vec<Column>,
+
+    /// Read all data: verify digests, decode, check sparse indices; with --json also print the SHA-256 of the data
+    #[arg(long)]
     pub digest: bool,
 }
 
-/// Prints the table or the record of a model. Unreadable data is a warning, or an error if all data was to be read.
+impl Options {
+    /// The tensors of a model that are to be listed, in their order. With `work`, reads all of their data.
+    pub fn rows<'f, 'm>(&self, model: &'f Model<'m>, work: Option<Work<'_>>) -> Vec<Row<'f, 'm>> {
+        let mut rows = rows(model, &self.filter);
+        if let Some(work) = work {
+            rows.iter_mut().for_each(|row| row.reading = Some(Reading::of(row.opened, &row.tensor, work)));
+        }
+        if let Some(sort) = self.sort {
+            sort.apply(&mut rows);
+        }
+        rows
+    }
+
+    fn tsv_columns(&self) -> &[Column] {
+        if self.columns.is_empty() { &USUAL } else { &self.columns }
+    }
+
+    /// The columns to print: the requested ones, or those that say something.
+    fn columns(&self, rows: &[Row<'_, '_>]) -> Vec<Column> {
+        if !self.columns.is_empty() {
+            return self.columns.clone();
+        }
+        let says = |column: &Column| rows.iter().any(|row| !column.is_usual(&row.cell(*column, false, false)));
+        USUAL.into_iter().filter(says).collect()
+    }
+}
+
+/// Prints a model. Unreadable data is a warning, or an error if all data was to be read.
 pub fn list(
     out: &mut impl Write,
     look: Look,
-    options: Options,
+    options: &Options,
     model: &Model<'_>,
     work: Work<'_>,
 ) -> Result<(), Failure> {
     let work = options.digest.then_some(work);
+    let rows = options.rows(model, work);
     if options.json {
-        let record = record::of_model(model, work)?;
-        writeln!(out, "{}", json_line(&record))?;
+        let record = record::of_model(model, &rows, work)?;
         let is_refused = work.is_some() && record["problems"].as_array().is_some_and(|all| !all.is_empty());
+        writeln!(out, "{}", json_line(&record))?;
         return if is_refused { Err(Failure::Reported) } else { Ok(()) };
     }
-    if let Some((index, _)) = &model.index {
-        let (tensors, files) = (index.tensor_count(), model.file_count);
-        let [of_tensors, of_files] = [tensors, files].map(plural);
-        writeln!(
-            out,
-            "{}: safetensors index, {tensors} tensor{of_tensors} in {files} file{of_files}",
-            look.bold(&printable(&model.path.display().to_string()))
-        )?;
-        print_attributes(out, look, index.metadata())?;
-    }
-    let mut failures = Vec::new();
-    for (i, opened) in model.files.iter().enumerate() {
-        if i > 0 || model.index.is_some() {
-            writeln!(out)?;
-        }
-        failures.extend(table(out, look, opened, work)?);
-    }
-    let mut warnings = model.warnings.clone();
+    let of_row = |row: &Row<'_, '_>| {
+        let stop = row.reading.as_ref()?.verdict.err()?;
+        Some(Problem::of_stop(row.opened.name, &row.tensor, stop, row.opened.bytes))
+    };
+    let mut failures: Vec<Problem> = rows.iter().filter_map(of_row).collect();
+    let mut warnings = warnings(model, &rows);
     if work.is_some() { &mut failures } else { &mut warnings }.extend(model.problems.iter().cloned());
-    for warning in warnings {
-        writeln!(out, "{} {}", look.yellow("warning:"), warning.line())?;
+    if options.tsv {
+        print_tsv(out, options, &rows)?;
+        return Failure::all(failures);
+    }
+    let summary = Summary::of(model);
+    print_summary(out, look, model, &summary, &warnings)?;
+    print_metadata(out, look, model)?;
+    if !options.filter.is_empty() {
+        let (shown, all) = (rows.len() as u64, summary.tensors);
+        writeln!(out, "  {shown} of {all} tensor{} match", plural(all))?;
+    }
+    if !rows.is_empty() {
+        print_table(out, look, options, &rows)?;
     }
     Failure::all(failures)
 }
 
-/// Prints the tensors of a file. If data was to be read, returns a problem for each tensor that cannot be read.
-fn table(
+/// The warnings about a model, its files, and the data that was read.
+pub fn warnings(model: &Model<'_>, rows: &[Row<'_, '_>]) -> Vec<Problem> {
+    let of_data = |opened: &Opened<'_>| {
+        let of_file = rows.iter().filter(|row| std::ptr::eq(row.opened, opened));
+        of_file.filter_map(|row| row.reading.as_ref()).fold(0, |bits, reading| bits | reading.warnings)
+    };
+    let of_index = model.index.iter().flat_map(|(_, warnings)| warnings.iter());
+    let of_index = of_index.map(|warning| Problem::new(warning.name(), warning.text()));
+    let of_files = model.files.iter().flat_map(|opened| opened.warnings(of_data(opened)));
+    of_index.chain(of_files).chain(model.warnings.iter().cloned()).collect()
+}
+
+/// The maximum number of warnings and of files shown, unless all are requested.
+const SHOWN: usize = 16;
+
+fn print_summary(
     out: &mut impl Write,
     look: Look,
-    opened: &Opened<'_>,
-    work: Option<Work<'_>>,
-) -> Result<Vec<Problem>, Failure> {
-    let file = &opened.file;
-    let mut failures = Vec::new();
-    let mut of_data = 0;
-    let mut rows = Vec::new();
-    for tensor in opened.tensors() {
-        let reading = work.map(|work| Reading::of(opened, &tensor, work));
-        rows.push(row(opened, look, &tensor, reading.as_ref()));
-        if let Some(reading) = reading {
-            of_data |= reading.warnings;
-            let stop = reading.verdict.err();
-            failures.extend(stop.map(|stop| Problem::of_stop(opened.name, &tensor, stop, opened.bytes)));
+    model: &Model<'_>,
+    summary: &Summary,
+    warnings: &[Problem],
+) -> io::Result<()> {
+    let path = look.bold(&printable(&model.path.display().to_string()));
+    writeln!(out, "{path}: {}, {}", kind(model), summary.headline())?;
+    for (label, text) in summary.lines() {
+        writeln!(out, "  {label:<12} {text}")?;
+        if label == "complete" {
+            let shown = if look.all { warnings.len() } else { SHOWN };
+            for warning in warnings.iter().take(shown) {
+                writeln!(out, "  {} {}", look.yellow("warning:"), warning.line())?;
+            }
+            let more = warnings.len().saturating_sub(shown);
+            if more > 0 {
+                writeln!(out, "  {} {more} more; --all prints them", look.yellow("warning:"))?;
+            }
         }
     }
+    if model.has_parts() {
+        print_files(out, look, model)?;
+    }
+    model.files.first().map_or(Ok(()), |opened| print_format(out, look, opened))
+}
+
+/// The format of a model, and its version.
+fn kind(model: &Model<'_>) -> String {
+    if model.index.is_some() {
+        return "safetensors index".into();
+    }
+    let Some(opened) = model.files.first() else { return "no file".into() };
+    let file = &opened.file;
     // The name "ztensor 2" includes the version.
     let version = file.version().filter(|version| !file.format().text().ends_with(version));
     let version = version.map(|version| format!(" {}", printable(version))).unwrap_or_default();
-    let count = opened.tensor_count();
-    writeln!(
-        out,
-        "{}: {}{version}, {count} tensor{}, {} stored",
-        look.bold(&printable(&opened.path.display().to_string())),
-        file.format(),
-        plural(count),
-        size(opened.stored())
-    )?;
-    if count > 0 {
-        let titles = [
-            ("name", Fit::Name),
-            ("dtype", Fit::Cut),
-            ("shape", Fit::Cut),
-            ("layout", Fit::LeftOut(1)),
-            ("bytes", Fit::Whole),
-            ("encoding", Fit::LeftOut(3)),
-            ("digest", Fit::LeftOut(2)),
-        ];
-        print(out, look, &titles, &rows)?;
-    }
-    print_format(out, look, opened)?;
-    print_attributes(out, look, file.attributes())?;
-    for warning in opened.warnings(of_data) {
-        writeln!(out, "{} {}", look.yellow("warning:"), warning.message)?;
-    }
-    Ok(failures)
+    format!("{}{version}", file.format())
 }
 
-fn row<'m>(opened: &Opened<'m>, look: Look, tensor: &Tensor<'m>, reading: Option<&Reading>) -> [String; 7] {
-    let state = |i: usize| reading.map_or("", |reading| reading.digests[i]);
-    let array = opened.array(tensor);
-    [
-        if tensor.name().is_empty() { "\"\"".into() } else { printable(&tensor.name().to_string()) },
-        array
-            .as_deref()
-            .map(type_text)
-            .map_or("-".into(), |text| if look.all { text } else { shortened(&text, LONGEST_TYPE) }),
-        match &array {
-            Some(array) => format!("{:?}", array.shape),
-            None if opened.problem(tensor).is_none() => "compressed".into(),
-            None => "-".into(),
-        },
-        printable(opened.layout_name(tensor)) + order(array.as_deref()),
-        stored(tensor).to_string(),
-        distinct(tensor.components().map(|c| printable(c.encoding_name()))),
-        distinct(tensor.components().enumerate().map(|(i, c)| digest(&c, state(i)))),
-    ]
-}
-
-/// The longest type of a record that a table shows in full.
-const LONGEST_TYPE: usize = 100;
-
-/// The dtype, or else the type in NumPy's notation.
-pub fn type_text(array: &Array) -> String {
-    match (array.dtype, &array.descr) {
-        (None, Some(descr)) => descr_text(descr),
-        (of, _) => dtype(of, array.is_big),
+/// Prints the files of a model; the missing ones are among the warnings as well.
+fn print_files(out: &mut impl Write, look: Look, model: &Model<'_>) -> io::Result<()> {
+    writeln!(out, "  {:<12} {} of {}", "files", model.files.len(), model.file_count)?;
+    let shown = if look.all { model.files.len() } else { SHOWN };
+    for opened in model.files.iter().take(shown) {
+        let (name, count) = (opened.name.map(printable).unwrap_or_default(), opened.tensor_count());
+        writeln!(out, "    {name}: {count} tensor{}, {}", plural(count), size(opened.stored()))?;
+    }
+    match model.files.len().saturating_sub(shown) {
+        0 => Ok(()),
+        more => writeln!(out, "    ... and {more} more"),
     }
 }
 
-/// The element order, if it is not row-major.
-fn order(array: Option<&Array>) -> &'static str {
-    let is_unusual = |array: &Array| array.order == Order::ColumnMajor && array.shape.len() > 1;
-    if array.is_some_and(is_unusual) { ", column-major" } else { "" }
+/// Prints the metadata of the index and of the files. The parts of a GGUF model state that of the first part.
+fn print_metadata(out: &mut impl Write, look: Look, model: &Model<'_>) -> io::Result<()> {
+    let count = if model.index.is_some() { model.files.len() } else { 1 };
+    let mut printed = Vec::new();
+    let mut print_one = |title: &str, attributes: Attributes<'_>| {
+        let record = (count > 1).then(|| record::attributes(attributes));
+        if attributes.length() == Some(0) || record.as_ref().is_some_and(|record| printed.contains(record)) {
+            return Ok(());
+        }
+        printed.extend(record);
+        print_attributes(out, look, title, attributes)
+    };
+    if let Some((index, _)) = &model.index {
+        print_one("metadata", index.metadata())?;
+    }
+    for opened in model.files.iter().take(count) {
+        let of_file = opened.name.filter(|_| count > 1).map(|name| format!("metadata of {}", printable(name)));
+        print_one(of_file.as_deref().unwrap_or("metadata"), opened.file.attributes())?;
+    }
+    Ok(())
 }
 
-/// The kind of a digest, which precedes the colon, and the result of verifying it.
-fn digest(component: &Component<'_>, state: &str) -> String {
-    let kind = component.digest().map_or("-", |digest| digest.split(':').next().unwrap_or(digest));
-    format!("{} {state}", printable(kind)).trim_end().into()
+fn print_table(out: &mut impl Write, look: Look, options: &Options, rows: &[Row<'_, '_>]) -> io::Result<()> {
+    let columns = options.columns(rows);
+    let titles: Vec<_> = columns.iter().map(|column| (column.title(), column.fit())).collect();
+    let cells = |row: &Row<'_, '_>| columns.iter().map(|column| row.cell(*column, look.all, false)).collect();
+    print(out, look, &titles, &rows.iter().map(cells).collect::<Vec<Vec<String>>>())
+}
+
+/// The first line of a table of values separated by tabs.
+pub fn print_tsv_titles(out: &mut impl Write, options: &Options) -> io::Result<()> {
+    let titles: Vec<&str> = options.tsv_columns().iter().map(|column| column.title()).collect();
+    writeln!(out, "{}", titles.join("\t"))
+}
+
+fn print_tsv(out: &mut impl Write, options: &Options, rows: &[Row<'_, '_>]) -> io::Result<()> {
+    for row in rows {
+        let cells: Vec<String> = options.tsv_columns().iter().map(|column| row.cell(*column, true, true)).collect();
+        writeln!(out, "{}", cells.join("\t"))?;
+    }
+    Ok(())
 }

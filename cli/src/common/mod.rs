@@ -1,14 +1,18 @@
 //! Opens models and lists them, as tables or as JSON records. Nothing here depends on the rest of the tool.
 
 pub mod budget;
+pub mod columns;
 pub mod details;
+pub mod enumerations;
 pub mod failure;
 pub mod list;
 pub mod mapping;
 pub mod model;
-pub mod names;
+mod names;
+pub mod pattern;
 pub mod problem;
 pub mod reading;
 pub mod record;
+pub mod summary;
 pub mod table;
 pub mod text;

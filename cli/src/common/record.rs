@@ -8,45 +8,37 @@ use tenslice::{
 };
 
 use super::budget::{Budget, Stop};
+use super::columns::{Row, type_name};
 use super::details::{codec, filters, index_name, line};
 use super::failure::Failure;
+use super::list::warnings;
 use super::model::{Model, Opened};
 use super::problem::Problem;
 use super::reading::{Reading, Work, sha256};
+use super::summary::Summary;
 use super::text::{hex, unquoted};
 
-/// The record of a model. With `work`, reads all data; the first tensor or file that cannot be read is then stated as
-/// an error.
-pub fn of_model(model: &Model<'_>, work: Option<Work<'_>>) -> Result<Json, Failure> {
+/// The record of a model with these tensors. With `work`, all data was read; the first tensor or file that cannot be
+/// read is then stated as an error.
+pub fn of_model(model: &Model<'_>, rows: &[Row<'_, '_>], work: Option<Work<'_>>) -> Result<Json, Failure> {
     let mut tensors = Vec::new();
     let mut problems = model.problems.clone();
-    let mut warnings: Vec<Problem> = Vec::new();
-    if let Some((_, of_index)) = &model.index {
-        warnings.extend(of_index.iter().map(|warning| Problem::new(warning.name(), warning.text())));
-    }
-    for opened in &model.files {
-        let mut of_data = 0;
-        for tensor in opened.tensors() {
-            let reading = work.map(|work| Reading::of(opened, &tensor, work));
-            of_data |= reading.as_ref().map_or(0, |reading| reading.warnings);
-            let verdict = reading.as_ref().map_or(Ok(()), |reading| reading.verdict);
-            let read =
-                verdict.and_then(|()| of_tensor(opened, &tensor, reading.as_ref(), work.map(|work| work.budget)));
-            let record = read.or_else(|stop| {
-                problems.push(Problem::of_stop(opened.name, &tensor, stop, opened.bytes));
-                of_tensor(opened, &tensor, reading.as_ref(), None)
-            });
-            let mut record = record.map_err(|stop| opened.fail(stop))?;
-            if let Some(name) = opened.name {
-                record["file"] = json!(name);
-            }
-            tensors.push(record);
+    for Row { opened, tensor, reading, .. } in rows {
+        let verdict = reading.as_ref().map_or(Ok(()), |reading| reading.verdict);
+        let read = verdict.and_then(|()| of_tensor(opened, tensor, reading.as_ref(), work.map(|work| work.budget)));
+        let record = read.or_else(|stop| {
+            problems.push(Problem::of_stop(opened.name, tensor, stop, opened.bytes));
+            of_tensor(opened, tensor, reading.as_ref(), None)
+        });
+        let mut record = record.map_err(|stop| opened.fail(stop))?;
+        if let Some(name) = opened.name {
+            record["file"] = json!(name);
         }
-        warnings.extend(opened.warnings(of_data));
+        tensors.push(record);
     }
-    warnings.extend(model.warnings.iter().cloned());
     let of_files = model.files.iter().map(|opened| opened.name).collect::<Json>();
-    let mut record = match (&model.index, model.files.first()) {
+    let mut record = json!({"file": model.path.to_string_lossy()});
+    let of_format = match (&model.index, model.files.first()) {
         (Some((index, _)), _) => json!({
             "format": "safetensors index",
             "version": null,
@@ -64,8 +56,11 @@ pub fn of_model(model: &Model<'_>, work: Option<Work<'_>>) -> Result<Json, Failu
         }),
         (None, None) => json!({}),
     };
-    record["file"] = json!(model.path.to_string_lossy());
-    record["warnings"] = warnings.iter().map(of_problem).collect();
+    if let (Json::Object(record), Json::Object(of_format)) = (&mut record, of_format) {
+        record.extend(of_format);
+    }
+    record["summary"] = Summary::of(model).record();
+    record["warnings"] = warnings(model, rows).iter().map(of_problem).collect();
     let problems = Problem::with_one_limit(problems);
     record["problems"] = problems.iter().map(of_problem).collect();
     record["tensors"] = json!(tensors);
@@ -108,6 +103,7 @@ fn of_tensor<'m>(
     Ok(json!({
         "name": tensor.name().to_string(),
         "dtype": array.as_ref().map_or(tensor.dtype(), |array| array.dtype).map(DType::name),
+        "type": type_name(opened, tensor),
         "stated_type": descr.map(|descr| unquoted(descr)),
         "shape": array.as_ref().map(|array| array.shape.clone()),
         "layout": opened.layout_name(tensor),

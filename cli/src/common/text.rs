@@ -15,6 +15,11 @@ pub fn printable(text: &str) -> String {
     shown
 }
 
+/// The name of a tensor, for display. An empty name is quoted.
+pub fn plain_name(name: &str) -> String {
+    if name.is_empty() { "\"\"".into() } else { printable(name) }
+}
+
 /// Returns true for control characters, and for characters that change the text direction.
 fn is_control(c: char) -> bool {
     let turns = matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
@@ -96,9 +101,14 @@ fn fitting(all: impl Iterator<Item = char>, columns: usize) -> Vec<char> {
 
 /// A number of bytes in readable form.
 pub fn size(bytes: u64) -> String {
+    if bytes < 1024 { format!("{bytes} byte{}", plural(bytes)) } else { short_size(bytes) }
+}
+
+/// A number of bytes for a table.
+pub fn short_size(bytes: u64) -> String {
     const UNITS: [&str; 6] = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
     if bytes < 1024 {
-        return format!("{bytes} byte{}", plural(bytes));
+        return format!("{bytes} B");
     }
     let mut amount = bytes as f64 / 1024.0;
     let mut unit = 0;
@@ -107,6 +117,22 @@ pub fn size(bytes: u64) -> String {
         unit += 1;
     }
     format!("{amount:.1} {}", UNITS[unit])
+}
+
+/// A count in three digits, as models are named: `7.24 B` for billions.
+pub fn count(number: u64) -> String {
+    const UNITS: [&str; 6] = ["K", "M", "B", "T", "Q", "Qi"];
+    if number < 1000 {
+        return number.to_string();
+    }
+    let mut amount = number as f64 / 1000.0;
+    let mut unit = 0;
+    while amount >= 999.5 {
+        amount /= 1000.0;
+        unit += 1;
+    }
+    let places = if amount < 9.995 { 2 } else { usize::from(amount < 99.95) };
+    format!("{amount:.places$} {}", UNITS[unit])
 }
 
 /// The plural ending of a noun for this count.
@@ -204,7 +230,12 @@ mod tests {
     }
 
     #[test]
-    fn texts_have_two_ends() {
+    fn numbers_and_names_are_short() {
+        let all = [0, 999, 1000, 9_994, 9_995, 99_950, 999_499, 999_500, 7_241_732_096, 1_000_000_000_000];
+        let short = ["0", "999", "1.00 K", "9.99 K", "10.0 K", "100 K", "999 K", "1.00 M", "7.24 B", "1.00 T"];
+        assert_eq!(all.map(count), short);
+        assert_eq!(count(u64::MAX), "18.4 Qi");
+        assert_eq!([0, 1023, 1024, 1 << 30].map(short_size), ["0 B", "1023 B", "1.0 KiB", "1.0 GiB"]);
         assert_eq!(both_ends("layers.10.weight", 9), ("laye".into(), "ight".into()));
         assert_eq!([2, 1].map(|columns| both_ends("layers", columns).0), ["l", ""]);
         assert_eq!(both_ends("你好吗世界", 6), ("你".into(), "界".into()));

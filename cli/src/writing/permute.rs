@@ -2,9 +2,9 @@
 
 use globset::GlobMatcher;
 
-use super::selection::glob;
 use super::tensor::Item;
 use crate::common::failure::Failure;
+use crate::common::pattern::glob;
 
 /// The options that permute tensors.
 #[derive(clap::Args)]

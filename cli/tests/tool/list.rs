@@ -9,10 +9,11 @@ use crate::support::{Folder, files_below, fixture, has, out, run, run_with, tool
 fn a_table() {
     let text = out(&["list", &fixture("safetensors/py_tiny_mlp.safetensors")]);
     let lines: Vec<&str> = text.lines().collect();
-    assert!(lines[0].ends_with("py_tiny_mlp.safetensors: safetensors, 4 tensors, 848 bytes stored"), "{text}");
-    assert_eq!(lines[1], "  name        dtype  shape    layout  bytes  encoding  digest");
-    assert_eq!(lines[3], "  fc1.weight  f32    [16, 8]  dense     512  raw       -");
-    assert!(text.contains("  attributes\n    task: demo\n"), "{text}");
+    assert!(lines[0].ends_with("safetensors, 4 tensors, 212 parameters, 848 bytes stored"), "{text}");
+    // Columns that say nothing are not shown.
+    assert_eq!(lines[9], "  name        dtype  shape     size");
+    assert_eq!(lines[11], "  fc1.weight  f32    [16, 8]  512 B");
+    assert!(text.contains("  metadata\n    task: demo\n"), "{text}");
     assert!(!text.contains('\x1b'));
 }
 
@@ -71,11 +72,8 @@ fn every_fixture_in_40_columns() {
         assert!(matches!(run.status, 0 | 1), "{}", run.err);
         let lines: Vec<&str> = run.out.lines().collect();
         for (i, line) in lines.iter().enumerate().filter(|(_, line)| line.starts_with("  name ")) {
-            // The line before states the number of tensors.
-            let words: Vec<&str> = lines[i - 1].split(' ').collect();
-            let count = words.iter().rposition(|word| word.starts_with("tensor")).unwrap();
-            let count: usize = words[count - 1].parse().unwrap();
-            assert!(lines[i..=i + count].iter().all(|row| row.width() <= 40), "{line}");
+            let rows = lines[i..].iter().take_while(|row| row.starts_with("  "));
+            assert!(rows.clone().count() > 1 && rows.clone().all(|row| row.width() <= 40), "{line}");
             tables += 1;
         }
     }
@@ -140,7 +138,7 @@ fn folders_are_walked() {
             && text.contains("weights: npy"),
         "{text}"
     );
-    assert_eq!(text.matches("rs_sharded-00001-of-00002.safetensors: safetensors,").count(), 1, "{text}");
+    assert_eq!(text.matches("rs_sharded-00001-of-00002.safetensors: ").count(), 1, "{text}");
     let empty = Folder::new();
     let run = run(&["list", empty.as_path().to_str().unwrap()]);
     assert_eq!(run.status, 1);

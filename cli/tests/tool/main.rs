@@ -18,6 +18,7 @@ mod quantize;
 mod set;
 mod show;
 mod structure;
+mod summary;
 mod support;
 mod unreadable;
 mod usage;

@@ -76,7 +76,7 @@ fn the_index_says_what_the_tensors_are() {
     assert_eq!(kinds(&record, "problems"), []);
     let text = out(&["list", &index]);
     assert!(
-        text.contains("safetensors index, 2 tensors in 2 files") && text.contains("safetensors, 1 tensor,"),
+        text.contains("safetensors index, 2 tensors, 2 parameters") && text.contains("  files        2 of 2\n"),
         "{text}"
     );
     let text = out(&["verify", &index]);

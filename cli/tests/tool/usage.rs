@@ -55,6 +55,18 @@ fn wrong_usage_is_2() {
     }
 }
 
+/// A file that stands where a command is expected is listed. A mistyped command is not a file.
+#[test]
+fn a_file_alone_is_listed() {
+    let file = fixture("gguf/rank2.gguf");
+    assert_eq!(out(&[&file]), out(&["list", &file]));
+    assert_eq!(out(&["--width", "40", &file, "--tsv"]), out(&["list", "--width", "40", &file, "--tsv"]));
+    let missing = run(&["no/such.gguf"]);
+    assert!(missing.status == 1 && missing.err.starts_with("error: no/such.gguf: "), "{}", missing.err);
+    let mistyped = run(&["lst"]);
+    assert!(mistyped.status == 2 && mistyped.err.contains("list"), "{}", mistyped.err);
+}
+
 #[test]
 fn errors_name_the_file() {
     let run =
@@ -78,5 +90,5 @@ fn the_documentation_shows_what_is_printed() {
         assert_eq!(String::from_utf8(output.stdout).unwrap(), expected, "{command}");
         run += 1;
     }
-    assert_eq!(run, 2);
+    assert_eq!(run, 3);
 }

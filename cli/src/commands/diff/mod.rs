@@ -13,8 +13,8 @@ use self::elements::Differing;
 use self::metadata::{attribute_differences, stored_differences};
 
 use crate::common::budget::Budget;
+use crate::common::columns::type_name;
 use crate::common::failure::{Failure, LIMIT};
-use crate::common::list::type_text;
 use crate::common::model::{Mapped, Model, Opened};
 use crate::common::problem::Problem;
 use crate::common::reading::verify_whole;
@@ -153,7 +153,7 @@ impl Arguments {
     ) -> io::Result<()> {
         let file = if sign == "-" { &self.a } else { &self.b };
         let sign = terminal.look.painted(if sign == "-" { "31" } else { "32" }, sign);
-        let what = opened.array(&tensor).map(|array| format!("{} {:?}", type_text(&array), array.shape));
+        let what = opened.array(&tensor).map(|array| format!("{} {:?}", type_name(opened, &tensor), array.shape));
         writeln!(terminal.out, "{sign} {name}: {}, only in {}", what.unwrap_or("-".into()), file.display())
     }
 

@@ -13,6 +13,7 @@ use tenslice::blocks::BlockType;
 use tenslice::gguf::ValueType;
 
 use crate::common::failure::Failure;
+use crate::common::pattern::glob;
 use crate::options::Limits;
 use crate::terminal::Terminal;
 use crate::writing::Target;
@@ -20,7 +21,7 @@ use crate::writing::attributes::{Meta, Named};
 use crate::writing::file::Properties;
 use crate::writing::job::{Inputs, Job};
 use crate::writing::permute::Permute;
-use crate::writing::selection::{Selection, check_names, glob, is_chosen};
+use crate::writing::selection::{Selection, check_names, is_chosen};
 use crate::writing::tensor::Conversion;
 use activations::Activations;
 

@@ -1,0 +1,149 @@
+//! The first lines of a list: the kind of file, if it is complete, its size, its types; and the forms of the table.
+
+use serde_json::Value;
+
+use crate::support::{Folder, fixture, out, run};
+
+/// A safetensors file with tensors of bytes, in the given order. The first number of a shape is the number of bytes.
+fn safetensors(metadata: &str, tensors: &[(&str, &str, &str)]) -> Vec<u8> {
+    let mut entries = vec![format!(r#""__metadata__":{metadata}"#)];
+    let mut end = 0;
+    for (name, dtype, shape) in tensors {
+        let elements: usize = shape.split(',').map(|length| length.trim().parse::<usize>().unwrap()).product();
+        let start = end;
+        end += elements * if *dtype == "F32" { 4 } else { 1 };
+        entries.push(format!(r#""{name}":{{"dtype":"{dtype}","shape":[{shape}],"data_offsets":[{start},{end}]}}"#));
+    }
+    let header = format!("{{{}}}", entries.join(","));
+    [&(header.len() as u64).to_le_bytes()[..], header.as_bytes(), &vec![0; end]].concat()
+}
+
+/// The text of a line of the summary.
+fn line<'t>(text: &'t str, label: &str) -> &'t str {
+    let found = text.lines().find_map(|line| line.strip_prefix(&format!("  {label:<12} ")));
+    found.unwrap_or_else(|| panic!("{label}: {text}"))
+}
+
+/// The cells of the column `name`.
+fn names(text: &str) -> Vec<&str> {
+    let rows = text.lines().skip_while(|line| !line.starts_with("  name")).skip(1);
+    rows.filter_map(|row| row.split_whitespace().next()).collect()
+}
+
+fn layers(folder: &Folder) -> String {
+    let mut tensors = vec![("embed.weight".to_owned(), "F32", "8, 4")];
+    for layer in [0, 10, 2, 1] {
+        tensors.push((format!("model.layers.{layer}.attn.q_proj.weight"), "F32", "4, 4"));
+        tensors.push((format!("model.layers.{layer}.norm.weight"), "U8", "4"));
+    }
+    let tensors: Vec<_> = tensors.iter().map(|(name, dtype, shape)| (&**name, *dtype, *shape)).collect();
+    folder.write("layers.safetensors", &safetensors("{}", &tensors))
+}
+
+#[test]
+fn the_first_lines_say_what_it_is() {
+    let folder = Folder::new();
+    let file = layers(&folder);
+    let text = out(&["list", &file]);
+    assert!(
+        text.lines().next().unwrap().ends_with("safetensors, 9 tensors, 112 parameters, 400 bytes stored"),
+        "{text}"
+    );
+    assert_eq!(line(&text, "complete"), "yes");
+    assert_eq!(line(&text, "parameters"), "112, 28.57 bits each");
+    assert_eq!(line(&text, "dtypes"), "f32 (85.7 %, 5 tensors), u8 (14.3 %, 4 tensors)");
+    assert_eq!(line(&text, "checksums"), "none: nothing to verify");
+    let record: Value = serde_json::from_str(&out(&["list", "--json", &file])).unwrap();
+    let summary = &record["summary"];
+    assert_eq!(
+        (&summary["parameters"], &summary["bytes"], &summary["complete"]),
+        (&112.into(), &400.into(), &true.into())
+    );
+    assert_eq!((&summary["dtypes"][0]["dtype"], &summary["dtypes"][0]["tensors"]), (&"f32".into(), &5.into()));
+    // Arrays have elements, not parameters.
+    let text = out(&["list", &fixture("npz/stored.npz")]);
+    assert!(text.contains("npz, 2 tensors, 30 elements, 120 bytes stored"), "{text}");
+    assert_eq!(line(&text, "checksums"), "2 crc32 (see verify)");
+    assert_eq!(line(&out(&["list", &fixture("v1.2/digests.zt")]), "checksums"), "3 crc32c, 3 sha256 (see verify)");
+}
+
+/// The names that GGUF files and trainers of adapters state, and quantizations that only the names of tensors show.
+#[test]
+fn models_are_named() {
+    let folder = Folder::new();
+    let file = folder.path("m.gguf");
+    std::fs::copy(fixture("gguf-blocks/q4_k.gguf"), &file).unwrap();
+    out(&["set", &file, "general.name=Tiny", "general.file_type=15"]);
+    let text = out(&["list", &file]);
+    assert_eq!(line(&text, "model"), "blocks, \"Tiny\"");
+    assert_eq!((line(&text, "quantization"), line(&text, "dtypes")), ("Q4_K_M", "q4_k (3 tensors)"));
+    let metadata = r#"{"ss_base_model_version":"sdxl_base_v1-0","ss_output_name":"style"}"#;
+    let file = folder.write("lora.safetensors", &safetensors(metadata, &[("a.qweight", "U8", "8")]));
+    let text = out(&["list", &file]);
+    assert_eq!(line(&text, "model"), "sdxl_base_v1-0, \"style\"");
+    assert!(line(&text, "quantization").starts_with("GPTQ or AWQ"), "{text}");
+}
+
+#[test]
+fn files_that_are_missing_are_in_the_first_lines() {
+    let folder = Folder::new();
+    std::fs::copy(fixture("safetensors/rs_sharded-00001-of-00002.safetensors"), folder.path("1.safetensors"))
+        .unwrap();
+    let index = br#"{"weight_map":{"enc.b":"1.safetensors","enc.w":"1.safetensors","dec.w":"2.safetensors"}}"#;
+    let index = folder.write("model.safetensors.index.json", index);
+    let text = out(&["list", &index]);
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!(lines[1], "  complete     NO: 1 missing file");
+    assert!(lines[2].starts_with("  warning: 2.safetensors: the file is missing"), "{text}");
+    assert_eq!(line(&text, "files"), "1 of 2");
+    let record: Value = serde_json::from_str(&out(&["list", "--json", &index])).unwrap();
+    assert_eq!(record["summary"]["complete"], false);
+    // One table, with the file of each tensor.
+    assert!(
+        text.contains("  name   dtype  shape   size  file\n  enc.b  f32    [2]      8 B  1.safetensors\n"),
+        "{text}"
+    );
+}
+
+#[test]
+fn tensors_are_chosen_and_sorted() {
+    let folder = Folder::new();
+    let file = layers(&folder);
+    let listed = |options: &[&str]| {
+        let text = out(&[&["list", &file], options].concat());
+        names(&text).into_iter().map(String::from).collect::<Vec<_>>()
+    };
+    let norms = ["0", "10", "2", "1"].map(|layer| format!("model.layers.{layer}.norm.weight"));
+    assert_eq!(listed(&["--filter", "norm"]), norms);
+    assert_eq!(listed(&["--filter", "*.norm.*"]), norms);
+    assert_eq!(listed(&["--filter", r"/layers\.[12]\.norm/"]), norms[2..]);
+    assert_eq!(listed(&["--filter", "norm", "--filter", "embed"]).len(), 5);
+    let sorted = ["0", "1", "2", "10"].map(|layer| format!("model.layers.{layer}.norm.weight"));
+    assert_eq!(listed(&["--filter", "norm", "--sort", "name"]), sorted);
+    assert_eq!(listed(&["--sort", "size"])[0], "embed.weight");
+    assert_eq!(listed(&["--sort", "dtype"])[5..], sorted);
+    assert_eq!(listed(&["--sort", "offset"])[..2], ["embed.weight", "model.layers.0.attn.q_proj.weight"]);
+    let text = out(&["list", &file, "--filter", "norm"]);
+    assert!(text.contains("  4 of 9 tensors match\n"), "{text}");
+    assert!(out(&["list", &file, "--filter", "nothing"]).ends_with("  0 of 9 tensors match\n"));
+    let record: Value =
+        serde_json::from_str(&out(&["list", "--json", "--filter", "norm", "--sort", "name", &file])).unwrap();
+    let found: Vec<&str> =
+        record["tensors"].as_array().unwrap().iter().map(|t| t["name"].as_str().unwrap()).collect();
+    assert_eq!(found, sorted);
+    assert_eq!(run(&["list", &file, "--filter", "/(/"]).status, 2);
+}
+
+#[test]
+fn columns_for_programs() {
+    let folder = Folder::new();
+    let file = layers(&folder);
+    let text = out(&["list", &file, "--tsv", "--columns", "name,size,offset,elements", "--filter", "embed"]);
+    let start = std::fs::read(&file).unwrap().len() - 400;
+    assert_eq!(text, format!("name\tsize\toffset\telements\nembed.weight\t128\t{start}\t32\n"));
+    let text = out(&["list", &file, &file, "--tsv"]);
+    assert_eq!(text.lines().count(), 19);
+    assert_eq!(text.lines().nth(1).unwrap(), format!("embed.weight\tf32\t[8, 4]\tdense\t128\traw\t-\t{file}"));
+    let text = out(&["list", &file, "--columns", "name,encoding"]);
+    assert!(text.contains("  embed.weight                        raw\n"), "{text}");
+}
