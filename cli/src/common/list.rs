@@ -1,4 +1,4 @@
-//! Lists the contents of models: the summary, the metadata, and the tensors.
+//! Lists the contents of models: the summary, the metadata, and the tensors, as a table or as a tree.
 
 use std::io::{self, Write};
 
@@ -15,6 +15,7 @@ use super::record;
 use super::summary::Summary;
 use super::table::{Look, print};
 use super::text::{json_line, plural, printable, size};
+use super::tree::print_tree;
 
 /// The tensors and columns of a list, and its form.
 #[derive(clap::Args)]
@@ -24,8 +25,12 @@ pub struct Options {
     pub json: bool,
 
     /// Print only the tensors, as values separated by tabs, with exact numbers
-    #[arg(long)]
+    #[arg(long, conflicts_with = "tree")]
     pub tsv: bool,
+
+    /// Print the tensors as a tree of the parts of their names; layers that are alike are printed once
+    #[arg(long, conflicts_with = "columns")]
+    pub tree: bool,
 
     /// List only tensors whose names match: a glob such as '*.weight', a regular expression such as '/q_proj|k_proj/',
     /// or a part of the name
@@ -106,7 +111,9 @@ pub fn list(
         let (shown, all) = (rows.len() as u64, summary.tensors);
         writeln!(out, "  {shown} of {all} tensor{} match", plural(all))?;
     }
-    if !rows.is_empty() {
+    if options.tree {
+        print_tree(out, look, &rows)?;
+    } else if !rows.is_empty() {
         print_table(out, look, options, &rows)?;
     }
     Failure::all(failures)

@@ -16,3 +16,4 @@ pub mod record;
 pub mod summary;
 pub mod table;
 pub mod text;
+mod tree;

@@ -147,3 +147,30 @@ fn columns_for_programs() {
     let text = out(&["list", &file, "--columns", "name,encoding"]);
     assert!(text.contains("  embed.weight                        raw\n"), "{text}");
 }
+
+/// Layers that are alike are one line of the tree.
+#[test]
+fn a_tree_of_names() {
+    let folder = Folder::new();
+    let file = layers(&folder);
+    let text = out(&["list", &file, "--tree"]);
+    let tree: Vec<&str> = text.lines().skip_while(|line| !line.starts_with("  name")).collect();
+    let expected = [
+        "  name                      dtype  shape   tensors  elements   size",
+        "  embed.weight              f32    [8, 4]        1        32  128 B",
+        "  model.layers.                                  8        80  272 B",
+        "    0…2. × 3                                     6        60  204 B",
+        "      attn.q_proj.weight    f32    [4, 4]        1        16   64 B",
+        "      norm.weight           u8     [4]           1         4    4 B",
+        "    10.                                          2        20   68 B",
+    ];
+    // Layers 3 to 9 are missing, so layer 10 does not belong to the range.
+    assert_eq!(
+        tree[..7].iter().map(|line| line.split_whitespace().collect::<Vec<_>>()).collect::<Vec<_>>(),
+        expected.iter().map(|line| line.split_whitespace().collect::<Vec<_>>()).collect::<Vec<_>>(),
+        "{text}"
+    );
+    assert_eq!(out(&["list", &file, "--tree", "--all"]).matches("q_proj").count(), 4);
+    let narrow = out(&["list", &file, "--tree", "--width", "40"]);
+    assert!(narrow.contains("f32") && narrow.contains("[4, 4]"), "{narrow}");
+}
