@@ -9,6 +9,9 @@ use tenslice::gguf::PartName;
 use tenslice::{ErrorKind, Format};
 use tenslice_host::{is_index_name, is_tensor_file_name};
 
+use crate::common::failure::Failure;
+use crate::common::text::printable;
+
 /// Returns the file itself or, for a folder, all models and single tensor files in it, sorted by path. Skips hidden
 /// files and folders, and links to folders. Lists the target of several links once, as in a model cache.
 pub fn expand(path: &Path) -> io::Result<Vec<PathBuf>> {
@@ -37,6 +40,27 @@ pub fn expand(path: &Path) -> io::Result<Vec<PathBuf>> {
     models.sort();
     Ok(models)
 }
+
+/// Returns the path of the only model at `path`: the file itself, or the only model in a folder.
+pub fn only(path: &Path) -> Result<PathBuf, Failure> {
+    const NAMED: usize = 8;
+    let mut found = expand(path).map_err(|error| Failure::unreadable(&error))?;
+    if found.len() > 1 {
+        let names: Vec<String> =
+            found.iter().take(NAMED).map(|path| printable(&path.display().to_string())).collect();
+        let more = if found.len() > NAMED { ", ..." } else { "" };
+        let message = format!(
+            "the folder has several models: pass the path of one of {}: {}{more}",
+            found.len(),
+            names.join(", ")
+        );
+        return Err(Failure::new("InvalidArgument", message));
+    }
+    found.pop().ok_or_else(|| Failure::new("NotFound", NO_FILES))
+}
+
+/// The message about a folder without models.
+pub const NO_FILES: &str = "no tensor files in this folder";
 
 /// The order in which files are opened: an index before its files, the parts of a GGUF model before copies with other
 /// names, `model.zt` before its shard `model-NAME.zt`.

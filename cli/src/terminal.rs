@@ -4,6 +4,7 @@ use std::io::{self, BufWriter, StdoutLock, Write};
 use std::path::{Path, PathBuf};
 
 use anstream::{AutoStream, ColorChoice};
+use tenslice::ErrorKind;
 
 use crate::Color;
 use crate::common::failure::Failure;
@@ -57,6 +58,10 @@ impl Terminal {
         let _ = writeln!(io::stderr(), "{} {message}", self.errors.painted("31", "error:"));
     }
 
+    fn complain_of(&mut self, path: &Path, message: &str) {
+        self.complain(&format!("{}: {message}", path.display()));
+    }
+
     /// Reports why a file was refused. Returns an error if the output cannot be written.
     pub fn refuse(&mut self, path: &Path, failure: Failure) -> io::Result<()> {
         match failure {
@@ -64,10 +69,18 @@ impl Terminal {
             Failure::Reported => {}
             Failure::Several(failures) => {
                 for failure in failures {
-                    self.refuse(path, failure)?;
+                    match failure {
+                        Failure::Refused(_, message, _) => self.complain_of(path, &message),
+                        other => self.refuse(path, other)?,
+                    }
                 }
             }
-            Failure::Refused(_, message, _) => self.complain(&format!("{}: {message}", path.display())),
+            Failure::Refused(kind, message, _) => {
+                self.complain_of(path, &message);
+                if let Some(advice) = advice(kind, path) {
+                    let _ = writeln!(io::stderr(), "  {advice}");
+                }
+            }
         }
         Ok(())
     }
@@ -83,12 +96,12 @@ impl Terminal {
             let found = paths::expand(path);
             let is_folder = path.is_dir();
             if is_folder && matches!(&found, Ok(found) if found.is_empty()) {
-                self.complain(&format!("{}: no tensor files in this folder", path.display()));
+                self.complain_of(path, paths::NO_FILES);
                 status = 1;
             }
             match found {
                 Err(error) => {
-                    self.complain(&format!("{}: {error}", path.display()));
+                    self.complain_of(path, &error.to_string());
                     status = 1;
                 }
                 Ok(found) => {
@@ -111,4 +124,19 @@ impl Terminal {
             Err(failure) => self.refuse(path, failure).map(|()| 1),
         }
     }
+}
+
+/// Advice about a refused file; `None` if the message says what to do.
+fn advice(kind: &str, path: &Path) -> Option<String> {
+    let kind = ErrorKind::ALL.iter().find(|one| one.name() == kind)?;
+    // Malformed and corrupt files: see `ErrorKind::code`.
+    if !path.is_file() || !matches!(kind.code() / 100, 2 | 4) {
+        return None;
+    }
+    let again = if matches!(kind, ErrorKind::Truncated | ErrorKind::OutOfFile) {
+        "download or copy the file again, if its size is not that of the original; "
+    } else {
+        ""
+    };
+    Some(format!("{again}`tenslice explain --digest {}` shows the rule and the bytes", path.display()))
 }

@@ -13,6 +13,7 @@ use crate::common::text::printable;
 use crate::npy;
 use crate::options::{Checks, Limits};
 use crate::output::Output;
+use crate::paths;
 use crate::progress;
 use crate::terminal::Terminal;
 use crate::values::Values;
@@ -89,7 +90,7 @@ impl Arguments {
 
     fn extract(&self, terminal: &mut Terminal) -> Result<(), Failure> {
         let format = self.format()?;
-        let mapped = Mapped::new(&self.file)?;
+        let mapped = Mapped::new(&paths::only(&self.file)?)?;
         let mut tables = mapped.tables();
         let model = mapped.open(&mut tables)?;
         let (opened, tensor) = model.find(self.name.as_deref())?;

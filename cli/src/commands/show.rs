@@ -14,6 +14,7 @@ use crate::common::reading::{has_checksum, is_sparse, stored, verify_components,
 use crate::common::table::{Fit, print};
 use crate::common::text::{dtype, plural, printable, size};
 use crate::options::{Checks, Limits};
+use crate::paths;
 use crate::progress;
 use crate::terminal::Terminal;
 use crate::values::Values;
@@ -56,7 +57,7 @@ impl Arguments {
     }
 
     fn show(&self, terminal: &mut Terminal) -> Result<(), Failure> {
-        let mapped = Mapped::new(&self.file)?;
+        let mapped = Mapped::new(&paths::only(&self.file)?)?;
         let mut tables = mapped.tables();
         let model = mapped.open(&mut tables)?;
         let (opened, tensor) = model.find(self.name.as_deref())?;

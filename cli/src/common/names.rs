@@ -1,10 +1,10 @@
-//! Cuts names to the width of a column.
+//! Cuts names to the width of a column, and finds the names that a user may have meant.
 
 use std::collections::HashMap;
 
 use unicode_width::UnicodeWidthStr;
 
-use super::text::both_ends;
+use super::text::{both_ends, plain_name, unescaped};
 
 /// Cuts names to `columns` columns of a terminal, in the middle. Names with the same ends are cut in two places
 /// instead, so that the part in which they differ is left: `….10.…proj.weight`.
@@ -35,9 +35,52 @@ pub fn cut(names: &[&str], columns: usize) -> Vec<String> {
     names.iter().zip(&ends).map(of_one).collect()
 }
 
+/// The names that the tool prints as `shown`: quoted if they are empty, with escapes, or cut.
+pub fn printed_as(shown: &str, all: impl Iterator<Item = String>) -> Vec<String> {
+    if shown == plain_name("") {
+        return vec![String::new()];
+    }
+    if let Some(name) = unescaped(shown) {
+        return vec![name];
+    }
+    let Some((start, rest)) = shown.split_once('…') else { return Vec::new() };
+    let (middle, end) = rest.rsplit_once('…').unwrap_or(("", rest));
+    let is_it = |name: &String| {
+        let name = plain_name(name);
+        let rest = name.strip_prefix(start).and_then(|rest| rest.strip_suffix(end));
+        rest.is_some_and(|rest| rest.contains(middle))
+    };
+    all.filter(is_it).collect()
+}
+
+/// Up to three names that resemble `wanted`, the nearest first.
+pub fn near(wanted: &str, all: impl Iterator<Item = String>) -> Vec<String> {
+    const SIMILAR: f64 = 0.7;
+    const SHOWN: usize = 3;
+    let similarity = |name: &str| match name.to_lowercase() == wanted.to_lowercase() {
+        true => 1.0,
+        false => strsim::normalized_damerau_levenshtein(wanted, name),
+    };
+    let mut found: Vec<(f64, String)> = all.map(|name| (similarity(&name), name)).collect();
+    found.retain(|(similarity, _)| *similarity >= SIMILAR);
+    found.sort_by(|(a, _), (b, _)| b.total_cmp(a));
+    found.into_iter().take(SHOWN).map(|(_, name)| name).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_are_found_as_they_are_printed() {
+        let all = ["layers.1.weight", "layers.2.weight", "layers.2.bias", ""];
+        let found = |shown| printed_as(shown, all.into_iter().map(String::from));
+        assert_eq!(found("la….2.weight"), ["layers.2.weight"]);
+        assert_eq!(found("la…weight"), ["layers.1.weight", "layers.2.weight"]);
+        assert_eq!(found("…2.…s"), ["layers.2.bias"]);
+        assert_eq!((found("x…t").len(), found("layers").len(), found("layers.2.bi…bias").len()), (0, 0, 0));
+        assert_eq!((found("\"\""), found(r"\u{41}")), (vec![String::new()], vec!["A".into()]));
+    }
 
     #[test]
     fn cut_names_are_distinct() {
@@ -54,5 +97,13 @@ mod tests {
         // The same name twice, and names without a separator.
         assert_eq!(cut(&["aaaaaaaa"; 2], 5), ["aa…aa"; 2]);
         assert_eq!(cut(&["aaaa1aaaa", "aaaa2aaaa"], 5), ["aa…aa"; 2]);
+    }
+
+    #[test]
+    fn near_names_are_similar() {
+        let all = || ["fc1.weight", "fc2.weight", "fc1.bias", "embedding"].into_iter().map(String::from);
+        assert_eq!(near("fc1.wieght", all()), ["fc1.weight", "fc2.weight"]);
+        assert_eq!(near("FC1.BIAS", all()), ["fc1.bias"]);
+        assert!(near("nothing", all()).is_empty());
     }
 }

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::support::{Folder, fixture, out, run};
+use crate::support::{Folder, fixture, npy, npz, out, run};
 
 /// A safetensors file with tensors of bytes, in the given order. The first number of a shape is the number of bytes.
 fn safetensors(metadata: &str, tensors: &[(&str, &str, &str)]) -> Vec<u8> {
@@ -173,4 +173,66 @@ fn a_tree_of_names() {
     assert_eq!(out(&["list", &file, "--tree", "--all"]).matches("q_proj").count(), 4);
     let narrow = out(&["list", &file, "--tree", "--width", "40"]);
     assert!(narrow.contains("f32") && narrow.contains("[4, 4]"), "{narrow}");
+}
+
+/// A mistyped name, a name that the table has cut, and an empty name in quotation marks.
+#[test]
+fn names_can_be_typed_back() {
+    let folder = Folder::new();
+    let file = layers(&folder);
+    let mistyped = run(&["show", &file, "model.layers.2.norm.wieght"]);
+    let expected =
+        "; the nearest name is \"model.layers.2.norm.weight\"; similar names: \"model.layers.0.norm.weight\"";
+    assert!(mistyped.status == 1 && mistyped.err.contains(expected), "{}", mistyped.err);
+    let narrow = out(&["list", &file, "--width", "50"]);
+    let cut = names(&narrow);
+    assert!(cut.len() == 9 && narrow.matches('…').count() > 4, "{narrow}");
+    for (cut, name) in cut.iter().zip(names(&out(&["list", &file]))) {
+        assert!(out(&["show", &file, cut]).contains(&format!("tensor \"{name}\"")), "{cut}");
+    }
+    let ambiguous = run(&["show", &file, "model…norm.weight"]).err;
+    let expected =
+        "several names fit \"model…norm.weight\": model.layers.0.norm.weight, model.layers.10.norm.weight, ";
+    assert!(ambiguous.contains(expected) && ambiguous.ends_with(" and 1 more\n"), "{ambiguous}");
+    let array = folder.write("a.npz", &npz(&[("", &npy("'<f4'", false, "(1,)", &[0; 4]), false)]));
+    assert!(out(&["list", &array]).contains("  \"\"    f32"));
+    out(&["show", &array, "\"\""]);
+    let several = run(&["show", &file]);
+    assert!(several.err.contains("name one of them: embed.weight, "), "{}", several.err);
+}
+
+/// A folder with one model is that model; a folder with several says which.
+#[test]
+fn folders_stand_for_their_only_model() {
+    let folder = Folder::new();
+    layers(&folder);
+    let path = folder.as_path().to_str().unwrap();
+    assert!(out(&["show", path, "embed.weight"]).contains("f32 [8, 4]"));
+    out(&["extract", path, "embed.weight", "-o", &folder.path("x.bin")]);
+    std::fs::copy(fixture("gguf/rank2.gguf"), folder.path("other.gguf")).unwrap();
+    for command in [&["show", path, "x"][..], &["extract", path, "x", "-o", "y.npy"]] {
+        let run = run(command);
+        assert!(
+            run.status == 1 && run.err.contains("the folder has several models: pass the path of one of 2: "),
+            "{}",
+            run.err
+        );
+        assert!(run.err.contains("layers.safetensors") && run.err.contains("other.gguf"), "{}", run.err);
+    }
+    let empty = Folder::new();
+    let run = run(&["show", empty.as_path().to_str().unwrap()]);
+    assert!(run.status == 1 && run.err.contains("no tensor files in this folder"), "{}", run.err);
+}
+
+/// A refused file: a line that names it, and a line that says what to do.
+#[test]
+fn advice_about_refused_files() {
+    let folder = Folder::new();
+    let bytes = std::fs::read(fixture("gguf/rank2.gguf")).unwrap();
+    let cut = folder.write("cut.gguf", &bytes[..bytes.len() - 20]);
+    let refused = run(&["list", &cut]);
+    let lines: Vec<&str> = refused.err.lines().collect();
+    assert_eq!((refused.status, lines.len()), (1, 2), "{}", refused.err);
+    assert!(lines[0].contains("the file is truncated"), "{}", refused.err);
+    assert!(lines[1].starts_with("  download or copy the file again") && lines[1].contains("tenslice explain"));
 }

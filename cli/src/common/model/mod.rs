@@ -18,8 +18,9 @@ pub use self::opened::Opened;
 use self::problems::{Files, Found};
 use super::failure::Failure;
 use super::mapping::{explained, is_stream, map};
+use super::names;
 use super::problem::Problem;
-use super::text::unescaped;
+use super::text::{plain_name, printable};
 
 /// The mapped files of a model.
 pub struct Mapped {
@@ -157,13 +158,25 @@ impl<'m> Model<'m> {
             return match (all.next(), all.next()) {
                 (Some(only), None) => Ok(only),
                 (None, _) => Err(Failure::new("NotFound", "there are no tensors")),
-                _ => Err(Failure::new("NotFound", "there are several tensors: name one of them")),
+                _ => {
+                    let names: Vec<String> = self.tensors().map(|(_, tensor)| tensor.name().to_string()).collect();
+                    let message = format!("there are several tensors: name one of them: {}", some_of(&names));
+                    Err(Failure::new("NotFound", message))
+                }
             };
         };
-        let found = self.find_exactly(name);
-        // The user may have copied the name from `list`, which prints escapes.
-        let unescaped = if found.is_err() { unescaped(name) } else { None };
-        unescaped.and_then(|name| self.find_exactly(&name).ok()).map_or(found, Ok)
+        self.find_exactly(name).or_else(|failure| {
+            // The user may have copied the name from `list`, which prints escapes, and cuts names.
+            let printed = names::printed_as(name, self.tensors().map(|(_, tensor)| tensor.name().to_string()));
+            match &printed[..] {
+                [] => Err(failure),
+                [only] => self.find_exactly(only).map_err(|_| failure),
+                several => {
+                    let message = format!("several names fit \"{}\": {}", printable(name), some_of(several));
+                    Err(Failure::new("NotFound", message))
+                }
+            }
+        })
     }
 
     /// Finds the tensor named exactly `name`.
@@ -182,8 +195,24 @@ impl<'m> Model<'m> {
         if error.kind() == ErrorKind::NotFound && !why.is_empty() {
             message += &format!("; not all files can be read: {}", why.join("; "));
         }
+        let all = self.tensors().map(|(_, tensor)| tensor.name().to_string());
+        let near = if error.kind() == ErrorKind::NotFound { names::near(name, all) } else { Vec::new() };
+        // The library names the nearest one, if it is very near.
+        let near: Vec<String> = near.iter().map(|name| format!("\"{}\"", printable(name))).collect();
+        let others: Vec<&str> = near.iter().map(|name| &**name).filter(|name| !message.contains(name)).collect();
+        if !others.is_empty() {
+            message += &format!("; similar names: {}", others.join(", "));
+        }
         Failure::new(error.kind().name(), message)
     }
+}
+
+/// The first names of many, for a message.
+fn some_of(names: &[String]) -> String {
+    const SHOWN: usize = 3;
+    let shown: Vec<String> = names.iter().take(SHOWN).map(|name| plain_name(name)).collect();
+    let more = names.len().saturating_sub(SHOWN);
+    if more > 0 { format!("{} and {more} more", shown.join(", ")) } else { shown.join(", ") }
 }
 
 /// Checks a file, with memory for checks of many names, and returns the warnings.
