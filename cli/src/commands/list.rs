@@ -1,7 +1,9 @@
 //! `tenslice list`
 
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
+
+use serde_json::json;
 
 use crate::common::budget::Budget;
 use crate::common::failure::Failure;
@@ -10,6 +12,7 @@ use crate::common::model::{Mapped, Model};
 use crate::common::reading::{Work, to_read};
 use crate::common::record;
 use crate::common::text::json_line;
+use crate::common::texts;
 use crate::options::Limits;
 use crate::progress;
 use crate::terminal::Terminal;
@@ -36,7 +39,7 @@ impl Arguments {
     pub fn run(&self, terminal: &mut Terminal) -> io::Result<u8> {
         let mut is_first = true;
         let budget = self.limits.budget();
-        let has_records = self.options.json || self.options.tsv;
+        let has_records = self.options.json || self.options.tsv || self.options.metadata.is_some();
         terminal.look.all = self.all;
         if self.options.tsv && !self.options.json {
             print_tsv_titles(&mut terminal.out, &self.options)?;
@@ -60,6 +63,23 @@ impl Arguments {
         let mapped = Mapped::new(path)?;
         let mut tables = mapped.tables();
         let model = mapped.open(&mut tables)?;
+        let file = path.to_string_lossy();
+        if let Some(key) = &self.options.metadata {
+            let (key, value) = texts::value_of(&model, key)?;
+            if self.options.json {
+                let fields = json!({"file": file, "key": key, "value": record::value(&value)});
+                return Ok(writeln!(terminal.out, "{}", json_line(&fields))?);
+            }
+            let is_terminal = io::stdout().is_terminal();
+            return Ok(texts::print_value(&mut terminal.out, is_terminal, &value)?);
+        }
+        if let Some(pattern) = &self.options.tokens {
+            if self.options.json {
+                let fields = json!({"file": file, "tokens": texts::of_tokens(&model, pattern)?});
+                return Ok(writeln!(terminal.out, "{}", json_line(&fields))?);
+            }
+            return texts::print_tokens(&mut terminal.out, terminal.look, &model, pattern);
+        }
         budget.add_file(model.length());
         let bar = progress::bar(if self.options.digest { total(&model) } else { 0 });
         let work = Work { budget, progress: &|bytes| bar.inc(bytes) };

@@ -4,6 +4,7 @@ use std::io::{self, Write};
 
 use tenslice::{Attributes, File, Layout, ReadOptions, Split, Value, b2nd, tens};
 
+use super::enumerations;
 use super::model::Opened;
 use super::table::Look;
 use super::text::{header_text, plural, printable, printable_bytes, shortened, size};
@@ -139,7 +140,7 @@ pub fn print_format(out: &mut impl Write, look: Look, opened: &Opened<'_>) -> io
 
 /// Prints attributes under a title; nested ones are indented.
 pub fn print_attributes(out: &mut impl Write, look: Look, title: &str, attributes: Attributes<'_>) -> io::Result<()> {
-    if attributes.count() == 0 {
+    if { attributes }.next().is_none() {
         return Ok(());
     }
     writeln!(out, "  {title}")?;
@@ -159,7 +160,14 @@ fn print_values(
         None => text,
     };
     for attribute in all.take(shown) {
-        let key = attribute.key.map(|key| format!("{}: ", line(&key))).unwrap_or_default();
+        let name = attribute.key.map(|key| line(&key)).unwrap_or_default();
+        let note = if is_escaped(&attribute.value) { " (control characters are escaped)" } else { "" };
+        let key = if attribute.key.is_some() { format!("{name}{note}: ") } else { String::new() };
+        let meaning = match attribute.value {
+            Value::Integer(_) => attribute.value.as_u64().and_then(|number| enumerations::name(&name, number)),
+            _ => None,
+        };
+        let meaning = meaning.map(|meaning| format!(" ({meaning})")).unwrap_or_default();
         match attribute.value {
             // Text of several lines, such as a template, is printed as it is.
             Value::Text(text) if !is_list && text.chars().any(|c| c == '\n') => {
@@ -174,21 +182,29 @@ fn print_values(
                     writeln!(out, "{:indent$}  ... and {more} more line{}", "", plural(more as u64))?;
                 }
             }
-            value => writeln!(out, "{}", cut(format!("{:indent$}{key}{}", "", line(&value))))?,
+            value => writeln!(out, "{}", cut(format!("{:indent$}{key}{}{meaning}", "", line(&value))))?,
         }
         if let Some(items) = attribute.value.items() {
             // Recursion is bounded, because the library limits the nesting depth.
             print_values(out, look, items, indent + 2, !matches!(attribute.value, Value::Map(_)))?;
         }
     }
-    match all.skip(shown).count() {
+    let count = all.length().map_or_else(|| all.count(), |count| usize::try_from(count).unwrap_or(usize::MAX));
+    match count.saturating_sub(shown) {
         0 => Ok(()),
         more => writeln!(out, "{:indent$}... and {more} more", ""),
     }
 }
 
+/// Returns true for a text with control characters, other than the ends of lines and tabs.
+fn is_escaped(value: &Value<'_>) -> bool {
+    let Value::Text(text) = value else { return false };
+    let text = text.to_string();
+    text.split('\n').any(|line| printable_line(line) != line)
+}
+
 /// Escapes a line of text, except for tabs.
-fn printable_line(line: &str) -> String {
+pub fn printable_line(line: &str) -> String {
     let fields: Vec<String> = line.split('\t').map(printable).collect();
     fields.join("\t")
 }
@@ -200,6 +216,8 @@ pub fn line(value: &Value<'_>) -> String {
         Value::Decimal(number) => number.to_string(),
         Value::Bool(truth) => truth.to_string(),
         Value::Integer(number) => number.to_string(),
+        // GGUF and others store most floats in 32 bits.
+        Value::Float(number) if f64::from(*number as f32) == *number => format!("{:?}", *number as f32),
         Value::Float(number) => format!("{number:?}"),
         Value::Bytes(bytes) if bytes.len() > BYTES => {
             let shown = bytes.get(..BYTES).unwrap_or_default();

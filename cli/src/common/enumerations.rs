@@ -45,10 +45,20 @@ const FILE_TYPES: [&str; 41] = [
     "Q1_0",
 ];
 
+/// The kinds of tokens: `tokenizer.ggml.token_type`.
+const TOKEN_TYPES: [&str; 7] = ["undefined", "normal", "unknown", "control", "user-defined", "unused", "byte"];
+
+const POOLING_TYPES: [&str; 5] = ["none", "mean", "cls", "last", "rank"];
+
+const GATING_FUNCTIONS: [&str; 3] = ["none", "softmax", "sigmoid"];
+
 /// The name of a number; `None` if the key has no known numbers.
 pub fn name(key: &str, number: u64) -> Option<&'static str> {
     let names: &[&str] = match key {
         "general.file_type" => &FILE_TYPES,
+        "tokenizer.ggml.token_type" => &TOKEN_TYPES,
+        _ if key.ends_with(".pooling_type") => &POOLING_TYPES,
+        _ if key.ends_with(".expert_gating_func") => &GATING_FUNCTIONS,
         _ => return None,
     };
     names.get(usize::try_from(number).ok()?).copied()

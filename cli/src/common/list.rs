@@ -45,6 +45,15 @@ pub struct Options {
     #[arg(long, value_name = "COLUMN,...", value_delimiter = ',')]
     pub columns: Vec<Column>,
 
+    /// Print only one value of the metadata, as it is: by its key, or by the end of the key, such as chat_template
+    #[arg(long, value_name = "KEY", conflicts_with_all = ["tsv", "tree", "columns", "digest"])]
+    pub metadata: Option<String>,
+
+    /// Print only the tokens of the vocabulary that match, as --filter does, with their numbers, kinds and scores
+    #[arg(long, value_name = "PATTERN", value_parser = Pattern::parse,
+        conflicts_with_all = ["metadata", "tsv", "tree", "columns", "digest"])]
+    pub tokens: Option<Pattern>,
+
     /// Read all data: verify digests, decode, check sparse indices; with --json also print the SHA-256 of the data
     #[arg(long)]
     pub digest: bool,

@@ -16,4 +16,5 @@ pub mod record;
 pub mod summary;
 pub mod table;
 pub mod text;
+pub mod texts;
 mod tree;

@@ -76,7 +76,7 @@ pub fn of_model(model: &Model<'_>, rows: &[Row<'_, '_>], work: Option<Work<'_>>)
 }
 
 /// The record of a problem, or of a warning.
-fn of_problem(problem: &Problem) -> Json {
+pub fn of_problem(problem: &Problem) -> Json {
     let Problem { kind, file, tensor, message, .. } = problem;
     json!({"kind": kind, "file": file, "tensor": tensor, "message": message})
 }
@@ -88,7 +88,7 @@ pub fn of_failure(path: &str, kind: &str, message: &str, offset: Option<u64>) ->
 
 /// The record of a tensor. With `reading`, it includes the states of the digests; with `budget`, also hashes of the
 /// data, if all data is valid.
-fn of_tensor<'m>(
+pub fn of_tensor<'m>(
     opened: &Opened<'m>,
     tensor: &Tensor<'m>,
     reading: Option<&Reading>,
@@ -270,7 +270,8 @@ pub fn attributes(all: Attributes<'_>) -> Json {
     Json::Object(all.map(|a| (key(a.key), value(&a.value))).collect::<Map<_, _>>())
 }
 
-fn value(of: &Value<'_>) -> Json {
+/// A value of the metadata.
+pub fn value(of: &Value<'_>) -> Json {
     match of {
         Value::Null | Value::Undefined => Json::Null,
         Value::Bool(truth) => json!(truth),

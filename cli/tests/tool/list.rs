@@ -178,7 +178,10 @@ fn control_characters_are_escaped() {
     let shown = r"a\u{1b}[31m\u{a}\u{9b}\u{7f}\u{202e}\u{61c}b";
     let file = folder.write("t.safetensors", &with_texts(name, "1\u{1b}2\u{202e}\t3"));
     let text = out(&["list", &file]);
-    assert!(text.contains(shown) && text.contains("key: 1\\u{1b}2\\u{202e}\t3\n"), "{text}");
+    assert!(
+        text.contains(shown) && text.contains("key (control characters are escaped): 1\\u{1b}2\\u{202e}\t3\n"),
+        "{text}"
+    );
     let record = out(&["list", "--json", &file]);
     assert!(record.chars().all(|c| c == '\n' || !c.is_control() && !"\u{202e}\u{61c}".contains(c)), "{record}");
     assert_eq!(serde_json::from_str::<Value>(&record).unwrap()["tensors"][0]["name"], name);

@@ -20,6 +20,7 @@ mod show;
 mod structure;
 mod summary;
 mod support;
+mod texts;
 mod unreadable;
 mod usage;
 mod verify;

@@ -77,6 +77,7 @@ fn models_are_named() {
     let text = out(&["list", &file]);
     assert_eq!(line(&text, "model"), "blocks, \"Tiny\"");
     assert_eq!((line(&text, "quantization"), line(&text, "dtypes")), ("Q4_K_M", "q4_k (3 tensors)"));
+    assert!(text.contains("    general.file_type: 15 (Q4_K_M)\n"), "{text}");
     let metadata = r#"{"ss_base_model_version":"sdxl_base_v1-0","ss_output_name":"style"}"#;
     let file = folder.write("lora.safetensors", &safetensors(metadata, &[("a.qweight", "U8", "8")]));
     let text = out(&["list", &file]);
