@@ -45,6 +45,10 @@ pub struct Arguments {
     #[command(subcommand)]
     command: Command,
 
+    /// Print records instead of texts and tables: one JSON object a line
+    #[arg(long, global = true)]
+    json: bool,
+
     /// When to use colours; `auto` depends on the terminal and on NO_COLOR
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
     color: Color,
@@ -80,7 +84,7 @@ fn parse(mut line: Vec<OsString>) -> Arguments {
 
 fn main() -> ExitCode {
     let arguments = parse(std::env::args_os().collect());
-    let mut terminal = Terminal::new(arguments.color, arguments.width);
+    let mut terminal = Terminal::new(arguments.color, arguments.width, arguments.json);
     match arguments.command.run(&mut terminal).and_then(|status| terminal.flush().map(|()| status)) {
         Ok(status) => ExitCode::from(status),
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS, // the reader closed the pipe

@@ -11,6 +11,8 @@ use crate::common::failure::Failure;
 
 /// The files being written, which are removed if the program is interrupted.
 static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+/// The files that were written, for the record of the command.
+static WRITTEN: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 static HANDLER: Once = Once::new();
 
 /// A file that is written under a temporary name in the target folder and renamed when it is finished. Dropping it
@@ -85,7 +87,10 @@ impl Output {
             unfinished.retain(|other| *other != temporary);
         }
         match result {
-            Ok(_) => Ok(path),
+            Ok(_) => {
+                note_written(&path);
+                Ok(path)
+            }
             Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => Err(there_is_one(&path)),
             Err(error) => Err(fail(&path, &error.error.to_string())),
         }
@@ -121,6 +126,18 @@ pub fn publish_all(outputs: Vec<Output>) -> Result<(), Failure> {
         }
     }
     Ok(())
+}
+
+/// Notes that a file was written.
+pub fn note_written(path: &Path) {
+    if let Ok(mut written) = WRITTEN.lock() {
+        written.push(path.into());
+    }
+}
+
+/// The files that were written since the last call.
+pub fn take_written() -> Vec<PathBuf> {
+    WRITTEN.lock().map(|mut written| std::mem::take(&mut *written)).unwrap_or_default()
 }
 
 impl Write for Output {

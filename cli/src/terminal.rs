@@ -4,23 +4,27 @@ use std::io::{self, BufWriter, StdoutLock, Write};
 use std::path::{Path, PathBuf};
 
 use anstream::{AutoStream, ColorChoice};
+use serde_json::{Value as Json, json};
 use tenslice::ErrorKind;
 
 use crate::Color;
 use crate::common::failure::Failure;
 use crate::common::model::Opened;
+use crate::common::record;
 use crate::common::table::Look;
-use crate::paths;
+use crate::{output, paths};
 
 /// Standard output, and the appearance of standard output and standard error.
 pub struct Terminal {
     pub out: BufWriter<StdoutLock<'static>>,
     pub look: Look,
+    /// True to print records instead of texts and tables.
+    pub json: bool,
     errors: Look,
 }
 
 impl Terminal {
-    pub fn new(color: Color, width: Option<usize>) -> Self {
+    pub fn new(color: Color, width: Option<usize>, json: bool) -> Self {
         let out = io::stdout().lock();
         // `AutoStream` only decides. Output bypasses it, because it strips bytes that look like terminal codes.
         let is_colored = |choice: ColorChoice| match color {
@@ -32,11 +36,16 @@ impl Terminal {
         let look =
             Look { width: width.or_else(of_terminal), is_colored: is_colored(AutoStream::choice(&out)), all: false };
         let errors = Look { is_colored: is_colored(AutoStream::choice(&io::stderr())), ..look };
-        Self { out: BufWriter::new(out), look, errors }
+        Self { out: BufWriter::new(out), look, json, errors }
     }
 
     pub fn flush(&mut self) -> io::Result<()> {
         self.out.flush()
+    }
+
+    /// Prints a record on one line: see `docs/tool-schema.json`.
+    pub fn record(&mut self, kind: &str, fields: Json) -> io::Result<()> {
+        writeln!(self.out, "{}", record::to_line(kind, fields))
     }
 
     /// Writes a warning to standard error after flushing standard output.
@@ -58,8 +67,13 @@ impl Terminal {
         let _ = writeln!(io::stderr(), "{} {message}", self.errors.painted("31", "error:"));
     }
 
-    fn complain_of(&mut self, path: &Path, message: &str) {
+    /// Reports an error about a path: as a message, or as a record.
+    fn report(&mut self, path: &Path, kind: &str, message: &str, offset: Option<u64>) -> io::Result<()> {
+        if self.json {
+            return self.record("error", record::of_failure(&path.to_string_lossy(), kind, message, offset));
+        }
         self.complain(&format!("{}: {message}", path.display()));
+        Ok(())
     }
 
     /// Reports why a file was refused. Returns an error if the output cannot be written.
@@ -70,14 +84,14 @@ impl Terminal {
             Failure::Several(failures) => {
                 for failure in failures {
                     match failure {
-                        Failure::Refused(_, message, _) => self.complain_of(path, &message),
+                        Failure::Refused(kind, message, offset) => self.report(path, kind, &message, offset)?,
                         other => self.refuse(path, other)?,
                     }
                 }
             }
-            Failure::Refused(kind, message, _) => {
-                self.complain_of(path, &message);
-                if let Some(advice) = advice(kind, path) {
+            Failure::Refused(kind, message, offset) => {
+                self.report(path, kind, &message, offset)?;
+                if let Some(advice) = advice(kind, path).filter(|_| !self.json) {
                     let _ = writeln!(io::stderr(), "  {advice}");
                 }
             }
@@ -96,12 +110,12 @@ impl Terminal {
             let found = paths::expand(path);
             let is_folder = path.is_dir();
             if is_folder && matches!(&found, Ok(found) if found.is_empty()) {
-                self.complain_of(path, paths::NO_FILES);
+                self.report(path, ErrorKind::NotFound.name(), paths::NO_FILES, None)?;
                 status = 1;
             }
             match found {
                 Err(error) => {
-                    self.complain_of(path, &error.to_string());
+                    self.report(path, "Io", &error.to_string(), None)?;
                     status = 1;
                 }
                 Ok(found) => {
@@ -117,10 +131,18 @@ impl Terminal {
         Ok(status)
     }
 
-    /// Reports the result of processing one file, and returns the exit status.
+    /// Reports the result of processing one file, and returns the exit status. A record names the files that were
+    /// written.
     pub fn status_of(&mut self, path: &Path, result: Result<(), Failure>) -> io::Result<u8> {
         match result {
-            Ok(()) => Ok(0),
+            Ok(()) => {
+                let written = output::take_written();
+                if self.json && !written.is_empty() {
+                    let written: Vec<_> = written.iter().map(|path| path.to_string_lossy()).collect();
+                    self.record("written", json!({"file": path.to_string_lossy(), "written": written}))?;
+                }
+                Ok(0)
+            }
             Err(failure) => self.refuse(path, failure).map(|()| 1),
         }
     }

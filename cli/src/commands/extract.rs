@@ -90,6 +90,10 @@ impl Arguments {
 
     fn extract(&self, terminal: &mut Terminal) -> Result<(), Failure> {
         let format = self.format()?;
+        if terminal.json && self.output == Path::new("-") {
+            let message = "--json would mix a record with the array on standard output: write to a file";
+            return Err(Failure::new("InvalidArgument", message));
+        }
         let mapped = Mapped::new(&paths::only(&self.file)?)?;
         let mut tables = mapped.tables();
         let model = mapped.open(&mut tables)?;

@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use serde_json::{Value as Json, json};
 use tenslice::{Extent, File, Format, MAX_SEGMENTS, Opened as Parsed, Source};
 
 use crate::common::failure::Failure;
@@ -53,6 +54,10 @@ impl Arguments {
         let model = mapped.open(&mut tables)?;
         for opened in &model.files {
             let parts = parts(opened);
+            if terminal.json {
+                terminal.record("layout", record(opened, &parts))?;
+                continue;
+            }
             self.show(&mut terminal.out, terminal.look, opened, &parts)?;
         }
         Failure::all(model.problems)
@@ -98,6 +103,26 @@ impl Arguments {
             .collect();
         print(out, look, &titles, &rows)
     }
+}
+
+/// The record of the parts of a file.
+fn record(opened: &Opened<'_>, parts: &[ModelPart]) -> Json {
+    let of_one = |ModelPart { extent, kind, name }: &ModelPart| {
+        let kind = match kind {
+            Kind::Metadata => "metadata",
+            Kind::Data => "data",
+            Kind::Padding => "padding",
+            Kind::Other => "other",
+            Kind::Shared => "shared",
+        };
+        json!({"offset": extent.offset, "length": extent.length, "kind": kind, "what": name})
+    };
+    json!({
+        "file": opened.path.to_string_lossy(),
+        "format": opened.file.format().text(),
+        "length": opened.file.length(),
+        "parts": parts.iter().map(of_one).collect::<Json>(),
+    })
 }
 
 /// The largest power of two that divides an offset, at most the page size of 4096.

@@ -11,7 +11,6 @@ use crate::common::list::{Options, list, print_tsv_titles};
 use crate::common::model::{Mapped, Model};
 use crate::common::reading::{Work, to_read};
 use crate::common::record;
-use crate::common::text::json_line;
 use crate::common::texts;
 use crate::options::Limits;
 use crate::progress;
@@ -39,23 +38,16 @@ impl Arguments {
     pub fn run(&self, terminal: &mut Terminal) -> io::Result<u8> {
         let mut is_first = true;
         let budget = self.limits.budget();
-        let has_records = self.options.json || self.options.tsv || self.options.metadata.is_some();
+        let has_records = terminal.json || self.options.tsv || self.options.metadata.is_some();
         terminal.look.all = self.all;
-        if self.options.tsv && !self.options.json {
+        if self.options.tsv && !terminal.json {
             print_tsv_titles(&mut terminal.out, &self.options)?;
         }
         terminal.each(&self.files, |terminal, path| {
             if !std::mem::take(&mut is_first) && !has_records {
                 writeln!(terminal.out)?;
             }
-            match self.list(terminal, path, &budget) {
-                Err(Failure::Refused(kind, message, offset)) if self.options.json => {
-                    let record = record::of_failure(&path.to_string_lossy(), kind, &message, offset);
-                    writeln!(terminal.out, "{}", json_line(&record))?;
-                    Err(Failure::Reported)
-                }
-                result => result,
-            }
+            self.list(terminal, path, &budget)
         })
     }
 
@@ -66,24 +58,24 @@ impl Arguments {
         let file = path.to_string_lossy();
         if let Some(key) = &self.options.metadata {
             let (key, value) = texts::value_of(&model, key)?;
-            if self.options.json {
+            if terminal.json {
                 let fields = json!({"file": file, "key": key, "value": record::value(&value)});
-                return Ok(writeln!(terminal.out, "{}", json_line(&fields))?);
+                return Ok(terminal.record("metadata", fields)?);
             }
             let is_terminal = io::stdout().is_terminal();
             return Ok(texts::print_value(&mut terminal.out, is_terminal, &value)?);
         }
         if let Some(pattern) = &self.options.tokens {
-            if self.options.json {
+            if terminal.json {
                 let fields = json!({"file": file, "tokens": texts::of_tokens(&model, pattern)?});
-                return Ok(writeln!(terminal.out, "{}", json_line(&fields))?);
+                return Ok(terminal.record("tokens", fields)?);
             }
             return texts::print_tokens(&mut terminal.out, terminal.look, &model, pattern);
         }
         budget.add_file(model.length());
         let bar = progress::bar(if self.options.digest { total(&model) } else { 0 });
         let work = Work { budget, progress: &|bytes| bar.inc(bytes) };
-        let result = list(&mut terminal.out, terminal.look, &self.options, &model, work);
+        let result = list(&mut terminal.out, terminal.look, &self.options, terminal.json, &model, work);
         bar.finish_and_clear();
         result
     }

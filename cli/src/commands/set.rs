@@ -15,7 +15,7 @@ use crate::common::model::checked;
 use crate::editing::compare::{compare_in_place, compare_written};
 use crate::editing::value::value_type;
 use crate::editing::{Changes, Plan};
-use crate::output::Output;
+use crate::output::{Output, note_written};
 use crate::progress;
 use crate::terminal::Terminal;
 
@@ -99,7 +99,9 @@ impl Arguments {
             if let Some(patch) = plan.edits.patch(&bytes) {
                 if compare_in_place(&file, &bytes, &plan, &changes)? {
                     drop(bytes);
-                    return patch.write(path).map_err(|error| unwritable(path, &error));
+                    patch.write(path).map_err(|error| unwritable(path, &error))?;
+                    note_written(path);
+                    return Ok(());
                 }
             }
         }

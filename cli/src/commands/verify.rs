@@ -7,6 +7,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
+use serde_json::{Value as Json, json};
 use tenslice::Tensor;
 
 use super::list::total;
@@ -15,6 +16,7 @@ use crate::common::failure::Failure;
 use crate::common::model::{Mapped, Model, Opened};
 use crate::common::problem::Problem;
 use crate::common::reading::{Reading, Work};
+use crate::common::record::of_problem;
 use crate::common::text::{plural, printable, size};
 use crate::options::Limits;
 use crate::progress;
@@ -58,6 +60,10 @@ impl Arguments {
             Some(Problem::of_stop(opened.name, tensor, stop, opened.bytes))
         });
         let failures: Vec<_> = of_model.chain(of_tensors).collect();
+        if terminal.json {
+            terminal.record("verify", record(&model, &readings, &failures))?;
+            return if failures.is_empty() { Ok(()) } else { Err(Failure::Reported) };
+        }
         if failures.is_empty() && !self.quiet {
             report(terminal, &model, &readings)?;
         } else if !failures.is_empty() {
@@ -94,16 +100,39 @@ impl Arguments {
     }
 }
 
+/// The number of checksums in a state.
+fn count(readings: &[Reading], state: &str) -> u64 {
+    readings.iter().flat_map(|reading| &reading.digests).filter(|digest| **digest == state).count() as u64
+}
+
+/// The warnings about a model and its data.
+fn warnings(model: &Model<'_>, readings: &[Reading]) -> Vec<Problem> {
+    let of_data = readings.iter().fold(0, |bits, reading| bits | reading.warnings);
+    let of_files = model.files.iter().flat_map(|opened| opened.warnings(of_data));
+    of_files.chain(model.warnings.iter().cloned()).collect()
+}
+
+/// The record of the results.
+fn record(model: &Model<'_>, readings: &[Reading], failures: &[Problem]) -> Json {
+    json!({
+        "file": model.path.to_string_lossy(),
+        "ok": failures.is_empty(),
+        "tensors": readings.len(),
+        "bytes": model.files.iter().map(Opened::stored).fold(0, u64::saturating_add),
+        "verified": count(readings, "verified"),
+        "unknown": count(readings, "of unknown kind"),
+        "problems": Problem::with_one_limit(failures.to_vec()).iter().map(of_problem).collect::<Json>(),
+        "warnings": warnings(model, readings).iter().map(of_problem).collect::<Json>(),
+    })
+}
+
 /// Prints the results for a model without errors.
 fn report(terminal: &mut Terminal, model: &Model<'_>, readings: &[Reading]) -> Result<(), Failure> {
-    let count = |state: &str| {
-        readings.iter().flat_map(|reading| &reading.digests).filter(|digest| **digest == state).count() as u64
-    };
     let tensors = readings.len() as u64;
     let bytes = model.files.iter().map(Opened::stored).fold(0, u64::saturating_add);
     let mut parts = vec![format!("{tensors} tensor{}, {}", plural(tensors), size(bytes))];
     for state in ["verified", "of unknown kind"] {
-        let checksums = count(state);
+        let checksums = count(readings, state);
         if checksums > 0 {
             parts.push(format!("{checksums} checksum{} {state}", plural(checksums)));
         }
@@ -123,9 +152,7 @@ fn report(terminal: &mut Terminal, model: &Model<'_>, readings: &[Reading]) -> R
 /// Prints the warnings about a model and its data.
 fn warn(terminal: &mut Terminal, model: &Model<'_>, readings: &[Reading]) -> Result<(), Failure> {
     let Terminal { out, look, .. } = terminal;
-    let of_data = readings.iter().fold(0, |bits, reading| bits | reading.warnings);
-    let of_files = model.files.iter().flat_map(|opened| opened.warnings(of_data));
-    for warning in of_files.chain(model.warnings.iter().cloned()) {
+    for warning in warnings(model, readings) {
         writeln!(out, "  {} {}", look.yellow("warning:"), warning.line())?;
     }
     Ok(())

@@ -14,16 +14,12 @@ use super::reading::{Reading, Work};
 use super::record;
 use super::summary::Summary;
 use super::table::{Look, print};
-use super::text::{json_line, plural, printable, size};
+use super::text::{plural, printable, size};
 use super::tree::print_tree;
 
 /// The tensors and columns of a list, and its form.
 #[derive(clap::Args)]
 pub struct Options {
-    /// Print one JSON object per line instead of tables
-    #[arg(long)]
-    pub json: bool,
-
     /// Print only the tensors, as values separated by tabs, with exact numbers
     #[arg(long, conflicts_with = "tree")]
     pub tsv: bool,
@@ -91,15 +87,16 @@ pub fn list(
     out: &mut impl Write,
     look: Look,
     options: &Options,
+    json: bool,
     model: &Model<'_>,
     work: Work<'_>,
 ) -> Result<(), Failure> {
     let work = options.digest.then_some(work);
     let rows = options.rows(model, work);
-    if options.json {
+    if json {
         let record = record::of_model(model, &rows, work)?;
         let is_refused = work.is_some() && record["problems"].as_array().is_some_and(|all| !all.is_empty());
-        writeln!(out, "{}", json_line(&record))?;
+        writeln!(out, "{}", record::to_line("list", record))?;
         return if is_refused { Err(Failure::Reported) } else { Ok(()) };
     }
     let of_row = |row: &Row<'_, '_>| {

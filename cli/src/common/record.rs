@@ -16,7 +16,21 @@ use super::model::{Model, Opened};
 use super::problem::Problem;
 use super::reading::{Reading, Work, sha256};
 use super::summary::Summary;
-use super::text::{hex, unquoted};
+use super::text::{hex, json_line, unquoted};
+
+/// The version of the records. A new field does not change it; a change or a removal does.
+pub const SCHEMA: u32 = 1;
+
+/// A record on one line: the version of the schema, the kind of the record, and its fields.
+pub fn to_line(kind: &str, fields: Json) -> String {
+    let mut record = Map::new();
+    record.insert("schema".into(), json!(SCHEMA));
+    record.insert("record".into(), json!(kind));
+    if let Json::Object(fields) = fields {
+        record.extend(fields);
+    }
+    json_line(&Json::Object(record))
+}
 
 /// The record of a model with these tensors. With `work`, all data was read; the first tensor or file that cannot be
 /// read is then stated as an error.

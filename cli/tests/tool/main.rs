@@ -7,6 +7,7 @@ mod embed;
 mod explain;
 mod extract;
 mod footprint;
+mod json;
 mod kinds;
 mod large;
 mod layout;

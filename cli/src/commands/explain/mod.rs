@@ -6,6 +6,7 @@ mod sections;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use serde_json::{Value as Json, json};
 use tenslice::safetensors::Index;
 use tenslice::{Error, ErrorKind, File};
 
@@ -16,6 +17,7 @@ use crate::common::model::array::Unreadable;
 use crate::common::model::{Mapped, Opened, checked};
 use crate::common::problem::Problem;
 use crate::common::reading::{Reading, Work};
+use crate::common::record::of_problem;
 use crate::common::table::Look;
 use crate::common::text::plural;
 use crate::options::Limits;
@@ -44,25 +46,24 @@ impl Arguments {
 
     fn explain(&self, terminal: &mut Terminal, path: &Path, budget: &Budget) -> Result<(), Failure> {
         let bytes = map(path).map_err(|error| Failure::unreadable(&error))?;
-        let Terminal { out, look, .. } = terminal;
         if let Err(error) = open(&bytes) {
-            return refused(out, *look, path, &bytes, error);
+            return refused(terminal, path, &bytes, error);
         }
         if path == Path::new("-") {
             // Standard input cannot be read twice.
-            return Ok(writeln!(out, "-: {}", look.painted("32", "accepted"))?);
+            return accepted(terminal, path, None, &[]);
         }
         let mapped = Mapped::new(path)?;
         let mut tables = mapped.tables();
         let model = mapped.open(&mut tables)?;
         let unreadable = model.tensors().find_map(|(opened, tensor)| Some((opened, tensor.problem()?)));
         if let Some((opened, error)) = unreadable {
-            return refused(out, *look, opened.path, opened.bytes, error);
+            return refused(terminal, opened.path, opened.bytes, error);
         }
         if let Some((opened, unreadable)) = model.tensors().find_map(|(opened, tensor)| {
             opened.arrays.get(&tensor.index()).and_then(|array| Some((opened, array.as_ref().err()?)))
         }) {
-            return unreadable_array(out, *look, opened, unreadable);
+            return unreadable_array(terminal, opened, unreadable);
         }
         if !model.problems.is_empty() {
             return Failure::all(model.problems);
@@ -72,21 +73,46 @@ impl Arguments {
             for (opened, tensor) in model.tensors() {
                 match Reading::of(opened, &tensor, Work { budget, progress: &|_| {} }).verdict {
                     Ok(()) => {}
-                    Err(Stop::Error(error)) => return refused(out, *look, opened.path, opened.bytes, error),
+                    Err(Stop::Error(error)) => return refused(terminal, opened.path, opened.bytes, error),
                     Err(stop) => return Err(Problem::of_stop(opened.name, &tensor, stop, opened.bytes).into()),
                 }
             }
         }
-        let count = model.tensors().count() as u64;
-        let read = if self.digest { ", all data read" } else { ", data not read: --digest reads it" };
-        let accepted = look.painted("32", "accepted");
-        writeln!(out, "{}: {accepted}, {count} tensor{}{read}", path.display(), plural(count))?;
         let of_files = model.files.iter().flat_map(|opened| opened.warnings(0));
-        for warning in of_files.chain(model.warnings.iter().cloned()) {
-            writeln!(out, "  {} {}", look.yellow("warning:"), warning.line())?;
-        }
-        Ok(())
+        let warnings: Vec<Problem> = of_files.chain(model.warnings.iter().cloned()).collect();
+        accepted(terminal, path, Some((model.tensors().count() as u64, self.digest)), &warnings)
     }
+}
+
+/// Says that a file is accepted: the number of its tensors, and true if all data was read.
+fn accepted(
+    terminal: &mut Terminal,
+    path: &Path,
+    tensors: Option<(u64, bool)>,
+    warnings: &[Problem],
+) -> Result<(), Failure> {
+    if terminal.json {
+        let fields = json!({
+            "file": path.to_string_lossy(),
+            "accepted": true,
+            "data_read": tensors.is_some_and(|(_, is_read)| is_read),
+            "warnings": warnings.iter().map(of_problem).collect::<Json>(),
+        });
+        return Ok(terminal.record("explain", fields)?);
+    }
+    let Terminal { out, look, .. } = terminal;
+    let what = match tensors {
+        None => String::new(),
+        Some((count, is_read)) => {
+            let read = if is_read { "all data read" } else { "data not read: --digest reads it" };
+            format!(", {count} tensor{}, {read}", plural(count))
+        }
+    };
+    writeln!(out, "{}: {}{what}", path.display(), look.painted("32", "accepted"))?;
+    for warning in warnings {
+        writeln!(out, "  {} {}", look.yellow("warning:"), warning.line())?;
+    }
+    Ok(())
 }
 
 /// Opens a file, or the index of a model.
@@ -102,22 +128,56 @@ fn open(bytes: &[u8]) -> Result<(), Error> {
 }
 
 /// Prints everything known about an error.
-fn refused(out: &mut impl Write, look: Look, path: &Path, bytes: &[u8], error: Error) -> Result<(), Failure> {
-    facts(out, look, path, &error.explain(bytes).to_string(), (error, bytes))?;
+fn refused(terminal: &mut Terminal, path: &Path, bytes: &[u8], error: Error) -> Result<(), Failure> {
+    let message = error.explain(bytes).to_string();
+    if terminal.json {
+        return record(terminal, path, &message, (error, bytes));
+    }
+    let Terminal { out, look, .. } = terminal;
+    let look = *look;
+    facts(out, look, path, &message, (error, bytes))?;
     if let Some(at) = error.offset() {
         place(out, look, (error, bytes), at, "")?;
     }
     Err(Failure::Reported)
 }
 
+/// Prints the record of an error.
+fn record(
+    terminal: &mut Terminal,
+    path: &Path,
+    message: &str,
+    (error, bytes): (Error, &[u8]),
+) -> Result<(), Failure> {
+    let fields = json!({
+        "file": path.to_string_lossy(),
+        "accepted": false,
+        "error": {
+            "kind": error.kind().name(),
+            "code": error.kind().code(),
+            "message": message,
+            "rule": error.kind().text(),
+            "part": error.part().text(),
+            "section": sections::of(&error, bytes),
+            "offset": error.offset(),
+        },
+    });
+    terminal.record("explain", fields)?;
+    Err(Failure::Reported)
+}
+
 /// Prints everything known about a compressed array whose header is invalid. The bytes printed are the decoded ones.
 fn unreadable_array(
-    out: &mut impl Write,
-    look: Look,
+    terminal: &mut Terminal,
     opened: &Opened<'_>,
     Unreadable { problem, error, inside }: &Unreadable,
 ) -> Result<(), Failure> {
     let error = *error;
+    if terminal.json {
+        return record(terminal, opened.path, &problem.message, (error, opened.bytes));
+    }
+    let Terminal { out, look, .. } = terminal;
+    let look = *look;
     facts(out, look, opened.path, &problem.message, (error, opened.bytes))?;
     match (inside, error.offset()) {
         (Some((inside, head)), _) => {

@@ -6,6 +6,7 @@ use std::io;
 use std::path::PathBuf;
 
 use clap::ValueEnum;
+use serde_json::{Value as Json, json};
 
 use super::embed;
 use crate::common::failure::Failure;
@@ -96,6 +97,14 @@ impl Arguments {
                 size.ok_or_else(|| Failure::new("NotFound", format!("the code of {name} was not measured")))?;
             rows.push(row(&format!("a file, {name}"), length, (size.code, size.ram), size.stack));
         }
+        if terminal.json {
+            let fields = json!({
+                "file": self.file.to_string_lossy(),
+                "chip": self.chip.name(),
+                "ways": rows.iter().map(record).collect::<Json>(),
+            });
+            return Ok(terminal.record("footprint", fields)?);
+        }
         let titles = ["in bytes", "weights", "code", "flash", "RAM", "stack"].map(|title| (title, Fit::Whole));
         Ok(print(&mut terminal.out, terminal.look, &titles, &rows)?)
     }
@@ -116,6 +125,13 @@ fn row(name: &str, weights: u64, (code, ram): (u64, u64), stack: Option<u64>) ->
     let [weights, code, flash, ram] =
         [weights, code, weights.saturating_add(code), ram].map(|bytes| bytes.to_string());
     [name.into(), weights, code, flash, ram, stack.map_or("-".into(), |stack| stack.to_string())]
+}
+
+/// The record of a row.
+fn record(row: &[String; 6]) -> Json {
+    let [name, numbers @ ..] = row;
+    let [weights, code, flash, ram, stack] = numbers.each_ref().map(|text| text.parse::<u64>().ok());
+    json!({"name": name, "weights": weights, "code": code, "flash": flash, "ram": ram, "stack": stack})
 }
 
 /// The feature of the library for a format.

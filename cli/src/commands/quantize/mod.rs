@@ -71,10 +71,6 @@ pub struct Arguments {
     #[command(flatten)]
     permute: Permute,
 
-    /// Print the errors as JSON
-    #[arg(long)]
-    json: bool,
-
     /// Replace an existing file
     #[arg(long, short)]
     force: bool,
@@ -167,7 +163,7 @@ impl Arguments {
         let like = Properties::like(&models, target, self.force);
         let properties = Properties { alignment: like.alignment.filter(|_| target == Target::Gguf), ..like };
         job.write(&self.output, properties, None, &budget, terminal)?;
-        report::print(terminal, &self.output, &job.items, self.json)
+        report::print(terminal, &self.output, &job.items)
     }
 }
 

@@ -1,21 +1,20 @@
 //! Prints the errors of quantized tensors.
 
-use std::io::Write;
 use std::path::Path;
 
 use serde_json::json;
 
 use crate::common::failure::Failure;
 use crate::common::table::{self, Fit};
-use crate::common::text::{json_line, plural, printable};
+use crate::common::text::{plural, printable};
+use crate::output;
 use crate::terminal::Terminal;
 use crate::writing::tensor::Item;
 
-/// Prints the errors as a table, or as JSON.
-pub fn print(terminal: &mut Terminal, path: &Path, items: &[Item<'_>], is_json: bool) -> Result<(), Failure> {
+/// Prints the errors as a table, or as a record, which also names the files that were written.
+pub fn print(terminal: &mut Terminal, path: &Path, items: &[Item<'_>]) -> Result<(), Failure> {
     let all = items.iter().filter_map(|item| item.errors().map(|(quantizer, errors)| (item, quantizer, errors)));
-    let Terminal { out, look, .. } = terminal;
-    if is_json {
+    if terminal.json {
         let of_one = all.map(|(item, quantizer, errors)| {
             json!({
                 "name": item.name,
@@ -27,8 +26,10 @@ pub fn print(terminal: &mut Terminal, path: &Path, items: &[Item<'_>], is_json: 
                 "worst_row": { "index": errors.worst.index, "relative_rms_error": errors.worst.relative },
             })
         });
-        let record = json!({ "file": path.to_string_lossy(), "tensors": of_one.collect::<Vec<_>>() });
-        return Ok(writeln!(out, "{}", json_line(&record))?);
+        let written: Vec<_> = output::take_written().iter().map(|path| json!(path.to_string_lossy())).collect();
+        let tensors = of_one.collect::<Vec<_>>();
+        let record = json!({ "file": path.to_string_lossy(), "tensors": tensors, "written": written });
+        return Ok(terminal.record("quantize", record)?);
     }
     let rows: Vec<_> = all
         .map(|(item, quantizer, errors)| {
@@ -53,7 +54,7 @@ pub fn print(terminal: &mut Terminal, path: &Path, items: &[Item<'_>], is_json: 
         ("cosine", Fit::Whole),
         ("worst row", Fit::LeftOut(2)),
     ];
-    Ok(table::print(out, *look, &titles, &rows)?)
+    Ok(table::print(&mut terminal.out, terminal.look, &titles, &rows)?)
 }
 
 /// Warns of tensors that stay as they are because a row has no whole blocks.
