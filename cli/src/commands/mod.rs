@@ -15,6 +15,7 @@ mod repack;
 mod set;
 mod show;
 mod split;
+mod stats;
 mod verify;
 
 use std::io;
@@ -27,6 +28,7 @@ use crate::terminal::Terminal;
 pub enum Command {
     List(list::Arguments),
     Show(show::Arguments),
+    Stats(stats::Arguments),
     Verify(verify::Arguments),
     Diff(diff::Arguments),
     Extract(extract::Arguments),
@@ -50,6 +52,7 @@ impl Command {
         match self {
             Self::List(arguments) => arguments.run(terminal),
             Self::Show(arguments) => arguments.run(terminal),
+            Self::Stats(arguments) => arguments.run(terminal),
             Self::Verify(arguments) => arguments.run(terminal),
             Self::Diff(arguments) => arguments.run(terminal),
             Self::Extract(arguments) => arguments.run(terminal),

@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 use std::path::PathBuf;
 
+use serde_json::{Value as Json, json};
 use tenslice::{ByteOrder, DType, Layout, Tensor};
 
 use crate::common::budget::Budget;
@@ -11,6 +12,7 @@ use crate::common::details::print_attributes;
 use crate::common::failure::Failure;
 use crate::common::model::{Mapped, Opened};
 use crate::common::reading::{has_checksum, is_sparse, stored, verify_components, verify_whole};
+use crate::common::record;
 use crate::common::table::{Fit, print};
 use crate::common::text::{dtype, plural, printable, size};
 use crate::options::{Checks, Limits};
@@ -19,7 +21,7 @@ use crate::progress;
 use crate::terminal::Terminal;
 use crate::values::Values;
 use crate::values::histogram::Histogram;
-use crate::values::number::{digits, each_integer, each_number, lanes};
+use crate::values::number::{digits, lanes};
 use crate::values::slice;
 use crate::values::statistics::Statistics;
 
@@ -37,6 +39,10 @@ pub struct Arguments {
     /// Print only this part, in NumPy's slice notation: '0:4,:,-1', '::-1', '...,0'
     #[arg(long, value_name = "PART", allow_hyphen_values = true)]
     slice: Option<String>,
+
+    /// Print no statistics and no histogram: reads only the first values
+    #[arg(long)]
+    no_stats: bool,
 
     #[command(flatten)]
     checks: Checks,
@@ -64,16 +70,62 @@ impl Arguments {
         terminal.warn_of_data(opened);
         let budget = self.limits.budget();
         budget.add_file(model.length());
+        if terminal.json {
+            let record = self.record(opened, &tensor, &budget)?;
+            return Ok(terminal.record("show", record)?);
+        }
         if let Some(part) = &self.slice {
             return self.show_part(terminal, opened, &tensor, part, &budget);
         }
         describe(terminal, opened, &tensor)?;
-        verify_whole(opened, &tensor, &budget, self.checks.are_compared())?;
+        terminal.flush()?; // reading a large tensor takes a while
+        let is_verified = self.verify(opened, &tensor, &budget)?;
         let mut values = Values::of(opened, &tensor, &budget)?;
-        if !self.checks.are_compared() && has_checksum(&tensor) {
+        if !is_verified && has_checksum(&tensor) {
             writeln!(terminal.out, "  not verified")?;
         }
-        numbers(terminal, opened, &tensor, &mut values)
+        first_values(terminal, opened, &tensor, &mut values)?;
+        if self.no_stats { Ok(()) } else { statistics(terminal, opened, &tensor, &mut values) }
+    }
+
+    /// Verifies the checksums of a tensor before it is read. Returns true if they were verified.
+    fn verify<'m>(&self, opened: &Opened<'m>, tensor: &Tensor<'m>, budget: &Budget) -> Result<bool, Failure> {
+        if self.slice.is_none() && !self.no_stats {
+            let are_compared = self.checks.are_compared();
+            return verify_whole(opened, tensor, budget, are_compared).map(|()| are_compared);
+        }
+        let are_compared = self.checks.are_compared_for_a_part(stored(tensor));
+        if are_compared {
+            verify_components(opened, tensor, budget)?;
+        }
+        Ok(are_compared)
+    }
+
+    /// The record of a tensor: what `list` says about it, and its values and statistics, or those of a part.
+    fn record<'m>(&self, opened: &Opened<'m>, tensor: &Tensor<'m>, budget: &Budget) -> Result<Json, Failure> {
+        let fail = |stop| opened.fail(stop);
+        let mut record = json!({
+            "file": opened.path.to_string_lossy(),
+            "tensor": record::of_tensor(opened, tensor, None, None).map_err(fail)?,
+        });
+        let is_verified = self.verify(opened, tensor, budget)?;
+        let mut values = Values::of(opened, tensor, budget)?;
+        record["verified"] = json!(is_verified && has_checksum(tensor));
+        if let Some(part) = &self.slice {
+            let spans = slice::parse(part, &values.shape).map_err(|why| Failure::new("InvalidArgument", why))?;
+            let texts = slice::texts(opened, &mut values, &spans)?;
+            record["slice"] = json!({"shape": slice::shape(&spans), "values": texts});
+            return Ok(record);
+        }
+        record["first_values"] = json!(slice::first_texts(&mut values, opened)?);
+        if self.no_stats || tensor.layout() == Layout::TensorTrain {
+            return Ok(record);
+        }
+        if let Some(statistics) = Statistics::of(&mut values, &|_| {}).map_err(fail)? {
+            record["statistics"] = statistics.record();
+            record["histogram"] = Histogram::of(&mut values, &statistics, &|_| {}).map_err(fail)?.record();
+        }
+        Ok(record)
     }
 
     /// Prints part of a tensor. For a large tensor, verifying checksums takes longer than reading the part.
@@ -144,8 +196,8 @@ fn describe<'m>(terminal: &mut Terminal, opened: &Opened<'m>, tensor: &Tensor<'m
     Ok(print_attributes(out, *look, "attributes", tensor.attributes())?)
 }
 
-/// Prints statistics, the first values and a histogram, in two passes over the elements.
-fn numbers(
+/// Prints the number of elements, and the first ones.
+fn first_values(
     terminal: &mut Terminal,
     opened: &Opened<'_>,
     tensor: &Tensor<'_>,
@@ -163,29 +215,26 @@ fn numbers(
     if let Some(note) = values.note() {
         writeln!(terminal.out, "    note:    {note}")?;
     }
+    Ok(terminal.flush()?)
+}
+
+/// Prints statistics and a histogram, in two passes over the elements.
+fn statistics(
+    terminal: &mut Terminal,
+    opened: &Opened<'_>,
+    tensor: &Tensor<'_>,
+    values: &mut Values<'_>,
+) -> Result<(), Failure> {
     if tensor.layout() == Layout::TensorTrain {
         // The elements may exceed any memory.
         return Ok(writeln!(terminal.out, "    numbers: not computed for a tensor train")?);
     }
     let Some((lane, count)) = values.dtype.map(lanes) else { return Ok(()) };
-    let bar = progress::bar(length.saturating_mul(2));
-    let mut statistics = Statistics::default();
-    let mut pass = |f: &mut dyn FnMut(&[u8])| {
-        let result = values.each(|_, bytes| {
-            bar.inc(bytes.len() as u64);
-            f(bytes);
-            Ok(())
-        });
-        result.map_err(|stopped| stopped.in_file(opened))
-    };
-    pass(&mut |bytes| {
-        each_number(lane, bytes, |x| statistics.add(x));
-        each_integer(lane, bytes, |x| statistics.add_exact(x));
-    })?;
-    let mut histogram = Histogram::new(statistics.min, statistics.max);
-    if statistics.count > 0 {
-        pass(&mut |bytes| _ = each_number(lane, bytes, |x| histogram.add(x)))?;
-    }
+    let bar = progress::bar(values.count.saturating_mul(values.size).saturating_mul(2));
+    let progress = |bytes: u64| bar.inc(bytes);
+    let fail = |stop| opened.fail(stop);
+    let Some(statistics) = Statistics::of(values, &progress).map_err(fail)? else { return Ok(()) };
+    let histogram = Histogram::of(values, &statistics, &progress).map_err(fail)?;
     bar.finish_and_clear();
     let Terminal { out, look, .. } = terminal;
     if count > 1 {
@@ -195,7 +244,7 @@ fn numbers(
         writeln!(out, "    numbers: none{}", others(&statistics))?;
         return Ok(());
     }
-    let (mean, deviation) = statistics.mean_and_deviation();
+    let (mean, deviation) = (statistics.mean, statistics.deviation());
     let [min, max] = match statistics.ends {
         Some((min, max)) => [min, max].map(|x| x.to_string()),
         None => [statistics.min, statistics.max].map(|x| digits(lane, x)),

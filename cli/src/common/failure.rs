@@ -1,6 +1,6 @@
 //! The reason why processing a file ended.
 
-use std::io;
+use std::{fmt, io};
 
 use super::budget::{Limit, Stop};
 use super::problem::Problem;
@@ -20,6 +20,17 @@ pub enum Failure {
     Several(Vec<Failure>),
     /// The output cannot be written.
     Output(io::Error),
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Refused(_, message, _) => f.write_str(message),
+            Self::Reported => Ok(()),
+            Self::Several(failures) => failures.iter().try_for_each(|failure| writeln!(f, "{failure}")),
+            Self::Output(error) => error.fmt(f),
+        }
+    }
 }
 
 impl From<io::Error> for Failure {

@@ -2,8 +2,14 @@
 
 use std::io::{self, Write};
 
+use serde_json::{Value as Json, json};
 use unicode_width::UnicodeWidthStr;
 
+use super::Values;
+use super::number::{each_number, lanes};
+use super::statistics::Statistics;
+use crate::common::budget::Stop;
+use crate::common::reading::Progress;
 use crate::common::table::Look;
 
 const BINS: usize = 16;
@@ -21,17 +27,39 @@ pub struct Histogram {
 
 impl Histogram {
     /// Creates a histogram of finite numbers from `min` to `max`.
-    pub fn new(min: f64, max: f64) -> Self {
+    fn new(min: f64, max: f64) -> Self {
         let bins = if min == max { 1 } else { BINS };
         Self { min, width: (max / bins as f64) - (min / bins as f64), counts: vec![0; bins] }
     }
 
-    pub fn add(&mut self, x: f64) {
+    /// The histogram of the finite numbers of a tensor.
+    pub fn of(values: &mut Values<'_>, all: &Statistics, progress: Progress<'_>) -> Result<Self, Stop> {
+        let mut histogram = Self::new(all.min, all.max);
+        let Some((lane, _)) = values.dtype.map(lanes).filter(|_| all.count > 0) else { return Ok(histogram) };
+        let pieces = values.map_pieces(|bytes| {
+            let mut of_piece = Self::new(all.min, all.max);
+            each_number(lane, bytes, |x| of_piece.add(x));
+            progress(bytes.len() as u64);
+            of_piece.counts
+        })?;
+        for counts in pieces {
+            histogram.counts.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);
+        }
+        Ok(histogram)
+    }
+
+    fn add(&mut self, x: f64) {
         if x.is_finite() {
             let bin = if self.width > 0.0 { ((x - self.min) / self.width) as usize } else { 0 };
             let last = self.counts.len() - 1;
             self.counts[bin.min(last)] += 1;
         }
+    }
+
+    /// The record: the ends of the intervals, and the counts.
+    pub fn record(&self) -> Json {
+        let ends: Vec<f64> = (0..=self.counts.len()).map(|bin| self.min + self.width * bin as f64).collect();
+        json!({"ends": ends, "counts": self.counts})
     }
 
     /// Draws a line for each interval: its lower end, a bar, and the count.

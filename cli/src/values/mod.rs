@@ -7,6 +7,8 @@ mod decimal;
 pub mod histogram;
 pub mod number;
 mod numpy;
+mod pieces;
+pub mod quantiles;
 mod row_major;
 pub mod slice;
 pub mod stated;

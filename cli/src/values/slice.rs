@@ -180,6 +180,38 @@ pub fn index_of(element: u64, shape: &[u64], order: Order) -> Vec<u64> {
     strides.iter().zip(shape).map(|(stride, length)| element / (*stride).max(1) % (*length).max(1)).collect()
 }
 
+/// The texts of the elements of a part, the last index varying fastest.
+pub fn texts(opened: &Opened<'_>, values: &mut Values<'_>, spans: &[Span]) -> Result<Vec<String>, Failure> {
+    values.plan(&spans.iter().map(|span| span.count).collect::<Vec<_>>());
+    let (mut texts, mut bytes, mut place) = (Vec::new(), Vec::new(), vec![0; spans.len()]);
+    while count(spans) > 0 {
+        let index: Vec<u64> = spans.iter().zip(&place).map(|(span, i)| span.at(*i)).collect();
+        values.at(&index, &mut bytes).map_err(|stop| opened.fail(stop))?;
+        texts.push(values.text(&bytes));
+        if !next(&mut place, spans) {
+            break;
+        }
+    }
+    Ok(texts)
+}
+
+/// The numbers of indices of a part.
+pub fn shape(spans: &[Span]) -> Vec<u64> {
+    spans.iter().map(|span| span.count).collect()
+}
+
+/// The number of elements that are shown first.
+const SHOWN: u64 = 8;
+
+/// The texts of the first elements in stored order.
+pub fn first_texts(values: &mut Values<'_>, opened: &Opened<'_>) -> Result<Vec<String>, Failure> {
+    let mut bytes = Vec::new();
+    values.plan(&first(SHOWN, &values.shape));
+    values.read(0, values.count.min(SHOWN), &mut bytes).map_err(|error| opened.fail(error))?;
+    let texts = bytes.chunks_exact(values.size.max(1) as usize);
+    Ok(texts.map(|bytes| values.text(bytes)).collect())
+}
+
 /// Prints the first elements on one line.
 pub fn print_first(
     out: &mut impl Write,
@@ -187,12 +219,7 @@ pub fn print_first(
     values: &mut Values<'_>,
     opened: &Opened<'_>,
 ) -> Result<(), Failure> {
-    const SHOWN: u64 = 8;
-    let mut bytes = Vec::new();
-    values.plan(&first(SHOWN, &values.shape));
-    values.read(0, values.count.min(SHOWN), &mut bytes).map_err(|error| opened.fail(error))?;
-    let texts = bytes.chunks_exact(values.size.max(1) as usize);
-    let mut texts: Vec<String> = texts.map(|bytes| values.text(bytes)).collect();
+    let mut texts = first_texts(values, opened)?;
     if values.count > SHOWN {
         texts.push("...".into());
     }

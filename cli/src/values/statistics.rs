@@ -1,9 +1,12 @@
 //! Minimum, maximum, mean and standard deviation, in one pass.
 
-use super::number::Integer;
+use serde_json::{Value as Json, json};
+use tenslice::DType;
 
-/// The number of values in a block.
-const BLOCK: u64 = 1024;
+use super::Values;
+use super::number::{Integer, each_block, each_integer, lanes};
+use crate::common::budget::Stop;
+use crate::common::reading::Progress;
 
 /// The statistics of a sequence of numbers.
 #[derive(Clone, Debug)]
@@ -17,14 +20,9 @@ pub struct Statistics {
     pub zeros: u64,
     pub nan: u64,
     pub infinite: u64,
-    /// The complete blocks: the count of their numbers, the mean, the sum of squared distances from the mean.
-    summed: f64,
-    mean: f64,
+    pub mean: f64,
+    /// The sum of squared distances from the mean.
     squares: f64,
-    /// The current block: the number that distances are measured from, their sum, the sum of their squares.
-    pivot: f64,
-    sum: f64,
-    sum_of_squares: f64,
 }
 
 impl Default for Statistics {
@@ -37,58 +35,118 @@ impl Default for Statistics {
             zeros: 0,
             nan: 0,
             infinite: 0,
-            summed: 0.0,
             mean: 0.0,
             squares: 0.0,
-            pivot: 0.0,
-            sum: 0.0,
-            sum_of_squares: 0.0,
         }
     }
 }
 
 impl Statistics {
-    pub fn add(&mut self, x: f64) {
-        if !x.is_finite() {
-            self.nan += u64::from(x.is_nan());
-            self.infinite += u64::from(x.is_infinite());
-            return;
-        }
-        if self.count.is_multiple_of(BLOCK) {
-            self.end_block();
-            self.pivot = if self.count == 0 { x } else { self.mean };
-        }
-        self.count += 1;
-        self.zeros += u64::from(x == 0.0);
-        (self.min, self.max) = (self.min.min(x), self.max.max(x));
-        let distance = x - self.pivot;
-        self.sum += distance;
-        self.sum_of_squares += distance * distance;
+    /// Computes the statistics of the numbers of a tensor: every lane counts by itself. `None` if they are not numbers.
+    pub fn of(values: &mut Values<'_>, progress: Progress<'_>) -> Result<Option<Self>, Stop> {
+        let Some((lane, _)) = values.dtype.map(lanes) else { return Ok(None) };
+        let pieces = values.map_pieces(|bytes| {
+            progress(bytes.len() as u64);
+            Self::of_bytes(lane, bytes)
+        })?;
+        Ok(Some(pieces.iter().fold(Self::default(), |all, piece| all.with(piece))))
     }
 
-    /// Adds an integer to `ends` only.
-    pub fn add_exact(&mut self, x: Integer) {
-        self.ends = Some(self.ends.map_or((x, x), |(min, max)| (min.min(x), max.max(x))));
+    /// Computes the statistics of elements with one lane.
+    fn of_bytes(lane: DType, bytes: &[u8]) -> Self {
+        let mut all = Self::default();
+        each_block(lane, bytes, |numbers| all = all.with(&Self::of_block(numbers)));
+        each_integer(lane, bytes, |x| {
+            all.ends = Some(all.ends.map_or((x, x), |(min, max)| (min.min(x), max.max(x))))
+        });
+        all
     }
 
-    /// Merges the block into the previous ones (Chan, Golub and LeVeque). Sums over all numbers would lose digits.
-    fn end_block(&mut self) {
-        let count = self.count as f64 - self.summed;
-        if count > 0.0 {
-            let distance = self.pivot + self.sum / count - self.mean;
-            let share = count / self.count as f64;
-            self.squares += self.sum_of_squares - self.sum / count * self.sum;
-            self.squares += distance * distance * self.summed * share;
-            self.mean += distance * share;
+    /// Computes the statistics of a few numbers. Most blocks have only finite ones, which need no test of each number.
+    fn of_block(numbers: &[f64]) -> Self {
+        let all = Self::of_finite(numbers);
+        if all.squares.is_finite() {
+            return all;
         }
-        (self.summed, self.sum, self.sum_of_squares) = (self.count as f64, 0.0, 0.0);
+        let finite: Vec<f64> = numbers.iter().copied().filter(|x| x.is_finite()).collect();
+        let nan = numbers.iter().filter(|x| x.is_nan()).count() as u64;
+        let infinite = (numbers.len() - finite.len()) as u64 - nan;
+        Self { nan, infinite, ..Self::of_finite(&finite) }
     }
 
-    /// The mean, and the standard deviation of the population, not of a sample.
-    pub fn mean_and_deviation(&mut self) -> (f64, f64) {
-        self.end_block();
-        self.pivot = self.mean;
-        (self.mean, (self.squares.max(0.0) / self.count.max(1) as f64).sqrt())
+    /// Computes the statistics of finite numbers. The loops have no branches, so that they use vector instructions.
+    fn of_finite(numbers: &[f64]) -> Self {
+        const LANES: usize = 8;
+        let blocks = numbers.chunks_exact(LANES);
+        let rest = blocks.remainder();
+        let (mut min, mut max) = ([f64::INFINITY; LANES], [f64::NEG_INFINITY; LANES]);
+        let (mut sum, mut squares, mut zeros) = ([0.0; LANES], [0.0; LANES], [0_u64; LANES]);
+        let mut add = |i: usize, x: f64| {
+            min[i] = if x < min[i] { x } else { min[i] };
+            max[i] = if x > max[i] { x } else { max[i] };
+            sum[i] += x;
+            zeros[i] += u64::from(x == 0.0);
+        };
+        for block in blocks.clone() {
+            (0..LANES).for_each(|i| add(i, block[i]));
+        }
+        rest.iter().for_each(|x| add(0, *x));
+        let count = numbers.len() as f64;
+        let mean = sum.iter().sum::<f64>() / count.max(1.0);
+        let mut square = |i: usize, x: f64| squares[i] += (x - mean) * (x - mean);
+        for block in blocks {
+            (0..LANES).for_each(|i| square(i, block[i]));
+        }
+        rest.iter().for_each(|x| square(0, *x));
+        Self {
+            count: numbers.len() as u64,
+            min: min.into_iter().fold(f64::INFINITY, f64::min),
+            max: max.into_iter().fold(f64::NEG_INFINITY, f64::max),
+            zeros: zeros.iter().sum(),
+            mean,
+            squares: squares.iter().sum(),
+            ..Self::default()
+        }
+    }
+
+    /// The statistics of both sequences together (Chan, Golub and LeVeque). Sums over all numbers would lose digits.
+    fn with(&self, other: &Self) -> Self {
+        let count = self.count + other.count;
+        let share = other.count as f64 / count.max(1) as f64;
+        let distance = other.mean - self.mean;
+        let ends = match (self.ends, other.ends) {
+            (Some((a, b)), Some((c, d))) => Some((a.min(c), b.max(d))),
+            (a, b) => a.or(b),
+        };
+        Self {
+            count,
+            min: self.min.min(other.min),
+            max: self.max.max(other.max),
+            ends,
+            zeros: self.zeros + other.zeros,
+            nan: self.nan + other.nan,
+            infinite: self.infinite + other.infinite,
+            mean: if self.count == 0 { other.mean } else { self.mean + distance * share },
+            squares: self.squares + other.squares + distance * distance * self.count as f64 * share,
+        }
+    }
+
+    /// The record. Integers of 64 bits and more are exact; beyond 64 bits they are strings.
+    pub fn record(&self) -> Json {
+        let number = |x: f64| if self.count > 0 { json!(x) } else { Json::Null };
+        let [min, max] = match self.ends {
+            Some((min, max)) => [min, max].map(|x| x.to_json()),
+            None => [self.min, self.max].map(number),
+        };
+        json!({
+            "count": self.count, "min": min, "max": max, "mean": number(self.mean), "std": number(self.deviation()),
+            "zeros": self.zeros, "nan": self.nan, "infinite": self.infinite,
+        })
+    }
+
+    /// The standard deviation of the population, not of a sample.
+    pub fn deviation(&self) -> f64 {
+        (self.squares / self.count.max(1) as f64).sqrt()
     }
 }
 
@@ -96,33 +154,36 @@ impl Statistics {
 mod tests {
     use super::*;
 
+    fn of(numbers: &[f64]) -> Statistics {
+        let bytes: Vec<u8> = numbers.iter().flat_map(|x| x.to_ne_bytes()).collect();
+        Statistics::of_bytes(DType::F64, &bytes)
+    }
+
     #[test]
     fn numbers_that_are_none_are_counted_apart() {
-        let mut all = Statistics::default();
-        [1.0, 2.0, f64::NAN, 3.0, 0.0, f64::INFINITY, 4.0].into_iter().for_each(|x| all.add(x));
+        let all = of(&[1.0, 2.0, f64::NAN, 3.0, 0.0, f64::INFINITY, 4.0]);
         assert_eq!((all.count, all.nan, all.infinite, all.zeros), (5, 1, 1, 1));
-        assert_eq!((all.min, all.max, all.mean_and_deviation().0), (0.0, 4.0, 2.0));
-        assert!((all.mean_and_deviation().1 - 2_f64.sqrt()).abs() < 1e-15);
+        assert_eq!((all.min, all.max, all.mean), (0.0, 4.0, 2.0));
+        assert!((all.deviation() - 2_f64.sqrt()).abs() < 1e-15);
+        let none = of(&[f64::NAN, f64::NEG_INFINITY]);
+        assert_eq!((none.count, none.nan, none.infinite), (0, 1, 1));
+        assert_eq!(of(&[f64::NAN, 7.0]).mean, 7.0);
     }
 
     #[test]
     fn large_integers_keep_their_digits() {
-        let mut all = Statistics::default();
-        [i64::MAX - 1, i64::MIN + 1, 0, i64::MAX].into_iter().for_each(|x| all.add_exact(i128::from(x).into()));
-        let ends = all.ends.map(|(min, max)| (min.to_string(), max.to_string()));
+        let bytes: Vec<u8> = [i64::MAX - 1, i64::MIN + 1, 0, i64::MAX].iter().flat_map(|x| x.to_ne_bytes()).collect();
+        let ends = Statistics::of_bytes(DType::I64, &bytes).ends;
+        let ends = ends.map(|(min, max)| (min.to_string(), max.to_string()));
         assert_eq!(ends, Some(("-9223372036854775807".into(), "9223372036854775807".into())));
     }
 
     /// Small distances from a large mean, over many blocks.
     #[test]
     fn digits_are_kept() {
-        let mut all = Statistics::default();
-        (0..100_000).for_each(|i| all.add(1e9 + f64::from(i % 2)));
-        let (mean, deviation) = all.mean_and_deviation();
-        assert!((mean - 1e9 - 0.5).abs() < 1e-6 && (deviation - 0.5).abs() < 1e-6, "{mean} {deviation}");
-        let mut all = Statistics::default();
-        (0..10_000).for_each(|i| all.add(f64::from(i)));
-        let (mean, deviation) = all.mean_and_deviation();
-        assert!((mean - 4999.5).abs() < 1e-9 && (deviation - 2_886.751_331_5).abs() < 1e-6, "{mean} {deviation}");
+        let all = of(&(0..100_000).map(|i| 1e9 + f64::from(i % 2)).collect::<Vec<_>>());
+        assert!((all.mean - 1e9 - 0.5).abs() < 1e-6 && (all.deviation() - 0.5).abs() < 1e-6, "{all:?}");
+        let all = of(&(0..10_001).map(f64::from).collect::<Vec<_>>());
+        assert!((all.mean - 5000.0).abs() < 1e-9 && (all.deviation() - 2_887.040_006_650_7).abs() < 1e-6, "{all:?}");
     }
 }

@@ -123,6 +123,11 @@ fn every_command_prints_records() {
         (&[&mlp], &["list"]),
         (&["list", "--metadata", "task", &mlp], &["metadata"]),
         (&["list", "--tokens", "a", &gguf], &["tokens"]),
+        (&["show", &zt, "a"], &["show"]),
+        (&["show", &zt, "a", "--slice", "1:3"], &["show"]),
+        (&["show", &zt, "a", "--no-stats"], &["show"]),
+        (&["show", &zt, "none"], &["error"]),
+        (&["stats", "--hash", "--quantiles", "0.5", &zt], &["stats"]),
         (&["verify", &zt, &damaged], &["verify", "error"]),
         (&["layout", &zt, &index], &["layout"; 3]),
         (&["explain", &zt, &damaged], &["explain"; 2]),
@@ -150,7 +155,7 @@ fn every_command_prints_records() {
 fn every_fixture_has_a_record() {
     let files = crate::support::files_below(fixture("").as_ref());
     let files: Vec<&str> = files.iter().filter_map(|file| file.to_str()).filter(|f| !f.ends_with(".json")).collect();
-    for command in [&["list"][..], &["list", "--digest"], &["verify"], &["layout"], &["explain"]] {
+    for command in [&["list"][..], &["list", "--digest"], &["verify"], &["layout"], &["explain"], &["stats"]] {
         for some in files.chunks(300) {
             let run = run(&[command, some, &["--json"]].concat());
             assert!(matches!(run.status, 0 | 1), "{}", run.err);

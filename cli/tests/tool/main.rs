@@ -18,6 +18,7 @@ mod other_files;
 mod quantize;
 mod set;
 mod show;
+mod stats;
 mod structure;
 mod summary;
 mod support;

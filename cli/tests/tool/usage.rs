@@ -1,8 +1,9 @@
 use crate::support::{fixture, has, out, run, tool};
 
-const COMMANDS: [&str; 17] = [
+const COMMANDS: [&str; 18] = [
     "list",
     "show",
+    "stats",
     "verify",
     "extract",
     "diff",
