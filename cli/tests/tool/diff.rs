@@ -27,11 +27,16 @@ fn the_largest_difference_and_the_first() {
     let a = folder.write("a.npy", &array(&[0.0, 1.0, 2.0, f32::NAN, 4.0, 5.0]));
     let b = folder.write("b.npy", &array(&[-0.0, 1.25, 2.0, f32::NAN, 2.0, 5.0]));
     let run = run(&["diff", &a, &b]);
-    let expected =
-        "! \"\": 2 of 6 values differ, first at [0, 1] (1.0, 1.25), the most by 2.0 at [1, 1] (4.0, 2.0)\n";
+    let expected = "! \"\": 2 of 6 values differ, first at [0, 1] (1.0, 1.25), the most by 2.0 at [1, 1] (4.0, 2.0)\n    mean 0.450, L2 2.016, relative L2 0.297, cosine 0.959290\n";
     assert_eq!((run.status, run.out), (1, format!("{expected}0 tensors the same, 1 differs\n")));
     assert_eq!(crate::support::run(&["diff", "--tolerance", "2", &a, &b]).status, 0);
+    assert_eq!(crate::support::run(&["diff", "--atol", "1.5", "--rtol", "0.25", &a, &b]).status, 0);
+    assert_eq!(crate::support::run(&["diff", "--rtol", "0.99", &a, &b]).status, 1);
+    assert_eq!(crate::support::run(&["diff", "--rtol", "1", &a, &b]).status, 0);
     assert_eq!(crate::support::run(&["diff", "--no-values", &a, &b]).status, 0);
+    // No number is near to an infinite one.
+    let infinite = folder.write("infinite.npy", &array(&[-0.0, 1.25, 2.0, f32::NAN, f32::INFINITY, 5.0]));
+    assert_eq!(crate::support::run(&["diff", "--rtol", "9", &b, &infinite]).status, 1);
     let c = folder.write("c.npy", &array(&[0.0, 1.0, 2.0, 3.0, 4.0, 5.0]));
     let run = crate::support::run(&["diff", &a, &c]);
     assert!(run.out.contains("1 of 6 values differ, first at [1, 0] (NaN, 3.0), the most by inf"), "{}", run.out);
@@ -291,6 +296,75 @@ fn a_missing_shard_is_no_match() {
 fn a_name_may_be_there_twice() {
     let file = fixture("v0.1/duplicate_names.zt");
     assert!(out(&["diff", &file, &file]).ends_with("tensors the same, 0 differ\n"));
+}
+
+/// The tensors that differ the most come first, after those that differ in other ways than values.
+#[test]
+fn the_largest_differences_are_first() {
+    let floats = |numbers: &[f32]| {
+        let bytes: Vec<u8> = numbers.iter().flat_map(|x| x.to_le_bytes()).collect();
+        npy("'<f4'", false, &format!("({},)", numbers.len()), &bytes)
+    };
+    let model = |a: f32, b: f32, c: &[f32]| {
+        npz(&[("a", &floats(&[1.0, a]), false), ("b", &floats(&[1.0, b]), true), ("c", &floats(c), false)])
+    };
+    let (status, text) = compared(&model(1.0, 1.0, &[1.0]), &model(1.5, 3.0, &[1.0, 2.0]), &[]);
+    let names: Vec<&str> = text.lines().filter(|line| line.starts_with('!')).map(|line| &line[2..3]).collect();
+    assert_eq!((status, names), (1, vec!["c", "b", "a"]), "{text}");
+    let (status, text) = compared(&model(1.0, 1.0, &[1.0]), &model(1.5, 3.0, &[1.0]), &["--json"]);
+    let record: serde_json::Value = serde_json::from_str(&text).unwrap();
+    assert_eq!((status, &record["same"], &record["different"]), (1, &1.into(), &2.into()));
+    let values = &record["tensors"][1]["values"];
+    assert_eq!((&values["count"], &values["max"], &values["l2"]), (&1.into(), &"2.0".into(), &2.0.into()));
+    assert_eq!(values["first"], serde_json::json!({"index": [1], "a": "1.0", "b": "3.0"}));
+}
+
+/// Metadata is compared between files of the same format.
+#[test]
+fn metadata_is_compared() {
+    let folder = Folder::new();
+    let [a, b] = ["a.gguf", "b.gguf"].map(|name| folder.path(name));
+    for path in [&a, &b] {
+        fs::copy(fixture("gguf-blocks/q4_k.gguf"), path).unwrap();
+    }
+    out(&["set", &b, "general.name=Other", "general.quantization_version=3"]);
+    let differing = run(&["diff", &a, &b]);
+    assert_eq!(differing.status, 1);
+    assert!(differing.out.contains("! metadata \"general.quantization_version\": 2, 3\n"), "{}", differing.out);
+    assert!(differing.out.contains("! metadata \"general.name\": none, \"Other\"\n"), "{}", differing.out);
+    assert!(out(&["diff", "--no-metadata", &a, &b]).ends_with("3 tensors the same, 0 differ\n"));
+    let json = run(&["diff", "--json", &a, &b]).out;
+    let record: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(record["metadata"][0], serde_json::json!({"key": "general.quantization_version", "a": 2, "b": 3}));
+    // The parts of a model state how it is divided.
+    out(&["split", "--shard-tensors", "1", &a, "-o", &folder.path("parts.gguf")]);
+    assert_eq!(run(&["diff", &a, &folder.path("parts-00001-of-00003.gguf")]).status, 0);
+    // Another format has other keys.
+    let converted = folder.path("a.safetensors");
+    out(&["convert", &fixture("safetensors/py_tiny_mlp.safetensors"), "-o", &folder.path("c.zt")]);
+    out(&["convert", &folder.path("c.zt"), "-o", &converted]);
+    assert_eq!(run(&["diff", &folder.path("c.zt"), &fixture("safetensors/py_tiny_mlp.safetensors")]).status, 0);
+}
+
+/// A folder with one model is that model. Other folders are compared file by file.
+#[test]
+fn folders_are_compared() {
+    let (a, b) = (Folder::new(), Folder::new());
+    let [path_a, path_b] = [&a, &b].map(|folder| folder.as_path().to_str().unwrap());
+    let array = |x: u8| npy("'|u1'", false, "(1,)", &[x]);
+    a.write("x.npy", &array(1));
+    let one = b.write("other-name.npy", &array(1));
+    assert_eq!(out(&["diff", path_a, path_b]), "1 tensor the same, 0 differ\n");
+    assert_eq!(out(&["diff", path_a, &one]), "1 tensor the same, 0 differ\n");
+    a.write("y.npy", &array(2));
+    b.write("y.npy", &array(3));
+    let differing = run(&["diff", path_a, path_b]);
+    assert_eq!(differing.status, 1);
+    assert!(differing.out.contains("! \"\": 1 of 1 value differ"), "{}", differing.out);
+    assert!(differing.out.contains("x.npy: the other folder has no such file\n"), "{}", differing.out);
+    assert!(differing.out.contains("+ ") && differing.out.contains("other-name.npy: the other"), "{}", differing.out);
+    let empty = Folder::new();
+    assert_eq!(run(&["diff", path_a, empty.as_path().to_str().unwrap()]).status, 2);
 }
 
 #[test]

@@ -16,22 +16,17 @@ pub struct Differing {
 
 impl Differing {
     /// Compares elements from number `at` on: numerically, or byte by byte if they are not numbers.
-    pub fn add(&mut self, at: u64, a: (&Values<'_>, &[u8]), b: (&Values<'_>, &[u8]), tolerance: f64) {
+    pub fn add(&mut self, at: u64, a: (&Values<'_>, &[u8]), b: (&Values<'_>, &[u8]), tolerance: (f64, f64)) {
         let lanes = |values: &Values<'_>| values.dtype.map(lanes).unwrap_or((DType::U8, 1));
         let ((lane_a, count), (lane_b, others)) = (lanes(a.0), lanes(b.0));
         let is_number = a.0.dtype.is_some() && b.0.dtype.is_some() && count == others;
         let integers = (integers(lane_a, a.1), integers(lane_b, b.1));
-        let numbers = (numbers(lane_a, a.1), numbers(lane_b, b.1));
-        let distances: Option<Vec<_>> = match (integers, numbers) {
-            _ if !is_number => None,
-            ((Some(x), Some(y)), _) => Some(x.iter().zip(&y).map(|(x, y)| Distance::Exact(x.distance(*y))).collect()),
-            (_, (Some(x), Some(y))) => {
-                Some(x.iter().zip(&y).map(|(x, y)| Distance::Rounded(distance(*x, *y))).collect())
-            }
-            _ => None,
-        };
-        if let Some(distances) = distances {
-            return self.add_distances(at, &distances, count, tolerance);
+        if let (true, Some(x), Some(y)) = (is_number, numbers(lane_a, a.1), numbers(lane_b, b.1)) {
+            let distances: Vec<_> = match integers {
+                (Some(x), Some(y)) => x.iter().zip(&y).map(|(x, y)| Distance::Exact(x.distance(*y))).collect(),
+                _ => x.iter().zip(&y).map(|(x, y)| Distance::Rounded(distance(*x, *y))).collect(),
+            };
+            return self.add_distances(at, &distances, &y, count, tolerance);
         }
         if a.0.dtype == b.0.dtype && a.0.size == b.0.size && a.0.size > 0 {
             let size = a.0.size as usize;
@@ -41,11 +36,21 @@ impl Differing {
         self.add_one(at, None);
     }
 
-    /// Adds elements of `lanes` lanes, given the distance between the numbers of each lane.
-    fn add_distances(&mut self, at: u64, distances: &[Distance], lanes: usize, tolerance: f64) {
-        for (i, lanes) in distances.chunks(lanes).enumerate() {
-            let largest = lanes.iter().copied().fold(lanes[0], |x, y| if y > x { y } else { x });
-            if largest.rounded() > tolerance {
+    /// Adds elements of `lanes` lanes, given the distance between the numbers of each lane, and the numbers of B.
+    fn add_distances(
+        &mut self,
+        at: u64,
+        distances: &[Distance],
+        numbers: &[f64],
+        lanes: usize,
+        (absolute, relative): (f64, f64),
+    ) {
+        // The tolerance for an infinite number is that for 0: infinite numbers are not near to any other.
+        let allowed = |number: f64| absolute + if number.is_finite() { relative * number.abs() } else { 0.0 };
+        for (i, (distances, numbers)) in distances.chunks(lanes).zip(numbers.chunks(lanes)).enumerate() {
+            let is_near = |(distance, number): (&Distance, &f64)| distance.rounded() <= allowed(*number);
+            if !distances.iter().zip(numbers).all(is_near) {
+                let largest = distances.iter().copied().fold(distances[0], |x, y| if y > x { y } else { x });
                 self.add_one(at + i as u64, Some(largest));
             }
         }
@@ -57,6 +62,73 @@ impl Differing {
         if let Some(difference) = difference.filter(|x| self.most.is_none_or(|(most, _)| *x > most)) {
             self.most = Some((difference, element));
         }
+    }
+}
+
+/// The differences between the values of two tensors.
+pub struct Measures {
+    /// The number of elements that differ, and of all elements.
+    pub count: u64,
+    pub total: u64,
+    pub first: Place,
+    /// The largest difference; `None` if the elements are not numbers.
+    pub most: Option<(Distance, Place)>,
+    pub norms: Option<Norms>,
+}
+
+/// An element in both tensors.
+pub struct Place {
+    pub index: Vec<u64>,
+    pub a: String,
+    pub b: String,
+}
+
+/// Sums over all pairs of finite numbers.
+#[derive(Default)]
+pub struct Norms {
+    count: u64,
+    distances: f64,
+    squared_distances: f64,
+    squares_a: f64,
+    squares_b: f64,
+    products: f64,
+}
+
+impl Norms {
+    /// Adds the numbers of elements.
+    pub fn add(&mut self, a: (&Values<'_>, &[u8]), b: (&Values<'_>, &[u8])) {
+        let of = |(values, bytes): (&Values<'_>, &[u8])| numbers(values.dtype.map(lanes)?.0, bytes);
+        let (Some(a), Some(b)) = (of(a), of(b)) else { return };
+        for (x, y) in a.iter().zip(&b).filter(|(x, y)| x.is_finite() && y.is_finite()) {
+            let distance = (x - y).abs();
+            self.count += 1;
+            self.distances += distance;
+            self.squared_distances += distance * distance;
+            self.squares_a += x * x;
+            self.squares_b += y * y;
+            self.products += x * y;
+        }
+    }
+
+    /// The mean of the absolute differences.
+    pub fn mean(&self) -> f64 {
+        self.distances / self.count.max(1) as f64
+    }
+
+    /// The L2 norm of the difference.
+    pub fn l2(&self) -> f64 {
+        self.squared_distances.sqrt()
+    }
+
+    /// The L2 norm of the difference, relative to that of A.
+    pub fn relative_l2(&self) -> f64 {
+        if self.squared_distances == 0.0 { 0.0 } else { (self.squared_distances / self.squares_a).sqrt() }
+    }
+
+    /// The cosine of the angle between both tensors; `None` if one of them is 0.
+    pub fn cosine(&self) -> Option<f64> {
+        let norms = self.squares_a.sqrt() * self.squares_b.sqrt();
+        (norms > 0.0).then(|| self.products / norms)
     }
 }
 

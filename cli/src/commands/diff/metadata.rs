@@ -5,8 +5,10 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value as Json};
 use tenslice::Layout;
 
-use super::{Found, Notes};
+use super::tensors::{Found, Notes};
+use crate::common::model::Model;
 use crate::common::record::attributes;
+use crate::common::summary;
 use crate::common::text::{printable, shortened};
 
 /// The differences in the stored bytes of two tensors whose elements cannot be compared.
@@ -61,5 +63,38 @@ pub fn attribute_differences(a: Found<'_, '_>, b: Found<'_, '_>, notes: &mut Not
         }
     }
     notes.attributes += u64::from(is_noted);
+    found
+}
+
+/// A key of the metadata with different values.
+pub struct Different {
+    pub key: String,
+    pub a: Option<Json>,
+    pub b: Option<Json>,
+}
+
+/// The differences in the metadata of two models of the same format. The metadata of other formats has other keys.
+pub fn metadata_differences(a: &Model<'_>, b: &Model<'_>) -> Vec<Different> {
+    let format = |model: &Model<'_>| model.files.first().map(|opened| opened.file.format());
+    if format(a) != format(b) {
+        return Vec::new();
+    }
+    let all = |model: &Model<'_>| -> Vec<(String, Json)> {
+        let maps = summary::attributes(model).map(attributes);
+        let pairs = maps.filter_map(|map| if let Json::Object(map) = map { Some(map) } else { None }).flatten();
+        // These keys say how a model is divided into files.
+        pairs.filter(|(key, _)| !key.starts_with("split.") && key != "total_size").collect()
+    };
+    let (of_a, of_b) = (all(a), all(b));
+    let value = |all: &[(String, Json)], key: &str| {
+        all.iter().find(|(other, _)| other == key).map(|(_, value)| value.clone())
+    };
+    let mut found: Vec<Different> = Vec::new();
+    for (key, _) in of_a.iter().chain(&of_b) {
+        let (x, y) = (value(&of_a, key), value(&of_b, key));
+        if x != y && found.iter().all(|other| other.key != *key) {
+            found.push(Different { key: key.clone(), a: x, b: y });
+        }
+    }
     found
 }
