@@ -68,6 +68,30 @@ fn a_file_alone_is_listed() {
     assert!(mistyped.status == 2 && mistyped.err.contains("list"), "{}", mistyped.err);
 }
 
+/// The names of tensors are completed, where a command takes one and the file is known.
+#[test]
+fn tensor_names_are_completed() {
+    if !has("bash") {
+        return;
+    }
+    let file = fixture("safetensors/py_tiny_mlp.safetensors");
+    let script = out(&["completions", "bash"]);
+    let complete = |words: &[&str]| {
+        let line = format!(
+            "{script}\nCOMP_WORDS=({}); COMP_CWORD={}; _tenslice_or_tensors tenslice; printf '%s\\n' \"${{COMPREPLY[@]}}\"",
+            words.join(" "),
+            words.len() - 1
+        );
+        let tool = std::path::Path::new(env!("CARGO_BIN_EXE_tenslice"));
+        let path = format!("{}:{}", tool.parent().unwrap().display(), std::env::var("PATH").unwrap());
+        let output = std::process::Command::new("bash").args(["-c", &line]).env("PATH", path).output().unwrap();
+        String::from_utf8(output.stdout).unwrap()
+    };
+    assert_eq!(complete(&["tenslice", "show", &file, "fc1."]), "fc1.bias\nfc1.weight\n");
+    assert_eq!(complete(&["tenslice", "extract", &file, "fc2.w"]), "fc2.weight\n");
+    assert!(complete(&["tenslice", "li"]).contains("list"));
+}
+
 #[test]
 fn errors_name_the_file() {
     let run =
