@@ -305,6 +305,17 @@ fn filters_of_tests_name_modules() {
             let modules: Vec<&str> = words.iter().filter_map(|word| word.strip_suffix("::")).collect();
             let skipped: Vec<&str> = after("--skip").iter().filter_map(|word| word.strip_suffix("::")).collect();
             assert_eq!(skipped.len(), after("--skip").len(), "{path}: a word after --skip is no module: {command}");
+            // Filters are the words behind `--` and behind the name of a test, except for options.
+            let is_run = ["test", "test_on"].iter().any(|word| words.contains(word)) && !words.contains(&"run");
+            let places = words.iter().enumerate().filter(|(_, word)| is_run && matches!(**word, "--" | "--test"));
+            for (at, word) in places {
+                let first = at + if *word == "--" { 1 } else { 2 };
+                let behind = words.iter().skip(first).take_while(|word| !word.contains(['>', '|', ';']));
+                for filter in behind.take_while(|word| !word.starts_with('-') || word.starts_with("--skip")) {
+                    let is_filter = filter.ends_with("::") || *filter == "--skip";
+                    assert!(is_filter, "{path}: the filter {filter} is no module: {command}");
+                }
+            }
             let mut folders = after("--test");
             for filter in after("--lib").into_iter().filter(|word| !word.starts_with('-')) {
                 assert!(filter.ends_with("::"), "{path}: the filter {filter} is no module: {command}");
