@@ -1,5 +1,5 @@
 /* The functions of ggml that dequantize rows, by the number of the type. PEER is the name of the function. */
-#include "ggml-quants.c"
+#include "../ggml.h"
 
 /* Writes n numbers. Returns 0 if ggml has no such function. All code is in one file, so that the compiler may inline
    it. */
@@ -38,25 +38,4 @@ int PEER(int type, const void *blocks, float *numbers, int64_t n) {
     default:
         return 0;
     }
-}
-
-/* Functions that ggml-quants.c refers to in files that are not compiled. Dequantizing never calls them. */
-void ggml_abort(const char *file, int line, const char *format, ...) {
-    (void)file, (void)line, (void)format;
-    abort();
-}
-
-size_t ggml_row_size(enum ggml_type type, int64_t n) {
-    (void)type, (void)n;
-    abort();
-}
-
-size_t ggml_type_size(enum ggml_type type) {
-    (void)type;
-    abort();
-}
-
-const char *ggml_type_name(enum ggml_type type) {
-    (void)type;
-    abort();
 }

@@ -1,7 +1,7 @@
 /*
  * A convolution, a depthwise convolution and a dense layer with 8-bit weights, a scale for each channel, in integers only:
  * the arithmetic of CMSIS-NN in plain C. `tenslice quantize` computed the biases, multipliers and shifts, and `tenslice
- * embed` wrote the arrays. Prints the outputs of the last two layers, which model/convolution.py computes, too.
+ * embed` wrote the arrays. Prints the outputs of the last two layers. model/convolution.py computes the same numbers.
  */
 #include "board.h"
 #include "weights.h" /* build.sh has it written, from the model */

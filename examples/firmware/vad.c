@@ -43,7 +43,7 @@ typedef struct {
 static int16_t samples[CONTEXT + CHUNK + REFLECTED], magnitudes[FRAMES * BINS], out1[FRAMES * 128], out2[2 * 64], out3[64];
 static int16_t out4[UNITS];
 static int32_t gates[4 * UNITS];
-/* The state of the LSTM. The last of `samples` are state, too. */
+/* The state of the LSTM. A chunk leaves it to the next one, as it leaves the last CONTEXT of `samples`. */
 static int16_t hidden[UNITS];
 static float hidden_floats[UNITS], cell[UNITS];
 

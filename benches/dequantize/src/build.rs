@@ -8,6 +8,7 @@ use std::process::exit;
 fn main() {
     println!("cargo::rerun-if-env-changed=GGML");
     println!("cargo::rerun-if-changed=peer.c");
+    println!("cargo::rerun-if-changed=../ggml.h");
     let Ok(ggml) = env::var("GGML") else {
         eprintln!("GGML is not set: it names the folder of ggml's sources. benches/dequantize.sh sets it.");
         exit(1)

@@ -330,10 +330,15 @@ pub fn sha256(component: &Component<'_>, budget: &Budget) -> Result<String, Stop
         return Ok(hex(&hash.finalize()));
     }
     each_decoded(component, budget, |elements| {
-        if cfg!(target_endian = "big") {
-            elements.chunks_mut(size).for_each(<[u8]>::reverse);
-        }
+        to_little_endian(elements, size);
         hash.update(&*elements);
     })?;
     Ok(hex(&hash.finalize()))
+}
+
+/// Makes numbers of `size` bytes, in this machine's byte order, little-endian.
+pub fn to_little_endian(bytes: &mut [u8], size: usize) {
+    if cfg!(target_endian = "big") {
+        bytes.chunks_exact_mut(size).for_each(<[u8]>::reverse);
+    }
 }

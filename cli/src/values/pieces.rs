@@ -7,6 +7,7 @@ use tenslice::{ByteOrder, DType, Encoding, ReadOptions};
 use super::number::lanes;
 use super::{Origin, Values};
 use crate::common::budget::Stop;
+use crate::common::reading::to_little_endian;
 use crate::common::text::hex;
 
 /// The bytes of a piece. Results do not depend on the number of processors, because the pieces do not.
@@ -69,9 +70,7 @@ impl Values<'_> {
         let (mut hash, mut bytes, mut at) = (Sha256::new(), Vec::new(), 0);
         while at < self.count {
             self.read(at, self.at_once(), &mut bytes)?;
-            if cfg!(target_endian = "big") {
-                bytes.chunks_exact_mut(size).for_each(<[u8]>::reverse);
-            }
+            to_little_endian(&mut bytes, size);
             hash.update(&bytes);
             at += self.at_once();
         }

@@ -1,5 +1,5 @@
 /* Quantizes the floats on standard input with ggml: ggml q8_0 < floats > blocks. */
-#include "ggml-quants.c"
+#include "../../../benches/ggml.h"
 
 enum { FLOATS = 32 << 10 };
 
@@ -32,25 +32,4 @@ int main(int argc, char **argv) {
         return 0;
     }
     return 2;
-}
-
-/* Functions that ggml-quants.c refers to in files that are not compiled. Quantizing these types never calls them. */
-void ggml_abort(const char *file, int line, const char *format, ...) {
-    (void)file, (void)line, (void)format;
-    abort();
-}
-
-size_t ggml_row_size(enum ggml_type type, int64_t n) {
-    (void)type, (void)n;
-    abort();
-}
-
-size_t ggml_type_size(enum ggml_type type) {
-    (void)type;
-    abort();
-}
-
-const char *ggml_type_name(enum ggml_type type) {
-    (void)type;
-    abort();
 }

@@ -10,7 +10,7 @@ use super::symbols::{Symbols, identifier};
 use crate::common::budget::{Budget, Room};
 use crate::common::failure::Failure;
 use crate::common::model::Opened;
-use crate::common::reading::is_compressed_array;
+use crate::common::reading::{is_compressed_array, to_little_endian};
 use crate::common::text::printable;
 use crate::values::Values;
 
@@ -119,7 +119,7 @@ impl<'b> Arrays<'b> {
                 values.make_row_major(opened)?;
             }
             let mut all = values.all().map_err(|stop| opened.fail(stop))?;
-            to_little_endian(&mut all, values.dtype);
+            to_little_endian(&mut all, lane_size(values.dtype));
             let (dtype, name) = (values.dtype, of_dtype(values.dtype));
             self.push(tensor, "", (dtype, name), (values.shape.clone(), values.order), Content::Bytes(all));
             return Ok(());
@@ -193,7 +193,7 @@ impl<'b> Arrays<'b> {
         self.budget.work(bound.decoded_length().unwrap_or(0)).map_err(Failure::limit)?;
         let (length, mut bytes) = self.budget.fill(bound.decoded_length(), read).map_err(|stop| opened.fail(stop))?;
         bytes.narrow(0, length);
-        to_little_endian(&mut bytes, component.dtype());
+        to_little_endian(&mut bytes, lane_size(component.dtype()));
         Ok(Content::Bytes(bytes))
     }
 
@@ -213,9 +213,7 @@ impl<'b> Arrays<'b> {
     }
 }
 
-/// Reverses the bytes of each number on a big-endian machine.
-fn to_little_endian(bytes: &mut [u8], dtype: Option<DType>) {
-    if cfg!(target_endian = "big") {
-        bytes.chunks_exact_mut(dtype.map_or(1, DType::lane_size)).for_each(<[u8]>::reverse);
-    }
+/// The size of the numbers of a type; of bytes, if there is none.
+fn lane_size(dtype: Option<DType>) -> usize {
+    dtype.map_or(1, DType::lane_size)
 }

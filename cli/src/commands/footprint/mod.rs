@@ -58,16 +58,6 @@ enum Chip {
     Rv32,
 }
 
-impl Chip {
-    fn name(self) -> &'static str {
-        match self {
-            Self::M4 => "m4",
-            Self::M0 => "m0",
-            Self::Rv32 => "rv32",
-        }
-    }
-}
-
 impl Arguments {
     pub fn run(&self, terminal: &mut Terminal) -> io::Result<u8> {
         let result = self.footprint(terminal);
@@ -85,14 +75,15 @@ impl Arguments {
             Failure::all(model.problems.clone())?;
             arrays += embed::length(model, &budget)?;
         }
+        let chip = name(self.chip);
         let mut rows = vec![row("arrays, by embed", arrays, (0, 0), Some(0))];
         for target in self.formats(&models) {
             let job = Job::new(&models, &Selection::default(), Conversion { target, float: None, is_dense: false })?;
             let like = Properties::like(&models, target, false);
             let properties = Properties { alignment: like.alignment.filter(|_| target == Target::Gguf), ..like };
             let length = file::length(properties, job.items.iter().collect(), &job.attributes.kept, &budget)?;
-            let name = target.to_possible_value().map(|value| value.get_name().to_string()).unwrap_or_default();
-            let size = SIZES.iter().find(|size| (size.chip, size.feature) == (self.chip.name(), feature(target)));
+            let name = name(target);
+            let size = SIZES.iter().find(|size| size.chip == chip && size.feature == feature(target));
             let size =
                 size.ok_or_else(|| Failure::new("NotFound", format!("the code of {name} was not measured")))?;
             rows.push(row(&format!("a file, {name}"), length, (size.code, size.ram), size.stack));
@@ -100,7 +91,7 @@ impl Arguments {
         if terminal.json {
             let fields = json!({
                 "file": self.file.to_string_lossy(),
-                "chip": self.chip.name(),
+                "chip": chip,
                 "ways": rows.iter().map(record).collect::<Json>(),
             });
             return Ok(terminal.record("footprint", fields)?);
@@ -132,6 +123,11 @@ fn record(row: &[String; 6]) -> Json {
     let [name, numbers @ ..] = row;
     let [weights, code, flash, ram, stack] = numbers.each_ref().map(|text| text.parse::<u64>().ok());
     json!({"name": name, "weights": weights, "code": code, "flash": flash, "ram": ram, "stack": stack})
+}
+
+/// The name of an option's value.
+fn name(value: impl ValueEnum) -> String {
+    value.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
 }
 
 /// The feature of the library for a format.
