@@ -24,17 +24,23 @@ static inline int32_t requantize(int32_t sum, int32_t multiplier, int32_t shift)
 #include <math.h>
 
 /* Splits the factor `in * weight / out` of three scales into *multiplier / 2^31 * 2^*shift. Call it for each channel.
-   Returns 0, and writes nothing, if the factor is 2^30 or more. */
+   Returns 0, and writes nothing, if the factor is negative, not a number, or 2^30 or more. */
 static inline int requantize_factor(double in, double weight, double out, int32_t *multiplier, int32_t *shift) {
+    const double factor = in * weight / out;
+    double fraction;
+    int64_t fixed;
     int exponent;
-    double fraction = frexp(in * weight / out, &exponent); /* from 0.5 on, below 1 */
-    int64_t fixed = (int64_t)round(fraction * 2147483648.0);
+    if (!(factor >= 0 && factor < 1073741824.0)) {
+        return 0;
+    }
+    fraction = frexp(factor, &exponent); /* from 0.5 on, below 1 */
+    fixed = (int64_t)round(fraction * 2147483648.0);
     if (fixed == INT64_C(2147483648)) {
         fixed /= 2;
         exponent++;
     }
     if (exponent > 30) {
-        return 0;
+        return 0; /* rounded up to 2^30 */
     }
     *multiplier = exponent < -31 ? 0 : (int32_t)fixed;
     *shift = exponent < -31 ? 0 : exponent;

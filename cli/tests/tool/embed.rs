@@ -2,25 +2,9 @@ use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
-use std::time::{Duration, Instant};
 
-use crate::support::{Folder, fixture, has, npy, npz, out, run};
+use crate::support::{Folder, compile, fixture, has, npy, npz, out, printed, run};
 use tenslice::{Purpose, ReadOptions};
-
-/// Runs a compiler in a folder, which must succeed without a message.
-fn compile(folder: &Folder, compiler: &str, arguments: &[&str]) {
-    let built = Command::new(compiler).current_dir(folder.as_path()).args(arguments).output().unwrap();
-    let text = String::from_utf8_lossy(&built.stderr);
-    assert!(built.status.success() && text.is_empty(), "{compiler} {arguments:?}: {text}");
-}
-
-/// Compiles a C program with the files, and returns what it prints.
-fn printed(folder: &Folder, program: &str, files: &[&str]) -> String {
-    fs::write(folder.path("main.c"), program).unwrap();
-    let options = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-o", "program", "main.c"];
-    compile(folder, "cc", &[&options[..], files].concat());
-    String::from_utf8(Command::new(folder.path("program")).output().unwrap().stdout).unwrap()
-}
 
 /// The file to compile besides the program, if there is one.
 fn compiled(output: &str) -> &[&str] {
@@ -68,7 +52,7 @@ fn a_c_program_reads_it() {
             prefix.to_uppercase(),
             prefix
         );
-        assert_eq!(printed(&folder, &text, compiled(output)), expected(name), "{name} {output}");
+        assert_eq!(printed(&folder, "cc", &text, compiled(output)), expected(name), "{name} {output}");
     }
 }
 
@@ -204,7 +188,11 @@ fn numbers_are_where_their_indices_say() {
                 out(&[&["embed", &source, "-o", &folder.path(output), "--force"], options].concat());
                 let is_stated = fs::read_to_string(folder.path("w.h")).unwrap().contains(", column-major */");
                 assert_eq!(is_stated, options.is_empty(), "{source} {output} {options:?}");
-                assert_eq!(printed(&folder, program, compiled(output)), expected, "{source} {output} {options:?}");
+                assert_eq!(
+                    printed(&folder, "cc", program, compiled(output)),
+                    expected,
+                    "{source} {output} {options:?}"
+                );
             }
         }
     }
@@ -383,7 +371,7 @@ fn the_index_finds_every_name() {
              for (i = 0; i < tensor->rank; i++) printf(i ? \" %lu\" : \"%lu\", (unsigned long)tensor->shape[i]);\n  puts(\"\");\n}}\n\
              int main(void) {{\n{calls}  return 0;\n}}\n"
         );
-        assert_eq!(printed(&folder, &program, &["w.S"]), expected, "{name}");
+        assert_eq!(printed(&folder, "cc", &program, &["w.S"]), expected, "{name}");
     }
 }
 
@@ -467,9 +455,9 @@ fn errors_come_before_anything_is_written() {
     assert_eq!(run(&["embed", &mlp, "-o", "w.S", "--section", "a b"]).status, 2);
 }
 
-/// The assembler includes the file, so that large models take no time: 24 MB take 0.05 seconds on a machine of 2024.
+/// The assembler includes the file, so that the text is short however large the model is.
 #[test]
-fn assembling_takes_no_time() {
+fn assembly_of_large_models_is_short() {
     let folder = Folder::new();
     let numbers: Vec<u8> = (0..6_u32 << 20).flat_map(u32::to_le_bytes).collect();
     let source = folder.write("large.npy", &npy("'<u4'", false, "(6, 1048576)", &numbers));
@@ -479,15 +467,9 @@ fn assembling_takes_no_time() {
     if !has("cc") {
         return;
     }
-    let least = (0..3).map(|_| {
-        let start = Instant::now();
-        compile(&folder, "cc", &["-c", "w.S", "-o", "w.o"]);
-        start.elapsed()
-    });
-    let least = least.min().unwrap();
-    assert!(least <= Duration::from_secs(1), "{least:?}");
+    compile(&folder, "cc", &["-c", "w.S", "-o", "w.o"]);
     let object = fs::read(folder.path("w.o")).unwrap();
-    assert!(object.windows(4096).step_by(64).any(|bytes| bytes == &numbers[..4096]));
+    assert!(object.windows(numbers.len()).step_by(64).any(|bytes| bytes == numbers));
 }
 
 #[test]

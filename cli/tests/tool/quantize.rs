@@ -1,14 +1,16 @@
 use std::fmt::Write;
 use std::fs;
-use std::process::Command;
 
 use serde_json::Value as Json;
 use tenslice::{DType, File};
 
-use crate::support::{Folder, fixture, has, npy, npz, out, run};
+use crate::support::{Folder, fixture, has, npy, npz, out, printed, run};
 
 /// Numbers and their blocks, as ggml quantizes them: see `quantize/compare.py`.
 const SAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/quantize/sample.gguf");
+
+/// The arguments of a compiler for a program that includes `requantize.h`.
+const WITH_HELPER: [&str; 3] = ["-I", concat!(env!("CARGO_MANIFEST_DIR"), "/../examples"), "-lm"];
 
 fn f32s(numbers: &[f32]) -> Vec<u8> {
     numbers.iter().flat_map(|x| x.to_le_bytes()).collect()
@@ -171,17 +173,31 @@ fn the_helper_in_c_agrees() {
         writeln!(expected, "{} {} {}", multipliers[i], shifts[i], integers[i]).unwrap();
     }
     program += "  return 0;\n}\n";
-    let examples = concat!(env!("CARGO_MANIFEST_DIR"), "/../examples");
-    for (compiler, name) in [("cc", "main.c"), ("c++", "main.cpp")] {
+    for compiler in ["cc", "c++"] {
         if has(compiler) {
-            let (source, target) = (folder.write(name, program.as_bytes()), folder.path("main"));
-            let arguments = ["-Wall", "-Wextra", "-Werror", "-I", examples, &source, "-o", &target, "-lm"];
-            let built = Command::new(compiler).args(arguments).output().unwrap();
-            assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
-            let printed = Command::new(&target).output().unwrap().stdout;
-            assert_eq!(String::from_utf8(printed).unwrap(), expected, "{compiler}");
+            assert_eq!(printed(&folder, compiler, &program, &WITH_HELPER), expected, "{compiler}");
         }
     }
+}
+
+/// Factors and biases that the integers cannot hold, such as those of a scale of 0, change nothing.
+#[test]
+fn the_helper_in_c_refuses() {
+    if !has("cc") {
+        return;
+    }
+    let program = "#include \"requantize.h\"\n#include <stdio.h>\n\
+                   static void factor(double in, double weight, double out) {\n  \
+                   int32_t m = 7, s = 8;\n  const int is_set = requantize_factor(in, weight, out, &m, &s);\n  \
+                   printf(\"%d %ld %ld\\n\", is_set, (long)m, (long)s);\n}\n\
+                   static void bias(float bias, double in, double weight) {\n  \
+                   int32_t b = 9;\n  const int is_set = requantize_bias(bias, in, weight, &b);\n  \
+                   printf(\"%d %ld\\n\", is_set, (long)b);\n}\n\
+                   int main(void) {\n  factor(1, 1, 1);\n  factor(0, 1, 1);\n  factor(1, 1e-300, 1);\n  \
+                   factor(1, 1, 0);\n  factor(0, 1, 0);\n  factor(1, 1, -1);\n  factor(1 << 15, 1 << 15, 1);\n  factor(1, 1073741823.9999999, 1);\n  \
+                   bias(1, 0, 1);\n  bias(0, 0, 1);\n  bias(1, 1, 1e-10);\n  return 0;\n}\n";
+    let expected = "1 1073741824 1\n1 0 0\n1 0 0\n0 7 8\n0 7 8\n0 7 8\n0 7 8\n0 7 8\n0 9\n0 9\n0 9\n";
+    assert_eq!(printed(&Folder::new(), "cc", program, &WITH_HELPER), expected);
 }
 
 /// `requantize` of the helper rounds the exact product twice.
@@ -194,7 +210,7 @@ fn sums_are_scaled_as_by_cmsis_nn() {
     if !has("cc") {
         return;
     }
-    let (folder, mut expected) = (Folder::new(), String::new());
+    let mut expected = String::new();
     let mut program = String::from("#include \"requantize.h\"\n#include <stdio.h>\nint main(void) {\n");
     let sums = [0, 1, -1, 2, -3, 127, -128, 1000, -12345, 65_536, 1 << 24, i32::MAX, -i32::MAX];
     for (sum, multiplier) in sums.into_iter().flat_map(|sum| [1 << 30, 1_518_500_250, i32::MAX].map(|m| (sum, m))) {
@@ -207,12 +223,8 @@ fn sums_are_scaled_as_by_cmsis_nn() {
             writeln!(expected, "{second}").unwrap();
         }
     }
-    let (source, target) = (folder.write("main.c", (program + "  return 0;\n}\n").as_bytes()), folder.path("main"));
-    let examples = concat!(env!("CARGO_MANIFEST_DIR"), "/../examples");
-    let arguments = ["-Wall", "-Wextra", "-Werror", "-I", examples, &source, "-o", &target, "-lm"];
-    let built = Command::new("cc").args(arguments).output().unwrap();
-    assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
-    assert_eq!(String::from_utf8(Command::new(&target).output().unwrap().stdout).unwrap(), expected);
+    program += "  return 0;\n}\n";
+    assert_eq!(printed(&Folder::new(), "cc", &program, &WITH_HELPER), expected);
 }
 
 /// Everything is refused before anything is written.

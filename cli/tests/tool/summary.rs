@@ -214,7 +214,7 @@ fn folders_stand_for_their_only_model() {
     for command in [&["show", path, "x"][..], &["extract", path, "x", "-o", "y.npy"]] {
         let run = run(command);
         assert!(
-            run.status == 1 && run.err.contains("the folder has several models: pass the path of one of 2: "),
+            run.status == 1 && run.err.contains("the folder has several models: pass the path of one of these 2: "),
             "{}",
             run.err
         );

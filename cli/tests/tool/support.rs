@@ -159,3 +159,19 @@ pub fn has(program: &str) -> bool {
     assert!(found || std::env::var_os("TENSLICE_NO_SKIP").is_none(), "{program} is not there");
     found
 }
+
+/// Runs a compiler in a folder, which must succeed without a message.
+pub fn compile(folder: &Folder, compiler: &str, arguments: &[&str]) {
+    let built = Command::new(compiler).current_dir(folder.as_path()).args(arguments).output().unwrap();
+    let text = String::from_utf8_lossy(&built.stderr);
+    assert!(built.status.success() && text.is_empty(), "{compiler} {arguments:?}: {text}");
+}
+
+/// Compiles a program by `cc` as C99, or by `c++`, and returns what it prints.
+pub fn printed(folder: &Folder, compiler: &str, program: &str, arguments: &[&str]) -> String {
+    let (name, standard) = if compiler == "cc" { ("main.c", "-std=c99") } else { ("main.cpp", "-std=c++17") };
+    folder.write(name, program.as_bytes());
+    let options = [standard, "-Wall", "-Wextra", "-Werror", "-o", "program", name];
+    compile(folder, compiler, &[&options[..], arguments].concat());
+    String::from_utf8(Command::new(folder.path("program")).output().unwrap().stdout).unwrap()
+}
