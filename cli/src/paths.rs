@@ -50,7 +50,7 @@ pub fn only(path: &Path) -> Result<PathBuf, Failure> {
             found.iter().take(NAMED).map(|path| printable(&path.display().to_string())).collect();
         let more = if found.len() > NAMED { ", ..." } else { "" };
         let message = format!(
-            "the folder has several models: pass the path of one of {}: {}{more}",
+            "the folder has several models: pass the path of one of these {}: {}{more}",
             found.len(),
             names.join(", ")
         );

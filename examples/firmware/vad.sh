@@ -35,7 +35,7 @@ if [ $# = 0 ]; then
 fi
 for board in "$@"; do
     if [ "$board" = m0 ]; then
-        continue # whose flash is too small
+        continue # its flash is too small
     fi
     echo "== $board, speech"
     ./build.sh "$board" vad "$folder/int8.safetensors" > "$folder/printed"

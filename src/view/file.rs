@@ -393,6 +393,7 @@ impl Source<'_> {
         let Some(need) = self.need() else { return 0 };
         let room = pieces.len();
         let mut wanted = Wanted::new(pieces);
+        // A list of one range is the requested one: only that is certain to be needed.
         if need.keep && !self.has_list() && room > 1 {
             AnyFile::wanted(self.into(), &mut wanted);
         }

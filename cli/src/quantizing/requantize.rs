@@ -16,7 +16,7 @@ pub fn multiplier(real: f64) -> Option<(i32, i32)> {
         shift += 1;
     }
     match shift {
-        ..-31 => Some((0, 0)), // zero, too
+        ..-31 => Some((0, 0)), // 0 has the least exponent
         31.. => None,
         _ => Some((fixed as i32, shift)),
     }

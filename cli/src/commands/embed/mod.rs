@@ -17,6 +17,7 @@ use crate::common::budget::Budget;
 use crate::common::failure::Failure;
 use crate::common::model::{Mapped, Model};
 use crate::common::pattern::glob;
+use crate::common::problem::Problem;
 use crate::common::reading::verify_whole;
 use crate::common::text::printable;
 use crate::options::{Checks, Limits};
@@ -142,7 +143,7 @@ impl Arguments {
         let budget = self.limits.budget();
         budget.add_file(model.length());
         let is_chosen = |name: &str| is_chosen(name, &self.only, &[]);
-        let is_wanted = |problem: &crate::common::problem::Problem| problem.tensor.as_deref().is_none_or(is_chosen);
+        let is_wanted = |problem: &Problem| problem.tensor.as_deref().is_none_or(is_chosen);
         Failure::all(model.problems.iter().filter(|problem| is_wanted(problem)).cloned().collect())?;
         let style = Style {
             is_upper: kind == Kind::Rust,
