@@ -2,8 +2,9 @@
 # Counts instructions per tensor for opening, listing and looking up, and compares them with benches/limits.txt:
 # check.sh [--record]
 #
-# callgrind counts the same program repeating an operation twice, and seven times. The difference is the cost of five
-# repetitions without the preparation. The clock is not used, so a busy machine makes no difference.
+# callgrind counts the same program repeating an operation twice, and 52 times. The difference is the cost of fifty
+# repetitions without the preparation, whose own cost differs by a thousand instructions from run to run (the writers
+# of the peers seed their hash maps at random). The clock is not used, so a busy machine makes no difference.
 set -euo pipefail
 cd "$(dirname "$0")"
 
@@ -16,17 +17,17 @@ cargo build --quiet --release --manifest-path open/Cargo.toml
 program=$PWD/open/target/release/open
 limits=$PWD/limits.txt
 
-# MODE FORMAT N [peer]: instructions per tensor. The difference of seven repetitions and two is five.
+# MODE FORMAT N [peer]: instructions per tensor.
 count() {
     local times log total=()
     log=$(mktemp)
-    for times in 2 7; do
+    for times in 2 52; do
         valgrind --tool=callgrind --callgrind-out-file=/dev/null "$program" "$1" "$2" "$3" $times ${4:+"$4"} 2> "$log" > /dev/null \
             || { cat "$log" >&2; exit 1; }
         total+=("$(sed -n 's/.*Collected : //p' "$log")")
     done
     rm "$log"
-    awk -v few="${total[0]}" -v many="${total[1]}" -v tensors="$3" 'BEGIN { printf "%.1f", (many - few) / 5 / tensors }'
+    awk -v few="${total[0]}" -v many="${total[1]}" -v tensors="$3" 'BEGIN { printf "%.1f", (many - few) / 50 / tensors }'
 }
 
 # A row: its name, our count, and the peer's count if the ratio has a limit.
