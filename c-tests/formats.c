@@ -565,6 +565,39 @@ static void described_entries(const tenslice_file *file, const tenslice_tensor *
 }
 
 /* An array in its own file, and arrays in an archive, one of them compressed. Decoding that one gives a file again. */
+/* The names that stand for code, and a name of several keys, which is passed back to the library. */
+static void checkpoint(const char *folder)
+{
+    blob b = load(folder, "pytorch/nested.pt");
+    tenslice_file file;
+    tenslice_cursor cursor;
+    tenslice_pytorch_global global;
+    tenslice_tensor tensor, again;
+    char name[256];
+    size_t needed;
+    unsigned known = 0, joined = 0;
+
+    global.struct_size = sizeof global;
+    EXPECT(TENSLICE_OK, tenslice_file_open(&file, b.data, b.size, NULL));
+    EXPECT(TENSLICE_OK, tenslice_pytorch_globals(&file, &cursor));
+    while (tenslice_pytorch_globals_next(&cursor, &global, NULL) == TENSLICE_OK) {
+        CHECK(global.module.length > 0 && global.name.length > 0 && global.offset < b.size);
+        known += global.is_known;
+    }
+    CHECK(known > 0);
+    EXPECT(TENSLICE_OK, tenslice_file_tensors(&file, &cursor));
+    while (tenslice_tensors_next(&cursor, &tensor, NULL) == TENSLICE_OK) {
+        tenslice_str text = tenslice_tensor_name(&tensor);
+        EXPECT(TENSLICE_OK, tenslice_str_copy(&text, name, sizeof name, &needed));
+        CHECK(tenslice_str_equals(&text, name, needed - 1));
+        CHECK(!tenslice_str_equals(&text, name, needed - 2));
+        EXPECT(TENSLICE_OK, tenslice_file_find(&file, name, needed - 1, &again, NULL));
+        joined += text.is_escaped;
+    }
+    CHECK(joined > 0);
+    free(b.data);
+}
+
 static void arrays(const char *folder)
 {
     blob b = load(folder, "npy/struct_nested_4.npy");
@@ -706,7 +739,7 @@ static void safetensors(const char *folder)
     EXPECT(TENSLICE_OK, tenslice_file_tensors(&file, &cursor));
     for (length = 336; (status = tenslice_tensors_next(&cursor, &tensor, NULL)) == TENSLICE_OK; count++) {
         EXPECT(TENSLICE_OK, tenslice_tensor_get_info(&tensor, &info));
-        CHECK(info.index == count && info.dtype == TENSLICE_F32 && !info.name.is_escaped && info.name.reserved == 0);
+        CHECK(info.index == count && info.dtype == TENSLICE_F32 && !info.name.is_escaped && info.name.reserved[0] == 0);
         EXPECT(TENSLICE_OK, tenslice_tensor_data(&tensor, &component, NULL));
         EXPECT(TENSLICE_OK, tenslice_component_get_info(&component, &place));
         CHECK(same(place.role, "data") && place.offset == length && place.length == 4 * info.elements);
@@ -774,7 +807,7 @@ static void escapes(const char *folder)
     blob b = with_header("{\"a\\u002eb\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[0,1]},"
                          "\"\\ud83d\\ude00\":{\"dtype\":\"U8\",\"shape\":[2],\"data_offsets\":[1,3]},"
                          "\"\\u0000\":{\"dtype\":\"U8\",\"shape\":[3],\"data_offsets\":[3,6]}}", 6);
-    tenslice_str latin = {"\xff\0\xe9", 3, 0, 0};
+    tenslice_str latin = {"\xff\0\xe9", 3, 0, {0}};
     tenslice_file file;
     tenslice_tensor tensor;
     tenslice_tensor_info info;
@@ -1548,6 +1581,7 @@ int main(int argc, char **argv)
     pairs(argv[1]);
     trains(argv[1]);
     arrays(argv[1]);
+    checkpoint(argv[1]);
     safetensors(argv[1]);
     escapes(argv[1]);
     shards(argv[1]);

@@ -170,10 +170,10 @@ void dense(const char *fixtures)
 /// A string spelled as in JSON, with escapes.
 tenslice::text escaped(std::string_view spelled)
 {
-    return tenslice::text(tenslice_str{spelled.data(), spelled.size(), 1, 0});
+    return tenslice::text(tenslice_str{spelled.data(), spelled.size(), 1, {0}});
 }
 
-tenslice::text plain(std::string_view text) { return tenslice::text(tenslice_str{text.data(), text.size(), 0, 0}); }
+tenslice::text plain(std::string_view text) { return tenslice::text(tenslice_str{text.data(), text.size(), 0, {0}}); }
 
 void texts(const char *fixtures)
 {
@@ -761,6 +761,7 @@ void particulars(const char *fixtures)
     for (const tenslice_npz_entry entry : get(npz.npz_entries()))
         count += entry.name.length > 0 && entry.decoded_length > 0;
     CHECK(count > 0 && get(npy.npy_descr()) == "'<i2'");
+    CHECK(status_of([&] { return npz.pytorch_globals(); }) == TENSLICE_INVALID_ARGUMENT);
     const auto array = get(npy.find("")); // 4 rows and 3 columns, column-major
     CHECK(status_of([&] { return array.get<std::int16_t>({4, 3}); }) == TENSLICE_WRONG_ORDER);
     CHECK(status_of([&] { return npy.get<std::int16_t>("", {4, 3}); }) == TENSLICE_WRONG_ORDER);

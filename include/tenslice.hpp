@@ -1424,6 +1424,12 @@ inline tenslice_status next_npz_entry(tenslice_cursor *cursor, tenslice_npz_entr
     return tenslice_npz_entries_next(cursor, entry, why);
 }
 
+inline tenslice_status next_pytorch_global(tenslice_cursor *cursor, tenslice_pytorch_global *global, tenslice_error *why)
+{
+    global->struct_size = sizeof *global;
+    return tenslice_pytorch_globals_next(cursor, global, why);
+}
+
 inline tenslice_status next_gguf_info(tenslice_cursor *cursor, tenslice_gguf_tensor_info *info, tenslice_error *why)
 {
     info->struct_size = sizeof *info;
@@ -1432,6 +1438,8 @@ inline tenslice_status next_gguf_info(tenslice_cursor *cursor, tenslice_gguf_ten
 } // namespace detail
 
 using npz_entry_range = detail::range<tenslice_cursor, tenslice_npz_entry, tenslice_npz_entry, detail::next_npz_entry>;
+using pytorch_global_range =
+    detail::range<tenslice_cursor, tenslice_pytorch_global, tenslice_pytorch_global, detail::next_pytorch_global>;
 using gguf_info_range =
     detail::range<tenslice_cursor, tenslice_gguf_tensor_info, tenslice_gguf_tensor_info, detail::next_gguf_info>;
 using tens_chunk_range =
@@ -1901,6 +1909,13 @@ public:
         tenslice_cursor cursor{};
         const auto status = tenslice_npz_entries(&handle_, &cursor);
         return detail::finish(status, detail::no_details, npz_entry_range(cursor));
+    }
+    /** The names in a PyTorch checkpoint that stand for code, in the order of the file. A single-pass range. */
+    result<pytorch_global_range> pytorch_globals() const
+    {
+        tenslice_cursor cursor{};
+        const auto status = tenslice_pytorch_globals(&handle_, &cursor);
+        return detail::finish(status, detail::no_details, pytorch_global_range(cursor));
     }
     /** The properties that only a TENS file has; INVALID_ARGUMENT for a file of another format. */
     result<class tens> tens() const

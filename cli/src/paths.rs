@@ -137,8 +137,8 @@ fn has_ending(path: &Path) -> bool {
     is_tensor_file_name(&file_name(path)) || is_index_name(&file_name(path))
 }
 
-/// Returns true if the name or the first bytes are those of a tensor file. A ZIP archive counts if the name of its
-/// first entry ends with `.npy`.
+/// Returns true if the name or the first bytes are those of a tensor file. A ZIP archive counts if its first
+/// entry is an array of NumPy, or the pickle of a checkpoint.
 fn is_tensor_file(path: &Path) -> bool {
     if has_ending(path) {
         return true;
@@ -151,7 +151,9 @@ fn is_tensor_file(path: &Path) -> bool {
     match tenslice::File::open(&head) {
         Ok(_) => true,
         Err(error) => match error.format() {
-            Format::Npz | Format::Zip => first_entry(&head).is_some_and(|name| name.ends_with(b".npy")),
+            Format::Npz | Format::Zip | Format::Pytorch => {
+                first_entry(&head).is_some_and(|name| name.ends_with(b".npy") || name.ends_with(b"/data.pkl"))
+            }
             _ => !matches!(error.kind(), ErrorKind::UnknownFormat | ErrorKind::UnsupportedFormat),
         },
     }

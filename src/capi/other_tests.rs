@@ -4,6 +4,7 @@ use super::super::entry::*;
 use super::super::npy::*;
 use super::super::npz::*;
 use super::super::plan::*;
+use super::super::pytorch::*;
 use super::super::ztensor2::*;
 use super::*;
 
@@ -97,6 +98,19 @@ fn arrays_of_numpy() {
         open(fixture!("npz/mixed_methods.npz"), file);
         ok!(tenslice_npz_entries(file, cursor), tenslice_npz_entries_next(cursor, entry, null_mut()));
         assert!(text(entry.read().name).ends_with(b".npy"));
+    }
+}
+
+#[test]
+fn code_in_a_checkpoint() {
+    // SAFETY: the arguments are as the header requires.
+    unsafe {
+        places!(file: tenslice_file, cursor: tenslice_cursor);
+        infos!(global: tenslice_pytorch_global);
+        open(fixture!("pytorch/views.pt"), file);
+        ok!(tenslice_pytorch_globals(file, cursor), tenslice_pytorch_globals_next(cursor, global, null_mut()));
+        let tenslice_pytorch_global { is_known, module, .. } = global.read();
+        assert_eq!((is_known, text(module)), (1, b"torch._utils".to_vec()));
     }
 }
 
@@ -314,7 +328,7 @@ fn memory_right_behind_a_handle_or_a_result() {
         let (number, scratch) = ((&raw mut (*complex).0).cast(), (&raw mut (*complex).1).cast());
         ok!(tenslice_blz_element(train, [0; 4].as_ptr(), 4, scratch, 4096, number, error));
         places!(string: Beside<tenslice_str, [c_char; 9]>);
-        let text = tenslice_str { data: of("text"), length: 4, is_escaped: 0, reserved: 0 };
+        let text = tenslice_str { data: of("text"), length: 4, is_escaped: 0, reserved: [0; 15] };
         (&raw mut (*string).0).write(text);
         ok!(tenslice_str_copy(&raw const (*string).0, (&raw mut (*string).1).cast(), 9, null_mut()));
         let inside = scratch.byte_sub(8);

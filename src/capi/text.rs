@@ -28,14 +28,19 @@ pub struct tenslice_str {
     /// Number of bytes.
     pub length: usize,
     /// 1 if characters are spelled as escapes, so that the bytes are not the characters of the string; else 0.
-    pub is_escaped: u32,
-    /// Reserved, 0.
-    pub reserved: u32,
+    pub is_escaped: u8,
+    /// For this library: zeros, or the keys of a name in a PyTorch checkpoint. Leave them as they are.
+    pub reserved: [u8; 15],
 }
 
 impl From<Text<'_>> for tenslice_str {
     fn from(text: Text<'_>) -> Self {
-        Self { is_escaped: u32::from(text.is_escaped()), ..Self::of_bytes(text.raw()) }
+        Self {
+            is_escaped: text.is_escaped().into(),
+            #[cfg(feature = "pytorch")]
+            reserved: text.trail().0,
+            ..Self::of_bytes(text.raw())
+        }
     }
 }
 
@@ -47,7 +52,7 @@ impl From<Option<&str>> for tenslice_str {
 
 impl tenslice_str {
     /// The string that stands for a missing one.
-    pub(super) const NONE: Self = Self { data: core::ptr::null(), length: 0, is_escaped: 0, reserved: 0 };
+    pub(super) const NONE: Self = Self { data: core::ptr::null(), length: 0, is_escaped: 0, reserved: [0; 15] };
 
     /// Wraps bytes of the file that are text in any encoding.
     pub(super) fn of_bytes(bytes: &[u8]) -> Self {

@@ -23,6 +23,8 @@ const FAR: u64 = 1 << 16;
 /// remaining extra fields and the head of an array. NumPy writes extra fields of 20 bytes and nearly always a head of
 /// 128 bytes; writers that align arrays in memory add up to 63 bytes.
 const AFTER_HEADER: u64 = 256;
+/// The largest number of bytes between two entries that are requested with the start of the first one.
+const MOST_BETWEEN: u64 = 1 << 16;
 /// The largest number of bytes that `deflate` decodes from one byte. From no bytes, it decodes a few.
 const MAX_EXPANSION: u64 = 1032;
 
@@ -184,6 +186,25 @@ impl<'a> Archive<'a> {
             return Err(self.error(ErrorKind::InvalidName, Part::Name, entry.at));
         }
         Ok(())
+    }
+
+    /// Calls `add` with the start of each entry that is not in memory, until it returns false; with all of the data, if
+    /// `is_whole` returns true for the name.
+    pub(crate) fn each_start(&self, is_whole: impl Fn(&[u8]) -> bool, mut add: impl FnMut(Extent) -> bool) {
+        let mut at = 0;
+        while let Ok(Some(entry)) = self.entry(at) {
+            at = entry.next;
+            let Some(mut start) = self.start_of(&entry) else { return };
+            // What is between the entries, perhaps many bytes that align the data: before the data, as a rule.
+            let next = self.entry(at).ok().flatten().map_or(self.directory.start, |next| next.local_at);
+            let between = next.saturating_sub(entry.local_at).saturating_sub(entry.stored).min(MOST_BETWEEN);
+            let more = if is_whole(entry.name) { entry.stored } else { 0 };
+            let available = self.directory.start.saturating_sub(start.offset);
+            start.length = start.length.max(between).saturating_add(more).min(available);
+            if self.input.get(start).is_none() && !add(start) {
+                return;
+            }
+        }
     }
 
     /// Returns the range that usually includes the local header of an entry and the head of an array; `None` if it does
