@@ -263,7 +263,7 @@ fn tensors_in_many_containers() {
         let more = [&text("weight")[..], b"}s"].concat();
         let tree = (0..depth).fold(tensor(), |tree, _| module(&tree, &more));
         let name = vec!["m"; depth].join(".");
-        assert_eq!(names(&tree), [name.clone()], "{depth}");
+        assert_eq!(names(&tree), std::slice::from_ref(&name), "{depth}");
         let pair = [&b"("[..], &tree, b"}t"].concat();
         assert_eq!(names(&pair), [if depth == 0 { "0".into() } else { format!("0.{name}") }], "{depth}");
         let group = [&b"}("[..], &text("a"), &tree, &text("b"), &tensor(), b"u"].concat();
