@@ -15,7 +15,7 @@ use crate::error::origin::{Format, Part};
 use crate::error::{ErrorKind, Result};
 
 /// True if an archive is a checkpoint: its first entry is in a folder, and a folder has a `data.pkl`.
-pub(in crate::format) fn is_checkpoint<'a>(opening: &ParseContext<'a>) -> ParseResult<bool> {
+pub(crate) fn is_checkpoint<'a>(opening: &ParseContext<'a>) -> ParseResult<bool> {
     let (archive, _) = Archive::find(opening, Format::Npz)?;
     let mut at = 0;
     while let Ok(Some(record)) = archive.record(at) {
