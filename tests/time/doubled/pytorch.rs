@@ -69,10 +69,13 @@ pub fn nested_tensors(size: usize) -> Vec<u8> {
     checkpoint(&inside(&["state_dict"], tree), size, 1, false)
 }
 
-/// Each tensor is in dictionaries of its own, as the states of an optimizer.
+/// Each tensor is in a dictionary of its own with a number, as the states of an optimizer.
 pub fn states(size: usize) -> Vec<u8> {
     let key = |number: usize| [b"J", &(number as u32).to_le_bytes()[..]].concat();
-    let tree = dictionary(size, key, |number| inside(&["momentum_buffer"], tensor(number, 1)));
+    let step = [text("step"), b"K\x01".to_vec()].concat();
+    let tensor = |number| [text("momentum_buffer"), tensor(number, 1)].concat();
+    let state = |number| [b"}(", &step[..], &tensor(number), b"u"].concat();
+    let tree = dictionary(size, key, state);
     checkpoint(&inside(&["state", "optimizer"], tree), size, 1, false)
 }
 
@@ -108,20 +111,21 @@ pub fn states_behind(size: usize) -> Vec<u8> {
     checkpoint(&[b"}(", &all.concat()[..], b"u"].concat(), size, 1, false)
 }
 
-/// A whole module: each tensor is six modules deep.
+/// A whole module: each tensor is seven modules deep.
 pub fn modules(size: usize) -> Vec<u8> {
-    fn module(keys: &mut Keys, name: &str, inner: Vec<u8>) -> Vec<u8> {
-        let [training, modules, name] = ["training", "_modules", name].map(|key| keys.key(key));
-        [&b"c__main__\nNet\n)\x81}("[..], &training, b"\x88", &modules, b"}(", &name, &inner, b"uub"].concat()
-    }
     let mut keys = Keys::default();
     let mut layer = |number: usize| {
-        let pair = ["weight", "bias"]
-            .map(|key| [keys.key(key), tensor(2 * number + usize::from(key == "bias"), 1)].concat());
-        let parameters = [keys.key("_parameters"), b"}(".to_vec(), pair.concat(), b"u".to_vec()].concat();
-        let query = [&b"c__main__\nLinear\n)\x81}("[..], &parameters, b"ub"].concat();
-        let layer = ["query", "self", "attention"].iter().fold(query, |inner, name| module(&mut keys, name, inner));
-        [text(&number.to_string()), layer].concat()
+        let mut bytes = text(&number.to_string());
+        for name in ["attention", "self", "query"] {
+            let [training, modules, name] = ["training", "_modules", name].map(|key| keys.key(key));
+            bytes.extend([&b"c__main__\nNet\n)\x81}("[..], &training, b"\x88", &modules, b"}(", &name].concat());
+        }
+        let parameters = keys.key("_parameters");
+        let pair =
+            [("weight", 0), ("bias", 1)].map(|(key, place)| [keys.key(key), tensor(2 * number + place, 1)].concat());
+        bytes.extend([&b"c__main__\nLinear\n)\x81}("[..], &parameters, b"}(", &pair.concat(), b"uub"].concat());
+        bytes.extend(b"uub".repeat(3));
+        bytes
     };
     let layers: Vec<u8> = (0..size / 2).flat_map(&mut layer).collect();
     let list = [&b"c__main__\nList\n)\x81}"[..], &text("_modules"), b"}(", &layers, b"usb"].concat();
