@@ -43,65 +43,29 @@ known! {
 const FIRST_STORAGE: u16 = 64;
 const FIRST_DTYPE: u16 = 128;
 
-/// The storage classes, each with the dtype of its elements. Those of `torch.cuda` have the same names.
-const STORAGES: &[(&str, &str)] = &[
-    ("FloatStorage", "float32"),
-    ("DoubleStorage", "float64"),
-    ("HalfStorage", "float16"),
-    ("BFloat16Storage", "bfloat16"),
-    ("LongStorage", "int64"),
-    ("IntStorage", "int32"),
-    ("ShortStorage", "int16"),
-    ("CharStorage", "int8"),
-    ("ByteStorage", "uint8"),
-    ("BoolStorage", "bool"),
-    ("ComplexFloatStorage", "complex64"),
-    ("ComplexDoubleStorage", "complex128"),
-    ("QInt8Storage", "qint8"),
-    ("QUInt8Storage", "quint8"),
-    ("QInt32Storage", "qint32"),
-    ("QUInt4x2Storage", "quint4x2"),
-    ("QUInt2x4Storage", "quint2x4"),
+/// The storage classes, in the order of `DTYPES`: those of the first ones. Those of `torch.cuda` have the same names.
+const STORAGES: &[&str] = &[
+    "FloatStorage",
+    "DoubleStorage",
+    "HalfStorage",
+    "BFloat16Storage",
+    "LongStorage",
+    "IntStorage",
+    "ShortStorage",
+    "CharStorage",
+    "ByteStorage",
+    "BoolStorage",
+    "ComplexFloatStorage",
+    "ComplexDoubleStorage",
+    "QInt8Storage",
+    "QUInt8Storage",
+    "QInt32Storage",
+    "QUInt4x2Storage",
+    "QUInt2x4Storage",
 ];
 
-/// The dtypes of torch, each with the size of an element in bytes.
-const DTYPES: &[(&str, u8)] = &[
-    ("torch.float32", 4),
-    ("torch.float64", 8),
-    ("torch.float16", 2),
-    ("torch.bfloat16", 2),
-    ("torch.int64", 8),
-    ("torch.int32", 4),
-    ("torch.int16", 2),
-    ("torch.int8", 1),
-    ("torch.uint8", 1),
-    ("torch.bool", 1),
-    ("torch.complex64", 8),
-    ("torch.complex128", 16),
-    ("torch.qint8", 1),
-    ("torch.quint8", 1),
-    ("torch.qint32", 4),
-    ("torch.quint4x2", 1),
-    ("torch.quint2x4", 1),
-    ("torch.uint16", 2),
-    ("torch.uint32", 4),
-    ("torch.uint64", 8),
-    ("torch.float8_e4m3fn", 1),
-    ("torch.float8_e5m2", 1),
-    ("torch.float8_e4m3fnuz", 1),
-    ("torch.float8_e5m2fnuz", 1),
-    ("torch.float8_e8m0fnu", 1),
-    ("torch.complex32", 4),
-    ("torch.float4_e2m1fn_x2", 1),
-    ("torch.bits8", 1),
-    ("torch.bits16", 2),
-    ("torch.bits1x8", 1),
-    ("torch.bits2x4", 1),
-    ("torch.bits4x2", 1),
-];
-
-/// A dtype as torch names it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// A dtype of torch.
+#[derive(Debug, PartialEq, Eq)]
 pub(crate) struct TorchType {
     /// With the module: `torch.float32`.
     pub(crate) name: &'static str,
@@ -109,11 +73,50 @@ pub(crate) struct TorchType {
     pub(crate) size: u64,
 }
 
+const fn dtype(name: &'static str, size: u64) -> TorchType {
+    TorchType { name, size }
+}
+
+static DTYPES: &[TorchType] = &[
+    dtype("torch.float32", 4),
+    dtype("torch.float64", 8),
+    dtype("torch.float16", 2),
+    dtype("torch.bfloat16", 2),
+    dtype("torch.int64", 8),
+    dtype("torch.int32", 4),
+    dtype("torch.int16", 2),
+    dtype("torch.int8", 1),
+    dtype("torch.uint8", 1),
+    dtype("torch.bool", 1),
+    dtype("torch.complex64", 8),
+    dtype("torch.complex128", 16),
+    dtype("torch.qint8", 1),
+    dtype("torch.quint8", 1),
+    dtype("torch.qint32", 4),
+    dtype("torch.quint4x2", 1),
+    dtype("torch.quint2x4", 1),
+    dtype("torch.uint16", 2),
+    dtype("torch.uint32", 4),
+    dtype("torch.uint64", 8),
+    dtype("torch.float8_e4m3fn", 1),
+    dtype("torch.float8_e5m2", 1),
+    dtype("torch.float8_e4m3fnuz", 1),
+    dtype("torch.float8_e5m2fnuz", 1),
+    dtype("torch.float8_e8m0fnu", 1),
+    dtype("torch.complex32", 4),
+    dtype("torch.float4_e2m1fn_x2", 1),
+    dtype("torch.bits8", 1),
+    dtype("torch.bits16", 2),
+    dtype("torch.bits1x8", 1),
+    dtype("torch.bits2x4", 1),
+    dtype("torch.bits4x2", 1),
+];
+
 /// The elements of a storage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum StorageType {
     /// Elements of a type.
-    Typed(TorchType),
+    Typed(&'static TorchType),
     /// Bytes.
     Untyped,
 }
@@ -133,10 +136,10 @@ impl Known {
         }
         match module {
             b"torch" | b"torch.cuda" => {
-                if let Some(index) = STORAGES.iter().position(|(class, _)| class.as_bytes() == name) {
+                if let Some(index) = STORAGES.iter().position(|class| class.as_bytes() == name) {
                     return number(FIRST_STORAGE, index);
                 }
-                let is_it = |(dtype, _): &(&str, u8)| dtype.as_bytes().strip_prefix(b"torch.") == Some(name);
+                let is_it = |dtype: &TorchType| dtype.name.as_bytes().strip_prefix(b"torch.") == Some(name);
                 match DTYPES.iter().position(is_it).filter(|_| module == b"torch") {
                     Some(index) => number(FIRST_DTYPE, index),
                     None => Self::OPAQUE,
@@ -164,9 +167,8 @@ impl Known {
     }
 
     /// Returns the dtype, if the name is one.
-    pub(crate) fn dtype(self) -> Option<TorchType> {
-        let index = usize::from(self.0.checked_sub(FIRST_DTYPE)?);
-        DTYPES.get(index).map(|(name, size)| TorchType { name, size: u64::from(*size) })
+    pub(crate) fn dtype(self) -> Option<&'static TorchType> {
+        DTYPES.get(usize::from(self.0.checked_sub(FIRST_DTYPE)?))
     }
 
     /// Returns the elements of a storage, if the name is a class of storages.
@@ -175,8 +177,6 @@ impl Known {
             return Some(StorageType::Untyped);
         }
         let index = usize::from(self.0.checked_sub(FIRST_STORAGE)?);
-        let (_, of) = STORAGES.get(index)?;
-        let dtype = DTYPES.iter().find(|(name, _)| name.strip_prefix("torch.") == Some(of));
-        dtype.map(|(name, size)| StorageType::Typed(TorchType { name, size: u64::from(*size) }))
+        DTYPES.get(index).filter(|_| index < STORAGES.len()).map(StorageType::Typed)
     }
 }

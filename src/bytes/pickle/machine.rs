@@ -127,9 +127,9 @@ impl<'a> Machine<'a> {
         self.work
     }
 
-    /// Notes that an opcode was read once more.
-    pub(crate) const fn add_work(&mut self) {
-        self.work = self.work.saturating_add(1);
+    /// Notes that so many opcodes were read once more.
+    pub(crate) fn add_work(&mut self, count: u32) {
+        self.work = self.work.saturating_add(count.into());
     }
 
     /// Returns an object that an opcode takes from the memo, if it is remembered.

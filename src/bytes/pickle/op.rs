@@ -156,6 +156,19 @@ pub(crate) fn skip(bytes: &[u8], at: u32) -> Option<(u8, u32)> {
     (to_usize(next.into())? <= bytes.len()).then_some((code, next))
 }
 
+/// Returns the next opcode from `at` on that begins or ends a group of objects or the pickle, and the position behind it.
+/// Adds the number of opcodes to `count`.
+pub(crate) fn next_group(bytes: &[u8], mut at: u32, count: &mut u32) -> Option<(u8, u32)> {
+    loop {
+        let (code, next) = skip(bytes, at)?;
+        *count = count.saturating_add(1);
+        if code == MARK || closes_mark(code) || code == STOP {
+            return Some((code, next));
+        }
+        at = next;
+    }
+}
+
 /// Reads the opcode at `at`.
 #[inline]
 pub(crate) fn read(bytes: &[u8], at: u32) -> Result<Op<'_>, Fault> {

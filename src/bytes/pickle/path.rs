@@ -459,11 +459,10 @@ impl<'a> Machine<'a> {
         }
         let above = self.stack().get(index..).unwrap_or_default().iter().skip(1);
         let mut open = above.filter(|slot| slot.kind == Kind::Mark).count();
-        let mut at = self.position();
+        let (mut at, mut count) = (self.position(), 0_u32);
         let role = loop {
-            let Some((code, next)) = op::skip(self.bytes(), at) else { break Role::HIDDEN };
+            let Some((code, next)) = op::next_group(self.bytes(), at, &mut count) else { break Role::HIDDEN };
             at = next;
-            self.add_work();
             match code {
                 op::MARK => open = open.saturating_add(1),
                 code if op::closes_mark(code) && open > 0 => {
@@ -481,10 +480,10 @@ impl<'a> Machine<'a> {
                     let role = self.look_ahead(at, index, &mut depths)?;
                     break if role.kind() == Role::HIDDEN { role } else { Role(role.0 | Role::TUPLE) };
                 }
-                op::FROZEN_SET | op::ADD_ITEMS | op::STOP => break Role::HIDDEN,
-                _ => {}
+                _ => break Role::HIDDEN,
             }
         };
+        self.add_work(count);
         self.set_role(index, role);
         Ok(role)
     }
@@ -499,7 +498,7 @@ impl<'a> Machine<'a> {
         let role = loop {
             let Some((code, next)) = op::skip(self.bytes(), at) else { return Ok(Role::HIDDEN) };
             at = next;
-            self.add_work();
+            self.add_work(1);
             let (inner, above) = (depths.open > 0, depths.last());
             let takes = match code {
                 op::MARK => {

@@ -147,14 +147,19 @@ impl<'a> Archive<'a> {
 
     /// Reads a record like [`entry`](Self::entry). On hosts, a record that has been `checked` is read in constant time.
     pub(crate) fn entry_if(&self, at: u32, checked: bool) -> Result<Option<Entry<'a>>> {
-        let Some(Record { header, name, extra, next }) = self.record(at)? else { return Ok(None) };
+        self.record(at)?.map(|record| self.entry_of(at, &record, checked)).transpose()
+    }
+
+    /// Returns the entry of the record at position `at` of the directory, which may have been `checked`.
+    pub(crate) fn entry_of(&self, at: u32, record: &Record<'a>, checked: bool) -> Result<Entry<'a>> {
+        let Record { header, name, extra, next } = *record;
         let about = &header.about;
         let wide = record::widened(about, header.offset.get(), header.disk.get(), extra, checked);
         let wide = wide.ok_or(self.error(ErrorKind::Malformed, Part::Entry, at))?;
         if wide.disk != 0 {
             return Err(self.error(ErrorKind::CountsDiffer, Part::Entry, at));
         }
-        Ok(Some(Entry { at, next, name, about, stored: wide.stored, size: wide.size, local_at: wide.offset }))
+        Ok(Entry { at, next, name, about, stored: wide.stored, size: wide.size, local_at: wide.offset })
     }
 
     /// Reads a record without looking at its extra fields.

@@ -22,7 +22,6 @@ pub(crate) mod record;
 #[cfg(all(feature = "write", feature = "crc32"))]
 pub(crate) use self::directory::{END_64, MAX_DIRECTORY};
 pub(crate) use self::entry::Checking;
-#[cfg(feature = "npz")]
 pub(crate) use self::entry::Entry;
 #[cfg(all(feature = "write", feature = "crc32"))]
 pub(crate) use self::entry::{LENGTHS_FOLLOW, LOCAL, STORED, UTF8_NAME};

@@ -2,12 +2,12 @@
 #![forbid(unsafe_code)]
 
 use super::item::Words;
+use super::storages::{Order, Orders};
 use super::{Body, Flags, IN_CONSTANTS, LARGEST, PytorchFile, fail};
 use crate::bytes::extent::Extent;
 use crate::bytes::num::to_u64;
 use crate::bytes::pickle::frames::Container;
 use crate::bytes::pickle::reach::Reach;
-use crate::bytes::pickle::slot::bytes_of;
 use crate::bytes::source::{ParseContext, ParseResult};
 use crate::codec::zip::{self, Archive, Checking};
 use crate::duplicates::Seen;
@@ -30,11 +30,15 @@ pub(crate) fn is_checkpoint<'a>(opening: &ParseContext<'a>) -> ParseResult<bool>
     Ok(false)
 }
 
-/// True for the names of entries that are read when an archive is opened, in the folder of all entries.
-pub(super) fn is_read(name: &[u8]) -> bool {
+/// Returns the name of an entry in the folder that all entries are in.
+pub(super) fn in_folder(name: &[u8]) -> &[u8] {
     let slash = name.iter().position(|byte| *byte == b'/');
-    let name = slash.and_then(|slash| name.get(slash.saturating_add(1)..)).unwrap_or_default();
-    matches!(name, b"data.pkl" | b"constants.pkl" | b"byteorder" | b"version")
+    slash.and_then(|slash| name.get(slash.saturating_add(1)..)).unwrap_or_default()
+}
+
+/// True for the names of entries that are read when an archive is opened.
+pub(super) fn is_read(name: &[u8]) -> bool {
+    matches!(in_folder(name), b"data.pkl" | b"constants.pkl" | b"byteorder" | b"version")
 }
 
 impl<'a> PytorchFile<'a> {
@@ -45,7 +49,7 @@ impl<'a> PytorchFile<'a> {
         let length = u32::try_from(length).unwrap_or(u32::MAX); // the directory has no more than 1 GiB
         let mut file = Self {
             input: archive.input,
-            body: Body::Archive { start: archive.directory.start, length },
+            body: Body::Archive { start: archive.directory.start, length, order: Order::None },
             data_at: 0,
             constants_at: 0,
             data_length: 0,
@@ -81,34 +85,6 @@ impl<'a> PytorchFile<'a> {
         Ok((data.map_err(|stop| opening.error(stop))?, entry.about.crc.get()))
     }
 
-    /// Finds the entry of a storage, from position `hint` of the directory on and then from the start.
-    pub(super) fn find_storage(
-        &self,
-        key: &[u8],
-        in_constants: bool,
-        hint: &mut u32,
-        work: &mut u64,
-    ) -> Result<Option<u32>> {
-        let kind: &[u8] = if in_constants { b"constants/" } else { b"data/" };
-        let (archive, folder, start) = (self.archive(), self.folder(), *hint);
-        let is_it = |name: &[u8]| {
-            let rest = name.strip_prefix(folder).and_then(|rest| rest.strip_prefix(kind));
-            rest == Some(key)
-        };
-        for (mut at, end) in [(start, u32::MAX), (0, start)] {
-            while at < end {
-                let Some(record) = archive.record(at)? else { break };
-                *work = work.saturating_add(1);
-                if is_it(record.name) {
-                    *hint = record.next;
-                    return Ok(Some(at));
-                }
-                at = record.next;
-            }
-        }
-        Ok(None)
-    }
-
     /// Reads the directory of an archive, and its entries besides the storages. Returns whether it states a version.
     pub(super) fn read_entries(
         &mut self,
@@ -117,12 +93,13 @@ impl<'a> PytorchFile<'a> {
         entries: &mut Seen<'_, 'a>,
     ) -> ParseResult<bool> {
         let (archive, folder) = (self.archive(), self.folder());
-        let (mut checking, mut has_version) = (Checking::new(&archive), false);
+        let (mut checking, mut orders, mut has_version) = (Checking::new(&archive), Orders::new(), false);
         while let Some((entry, data)) = checking.next(&archive, opening, stated)? {
             let stop = |kind, item| opening.stop(archive.error(kind, item, entry.at));
             let name = entry.name.strip_prefix(folder).filter(|_| !folder.is_empty());
             let name = name.ok_or_else(|| stop(ErrorKind::InvalidName, Part::Name))?;
             entries.add(entry.name);
+            orders.add(&entry);
             if !is_read(entry.name) {
                 continue;
             }
@@ -156,6 +133,9 @@ impl<'a> PytorchFile<'a> {
                 }
             }
         }
+        if let Body::Archive { order, .. } = &mut self.body {
+            *order = orders.order(&archive, checking.entries);
+        }
         self.flags.set(Flags::SORTED_PLACES, checking.are_places_sorted);
         self.flags.set(Flags::DISTINCT_ENTRIES, entries.are_distinct());
         Ok(has_version)
@@ -169,13 +149,12 @@ impl<'a> PytorchFile<'a> {
         let most = self.most_work();
         self.check_tree(in_constants, seen, |storage, at| {
             let at = file.offset(at | flag);
-            let key = bytes_of(file.pickle(in_constants), &storage.key);
+            let key = storage.key.bytes(file.pickle(in_constants));
             let missing = fail(ErrorKind::MissingData, Part::Data, at);
-            let position = file.find_storage(key, in_constants, &mut hint, &mut work)?.ok_or(missing)?;
+            let entry = file.find_storage(key, in_constants, &mut hint, &mut work)?.ok_or(missing)?;
             if work > most {
                 return Err(fail(ErrorKind::TooMany, Part::Entry, at));
             }
-            let entry = file.archive().entry(position)?.ok_or(missing)?;
             if entry.is_stored() && entry.stored != storage.bytes {
                 return Err(fail(ErrorKind::SizeMismatch, Part::Length, at));
             }

@@ -13,12 +13,12 @@ use crate::bytes::num::to_usize;
 use crate::bytes::pickle::globals::Known;
 use crate::bytes::pickle::machine::Machine;
 use crate::bytes::pickle::op::{self, Op};
+use crate::bytes::pickle::recall::Put;
 use crate::bytes::pickle::slot::{Kind, Puts, Slot, bytes_of, simple};
 
 /// The call of a function that makes a tensor.
 pub(super) struct Call {
     pub(super) described: Described,
-    pub(super) storage: Storage,
     /// The opcode of the storage's ID, the opcode behind the call, and the places of the arguments: from the first one to
     /// the opcode behind the last one.
     pub(super) storage_at: u32,
@@ -151,14 +151,12 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads a call. `None` if it is not written in the usual way, or if something in it is wrong. `words` are those of
-    /// another call; `recalled` returns any object of the memo, if it is a text or a name. Also returns the words of this
-    /// call.
+    /// another call, and become those of this one; `recalled` returns any object of the memo, if it is a text or a name.
     pub(super) fn call(
         mut self,
-        words: &Words,
+        words: &mut Words,
         mut recalled: impl FnMut(&Op<'a>) -> Option<Slot>,
-    ) -> Option<(Call, Words)> {
-        let (mut words, mut known) = (*words, Known::from_number(words.of_class.into()));
+    ) -> Option<Call> {
         if !self.takes(words.function) {
             let (function, index) = self.object(&mut recalled)?;
             words.function = index;
@@ -166,12 +164,29 @@ impl<'a> Reader<'a> {
         }
         self.code(op::MARK)?;
         let first = self.at;
+        let described = self.arguments(words, recalled)?;
+        let end = self.at;
+        self.code(op::TUPLE)?;
+        self.put()?;
+        self.code(op::REDUCE)?;
+        let arguments = (first, end);
+        Some(Call { described, storage_at: first, next: self.at, arguments, puts: self.puts })
+    }
+
+    /// Reads the arguments of a call: a storage, and the view of it.
+    fn arguments(
+        &mut self,
+        words: &mut Words,
+        mut recalled: impl FnMut(&Op<'a>) -> Option<Slot>,
+    ) -> Option<Described> {
+        let first = self.at;
         self.code(op::MARK)?;
         if !self.takes(words.word) {
             let (word, index) = self.object(&mut recalled)?;
             words.word = index;
             (word.kind == Kind::Text && bytes_of(self.pickle, &word) == b"storage").then_some(())?;
         }
+        let mut known = Known::from_number(words.of_class.into());
         if !self.takes(words.class) {
             let (class, index) = self.object(&mut recalled)?;
             known = class.known();
@@ -196,7 +211,7 @@ impl<'a> Reader<'a> {
         self.put()?;
         self.code(op::PERSISTENT_ID)?;
         self.put()?;
-        let storage = Storage::plain(key, known, count, has_sixth)?;
+        let storage = Storage::plain(&key, known, count, has_sixth)?;
         let offset = self.number()?;
         let (sizes, strides) = (self.numbers()?, self.numbers()?);
         let flag = self.op()?.code;
@@ -209,15 +224,17 @@ impl<'a> Reader<'a> {
         self.code(op::EMPTY_TUPLE)?;
         self.code(op::REDUCE)?;
         self.put()?;
-        let end = self.at;
-        self.code(op::TUPLE)?;
-        self.put()?;
-        self.code(op::REDUCE)?;
-        let described = Described::plain(&storage, offset, (sizes, strides), first)?;
-        let arguments = (first, end);
-        let call = Call { described, storage, storage_at: first, next: self.at, arguments, puts: self.puts };
-        Some((call, words))
+        Described::plain(&storage, offset, (sizes, strides), first)
     }
+}
+
+/// Reads the arguments of a call of `_rebuild_tensor_v2`, which start at a position. `None` if they are not written in the
+/// usual way. `words` are those of another call.
+pub(super) fn arguments(pickle: &[u8], at: u32, mut words: Words) -> Option<Described> {
+    let (mut reader, mut put) = (Reader::new(pickle, at), Put::NONE);
+    let described = reader.arguments(&mut words, |op| put.named(pickle, op))?;
+    reader.code(op::TUPLE)?;
+    Some(described)
 }
 
 /// Reads the call that makes the value of a key, which a machine has just pushed, and pushes the tensor. `None` if the
@@ -231,7 +248,8 @@ pub(super) fn value(machine: &mut Machine<'_>, words: &mut Words) -> Option<Call
         machine.step().ok()?;
     }
     let reader = Reader::new(machine.bytes(), machine.position());
-    let (call, taken) = reader.call(words, |op| machine.known(op))?;
+    let mut taken = *words;
+    let call = reader.call(&mut taken, |op| machine.known(op))?;
     let behind = op::put(machine.bytes(), call.next).map_or(call.next, |(_, behind)| behind);
     let (code, _) = op::skip(machine.bytes(), behind)?;
     if op::takes(code) > 0 {

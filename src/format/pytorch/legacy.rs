@@ -249,7 +249,7 @@ impl<'a> PytorchFile<'a> {
                 return Err(fail(ErrorKind::CountsDiffer, Part::Component, at));
             }
             let missing = fail(ErrorKind::MissingData, Part::Data, at);
-            let place = order.place(bytes_of(file.pickle(false), &storage.key)).ok_or(missing)?;
+            let place = order.place(storage.key.bytes(file.pickle(false))).ok_or(missing)?;
             let width = usize::try_from(place).ok().and_then(|place| widths.get_mut(place)).ok_or(missing)?;
             if *width != 0 && *width != storage.width() {
                 return Err(fail(ErrorKind::SizeMismatch, Part::Length, at));
@@ -374,7 +374,7 @@ impl<'a> PytorchFile<'a> {
         self.check_tree(false, seen, |storage, at| {
             let at = file.offset(at);
             let missing = fail(ErrorKind::MissingData, Part::Data, at);
-            let place = storages.order.place(bytes_of(file.pickle(false), &storage.key)).ok_or(missing)?;
+            let place = storages.order.place(storage.key.bytes(file.pickle(false))).ok_or(missing)?;
             let (_, elements) = file.legacy_data(place, storages)?;
             if elements.checked_mul(storage.width().into()) != Some(storage.bytes) {
                 return Err(fail(ErrorKind::SizeMismatch, Part::Length, at));

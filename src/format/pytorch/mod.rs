@@ -19,6 +19,7 @@ mod legacy;
 mod names;
 mod order;
 mod repeated;
+mod storages;
 mod strided;
 mod tensor;
 mod tree;
@@ -27,6 +28,7 @@ pub(super) use self::archive::is_checkpoint;
 use self::item::Words;
 use self::legacy::Widths;
 pub use self::names::{Global, Globals};
+use self::storages::Order;
 use self::tensor::{Base, Described, Storage};
 use self::tree::{Common, Found, Tree};
 use super::{ComponentRecord, Context, Cursor, FileFormat, Name, Named, NamedTensors, Summary, TensorRecord, Wanted};
@@ -39,7 +41,6 @@ use crate::bytes::pickle::machine::Machine;
 use crate::bytes::pickle::outline::Outline;
 use crate::bytes::pickle::path::Path;
 use crate::bytes::pickle::reach::Reach;
-use crate::bytes::pickle::slot::bytes_of;
 use crate::bytes::source::{Input, ParseContext, ParseResult};
 use crate::bytes::text::Text;
 use crate::codec::zip::Archive;
@@ -64,6 +65,9 @@ const POSITION: u32 = (1 << BEHIND_AT) - 1;
 /// times the pickle, and so many more.
 const MOST_DEEP: u64 = 256;
 const MORE_DEEP: u64 = 1 << 20;
+/// The records of a directory that may be read to find all storages: so many times all, and so many more.
+const MOST_RECORDS: u64 = 256;
+const MORE_RECORDS: u64 = 1 << 24;
 /// The longest name of several pieces that is hashed when a file is opened. Longer ones are compared later.
 const LONGEST_NAME: usize = 512;
 /// The largest pickle in bytes. Positions leave room for the other bits.
@@ -95,7 +99,7 @@ pub struct PytorchFile<'a> {
 /// The place of the storages: the directory of an archive, or the widths of the elements in a stream, if they are known.
 #[derive(Clone, Copy, Debug)]
 enum Body {
-    Archive { start: u64, length: u32 },
+    Archive { start: u64, length: u32, order: Order },
     Stream(Option<Widths>),
 }
 
@@ -136,11 +140,19 @@ impl<'a> PytorchFile<'a> {
     /// The archive; without entries, if the file is a stream.
     fn archive(&self) -> Archive<'a> {
         let (start, length) = match self.body {
-            Body::Archive { start, length } => (start, length),
+            Body::Archive { start, length, .. } => (start, length),
             Body::Stream(_) => (0, 0),
         };
         let bytes = self.input.get(Extent::new(start, length.into())).unwrap_or_default();
         Archive::of(self.input, Region { bytes, start }, Format::Pytorch)
+    }
+
+    /// The order of the storages in the directory.
+    const fn order(&self) -> Order {
+        match self.body {
+            Body::Archive { order, .. } => order,
+            Body::Stream(_) => Order::None,
+        }
     }
 
     /// The name of the folder that all entries are in, with the slash: that of the first entry.
@@ -241,22 +253,21 @@ impl<'a> PytorchFile<'a> {
         (hint, work): (&mut u32, &mut u64),
     ) -> Result<()> {
         let Some(storage) = described.storage else { return Ok(()) };
-        let key = bytes_of(self.pickle(in_constants), &storage.key);
+        let key = storage.key.bytes(self.pickle(in_constants));
         let flag = if in_constants { IN_CONSTANTS } else { 0 };
         let at = self.offset(storage.key.start | flag);
         let missing = fail(ErrorKind::MissingData, Part::Data, at);
         if self.flags.has(Flags::LEGACY) {
             return Ok(()); // looked for with the storages, and when the data is asked for
         }
-        let position = self.find_storage(key, in_constants, hint, work)?.ok_or(missing)?;
-        let entry = self.archive().entry(position)?.ok_or(missing)?;
+        let entry = self.find_storage(key, in_constants, hint, work)?.ok_or(missing)?;
         if !entry.is_stored() {
-            return Err(self.archive().error(ErrorKind::UnsupportedEncoding, Part::Encoding, position));
+            return Err(self.archive().error(ErrorKind::UnsupportedEncoding, Part::Encoding, entry.at));
         }
         if entry.stored != storage.bytes {
             return Err(fail(ErrorKind::SizeMismatch, Part::Length, at));
         }
-        described.entry = position;
+        described.entry = entry.at;
         Ok(())
     }
 
@@ -348,9 +359,9 @@ impl<'a> PytorchFile<'a> {
         Ok(())
     }
 
-    /// The number of entries that are compared with the keys of all storages, at most.
+    /// The number of records of the directory that are read to find all storages, at most.
     fn most_work(&self) -> u64 {
-        u64::from(self.entries()).saturating_add(64).saturating_mul(8192)
+        u64::from(self.entries()).saturating_mul(MOST_RECORDS).saturating_add(MORE_RECORDS)
     }
 
     /// Looks for names, entries and extents that clash.
@@ -393,10 +404,9 @@ impl<'a> PytorchFile<'a> {
     /// Fills in the record of a tensor. Its storage is looked for from `hint` on, which moves behind it.
     fn fill(&self, found: &Found<'a>, index: u32, hint: &mut u32, tensor: &mut TensorRecord<'a>) -> Result<()> {
         let in_constants = found.in_constants;
-        let fault = |fault| self.error(in_constants, fault);
         let mut described = match found.described {
             Some(described) => described,
-            None => found.described(&mut self.machine(in_constants)).map_err(fault)?,
+            None => self.described(&found.base, in_constants)?,
         };
         self.with_storage(&mut described, in_constants, (hint, &mut 0))?;
         let flag = if in_constants { IN_CONSTANTS } else { 0 };
@@ -405,6 +415,16 @@ impl<'a> PytorchFile<'a> {
         tensor.components = described.entry;
         tensor.index = index;
         described.fill(self.pickle(in_constants), tensor).map_err(|fault| self.error(in_constants, fault))
+    }
+
+    /// Reads the arguments of the function that makes a tensor. Those of most are read without a machine.
+    fn described(&self, base: &Base, in_constants: bool) -> Result<Described> {
+        let (pickle, words) = (self.pickle(in_constants), if in_constants { Words::NONE } else { self.words });
+        if let Some(described) = base.of_usual().and_then(|at| item::arguments(pickle, at, words)) {
+            return Ok(described);
+        }
+        let described = Described::of(&mut self.machine(in_constants), base);
+        described.map_err(|fault| self.error(in_constants, fault))
     }
 
     /// Returns the arguments of the function that makes a tensor, and whether they are in the second pickle.
@@ -469,7 +489,7 @@ impl<'a> FileFormat<'a> for PytorchFile<'a> {
     fn version(&self) -> Option<&'a str> {
         let mut at = 0;
         while let Ok(Some(entry)) = self.archive().entry(at) {
-            if entry.name.strip_prefix(self.folder()) == Some(b"version") {
+            if archive::in_folder(entry.name) == b"version" {
                 let opening = ParseContext::of(self.input);
                 let data = self.archive().data(&opening, &entry, &mut { u64::MAX }).ok()?;
                 let text = self.input.get(data)?;
@@ -532,10 +552,10 @@ impl<'a> FileFormat<'a> for PytorchFile<'a> {
         }
         let fault = |fault| self.error(in_constants, fault);
         let pickle = self.pickle(in_constants);
-        let described = Described::of(&mut self.machine(in_constants), &base).map_err(fault)?;
+        let described = self.described(&base, in_constants)?;
         let Some(storage) = described.storage.filter(|_| cursor.is_first()) else { return Ok(false) };
         let (data, crc) = if self.flags.has(Flags::LEGACY) {
-            (self.legacy_storage(bytes_of(pickle, &storage.key))?, 0)
+            (self.legacy_storage(storage.key.bytes(pickle))?, 0)
         } else {
             self.storage(tensor.components)?
         };
@@ -551,8 +571,7 @@ impl<'a> FileFormat<'a> for PytorchFile<'a> {
     fn strides<'r>(&self, tensor: &TensorRecord<'a>, dst: &'r mut [u64]) -> Result<Option<&'r mut [u64]>> {
         let (base, in_constants) = self.base(tensor);
         let pickle = self.pickle(in_constants);
-        let described =
-            Described::of(&mut self.machine(in_constants), &base).map_err(|fault| self.error(in_constants, fault))?;
+        let described = self.described(&base, in_constants)?;
         let rank = to_usize(u64::from(tensor.shape.rank()));
         let dst = rank.and_then(|rank| dst.get_mut(..rank)).ok_or(Error::new(ErrorKind::TooSmall))?;
         let Some(strides) = described.strides(pickle) else { return Ok(None) };

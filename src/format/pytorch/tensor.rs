@@ -15,6 +15,7 @@ use crate::bytes::pickle::Fault;
 use crate::bytes::pickle::globals::{Known, StorageType, TorchType};
 use crate::bytes::pickle::machine::{Items, Machine};
 use crate::bytes::pickle::op;
+use crate::bytes::pickle::path::text_at;
 use crate::bytes::pickle::slot::{Kind, Slot, bytes_of};
 use crate::bytes::utf8::Utf8;
 use crate::error::ErrorKind;
@@ -106,17 +107,36 @@ impl Base {
         Self { known, at, end, is_subclass: layout == b"torch.subclass" }
     }
 
+    /// Returns the place of the arguments, if they may be those of `_rebuild_tensor_v2`, and of no subclass.
+    pub(super) fn of_usual(&self) -> Option<u32> {
+        let is_it = matches!(self.known, Known::OPAQUE | Known::TENSOR_2) && !self.is_subclass;
+        is_it.then_some(self.at)
+    }
+
     /// True if the function takes a storage.
     pub(super) fn has_storage(&self) -> bool {
         !matches!(self.known, Known::SPARSE | Known::NESTED | Known::META | Known::WRAPPER)
     }
 }
 
+/// A text in a pickle: its bytes, and the opcode that pushes it.
+#[derive(Clone, Copy)]
+pub(super) struct Key {
+    at: u32,
+    end: u32,
+    pub(super) start: u32,
+}
+
+impl Key {
+    pub(super) fn bytes<'a>(&self, pickle: &'a [u8]) -> &'a [u8] {
+        text_at(pickle, self.at, self.end)
+    }
+}
+
 /// A storage, as its ID states it.
 #[derive(Clone, Copy)]
 pub(super) struct Storage {
-    /// A text.
-    pub(super) key: Slot,
+    pub(super) key: Key,
     pub(super) bytes: u64,
     class: StorageType,
     /// True if the ID has a sixth item, `None`, as in each stream.
@@ -133,11 +153,15 @@ impl Storage {
     }
 
     /// Returns a storage of numbers of a type, which is not a quantized one.
-    pub(super) fn plain(key: Slot, class: Known, count: u64, has_sixth: bool) -> Option<Self> {
+    pub(super) fn plain(key: &Slot, class: Known, count: u64, has_sixth: bool) -> Option<Self> {
         let class = class.storage()?;
         let StorageType::Typed(dtype) = class else { return None };
         let bytes = count.checked_mul(dtype.size).filter(|_| !is_quantized(dtype))?;
-        Some(Self { key, bytes, class, has_sixth })
+        Some(Self { key: Self::key(key), bytes, class, has_sixth })
+    }
+
+    const fn key(text: &Slot) -> Key {
+        Key { at: text.at, end: text.end, start: text.start }
     }
 
     /// Reads the ID of a storage.
@@ -158,7 +182,7 @@ impl Storage {
         };
         let too_large = Fault::new(ErrorKind::ShapeOverflow, Part::Component, slot.at);
         let bytes = count.checked_mul(size).ok_or(too_large)?;
-        Ok(Self { key: *key, bytes, class, has_sixth: items.all().len() == 6 })
+        Ok(Self { key: Self::key(key), bytes, class, has_sixth: items.all().len() == 6 })
     }
 }
 
@@ -244,7 +268,7 @@ pub(super) struct Described {
     pub(super) storage: Option<Storage>,
     /// The position of the storage's entry in the directory.
     pub(super) entry: u32,
-    dtype: Option<TorchType>,
+    dtype: Option<&'static TorchType>,
     offset: u64,
     sizes: Numbers,
     strides: Numbers,
@@ -486,7 +510,7 @@ impl Described {
 }
 
 /// True for the dtypes of quantized tensors, which no other tensor has.
-fn is_quantized(dtype: TorchType) -> bool {
+fn is_quantized(dtype: &TorchType) -> bool {
     matches!(dtype.name, "torch.qint8" | "torch.quint8" | "torch.qint32" | "torch.quint4x2" | "torch.quint2x4")
 }
 

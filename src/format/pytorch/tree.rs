@@ -199,8 +199,9 @@ impl<'a> Tree<'a> {
             match top.kind {
                 Kind::Text if self.is_plain => {
                     let Some(call) = item::value(&mut machine, words) else { continue };
-                    if self.in_stream {
-                        storage(&call.storage, call.storage_at).map_err(Broken::Error)?; // else looked for with the tensor
+                    // Those of an archive are looked for with the tensor.
+                    if let Some(of) = call.described.storage.filter(|_| self.in_stream) {
+                        storage(&of, call.storage_at).map_err(Broken::Error)?;
                     }
                     let path = machine.path(&mut path)?.then_some(&path);
                     let mut found = self.found(&mut machine, path)?;
@@ -250,8 +251,8 @@ impl<'a> Tree<'a> {
         reader.put()?; // of the tensor before
         let key = reader.text()?;
         let mut put = Put::NONE;
-        let words = if self.in_constants { Words::NONE } else { self.words };
-        let (call, _) = reader.call(&words, |op| put.named(self.pickle, op))?;
+        let mut words = if self.in_constants { Words::NONE } else { self.words };
+        let call = reader.call(&mut words, |op| put.named(self.pickle, op))?;
         let (frames, pieces) = cursor.frames.with_key(self.pickle, &key)?;
         let position = call.next;
         let name = pieces.text(self.pickle, self.in_constants)?;
