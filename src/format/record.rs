@@ -46,7 +46,7 @@ pub(crate) struct Cursor {
     /// The containers in a pickle that the next tensor is in.
     #[cfg(feature = "pytorch")]
     pub(crate) frames: Frames,
-    /// What was lately taken from the memo of the pickle.
+    /// The values that were last taken from the memo of the pickle.
     #[cfg(feature = "pytorch")]
     pub(crate) recent: Recent,
 }
