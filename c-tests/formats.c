@@ -567,7 +567,7 @@ static void described_entries(const tenslice_file *file, const tenslice_tensor *
 /* The names that stand for code, and a name of several keys, which is passed back to the library. */
 static void checkpoint(const char *folder)
 {
-    blob b = load(folder, "pytorch/nested.pt");
+    blob b = load(folder, "pytorch/old_p27_checkpoint.pt");
     tenslice_file file;
     tenslice_cursor cursor;
     tenslice_pytorch_global global;
