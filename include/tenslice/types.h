@@ -54,7 +54,8 @@ typedef struct {
     size_t length; /**< Number of bytes. */
     /** 1 if characters are spelled as escapes, so that the bytes are not the characters of the string; else 0. */
     uint8_t is_escaped;
-    /** For this library: zeros, or the keys of a name in a PyTorch checkpoint. Leave them as they are. */
+    /** For this library, if `is_escaped` is 1: zeros, or the keys of a name in a PyTorch checkpoint. Leave them as
+     *  they are. */
     uint8_t reserved[15];
 } tenslice_str;
 

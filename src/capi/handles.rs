@@ -146,7 +146,8 @@ impl<'a> In<'a, tenslice_str> {
         let (bytes, length) = (Array(data, PhantomData), Length(length, PhantomData));
         #[cfg(feature = "pytorch")]
         if is_escaped != 0 {
-            let trail = Trail(text.reserved);
+            // SAFETY: the header requires that the caller leaves the string as it is: it has them if it has escapes.
+            let trail = Trail(unsafe { text.reserved.assume_init() });
             if !trail.is_none() {
                 return Ok((Text::joined(bytes.with_length(length)?, trail), bytes.memory(length)));
             }

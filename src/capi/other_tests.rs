@@ -328,7 +328,7 @@ fn memory_right_behind_a_handle_or_a_result() {
         let (number, scratch) = ((&raw mut (*complex).0).cast(), (&raw mut (*complex).1).cast());
         ok!(tenslice_blz_element(train, [0; 4].as_ptr(), 4, scratch, 4096, number, error));
         places!(string: Beside<tenslice_str, [c_char; 9]>);
-        let text = tenslice_str { data: of("text"), length: 4, is_escaped: 0, reserved: [0; 15] };
+        let text = tenslice_str { data: of("text"), length: 4, is_escaped: 0, reserved: MaybeUninit::uninit() };
         (&raw mut (*string).0).write(text);
         ok!(tenslice_str_copy(&raw const (*string).0, (&raw mut (*string).1).cast(), 9, null_mut()));
         let inside = scratch.byte_sub(8);

@@ -46,12 +46,13 @@ pub(crate) struct Cursor {
     /// The containers in a pickle that the next tensor is in.
     #[cfg(feature = "pytorch")]
     pub(crate) frames: Frames,
-    /// What was lately taken from the memo of the pickle.
+    /// The values that were last taken from the memo of the pickle.
     #[cfg(feature = "pytorch")]
     pub(crate) recent: Recent,
 }
 
 /// The position of an iteration over components: a [`Cursor`] without what only tensors need.
+#[cfg(feature = "pytorch")]
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ComponentCursor {
     at: u64,
@@ -59,13 +60,22 @@ pub(crate) struct ComponentCursor {
     index: u32,
 }
 
+#[cfg(feature = "pytorch")]
 impl ComponentCursor {
-    pub(crate) const START: Self = Cursor::START.of_component();
+    pub(crate) const START: Self = Self { at: 0, left: 0, index: 0 };
 
-    pub(crate) const fn whole(self) -> Cursor {
-        Cursor::new(self.at, self.left, self.index)
+    /// Returns what `next` returns for a whole cursor, which moves.
+    pub(crate) fn advance<T>(&mut self, next: impl FnOnce(&mut Cursor) -> T) -> T {
+        let mut cursor = Cursor::new(self.at, self.left, self.index);
+        let result = next(&mut cursor);
+        *self = Self { at: cursor.at, left: cursor.left, index: cursor.index };
+        result
     }
 }
+
+/// The position of an iteration over components. A copy of its fields would take more flash.
+#[cfg(not(feature = "pytorch"))]
+pub(crate) type ComponentCursor = Cursor;
 
 impl Cursor {
     pub(crate) const START: Self = Self::new(0, 0, 0);
@@ -82,8 +92,10 @@ impl Cursor {
         }
     }
 
-    pub(crate) const fn of_component(self) -> ComponentCursor {
-        ComponentCursor { at: self.at, left: self.left, index: self.index }
+    /// Returns what `next` returns for this cursor, which moves.
+    #[cfg(not(feature = "pytorch"))]
+    pub(crate) fn advance<T>(&mut self, next: impl FnOnce(&mut Self) -> T) -> T {
+        next(self)
     }
 
     /// Returns true on the first call only. Enough for a format that has one tensor, or one component.

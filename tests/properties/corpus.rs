@@ -45,7 +45,7 @@ fn contents() {
         };
         assert_eq!(file.tensor_count(), expected.len() as u64, "{context}");
         assert_eq!(file.tensors().count(), expected.len(), "{context}");
-        // What is neither right nor wrong may have any attributes.
+        // A file that is neither right nor wrong may have any attributes.
         if case.expected.get("attributes").is_some() || case.expect() != "either" {
             compare_attributes(&context, file.attributes(), &case.expected["attributes"]);
         }

@@ -200,7 +200,7 @@ impl<'a> Archive<'a> {
         while let Ok(Some(entry)) = self.entry(at) {
             at = entry.next;
             let Some(mut start) = self.start_of(&entry) else { return };
-            // What is between the entries, perhaps many bytes that align the data: before the data, as a rule.
+            // The bytes between the entries, perhaps many that align the data: as a rule they are before the data.
             let next = self.entry(at).ok().flatten().map_or(self.directory.start, |next| next.local_at);
             let between = next.saturating_sub(entry.local_at).saturating_sub(entry.stored).min(MOST_BETWEEN);
             let more = if is_whole(entry.name) { entry.stored } else { 0 };

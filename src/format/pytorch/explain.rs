@@ -12,6 +12,7 @@ use crate::error::{Error, ErrorKind};
 use crate::format::Context;
 
 /// Returns the rule that a file breaks, in the terms of the format.
+#[cfg_attr(target_os = "none", expect(unused_variables, reason = "chips have only the rule"))]
 pub(super) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {
     let rule = match (error.kind(), error.part()) {
         (ErrorKind::UnsupportedFormat, _) => {

@@ -87,9 +87,9 @@ pub struct PytorchFile<'a> {
     count: u32,
     /// A mapping that many tensors of the first pickle are in.
     container: Container,
-    /// What most calls that make tensors take from the memo of the first pickle, and the key of the first tensor, if it is
-    /// in the container.
+    /// The words that most calls that make tensors take from the memo of the first pickle.
     words: Words,
+    /// The key of the first tensor, if it is in the container.
     first_key: u32,
     flags: Flags,
     /// The reach of the pickles.

@@ -50,7 +50,7 @@ pub(super) struct Found<'a> {
     /// The opcode of the key in the container of the tree, if the tensor is in a container there.
     outer_key: Option<u32>,
     pub(super) in_constants: bool,
-    /// What was lately taken from the memo.
+    /// The values that were last taken from the memo.
     recent: Recent,
     /// The tensor, if its call was read without a machine.
     pub(super) described: Option<Described>,
@@ -151,7 +151,7 @@ impl Found<'_> {
 }
 
 impl<'a> Tree<'a> {
-    /// What is known of the pickle.
+    /// The properties of the pickle that are known.
     const fn outline(&self) -> Outline {
         Outline::of(self.reach)
     }

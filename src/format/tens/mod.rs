@@ -454,8 +454,10 @@ impl<'a> FileFormat<'a> for TensFile<'a> {
         tensor.shape = self.shape();
         // Dense elements are stored by ascending global index. Pairs are materialized row-major, as all computed
         // layouts are.
-        tensor.order = if self.layout == Layout::IndexValue { Order::RowMajor } else { Order::ColumnMajor };
-        tensor.set_layout(self.layout);
+        let is_sparse = self.layout == Layout::IndexValue;
+        tensor.order = if is_sparse { Order::RowMajor } else { Order::ColumnMajor };
+        // With `self.layout`, the compiler would keep the names of all layouts.
+        tensor.set_layout(if is_sparse { Layout::IndexValue } else { Layout::Dense });
         tensor.warnings = self.warnings;
         tensor.at = self.data.offset;
         Ok(cursor.is_first())

@@ -481,10 +481,8 @@ impl<'a> Components<'a> {
     /// Reads the next component into `component`, which must be blank; returns `false` after the last component.
     pub(crate) fn read_next(&mut self, component: &mut Component<'a>) -> Result<bool> {
         let (tensor, part) = (&self.tensor, component.record_mut());
-        let mut cursor = self.cursor.whole();
-        let is_there = dispatch!(&tensor.file, file => file.next_component(&tensor.record, &mut cursor, part))?;
-        self.cursor = cursor.of_component();
-        Ok(is_there)
+        self.cursor
+            .advance(|cursor| dispatch!(&tensor.file, file => file.next_component(&tensor.record, cursor, part)))
     }
 }
 
