@@ -139,11 +139,11 @@ macro_rules! any_file {
             pub(crate) fn open(opening: &ParseContext<'a>) -> ParseResult<Self> {
                 let length = opening.input.length();
                 let head = opening.keep(Extent::new(0, length.min(HEAD)))?;
-                let mut format = detect(head);
+                let format = detect(head);
                 #[cfg(feature = "pytorch")]
-                if format == Format::Npz && pytorch::is_checkpoint(opening)? {
-                    format = Format::Pytorch;
-                }
+                let is_checkpoint = format == Format::Npz && pytorch::is_checkpoint(opening)?;
+                #[cfg(feature = "pytorch")]
+                let format = if is_checkpoint { Format::Pytorch } else { format };
                 Ok(match format {
                     $(#[cfg(feature = $feature)] Format::$variant => Self::$variant($module::$file::open(opening)?),)*
                     format => {
@@ -159,11 +159,12 @@ macro_rules! any_file {
             /// Lists ranges that [`open`](Self::open) is going to request.
             pub(crate) fn wanted(input: Input<'a>, wanted: &mut Wanted<'_>) {
                 let head = input.get(Extent::new(0, input.length().min(HEAD)));
-                let mut format = detect(head.unwrap_or_default());
+                let format = detect(head.unwrap_or_default());
                 #[cfg(feature = "pytorch")]
-                if format == Format::Npz && pytorch::is_checkpoint(&ParseContext::of(input)).unwrap_or(false) {
-                    format = Format::Pytorch;
-                }
+                let is_checkpoint =
+                    format == Format::Npz && pytorch::is_checkpoint(&ParseContext::of(input)).unwrap_or(false);
+                #[cfg(feature = "pytorch")]
+                let format = if is_checkpoint { Format::Pytorch } else { format };
                 match format {
                     $(#[cfg(feature = $feature)] Format::$variant => $module::$file::wanted(input, wanted),)*
                     _ => {}

@@ -138,6 +138,25 @@ fn views_have_their_own_strides() {
     assert_eq!([b[0], b[1], b[2]], [a[0], a[12], a[4]]);
 }
 
+/// Quantized elements of 4 and 2 bits share bytes.
+#[test]
+fn elements_that_share_bytes() {
+    let opened = |class: &str, count: u8| {
+        let storage = [&text("storage")[..], class.as_bytes(), &text("0"), &text("cpu"), b"K\x10tQ"].concat();
+        let rest = [b"K\0K", &[count][..], b"\x85K\x01\x85(ctorch\nper_tensor_affine\nK\x01K\0t\x89"].concat();
+        let call = [b"ctorch._utils\n_rebuild_qtensor\n((", &storage[..], &rest, b"ccollections\nOrderedDict\n)RtR"];
+        let bytes = archive(&[&b"}"[..], &text("q"), &call.concat(), b"s"].concat());
+        let file = File::open(&bytes)?;
+        let extent = file.find("q").unwrap().components().next().unwrap().extent();
+        Ok::<_, tenslice::Error>((extent.length, bytes[usize::try_from(extent.offset).unwrap()..].len() > 16))
+    };
+    for (class, most) in [("ctorch\nQUInt4x2Storage\n", 32), ("ctorch\nQUInt2x4Storage\n", 64)] {
+        assert_eq!((opened(class, 1), opened(class, most)), (Ok((16, true)), Ok((16, true))), "{class}");
+        assert_eq!(opened(class, 0).unwrap().0, 0, "{class}");
+        assert_eq!(opened(class, most + 1).unwrap_err().kind(), tenslice::ErrorKind::OutOfPlace, "{class}");
+    }
+}
+
 /// Code in a pickle is listed, and nothing else happens to it.
 #[test]
 fn globals_are_listed() {
