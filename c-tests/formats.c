@@ -568,7 +568,7 @@ static void described_entries(const tenslice_file *file, const tenslice_tensor *
 /* The names that stand for code, and a name of several keys, which is passed back to the library. */
 static void checkpoint(const char *folder)
 {
-    blob b = load(folder, "pytorch/nested.pt");
+    blob b = load(folder, "pytorch/opaque_b.pt");
     tenslice_file file;
     tenslice_cursor cursor;
     tenslice_pytorch_global global;
