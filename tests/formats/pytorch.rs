@@ -157,6 +157,24 @@ fn elements_that_share_bytes() {
     }
 }
 
+/// A view has at most 64 dimensions, the most that torch computes with.
+#[test]
+fn views_of_many_dimensions() {
+    let storage = [&text("storage")[..], b"ctorch\nFloatStorage\n", &text("0"), &text("cpu"), b"K\x04tQ"].concat();
+    let read = |rank: usize| {
+        let sizes = [&b"("[..], &b"K\x01".repeat(rank - 1), b"K\x02t"].concat();
+        let strides = [&b"("[..], &b"K\x02".repeat(rank), b"t"].concat();
+        let rest = [b"K\0", &sizes[..], &strides, b"\x89ccollections\nOrderedDict\n)RtR"].concat();
+        let call = [b"ctorch._utils\n_rebuild_tensor_v2\n((", &storage[..], &rest].concat();
+        let bytes = archive(&[&b"}"[..], &text("w"), &call, b"s"].concat());
+        let file = File::open(&bytes).unwrap();
+        let view = file.find("w").unwrap();
+        assert_eq!((view.layout(), view.shape().rank()), (Layout::Strided, rank as _));
+        view.read_into(&mut [0; 8], ReadOptions::new()).map(|elements| elements.len()).map_err(|error| error.kind())
+    };
+    assert_eq!([1, 64, 65].map(read), [Ok(8), Ok(8), Err(tenslice::ErrorKind::TooMany)]);
+}
+
 /// Code in a pickle is listed, and nothing else happens to it.
 #[test]
 fn globals_are_listed() {
