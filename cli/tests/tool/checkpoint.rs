@@ -12,7 +12,7 @@ fn checkpoint(name: &str) -> String {
     fixture(&format!("pytorch/{name}.pt"))
 }
 
-/// What the writer of a fixture says about it.
+/// The description of a fixture in its side-car.
 fn stated(name: &str) -> Value {
     serde_json::from_slice(&fs::read(fixture(&format!("pytorch/{name}.pt.json"))).unwrap()).unwrap()
 }
