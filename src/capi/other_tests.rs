@@ -114,6 +114,37 @@ fn code_in_a_checkpoint() {
     }
 }
 
+/// Names of several keys, a strided view, and a stream.
+#[test]
+fn tensors_of_checkpoints() {
+    // SAFETY: the arguments are as the header requires.
+    unsafe {
+        places!(file: tenslice_file, cursor: tenslice_cursor, tensor: tenslice_tensor, found: tenslice_tensor);
+        places!(error: tenslice_error, joined: tenslice_str, name: [c_char; 16], needed: usize, strides: [u64; 3]);
+        places!(numbers: [f32; 24], length: u64);
+        infos!(verified: tenslice_verified);
+        let name = name.cast::<c_char>();
+        open(fixture!("pytorch/opaque_b.pt"), file);
+        ok!(tenslice_file_tensors(file, cursor), tenslice_tensors_next(cursor, tensor, error));
+        joined.write(call!(tenslice_tensor_name(tensor)));
+        ok!(tenslice_str_copy(joined, name, 16, needed));
+        assert_eq!((c_text(name), needed.read(), joined.read().is_escaped), ("hp.inner.w", 11, 1));
+        ok!(tenslice_file_find(file, name.cast_const(), 10, found, error));
+        assert_eq!(call!(tenslice_tensors_next(cursor, tensor, error)), OK);
+        assert_eq!(call!(tenslice_tensors_next(cursor, tensor, error)), END);
+        open(fixture!("pytorch/views.pt"), file);
+        ok!(tenslice_file_find(file, of("t"), 1, tensor, error));
+        ok!(tenslice_tensor_strides(tensor, strides.cast(), 3));
+        ok!(tenslice_tensor_read_into(tensor, numbers.cast(), 96, null(), length, error));
+        assert_eq!((strides.read(), length.read()), ([1, 4, 12], 96));
+        assert_eq!(numbers.read()[..3], [0.0, 12.0, 4.0]);
+        open(fixture!("pytorch/legacy_plain.pt"), file);
+        ok!(tenslice_file_verify(file, null(), verified, error), tenslice_file_find(file, of("w"), 1, tensor, error));
+        ok!(tenslice_tensor_read_into(tensor, numbers.cast(), 96, null(), length, error));
+        assert_eq!(length.read(), 16);
+    }
+}
+
 #[test]
 fn verifying_and_ranges() {
     // SAFETY: the arguments are as the header requires.

@@ -138,6 +138,43 @@ fn views_have_their_own_strides() {
     assert_eq!([b[0], b[1], b[2]], [a[0], a[12], a[4]]);
 }
 
+/// Quantized elements of 4 and 2 bits share bytes.
+#[test]
+fn elements_that_share_bytes() {
+    let opened = |class: &str, count: u8| {
+        let storage = [&text("storage")[..], class.as_bytes(), &text("0"), &text("cpu"), b"K\x10tQ"].concat();
+        let rest = [b"K\0K", &[count][..], b"\x85K\x01\x85(ctorch\nper_tensor_affine\nK\x01K\0t\x89"].concat();
+        let call = [b"ctorch._utils\n_rebuild_qtensor\n((", &storage[..], &rest, b"ccollections\nOrderedDict\n)RtR"];
+        let bytes = archive(&[&b"}"[..], &text("q"), &call.concat(), b"s"].concat());
+        let file = File::open(&bytes)?;
+        let extent = file.find("q").unwrap().components().next().unwrap().extent();
+        Ok::<_, tenslice::Error>((extent.length, bytes[usize::try_from(extent.offset).unwrap()..].len() > 16))
+    };
+    for (class, most) in [("ctorch\nQUInt4x2Storage\n", 32), ("ctorch\nQUInt2x4Storage\n", 64)] {
+        assert_eq!((opened(class, 1), opened(class, most)), (Ok((16, true)), Ok((16, true))), "{class}");
+        assert_eq!(opened(class, 0).unwrap().0, 0, "{class}");
+        assert_eq!(opened(class, most + 1).unwrap_err().kind(), tenslice::ErrorKind::OutOfPlace, "{class}");
+    }
+}
+
+/// A view has at most 64 dimensions, the most that torch computes with.
+#[test]
+fn views_of_many_dimensions() {
+    let storage = [&text("storage")[..], b"ctorch\nFloatStorage\n", &text("0"), &text("cpu"), b"K\x04tQ"].concat();
+    let read = |rank: usize| {
+        let sizes = [&b"("[..], &b"K\x01".repeat(rank - 1), b"K\x02t"].concat();
+        let strides = [&b"("[..], &b"K\x02".repeat(rank), b"t"].concat();
+        let rest = [b"K\0", &sizes[..], &strides, b"\x89ccollections\nOrderedDict\n)RtR"].concat();
+        let call = [b"ctorch._utils\n_rebuild_tensor_v2\n((", &storage[..], &rest].concat();
+        let bytes = archive(&[&b"}"[..], &text("w"), &call, b"s"].concat());
+        let file = File::open(&bytes).unwrap();
+        let view = file.find("w").unwrap();
+        assert_eq!((view.layout(), view.shape().rank()), (Layout::Strided, rank as _));
+        view.read_into(&mut [0; 8], ReadOptions::new()).map(|elements| elements.len()).map_err(|error| error.kind())
+    };
+    assert_eq!([1, 64, 65].map(read), [Ok(8), Ok(8), Err(tenslice::ErrorKind::TooMany)]);
+}
+
 /// Code in a pickle is listed, and nothing else happens to it.
 #[test]
 fn globals_are_listed() {

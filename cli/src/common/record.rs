@@ -54,7 +54,7 @@ pub fn of_model(model: &Model<'_>, rows: &[Row<'_, '_>], work: Option<Work<'_>>)
     let mut record = json!({"file": model.path.to_string_lossy()});
     let of_format = match (&model.index, model.files.first()) {
         (Some((index, _)), _) => json!({
-            "format": "safetensors index",
+            "format": model.index_format(),
             "version": null,
             "attributes": attributes(index.metadata()),
         }),

@@ -9,7 +9,7 @@ use crate::bytes::extent::Extent;
 use crate::bytes::num::to_usize;
 use crate::bytes::source::{ParseContext, ParseResult};
 use crate::bytes::utf8::Utf8;
-use crate::error::origin::Part;
+use crate::error::origin::{Format, Part};
 use crate::error::{ErrorKind, Result};
 use crate::types::Encoding;
 
@@ -200,9 +200,13 @@ impl<'a> Archive<'a> {
         while let Ok(Some(entry)) = self.entry(at) {
             at = entry.next;
             let Some(mut start) = self.start_of(&entry) else { return };
-            // The bytes between the entries, perhaps many that align the data: as a rule they are before the data.
-            let next = self.entry(at).ok().flatten().map_or(self.directory.start, |next| next.local_at);
-            let between = next.saturating_sub(entry.local_at).saturating_sub(entry.stored).min(MOST_BETWEEN);
+            // The bytes between the entries, perhaps many that align the data: as a rule they are before the data. In
+            // NPZ, the next entry of the directory may be far behind.
+            let mut between = 0;
+            if cfg!(feature = "pytorch") && self.format == Format::Pytorch {
+                let next = self.entry(at).ok().flatten().map_or(self.directory.start, |next| next.local_at);
+                between = next.saturating_sub(entry.local_at).saturating_sub(entry.stored).min(MOST_BETWEEN);
+            }
             let more = if is_whole(entry.name) { entry.stored } else { 0 };
             let available = self.directory.start.saturating_sub(start.offset);
             start.length = start.length.max(between).saturating_add(more).min(available);

@@ -10,7 +10,7 @@ use crate::error::{ErrorKind, Result};
 use crate::format::{ComponentRecord, Computed, Cursor, FileFormat, TensorRecord};
 use crate::types::DType;
 
-/// Dimensions that are walked with their place kept. The outer ones of a tensor with more are counted from the index.
+/// The most dimensions of a view that is read. In torch, no operation takes a tensor with more.
 const MOST: usize = 64;
 
 /// Copies the elements of a view to `dst`, row after row. `data` begins with the first element of the view, and `dst`
@@ -64,6 +64,9 @@ impl<'a> Computed<'a> for PytorchFile<'a> {
     ) -> Result<&'d mut [u8]> {
         let refused = |kind| fail(kind, Part::Tensor, tensor.at);
         let length = self.whole_length(tensor).ok_or(refused(ErrorKind::UnsupportedLayout))?;
+        if u64::from(tensor.shape.rank()) > to_u64(MOST) {
+            return Err(fail(ErrorKind::TooMany, Part::Shape, tensor.at));
+        }
         let dst = to_usize(length).and_then(|length| dst.get_mut(..length)).ok_or(refused(ErrorKind::TooSmall))?;
         let dtype = tensor.dtype.ok_or(refused(ErrorKind::UnsupportedLayout))?;
         let mut part = ComponentRecord::blank();

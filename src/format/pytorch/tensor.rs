@@ -435,7 +435,8 @@ impl Described {
         self.storage.and_then(|_| self.strides.shape(pickle))
     }
 
-    /// Returns the bytes that the elements touch, counted from the start of the storage. An empty tensor touches none.
+    /// Returns the bytes that the elements touch, counted from the start of the storage: all of it, if elements share bytes.
+    /// An empty tensor touches none.
     pub(super) fn touched(&self, pickle: &[u8]) -> Result<Extent, Fault> {
         let fault = Fault::new(ErrorKind::ShapeOverflow, Part::Shape, self.at);
         let size = self.dtype.map_or(1, |dtype| dtype.size);
@@ -449,6 +450,13 @@ impl Described {
             return Ok(Extent::new(0, 0));
         }
         let outside = Fault::new(ErrorKind::OutOfPlace, Part::Data, self.at);
+        let packing = self.dtype.map_or(0, packing);
+        if packing > 0 {
+            // Rows begin at whole bytes, so strides do not tell the bytes of a view.
+            let bytes = self.storage.map_or(0, |storage| storage.bytes);
+            let is_inside = count.wrapping_sub(1) >> packing < bytes;
+            return if is_inside { Ok(Extent::new(0, bytes)) } else { Err(outside) };
+        }
         let mut reach = 0_u64;
         for (length, stride) in sizes.iter().zip(strides) {
             let step = length.saturating_sub(1).checked_mul(stride).ok_or(outside)?;
@@ -506,6 +514,15 @@ impl Described {
             }
         }
         Ok(())
+    }
+}
+
+/// The number of elements in a byte, as a power of two.
+fn packing(dtype: TorchType) -> u32 {
+    match dtype.name {
+        "torch.quint4x2" => 1,
+        "torch.quint2x4" => 2,
+        _ => 0,
     }
 }
 
