@@ -78,7 +78,7 @@ impl<'a> Orders<'a> {
         let kept = Order::ALL.into_iter().zip(self.are_kept).find(|(_, is_kept)| *is_kept);
         let Some((order, _)) = kept else { return Order::None };
         // A search looks for the signatures of records: nothing else may look like one.
-        if signatures(archive.directory.bytes) == entries.into() { order } else { Order::None }
+        if signatures(archive.directory.bytes) == u64::from(entries) { order } else { Order::None }
     }
 }
 

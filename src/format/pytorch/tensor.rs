@@ -518,7 +518,7 @@ impl Described {
 }
 
 /// The number of elements in a byte, as a power of two.
-fn packing(dtype: TorchType) -> u32 {
+fn packing(dtype: &TorchType) -> u32 {
     match dtype.name {
         "torch.quint4x2" => 1,
         "torch.quint2x4" => 2,

@@ -454,10 +454,13 @@ impl<'a> FileFormat<'a> for TensFile<'a> {
         tensor.shape = self.shape();
         // Dense elements are stored by ascending global index. Pairs are materialized row-major, as all computed
         // layouts are.
-        let is_sparse = self.layout == Layout::IndexValue;
-        tensor.order = if is_sparse { Order::RowMajor } else { Order::ColumnMajor };
+        tensor.order = if self.layout == Layout::IndexValue { Order::RowMajor } else { Order::ColumnMajor };
         // With `self.layout`, the compiler would keep the names of all layouts.
-        tensor.set_layout(if is_sparse { Layout::IndexValue } else { Layout::Dense });
+        tensor.set_layout(match self.layout {
+            Layout::IndexValue => Layout::IndexValue,
+            Layout::Packed => Layout::Packed,
+            _ => Layout::Dense,
+        });
         tensor.warnings = self.warnings;
         tensor.at = self.data.offset;
         Ok(cursor.is_first())
