@@ -170,7 +170,10 @@ fn globals(terminal: &mut Terminal, opened: &Opened<'_>) -> Result<(), Failure> 
         return Err(Failure::new("InvalidArgument", message));
     };
     if terminal.json {
-        let record = |global: Global<'_>| json!({"offset": global.offset, "module": global.module, "name": global.name, "known": global.is_known});
+        let record = |global: Global<'_>| {
+            let Global { offset, module, name, is_known } = global;
+            json!({"offset": offset, "module": module, "name": name, "known": is_known})
+        };
         let all: Vec<_> = pytorch.globals().map(record).collect();
         return Ok(terminal.record("globals", json!({"file": opened.path.to_string_lossy(), "globals": all}))?);
     }
