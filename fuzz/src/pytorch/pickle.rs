@@ -841,8 +841,9 @@ impl Pickle {
                 self.put_container(choices);
             }
             _ => {
+                // Only few of these may be in each other.
                 let count = count.max(1);
-                (0..count).for_each(|number| self.value(choices, inside(place, number).as_ref(), depth + 1));
+                (0..count).for_each(|number| self.value(choices, inside(place, number).as_ref(), depth + 4));
                 self.code(&[0x84 + count as u8]);
                 self.put_container(choices);
             }
@@ -893,7 +894,7 @@ impl Pickle {
         if is_marked {
             self.code(b"(");
         }
-        self.value(choices, place, depth + 1);
+        self.value(choices, place, depth + 4);
         if is_tag {
             self.text(choices, "Dict[str, Tensor]");
         }
