@@ -341,7 +341,7 @@ fn objects_from_the_memo() {
     assert_eq!(names(&sizes.concat()), ["1.a.1"]);
     let classes = [&b"("[..], &torch, &with(&storage), &with(b"h\x01"), b"t"].concat();
     assert_eq!(names(&classes), ["1", "2"]);
-    // What makes a tensor has arguments of its own. An object may share them.
+    // A call that makes a tensor has arguments of its own. An object may share them.
     let call = |module: &str| [b"c", module.as_bytes(), b"\n_rebuild_tensor\n"].concat();
     let arguments = &tensor()["ctorch._utils\n_rebuild_tensor_v2\n".len()..tensor().len() - 1];
     let shared = [b"(", arguments, b"q\0", &call("torch._utils"), b"h\0Rt"].concat();

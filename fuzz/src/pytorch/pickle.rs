@@ -114,11 +114,11 @@ impl Path {
 /// How a pickle is written, for all of it.
 #[derive(Clone, Copy, PartialEq)]
 enum Style {
-    /// As torch does.
+    /// The style of torch.
     Two,
     /// Python 2: the memo begins at 1, numbers and texts are those of Python 2.
     Old,
-    /// As protocol 4: MEMOIZE, STACK_GLOBAL, frames.
+    /// Protocol 4: MEMOIZE, STACK_GLOBAL, frames.
     Four,
 }
 
