@@ -180,6 +180,8 @@ impl<'a> Machine<'a> {
     /// Calls `each` with the keys and values of a dictionary, which begins at `at`; its items end before `end`.
     pub(crate) fn each_pair(&mut self, at: u32, end: u32, mut each: impl FnMut(&Slot, &Slot)) -> Result<(), Fault> {
         self.aside(at, end, |machine| {
+            // Behind a mark, no object below is dropped.
+            machine.push(Slot::new(Kind::Mark, at, at))?;
             let base = machine.height;
             while machine.at < end {
                 let height = machine.height;
