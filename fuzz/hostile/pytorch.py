@@ -86,7 +86,58 @@ def shared_storage(size):
     return archive(items(size, lambda number: tensor(0)), [4])
 
 
-CASES = [deep, expanded, falling, memo, shared_storage, shared_tuples, stack]
+def aliases(size):
+    """A tensor behind many values, and then from the memo as often: listed at each place."""
+    return archive(b"](" + b"K\1" * size + tensor(0) + b"q\0" + b"h\0" * size + b"e", [4])
+
+
+def key_texts(size):
+    """Keys from the memo, where the one that is taken is behind the ones that are not."""
+    put = b"".join(text(b"t%d" % index) + b"r" + struct.pack("<I", index) for index in range(size))
+    get = b"".join(b"j" + struct.pack("<I", index) + tensor(0) for index in range(size))
+    return archive(b"}(K\0(" + put + b"t" + get + b"u", [4])
+
+
+def long_names(size):
+    """Long names that begin alike, in no order."""
+    names = [b"x" * 500 + b"%d" % (number * 7919 % size) for number in range(size)]
+    return archive(b"}(" + b"".join(text(name) + tensor(0) for name in names) + b"u", [4])
+
+
+def one_by_one(size):
+    """Items without marks, each in a dictionary that has one item more."""
+    return archive(b"}" + b"".join(text(b"t%d" % number) + tensor(0) + b"s" for number in range(size)), [4])
+
+
+def pairs(size):
+    """An `OrderedDict` in another one, as Python 2 writes them: refused if there are many."""
+    tree = tensor(0)
+    for _ in range(size):
+        tree = b"ccollections\nOrderedDict\n]](" + text(b"a") + tree + b"ea\x85R"
+    return archive(tree, [4])
+
+
+def put_far(size):
+    """Objects that are put into the memo at the highest indices: no table has so many entries."""
+    return archive(b"](" + b"".join(b"K\1r" + struct.pack("<I", 0xfffffffe - size + n) for n in range(size)) + b"e", [])
+
+
+def rank(size):
+    """A tensor of very many dimensions."""
+    numbers = b"(" + b"K\1" * size + b"t"
+    return archive(tensor(0, numbers, numbers), [4])
+
+
+def stream(size):
+    """A stream whose list of storages is in descending order; of at most 8192."""
+    ends = b"\x80\2\x8a\x0al\xfc\x9cF\xf9 j\xa8P\x19.\x80\2M\xe9\3.\x80\2}."
+    tree = items(size, tensor).replace(b"K\1tQ", b"K\1NtQ")
+    keys = b"](" + b"".join(text(b"%d" % number) for number in reversed(range(size))) + b"e"
+    return ends + b"\x80\2" + tree + b".\x80\2" + keys + b"." + (struct.pack("<Q", 1) + bytes(4)) * size
+
+
+CASES = [aliases, deep, expanded, falling, key_texts, long_names, memo, one_by_one, pairs, put_far, rank,
+         shared_storage, shared_tuples, stack, stream]
 
 if __name__ == "__main__":
     command.run({case.__name__: case for case in CASES})

@@ -258,6 +258,9 @@ fn names(tree: &[u8]) -> Vec<String> {
     let mut tensors = file.tensors();
     let names: Vec<String> = tensors.by_ref().map(|tensor| tensor.name().to_string()).collect();
     assert_eq!(tensors.error(), None, "{names:?}");
+    let mut values = file.attributes();
+    values.by_ref().for_each(drop);
+    assert_eq!(values.error(), None, "{names:?}");
     let mut room = vec![0; file.index_length().unwrap()];
     let index = file.index(&mut room).unwrap();
     assert!(names.iter().all(|name| file.find(name).is_ok() && index.find(name).is_ok()), "{names:?}");
@@ -340,6 +343,70 @@ fn pairs_of_python_2() {
     assert_eq!(names(&deep), expected(100, "", ".k"));
     let of_pairs = pairs(3, &|_| pairs(2, &|_| tensor()));
     assert_eq!(names(&of_pairs), ["w0.w0", "w0.w1", "w1.w0", "w1.w1", "w2.w0", "w2.w1"]);
+    // A list of one pair has no mark.
+    let single = |value: &[u8]| [&b"ccollections\nOrderedDict\n]]("[..], &text("w"), value, b"ea\x85R"].concat();
+    assert_eq!(names(&single(&tensor())), ["w"]);
+    let beside = [&b"}("[..], &text("a"), &single(&tensor()), &text("b"), &tensor(), b"u"].concat();
+    assert_eq!(names(&beside), ["a.w", "b"]);
+    let two = single(&[&b"}("[..], &text("k"), &tensor(), &text("l"), &tensor(), b"u"].concat());
+    assert_eq!(names(&two), ["w.k", "w.l"]);
+    assert_eq!(names(&single(b"K\x01")), [] as [&str; 0]);
+    // The key of a pair that is written item by item is gone when the value comes. Nobody writes pairs so.
+    let bare = [&b"ccollections\nOrderedDict\n]]"[..], &text("w"), b"a", &tensor(), b"aa\x85R"].concat();
+    assert_eq!(File::open(&archive(&bare)).unwrap_err().kind(), tenslice::ErrorKind::TooDeep);
+}
+
+/// An index of the memo is that of the object before it, wherever the search for it starts.
+#[test]
+fn objects_from_the_memo() {
+    // The module and the name of a class, as protocol 4 writes them: the search goes on behind the module.
+    let torch = [&text("torch")[..], b"q\0"].concat();
+    let storage = [b"h\0", &text("FloatStorage")[..], b"\x93q\x01"].concat();
+    let with = |class: &[u8]| {
+        let id = [&text("storage")[..], class, &text("0"), &text("cpu"), b"K\x04tQ"].concat();
+        let rest = b"K\0K\x04\x85K\x01\x85\x89ccollections\nOrderedDict\n)RtR";
+        [b"ctorch._utils\n_rebuild_tensor_v2\n((", &id[..], rest].concat()
+    };
+    let size = [&text("Size")[..], b"\x93q\x01K\x04\x85\x85R"].concat();
+    let by_size = |rest: &[u8]| {
+        let view =
+            [&text("storage")[..], b"ctorch\nFloatStorage\n", &text("0"), &text("cpu"), b"K\x04tQK\0"].concat();
+        [b"ctorch._utils\n_rebuild_tensor_v2\n((", &view[..], rest, b"K\x01\x85\x89ccollections\nOrderedDict\n)RtR"]
+            .concat()
+    };
+    let sizes = [&b"("[..], &torch, &size, b"}(", &text("a"), b"}(K\x01", &by_size(b"h\x01K\x04\x85\x85R"), b"uut"];
+    assert_eq!(names(&sizes.concat()), ["1.a.1"]);
+    let classes = [&b"("[..], &torch, &with(&storage), &with(b"h\x01"), b"t"].concat();
+    assert_eq!(names(&classes), ["1", "2"]);
+    // A call that makes a tensor has arguments of its own. An object may share them.
+    let call = |module: &str| [b"c", module.as_bytes(), b"\n_rebuild_tensor\n"].concat();
+    let arguments = &tensor()["ctorch._utils\n_rebuild_tensor_v2\n".len()..tensor().len() - 1];
+    let shared = [b"(", arguments, b"q\0", &call("torch._utils"), b"h\0Rt"].concat();
+    assert_eq!(File::open(&archive(&shared)).unwrap_err().kind(), tenslice::ErrorKind::UnexpectedType);
+    let shared =
+        [b"(", arguments, b"q\0", &call("mine"), b"h\0R", &call("mine"), b"h\0\x81", &tensor(), b"t"].concat();
+    assert_eq!(names(&shared), ["3"]);
+    // An object of the memo is looked for past such calls.
+    let many: Vec<u8> = (2..200_u8).flat_map(|index| [&text("x")[..], &[b'q', index]].concat()).collect();
+    let objects = [b"(", arguments, b"q\0", &call("mine"), b"h\0R", b"K\x05\x85q\x01", &many].concat();
+    let late = [&objects[..], b"c__main__\nNet\nh\x01R", &tensor(), b"t"].concat();
+    assert_eq!(names(&late), ["202"]);
+}
+
+/// A key that has no part in names, and one that no name has.
+#[test]
+fn keys_without_a_name() {
+    // The value is made above other objects, so the rest is read from an earlier key.
+    let module = |value: &[u8]| [&b"c__main__\nNet\n)\x81}("[..], &text("_parameters"), value, b"ub"].concat();
+    let size = b"ctorch\nSize\nK\x03\x85\x85R";
+    assert_eq!(names(&module(size)), [] as [&str; 0]);
+    let pair = [&b"ctorch.jit._pickle\nrestore_type_tag\n"[..], &tensor(), &text("tag"), b"\x86R"].concat();
+    let beside = [&b"}("[..], &text("a"), &module(&pair), &text("b"), &tensor(), b"u"].concat();
+    assert_eq!(names(&beside), ["a", "b"]);
+    // Whole numbers of more than 128 bits.
+    let wide = [&b"\x8a\x11"[..], &[1; 17]].concat();
+    let tree = [&b"}("[..], &wide, &tensor(), b"K\0", &tensor(), b"u"].concat();
+    assert_eq!(names(&tree), ["0"]);
 }
 
 /// Names of more keys than fit in a string are read from the key of a container that is near. Keys are from the memo.

@@ -171,7 +171,7 @@ fn globals(terminal: &mut Terminal, opened: &Opened<'_>) -> Result<(), Failure> 
     };
     if terminal.json {
         let record = |global: Global<'_>| {
-            let Global { offset, module, name, is_known, .. } = global;
+            let Global { offset, module, name, is_known } = global;
             json!({"offset": offset, "module": module, "name": name, "known": is_known})
         };
         let all: Vec<_> = pytorch.globals().map(record).collect();

@@ -49,9 +49,9 @@ impl Level {
         matches!(self.kind & 7, Self::MAP | Self::MAP_ONE)
     }
 
-    /// The same level, if its key has no part in names: then only that is kept.
+    /// The same level, if its key has no part in names: then only that is kept, so a machine cannot continue at the key.
     pub(super) const fn unnamed(self) -> Self {
-        Self { kind: self.kind.saturating_add(Self::UNNAMED), at: 0, ..self }
+        Self { kind: self.kind.saturating_add(Self::UNNAMED), at: 0, is_sure: false, ..self }
     }
 }
 

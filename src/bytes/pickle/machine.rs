@@ -180,6 +180,8 @@ impl<'a> Machine<'a> {
     /// Calls `each` with the keys and values of a dictionary, which begins at `at`; its items end before `end`.
     pub(crate) fn each_pair(&mut self, at: u32, end: u32, mut each: impl FnMut(&Slot, &Slot)) -> Result<(), Fault> {
         self.aside(at, end, |machine| {
+            // Behind a mark, no object below is dropped.
+            machine.push(Slot::new(Kind::Mark, at, at))?;
             let base = machine.height;
             while machine.at < end {
                 let height = machine.height;
@@ -477,13 +479,22 @@ impl<'a> Machine<'a> {
         Ok((self.resolved(&arguments)?, self.named(&function)?))
     }
 
+    /// True if an object is of one of these kinds. A run that finds an object of the memo does not look for others there.
+    fn may_be(&self, slot: &Slot, kinds: &[Kind]) -> bool {
+        kinds.contains(&slot.kind) || self.run == Run::Memo && slot.kind == Kind::Unknown
+    }
+
     /// Notes that a function, or a class, was called. Only the known ones have a meaning.
     fn reduce(&mut self, op: &Op<'a>) -> Result<Slot, Fault> {
         let (arguments, function) = self.call(op)?;
-        if arguments.kind != Kind::Tuple || !matches!(function.kind, Kind::Global | Kind::Object) {
+        if !self.may_be(&arguments, &[Kind::Tuple]) || !self.may_be(&function, &[Kind::Global, Kind::Object]) {
             return self.refuse_unknown(&[arguments, function], ErrorKind::UnexpectedType, op);
         }
         let known = if function.kind == Kind::Global { function.known() } else { Known::OPAQUE };
+        // The arguments are read again later, so they stand before the call. No writer takes them from the memo.
+        if arguments.is_alias && (known.makes_tensor() || known == Known::SIZE) {
+            return self.fault(ErrorKind::UnexpectedType, op);
+        }
         let kind = match known {
             Known::ORDERED_DICT if arguments.count > 1 => return self.fault(ErrorKind::UnexpectedType, op),
             Known::ORDERED_DICT | Known::DEFAULT_DICT => Kind::Map,
@@ -503,7 +514,7 @@ impl<'a> Machine<'a> {
             }
         }
         let (arguments, class) = self.call(op)?;
-        if arguments.kind != Kind::Tuple || !matches!(class.kind, Kind::Global | Kind::Object) {
+        if !self.may_be(&arguments, &[Kind::Tuple]) || !self.may_be(&class, &[Kind::Global, Kind::Object]) {
             return self.refuse_unknown(&[arguments, class], ErrorKind::UnexpectedType, op);
         }
         let is_map = class.kind == Kind::Global && class.known() == Known::ORDERED_DICT;
@@ -523,7 +534,7 @@ impl<'a> Machine<'a> {
     fn persistent(&mut self, op: &Op<'a>) -> Result<Slot, Fault> {
         let id = self.pop(op)?;
         let id = self.resolved(&id)?;
-        if id.kind != Kind::Tuple {
+        if id.kind != Kind::Tuple || id.is_alias {
             return self.refuse_unknown(&[id], ErrorKind::UnexpectedType, op);
         }
         // Only the first item tells, a text.

@@ -297,8 +297,8 @@ impl<'a> Machine<'a> {
             let is_sure = !matches!(piece, Piece::Place(_)) && start > 0;
             let pieces = u8::try_from(path.count).ok().filter(|_| is_sure && !is_unnamed);
             let level = Level { kind: kind | state, at, is_sure, pieces };
-            if of_container.is_of_pairs() {
-                // A machine continues at the pair.
+            if of_container.is_of_pairs() && role.kind() == Role::CHILD {
+                // A machine continues at the pair. A list of a single pair has no mark.
                 path.unusable = path.level_count;
                 let pair = self.stack().get(index).copied().unwrap_or(Slot::EMPTY);
                 let is_sure = !pair.is_restored;
@@ -313,6 +313,8 @@ impl<'a> Machine<'a> {
             let is_pair = self.is_pair(container, of_container)?;
             if is_pair {
                 match piece {
+                    // The key is no longer on the stack if the pair was written item by item, which no writer does.
+                    Piece::Place(_) if role.kind() == Role::ITEM => return Err(fault),
                     Piece::Place(1) => match below(1).and_then(|key| self.key(key)) {
                         Some(key) => piece = key,
                         None => return Ok(false),
@@ -409,7 +411,11 @@ impl<'a> Machine<'a> {
         let slot = self.named(&slot).ok()?;
         match slot.kind {
             Kind::Text => Some(Piece::Text { at: slot.at, end: slot.end, op: slot.count }),
-            Kind::Integer => Some(Piece::Integer(slot.at)),
+            Kind::Integer => {
+                // Wider keys than the tree's other numbers may be have no name.
+                op::read(self.bytes(), slot.at).ok().filter(|key| op::integer(key).is_some())?;
+                Some(Piece::Integer(slot.at))
+            }
             Kind::Bool if slot.role == Role::UNNAMED => Some(Piece::Unnamed),
             _ => None,
         }

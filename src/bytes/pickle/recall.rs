@@ -125,16 +125,18 @@ pub(crate) fn text_of<'a>(bytes: &'a [u8], at: u32, work: &mut u64) -> Option<&'
 /// The bytes at the start of a pickle in which most texts and names are that are taken from the memo.
 const NEAR: usize = 1 << 10;
 
-/// The place where an object was put into the memo: its index, the position behind, and the number of objects up to there.
+/// The place where an object was put into the memo: its index, the position behind, the number of objects up to there, and
+/// the last three opcodes, without notes.
 #[derive(Clone, Copy)]
 pub(crate) struct Put {
     index: u32,
     next: u32,
     count: u32,
+    before: [u32; 3],
 }
 
 impl Put {
-    pub(crate) const NONE: Self = Self { index: 0, next: 0, count: 0 };
+    pub(crate) const NONE: Self = Self { index: 0, next: 0, count: 0, before: [0; 3] };
 
     /// Returns an object that an opcode takes from the memo, if it is a text or a name near the start of the pickle.
     pub(crate) fn named(&mut self, pickle: &[u8], op: &Op<'_>) -> Option<Slot> {
@@ -143,12 +145,13 @@ impl Put {
         complete(near, &last, before, &mut 0)
     }
 
-    /// Returns the last opcode of the object that an opcode takes from the memo, and the two before it, without notes. Reads the pickle from its start or, since
-    /// indices rise, from this place on, which becomes that of the object. Adds the number of opcodes to `work`.
+    /// Returns the last opcode of the object that an opcode takes from the memo, and the two before it, without notes. Reads
+    /// the pickle from its start or, since indices rise, from this place on, which becomes that of the object. Adds the
+    /// number of opcodes to `work`.
     fn find<'a>(&mut self, bytes: &'a [u8], op: &Op<'_>, work: &mut u64) -> Result<(Op<'a>, [u32; 2]), Fault> {
         let (wanted, unknown) = (index(op), Fault::new(ErrorKind::MissingData, Part::Value, op.at));
         let start = if wanted > self.index { *self } else { Self::NONE };
-        let (mut at, mut count, mut before) = (start.next, start.count, [start.next; 3]);
+        let (mut at, mut count, mut before) = (start.next, start.count, start.before);
         while at < op.at {
             let (code, next) = op::skip(bytes, at).ok_or(unknown)?;
             *work = work.saturating_add(1);
@@ -167,7 +170,7 @@ impl Put {
             };
             (at, count) = (next, count.saturating_add(1));
             if index == wanted {
-                *self = Self { index, next: at, count };
+                *self = Self { index, next: at, count, before };
                 let [module, name, last] = before;
                 return op::read(bytes, last).map(|op| (op, [module, name]));
             }

@@ -136,7 +136,9 @@ impl Found<'_> {
     /// The bytes of the pickle that are read once more to list the next tensor and to read this one's name. `None` if the
     /// name would then be another one.
     pub(super) fn listing_cost(&self, path: &Path, tree: &Tree<'_>) -> Result<Option<u64>, Fault> {
-        let of_name = path.text_cost(tree.pickle, &self.name);
+        // A tensor of the memo is made once more, from the start of the pickle on.
+        let of_alias = if self.is_alias { u64::from(self.base.end).saturating_mul(4) } else { 0 };
+        let of_name = path.text_cost(tree.pickle, &self.name).map(|cost| cost.saturating_add(of_alias));
         let (start, frames) = path.restart(self.position).unwrap_or((0, Frames::START));
         if start == self.position {
             return Ok(of_name);
