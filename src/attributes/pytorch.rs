@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 use super::{Attribute, Attributes, Inner, Value};
+use crate::bytes::extent::Region;
 use crate::bytes::num::to_u64;
 use crate::bytes::pickle::frames::Frames;
 use crate::bytes::pickle::machine::{Event, Machine};
@@ -22,7 +23,7 @@ const MORE: u64 = 1 << 20;
 /// The values of two pickles.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Items<'a> {
-    pickles: [&'a [u8]; 2],
+    pickles: [Region<'a>; 2],
     in_constants: bool,
     outline: Outline,
     /// The position behind the last value, and where a machine continues: there or before, in these containers.
@@ -36,7 +37,7 @@ pub(super) struct Items<'a> {
 
 impl<'a> Attributes<'a> {
     /// Returns the values of a pickle and of a pickle of constants, which may be empty.
-    pub(crate) const fn pytorch(data: &'a [u8], constants: &'a [u8], reach: Reach) -> Self {
+    pub(crate) const fn pytorch(data: Region<'a>, constants: Region<'a>, reach: Reach) -> Self {
         Self(Inner::Pytorch(Items {
             pickles: [data, constants],
             in_constants: false,
@@ -122,10 +123,10 @@ impl<'a> Iterator for Items<'a> {
         loop {
             let [data, constants] = self.pickles;
             let pickle = if self.in_constants { constants } else { data };
-            if self.error.is_some() || pickle.is_empty() {
+            if self.error.is_some() || pickle.bytes.is_empty() {
                 return None;
             }
-            match self.read(pickle) {
+            match self.read(pickle.bytes) {
                 Ok(Some(attribute)) => return Some(attribute),
                 Ok(None) if !self.in_constants => {
                     let outline = Outline::of(self.outline.reach);
@@ -134,7 +135,8 @@ impl<'a> Iterator for Items<'a> {
                 }
                 Ok(None) => return None,
                 Err(fault) => {
-                    self.error = Some(Error::at(fault.kind, Format::Pytorch, fault.item, fault.at.into()));
+                    let offset = pickle.start.saturating_add(fault.at.into());
+                    self.error = Some(Error::at(fault.kind, Format::Pytorch, fault.item, offset));
                     return None;
                 }
             }

@@ -212,7 +212,7 @@ fn tensors_without_values() {
             let says = [&format!("tensor \"{name}\": its layout is torch."), advice, "PyTorch"];
             assert!(refused.status == 1 && says.iter().all(|text| refused.err.contains(text)), "{}", refused.err);
         }
-        assert!(run(&all[3]).err.contains("or leave it out: --exclude"));
+        assert!(run(all[3]).err.contains("or leave it out: --exclude"));
         assert!(folder.names().is_empty());
         assert_eq!(run(&["verify", &file]).status, 0, "{name}");
         let kept = run(&["convert", &file, "-o", &path, "--exclude", "[!pw]*"]);

@@ -8,7 +8,6 @@ use crate::bytes::extent::Extent;
 use crate::bytes::num::to_u64;
 use crate::bytes::pickle::frames::Container;
 use crate::bytes::pickle::reach::Reach;
-use crate::bytes::pickle::slot::bytes_of;
 use crate::bytes::source::{ParseContext, ParseResult};
 use crate::codec::zip::{self, Archive, Checking};
 use crate::duplicates::Seen;

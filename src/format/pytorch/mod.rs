@@ -501,8 +501,10 @@ impl<'a> FileFormat<'a> for PytorchFile<'a> {
     }
 
     fn attributes(&self) -> Attributes<'a> {
+        let data = Region { bytes: self.pickle(false), start: self.data_at };
         let constants = if self.has_constants() { self.pickle(true) } else { &[] };
-        Attributes::pytorch(self.pickle(false), constants, self.reach)
+        let constants = Region { bytes: constants, start: self.constants_at };
+        Attributes::pytorch(data, constants, self.reach)
     }
 
     fn next_tensor(&self, cursor: &mut Cursor, tensor: &mut TensorRecord<'a>) -> Result<bool> {

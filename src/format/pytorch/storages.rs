@@ -154,12 +154,12 @@ fn signatures(bytes: &[u8]) -> u64 {
     const FEW: usize = 255;
     let [a, b, c, d] = ENTRY;
     let from = |start: usize| bytes.get(start..).unwrap_or_default().chunks(FEW);
-    let few = |(((w, x), y), z): (((&[u8], &[u8]), &[u8]), &[u8])| {
-        let fours = w.iter().zip(x).zip(y).zip(z);
-        let is_one = |(((w, x), y), z): (((&u8, &u8), &u8), &u8)| (*w == a) & (*x == b) & (*y == c) & (*z == d);
-        u64::from(fours.fold(0_u8, |count, four| count.wrapping_add(is_one(four).into())))
-    };
-    from(0).zip(from(1)).zip(from(2)).zip(from(3)).map(few).sum()
+    let few = from(0).zip(from(1)).zip(from(2)).zip(from(3)).map(|(((w, x), y), z)| {
+        w.iter().zip(x).zip(y).zip(z).fold(0_u8, |count, (((w, x), y), z)| {
+            count.wrapping_add(u8::from((*w == a) & (*x == b) & (*y == c) & (*z == d)))
+        })
+    });
+    few.map(u64::from).sum()
 }
 
 /// Returns the last record that begins between two positions.

@@ -201,7 +201,7 @@ impl<'a> Tree<'a> {
             match top.kind {
                 Kind::Text if self.is_plain => {
                     let Some(call) = item::value(&mut machine, words) else { continue };
-                    // Those of an archive are looked for with the tensor.
+                    // In an archive, the storage is looked for with the tensor.
                     if let Some(of) = call.described.storage.filter(|_| self.in_stream) {
                         storage(&of, call.storage_at).map_err(Broken::Error)?;
                     }

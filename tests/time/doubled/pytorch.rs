@@ -23,8 +23,14 @@ fn archive(entries: &[(String, Vec<u8>)], is_falling: bool) -> Vec<u8> {
 
 /// A checkpoint with this tree, and `count` storages of `length` numbers.
 fn checkpoint(tree: &[u8], count: usize, length: usize, is_falling: bool) -> Vec<u8> {
+    let keys = (0..count).map(|number| number.to_string());
+    with_storages(tree, keys, length, is_falling)
+}
+
+/// The same, with storages of these keys.
+fn with_storages(tree: &[u8], keys: impl Iterator<Item = String>, length: usize, is_falling: bool) -> Vec<u8> {
     let mut entries = vec![("data.pkl".into(), [b"\x80\x02", tree, b"."].concat())];
-    entries.extend((0..count).map(|number| (format!("data/{number}"), vec![0; 4 * length])));
+    entries.extend(keys.map(|key| (format!("data/{key}"), vec![0; 4 * length])));
     entries.push(("version".into(), b"3\n".to_vec()));
     archive(&entries, is_falling)
 }
@@ -173,6 +179,13 @@ pub fn pairs(size: usize) -> Vec<u8> {
 /// The directory has the storages in descending order.
 pub fn falling_storages(size: usize) -> Vec<u8> {
     checkpoint(&dictionary(size, name, |number| tensor(number, 1)), size, 1, true)
+}
+
+/// The storages are in the order of their keys as texts.
+pub fn storages_as_texts(size: usize) -> Vec<u8> {
+    let mut keys: Vec<String> = (0..size).map(|number| number.to_string()).collect();
+    keys.sort();
+    with_storages(&dictionary(size, name, |number| tensor(number, 1)), keys.into_iter(), 1, false)
 }
 
 /// One name is as long as all others.
