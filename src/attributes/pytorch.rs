@@ -58,6 +58,7 @@ impl<'a> Items<'a> {
     }
 
     /// Reads the next value of a pickle.
+    #[inline(never)] // for its machine on the stack
     fn read(&mut self, pickle: &'a [u8]) -> Result<Option<Attribute<'a>>, Fault> {
         let mut machine = self.frames.machine(pickle, &self.outline, self.at);
         let mut path = Path::EMPTY;

@@ -43,6 +43,7 @@ pub(super) fn is_read(name: &[u8]) -> bool {
 
 impl<'a> PytorchFile<'a> {
     /// Opens an archive.
+    #[inline(never)] // for its machine on the stack
     pub(super) fn open_archive(opening: &ParseContext<'a>) -> ParseResult<Self> {
         let (archive, stated) = Archive::find(opening, Format::Pytorch)?;
         let length = to_u64(archive.directory.bytes.len());

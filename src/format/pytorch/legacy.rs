@@ -163,6 +163,7 @@ impl<'a> PytorchFile<'a> {
     }
 
     /// Opens a stream.
+    #[inline(never)] // for its machine on the stack
     pub(super) fn open_legacy(opening: &ParseContext<'a>) -> ParseResult<Self> {
         let length = opening.input.length();
         let mut reach = FIRST.min(length);

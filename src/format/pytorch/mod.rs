@@ -418,6 +418,7 @@ impl<'a> PytorchFile<'a> {
     }
 
     /// Reads the arguments of the function that makes a tensor. Those of most are read without a machine.
+    #[inline(never)] // for its machine on the stack
     fn described(&self, base: &Base, in_constants: bool) -> Result<Described> {
         let (pickle, words) = (self.pickle(in_constants), if in_constants { Words::NONE } else { self.words });
         if let Some(described) = base.of_usual().and_then(|at| item::arguments(pickle, at, words)) {

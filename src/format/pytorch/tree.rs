@@ -228,6 +228,7 @@ impl<'a> Tree<'a> {
     }
 
     /// Returns the next listed tensor behind a cursor, which moves behind it.
+    #[inline(never)] // for its machine on the stack
     pub(super) fn next(&self, cursor: &mut Cursor) -> Result<Option<Found<'a>>, Fault> {
         // The position behind the last tensor, and where the machine continues: there or before.
         let after = u32::try_from(cursor.at & u64::from(u32::MAX)).unwrap_or(0);
@@ -299,6 +300,7 @@ impl<'a> Tree<'a> {
     }
 
     /// Returns the tensor at a place that [`Found::place`] was, without its flag of the second pickle.
+    #[inline(never)] // for its machine on the stack
     pub(super) fn at(&self, place: u32) -> Result<Found<'a>, Fault> {
         let key = place & POSITION;
         let changed = Fault::new(ErrorKind::Malformed, Part::Tensor, key);
@@ -319,6 +321,7 @@ impl<'a> Tree<'a> {
     }
 
     /// Finds the tensor with a name. `index` counts the tensors before it.
+    #[inline(never)] // for its machine on the stack
     pub(super) fn find(&self, name: &[u8], index: &mut u32) -> Result<Option<Found<'a>>, Fault> {
         let (mut machine, mut path) = (Machine::new(self.pickle, &self.outline()), Path::EMPTY);
         loop {
