@@ -310,8 +310,9 @@ fn filters_of_tests_name_modules() {
             let places = words.iter().enumerate().filter(|(_, word)| is_run && matches!(**word, "--" | "--test"));
             for (at, word) in places {
                 let first = at + if *word == "--" { 1 } else { 2 };
+                let is_cargos = *word == "--test"; // its other options may follow
                 let behind = words.iter().skip(first).take_while(|word| !word.contains(['>', '|', ';']));
-                for filter in behind.take_while(|word| !word.starts_with('-') || word.starts_with("--skip")) {
+                for filter in behind.take_while(|word| !(is_cargos && word.starts_with('-'))) {
                     let is_filter = filter.ends_with("::") || *filter == "--skip";
                     assert!(is_filter, "{path}: the filter {filter} is no module: {command}");
                 }
