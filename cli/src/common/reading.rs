@@ -312,7 +312,7 @@ fn sha256_of_array(bytes: &[u8], budget: &Budget) -> Result<String, Stop> {
 
 /// SHA-256 of the decoded elements in little-endian order.
 pub fn sha256(component: &Component<'_>, budget: &Budget) -> Result<String, Stop> {
-    let size = component.dtype().map_or(1, DType::lane_size);
+    let size = lane_size(component.dtype());
     let mut hash = Sha256::new();
     // Raw elements need no buffer: this thread may hold one with these bytes already.
     if component.encoding() == Encoding::Raw {
@@ -334,6 +334,11 @@ pub fn sha256(component: &Component<'_>, budget: &Budget) -> Result<String, Stop
         hash.update(&*elements);
     })?;
     Ok(hex(&hash.finalize()))
+}
+
+/// The size of the numbers of a type in bytes; 1 if there is none.
+pub fn lane_size(dtype: Option<DType>) -> usize {
+    dtype.map_or(1, DType::lane_size)
 }
 
 /// Makes numbers of `size` bytes, in this machine's byte order, little-endian.

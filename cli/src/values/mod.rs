@@ -22,7 +22,7 @@ use tenslice::{ByteOrder, Component, DType, Encoding, File, Layout, Order, Purpo
 use crate::common::budget::{Budget, Room, Stop};
 use crate::common::failure::Failure;
 use crate::common::model::Opened;
-use crate::common::reading::{FRAMES_AT_ONCE, is_compressed_array, read_rows, rows_at_once};
+use crate::common::reading::{FRAMES_AT_ONCE, is_compressed_array, lane_size, read_rows, rows_at_once};
 use decimal::LongDouble;
 use row_major::Transposed;
 use stated::Stated;
@@ -373,7 +373,7 @@ impl Stopped {
 
 /// Converts numbers of the given byte order to this machine's byte order.
 fn to_native(bytes: &mut [u8], dtype: Option<DType>, order: ByteOrder) {
-    let lane = dtype.map_or(1, DType::lane_size);
+    let lane = lane_size(dtype);
     if order != ByteOrder::NATIVE && lane > 1 {
         bytes.chunks_exact_mut(lane).for_each(<[u8]>::reverse);
     }

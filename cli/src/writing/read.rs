@@ -7,7 +7,7 @@ use super::permute;
 use super::tensor::{Elements, Item, Source};
 use crate::common::budget::Budget;
 use crate::common::failure::Failure;
-use crate::common::reading::{check_sparse, each_decoded, is_sparse, to_little_endian, verify_whole};
+use crate::common::reading::{check_sparse, each_decoded, is_sparse, lane_size, to_little_endian, verify_whole};
 use crate::values::Values;
 use crate::values::number::to_f32;
 
@@ -122,6 +122,6 @@ fn little_endian(bytes: &[u8], dtype: Option<DType>) -> std::borrow::Cow<'_, [u8
         return bytes.into();
     }
     let mut swapped = bytes.to_vec();
-    to_little_endian(&mut swapped, dtype.map_or(1, DType::lane_size));
+    to_little_endian(&mut swapped, lane_size(dtype));
     swapped.into()
 }

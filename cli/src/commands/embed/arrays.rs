@@ -10,7 +10,7 @@ use super::symbols::{Symbols, identifier};
 use crate::common::budget::{Budget, Room};
 use crate::common::failure::Failure;
 use crate::common::model::Opened;
-use crate::common::reading::{is_compressed_array, to_little_endian};
+use crate::common::reading::{is_compressed_array, lane_size, to_little_endian};
 use crate::common::text::printable;
 use crate::values::Values;
 
@@ -211,9 +211,4 @@ impl<'b> Arrays<'b> {
         };
         self.all.sort_by_cached_key(place);
     }
-}
-
-/// The size of the numbers of a type; of bytes, if there is none.
-fn lane_size(dtype: Option<DType>) -> usize {
-    dtype.map_or(1, DType::lane_size)
 }
