@@ -386,6 +386,22 @@ static void arrays(const tenslice_file *npy, const tenslice_file *npz, const ten
     EXPECT(BAD, tenslice_npz_entries_next(&cursor, &entry, NULL));
 }
 
+static void code(const tenslice_file *pytorch, const tenslice_file *other)
+{
+    tenslice_cursor cursor;
+    tenslice_pytorch_global global;
+
+    global.struct_size = sizeof global;
+    EXPECT(HANDLE, tenslice_pytorch_globals(NULL, &cursor));
+    EXPECT(BAD, tenslice_pytorch_globals(other, &cursor));
+    EXPECT(BAD, tenslice_pytorch_globals(pytorch, NULL));
+    EXPECT(TENSLICE_OK, tenslice_pytorch_globals(pytorch, &cursor));
+    EXPECT(HANDLE, tenslice_pytorch_globals_next(NULL, &global, NULL));
+    EXPECT(BAD, tenslice_pytorch_globals_next(&cursor, NULL, NULL));
+    global.struct_size = sizeof global - 1;
+    EXPECT(BAD, tenslice_pytorch_globals_next(&cursor, &global, NULL));
+}
+
 /* The shards of a zTensor 2 file. */
 static void listed_shards(const char *folder, const tenslice_file *other)
 {
@@ -904,9 +920,9 @@ static void shards(const char *folder, tenslice_cursor *other)
 
 static void strings(void)
 {
-    tenslice_str text = {"a\\u002eb", 8, 1, 0}, none = {NULL, 5, 0, 0}, absurd = {"", SIZE_MAX, 0, 0};
+    tenslice_str text = {"a\\u002eb", 8, 1, {0}}, none = {NULL, 5, 0, {0}}, absurd = {"", SIZE_MAX, 0, {0}};
     /* No file has these strings: an escape that cannot be decoded ends the string. */
-    tenslice_str cut = {"a\\u00", 5, 1, 0}, alone = {"a\\", 2, 1, 0}, half = {"a\\ud83d", 7, 1, 0};
+    tenslice_str cut = {"a\\u00", 5, 1, {0}}, alone = {"a\\", 2, 1, {0}}, half = {"a\\ud83d", 7, 1, {0}};
     tenslice_str numbers[3];
     char copy[8];
     size_t needed;
@@ -1012,6 +1028,7 @@ static void formats(const char *folder, const tenslice_file *other)
     blob a = load(folder, "tens/good/sym_1_sym.tens"), b = load(folder, "blz/good/identity_matrix_f64.blz");
     blob c = load(folder, "tens/good/ix_f64_x2.tens"), d = load(folder, "b2nd/good/nd02_lz4_0.b2nd");
     blob e = load(folder, "npy/struct_nested_4.npy"), f = load(folder, "npz/mixed_methods.npz");
+    blob g = load(folder, "pytorch/views.pt");
     tenslice_file file, archive;
     tenslice_tensor tensor;
     tenslice_cursor cursor;
@@ -1028,6 +1045,9 @@ static void formats(const char *folder, const tenslice_file *other)
     EXPECT(TENSLICE_OK, tenslice_file_open(&file, e.data, e.size, NULL));
     EXPECT(TENSLICE_OK, tenslice_file_open(&archive, f.data, f.size, NULL));
     arrays(&file, &archive, other);
+    EXPECT(TENSLICE_OK, tenslice_file_open(&archive, g.data, g.size, NULL));
+    code(&archive, other);
+    free(g.data);
     EXPECT(TENSLICE_OK, tenslice_file_tensors(&file, &cursor));
     shards(folder, &cursor);
     listed_shards(folder, &file);

@@ -170,10 +170,10 @@ void dense(const char *fixtures)
 /// A string spelled as in JSON, with escapes.
 tenslice::text escaped(std::string_view spelled)
 {
-    return tenslice::text(tenslice_str{spelled.data(), spelled.size(), 1, 0});
+    return tenslice::text(tenslice_str{spelled.data(), spelled.size(), 1, {0}});
 }
 
-tenslice::text plain(std::string_view text) { return tenslice::text(tenslice_str{text.data(), text.size(), 0, 0}); }
+tenslice::text plain(std::string_view text) { return tenslice::text(tenslice_str{text.data(), text.size(), 0, {0}}); }
 
 void texts(const char *fixtures)
 {
@@ -232,6 +232,24 @@ void texts(const char *fixtures)
     }
     CHECK(get(file.find("abc")).name() == "abc" && get(file.find("abc")).name().is_escaped());
     std::free(b.data);
+
+    // Names in pieces: keys of several dictionaries, which are not next to each other in the file.
+    const blob d = load(fixtures, "pytorch/module_tied.pt");
+    const auto checkpoint = get(tenslice::file::open(d.data, d.size));
+    const tenslice::text embed = get(checkpoint.find("embed.weight")).name();
+    const tenslice::text head = get(checkpoint.find("head.weight")).name();
+    CHECK(embed.is_escaped() && !embed.view() && embed.length() == 12 && embed.to_string() == "embed.weight");
+    CHECK(embed == "embed.weight" && "embed.weight" == embed && embed == plain("embed.weight") && embed == embed);
+    CHECK(embed != "head.weight" && embed != head && embed != plain("embed") && head != tenslice::text());
+    CHECK(head == escaped("he\\u0061d.weight") && escaped("he\\u0061d.weight") == head && embed != escaped("\\u0061"));
+    CHECK(get(checkpoint.find("scale")).name() == "scale");
+    std::array<char, 13> embed_room;
+    CHECK(get(embed.copy_to(embed_room)) == "embed.weight");
+    CHECK(status_of([&] { return embed.copy_to(tenslice::span<char>(embed_room.data(), 12)); }) == TENSLICE_TOO_SMALL);
+    std::ostringstream names;
+    names << embed << ' ' << head;
+    CHECK(names.str() == "embed.weight head.weight");
+    std::free(d.data);
 
     // Floats of one byte are read as bytes. Two floats per byte cannot be read as any type.
     const blob c = load(fixtures, "safetensors/rs_all_dtypes.safetensors");
@@ -761,6 +779,7 @@ void particulars(const char *fixtures)
     for (const tenslice_npz_entry entry : get(npz.npz_entries()))
         count += entry.name.length > 0 && entry.decoded_length > 0;
     CHECK(count > 0 && get(npy.npy_descr()) == "'<i2'");
+    CHECK(status_of([&] { return npz.pytorch_globals(); }) == TENSLICE_INVALID_ARGUMENT);
     const auto array = get(npy.find("")); // 4 rows and 3 columns, column-major
     CHECK(status_of([&] { return array.get<std::int16_t>({4, 3}); }) == TENSLICE_WRONG_ORDER);
     CHECK(status_of([&] { return npy.get<std::int16_t>("", {4, 3}); }) == TENSLICE_WRONG_ORDER);

@@ -4,7 +4,7 @@
 #include "support.h"
 
 #define P sizeof(void *)
-#define S (2 * P + 8) /* a tenslice_str */
+#define S (2 * P + 16) /* a tenslice_str */
 #define SIZE(type, size) CHECK(sizeof(type) == (size))
 #define AT(type, field, offset) CHECK(offsetof(type, field) == (offset))
 
@@ -13,7 +13,7 @@ int main(void)
     SIZE(tenslice_status, 4);
     SIZE(tenslice_file, 192);
     SIZE(tenslice_index, 224);
-    SIZE(tenslice_tensor, 192);
+    SIZE(tenslice_tensor, 208);
     SIZE(tenslice_component, 192);
     SIZE(tenslice_cursor, 256);
     SIZE(tenslice_source, 1064);
@@ -224,7 +224,13 @@ int main(void)
     AT(tenslice_str, data, 0);
     AT(tenslice_str, length, P);
     AT(tenslice_str, is_escaped, 2 * P);
-    AT(tenslice_str, reserved, 2 * P + 4);
+    AT(tenslice_str, reserved, 2 * P + 1);
+    SIZE(tenslice_pytorch_global, 16 + 2 * S);
+    AT(tenslice_pytorch_global, struct_size, 0);
+    AT(tenslice_pytorch_global, is_known, 4);
+    AT(tenslice_pytorch_global, module, 8);
+    AT(tenslice_pytorch_global, name, 8 + S);
+    AT(tenslice_pytorch_global, offset, 8 + 2 * S);
     SIZE(tenslice_bytes, 2 * P);
     AT(tenslice_bytes, data, 0);
     AT(tenslice_bytes, length, P);

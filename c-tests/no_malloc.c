@@ -271,6 +271,19 @@ static void read_gguf(const tenslice_file *file)
     }
 }
 
+/* The names in a checkpoint that stand for code. */
+static void read_code(const tenslice_file *file)
+{
+    tenslice_pytorch_global global;
+    tenslice_cursor cursor;
+
+    global.struct_size = sizeof global;
+    if (IN(tenslice_pytorch_globals(file, &cursor)) != TENSLICE_OK)
+        return;
+    while (IN(tenslice_pytorch_globals_next(&cursor, &global, NULL)) == TENSLICE_OK)
+        ;
+}
+
 int main(int argc, char **argv)
 {
     static const char *const names[] = {"v0.1/custom_fields.zt", "v1.0/sparse_csr_coo.zt", "v1.2/many_tensors.zt",
@@ -279,6 +292,7 @@ int main(int argc, char **argv)
                                         "tens/good/ix_f64_1000x1000.tens", "blz/good/nd10_qtt_c64.blz",
                                         "b2nd/good/nd03_lz4d_0.b2nd", "b2nd/good/cf_blosclz_bshuf_0.b2nd",
                                         "npy/struct_nested_4.npy", "npz/mixed_methods.npz",
+                                        "pytorch/views.pt", "pytorch/nested.pt", "pytorch/legacy_two.pt",
                                         "v2/layout_profiles.zt", "v2/dense_all_dtypes_4k.zt",
                                         "v1.2/zstd.zt", "v2/zstd_seekable.zt", "b2nd/good/dict_zstd_shuffle_0.b2nd",
                                         "safetensors/py_tiny_mlp.safetensors",
@@ -317,6 +331,7 @@ int main(int argc, char **argv)
         if (IN(tenslice_file_open(&file, model, size, NULL)) != TENSLICE_OK)
             continue;
         read_gguf(&file);
+        read_code(&file);
         open_in_rounds(size);
         read_planned(&file, size);
         IN(tenslice_model_file_opened(&model_file, names[i], TENSLICE_NUL, &file));

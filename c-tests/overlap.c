@@ -145,7 +145,7 @@ static tenslice_status str_copy(unsigned char **at, const memory *of)
 /* The same, with the bytes of the string overlapping. */
 static tenslice_status str_copy_bytes(unsigned char **at, const memory *of)
 {
-    tenslice_str text = {NULL, 0, 1, 0};
+    tenslice_str text = {NULL, 0, 1, {0}};
 
     text.data = AT(char, 1);
     text.length = of[1].size;
@@ -475,7 +475,7 @@ int main(int argc, char **argv)
     tenslice_index names;
     const tenslice_sink sink = {ignore, NULL};
     tenslice_writer writer;
-    tenslice_str text = {"a\\u002eb", 8, 1, 0};
+    tenslice_str text = {"a\\u002eb", 8, 1, {0}};
     char part[32] = "model-00001-of-00002.gguf"; /* 32 bytes, the last 7 of which are not part of the name */
 
     CHECK(argc == 2);

@@ -13,8 +13,9 @@
 #define ROOM 4096
 
 /* The objects that all threads share. */
-static blob dense_bytes, sparse_bytes, array_bytes, train_bytes, attribute_bytes, block_bytes, shard_bytes, index_bytes;
-static tenslice_file dense, array, sources_file, trains, attributes, blocks, shards;
+static blob dense_bytes, sparse_bytes, array_bytes, train_bytes, attribute_bytes, block_bytes, shard_bytes, index_bytes,
+    code_bytes;
+static tenslice_file dense, array, sources_file, trains, attributes, blocks, shards, checkpoint;
 static tenslice_tensor tensor, ordered, quantized;
 static tenslice_component component;
 static tenslice_cursor all_attributes, all_tensors;
@@ -26,7 +27,7 @@ static tenslice_safetensors_index model;
 static tenslice_model_file model_files[2];
 static tenslice_model whole_model;
 static uint32_t model_words[78];
-static tenslice_str text = {"a\\u002eb", 8, 1, 0};
+static tenslice_str text = {"a\\u002eb", 8, 1, {0}};
 static tenslice_error not_found, unknown;
 static const float shared_numbers[4] = {1, 2, 3, 4};
 
@@ -311,6 +312,32 @@ static void files_to_write(result *r)
     add_number(r, length);
 }
 
+/* Lists a checkpoint: names of several keys, strides of the file, and the names that stand for code. */
+static void views(result *r)
+{
+    tenslice_pytorch_global global;
+    tenslice_cursor cursor;
+    tenslice_tensor next;
+    tenslice_str name;
+    uint64_t numbers[8], length;
+    char room[ROOM];
+    size_t needed;
+
+    global.struct_size = sizeof global;
+    EXPECT(TENSLICE_OK, tenslice_pytorch_globals(&checkpoint, &cursor));
+    while (tenslice_pytorch_globals_next(&cursor, &global, NULL) == TENSLICE_OK)
+        add(r, global.name.data, global.name.length);
+    EXPECT(TENSLICE_OK, tenslice_file_tensors(&checkpoint, &cursor));
+    while (tenslice_tensors_next(&cursor, &next, NULL) == TENSLICE_OK) {
+        name = tenslice_tensor_name(&next);
+        EXPECT(TENSLICE_OK, tenslice_str_copy(&name, room, sizeof room, &needed));
+        add(r, room, needed);
+        EXPECT(TENSLICE_OK, tenslice_tensor_strides(&next, numbers, 8));
+        if (tenslice_tensor_read_into(&next, room, sizeof room, NULL, &length, NULL) == TENSLICE_OK)
+            add(r, room, (size_t)length);
+    }
+}
+
 static uint64_t work(unsigned thread)
 {
     result r = {UINT64_C(14695981039346656037)};
@@ -321,6 +348,7 @@ static uint64_t work(unsigned thread)
     regions(&r, thread);
     tensors_of_model(&r);
     files_to_write(&r);
+    views(&r);
     return r.sum;
 }
 
@@ -378,6 +406,7 @@ int main(int argc, char **argv)
     sparse_bytes = open_file(argv[1], "tens/good/ix_f64_x2.tens", &file);
     EXPECT(TENSLICE_OK, tenslice_file_find(&file, "", 0, &ordered, NULL));
     array_bytes = open_file(argv[1], "b2nd/good/nd02_lz4_0.b2nd", &array);
+    code_bytes = open_file(argv[1], "pytorch/old_p27_checkpoint.pt", &checkpoint);
     train_bytes = open_file(argv[1], "blz/good/identity_matrix_f64.blz", &trains);
     EXPECT(TENSLICE_OK, tenslice_blz_train(&trains, &train, NULL));
     attribute_bytes = open_file(argv[1], "gguf/kv_all_types.gguf", &attributes);
@@ -398,6 +427,7 @@ int main(int argc, char **argv)
     for (i = 0; i < THREADS; i++) CHECK(pthread_join(threads[i], NULL) == 0);
 
     free(dense_bytes.data), free(sparse_bytes.data), free(array_bytes.data), free(train_bytes.data);
+    free(code_bytes.data);
     free(attribute_bytes.data), free(block_bytes.data), free(shard_bytes.data), free(index_bytes.data);
     puts("threads: ok");
     return 0;

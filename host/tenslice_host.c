@@ -257,17 +257,36 @@ static int ends_with(const char *name, const char *ending)
 
 static int is_index(const char *name)
 {
-    return strstr(name, ".safetensors.index.") != NULL && ends_with(name, ".json");
+    return (strstr(name, ".safetensors.index.") != NULL || strstr(name, ".bin.index.") != NULL)
+           && ends_with(name, ".json");
+}
+
+/* Returns 1 for names such as `pytorch_model.bin`. Other files that end in `.bin` may have any contents. */
+static int is_checkpoint_name(const char *name)
+{
+    static const char adapter[] = "adapter_model";
+    return (strstr(name, "pytorch_model") != NULL || strncmp(name, adapter, sizeof adapter - 1) == 0)
+           && ends_with(name, ".bin");
+}
+
+/*
+ * Returns 1 for the names of a checkpoint, or of its index. In a folder with other tensor files, these are often the
+ * same model once more.
+ */
+static int may_be_a_copy(const char *name)
+{
+    return is_checkpoint_name(name) || (is_index(name) && strstr(name, ".bin.index.") != NULL);
 }
 
 static int is_tensor_file(const char *name)
 {
     static const char *const endings[] = {".zt",  ".safetensors", ".sft", ".gguf", ".npy",
-                                          ".npz", ".tens",        ".blz", ".b2nd", ".b2frame"};
+                                          ".npz", ".tens",        ".blz", ".b2nd", ".b2frame",
+                                          ".pt",  ".pth",         ".ckpt"};
     size_t i;
     for (i = 0; i < sizeof endings / sizeof *endings; i++)
         if (ends_with(name, endings[i])) return 1;
-    return 0;
+    return is_checkpoint_name(name);
 }
 
 static int is_part_name(const char *name)
@@ -649,7 +668,26 @@ static int fail_with_several(tenslice_host *host, const char *one, const char *o
     return 0;
 }
 
-/* Opens the only model in the folder. */
+/* Finds the file that represents the only model in a folder, and another one that does not belong to it. */
+static void find_model(const listing *all, int with_copies, const char **found, const char **other)
+{
+    size_t i;
+
+    for (i = 0; i < all->count; i++)
+        if (is_index(all->names[i]) && (with_copies || !may_be_a_copy(all->names[i])))
+            *other = *found, *found = all->names[i];
+    if (*found != NULL) return;
+    for (i = 0; i < all->count && *other == NULL; i++) {
+        const char *name = all->names[i];
+        if (!is_tensor_file(name) || is_shard_name(all, name) || (!with_copies && may_be_a_copy(name))) continue;
+        if (*found == NULL)
+            *found = name;
+        else if (!are_parts(*found, name))
+            *other = name;
+    }
+}
+
+/* Opens the only model in the folder, besides a copy of it as a checkpoint. */
 static int open_folder(tenslice_host *host)
 {
     listing all = {NULL, 0};
@@ -657,15 +695,8 @@ static int open_folder(tenslice_host *host)
     size_t i;
     int is_open = list(host->folder, &all) || fail_to_list(host);
 
-    for (i = 0; is_open && i < all.count; i++)
-        if (is_index(all.names[i])) other = found, found = all.names[i];
-    for (i = 0; is_open && found == NULL && i < all.count; i++) {
-        if (!is_tensor_file(all.names[i]) || is_shard_name(&all, all.names[i])) continue;
-        for (found = all.names[i]; ++i < all.count && other == NULL;)
-            if (is_tensor_file(all.names[i]) && !is_shard_name(&all, all.names[i])
-                && !are_parts(found, all.names[i]))
-                other = all.names[i];
-    }
+    if (is_open) find_model(&all, 0, &found, &other);
+    if (is_open && found == NULL) find_model(&all, 1, &found, &other);
     if (is_open && other != NULL)
         is_open = fail_with_several(host, found, other);
     else if (is_open && found == NULL)

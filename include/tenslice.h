@@ -1459,6 +1459,7 @@ uint32_t tenslice_has(uint32_t feature);
 #include "tenslice/safetensors.h"
 #include "tenslice/gguf.h"
 #include "tenslice/npy.h"
+#include "tenslice/pytorch.h"
 #include "tenslice/tens.h"
 #include "tenslice/blz.h"
 #include "tenslice/b2nd.h"

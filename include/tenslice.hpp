@@ -298,7 +298,7 @@ inline std::string_view split(std::string_view &rest, std::array<char, 8> &room)
     if (!front.empty() || rest.empty())
         return front;
     for (const std::size_t length : {2U, 6U, 12U}) { /* as in \n, \u0061, \ud83d\ude00 */
-        const tenslice_str escape{rest.data(), std::min<std::size_t>(length, rest.size()), 1, 0};
+        const tenslice_str escape{rest.data(), std::min<std::size_t>(length, rest.size()), 1, {}};
         std::size_t needed = 0;
         if (tenslice_str_copy(&escape, room.data(), room.size(), &needed) == TENSLICE_OK && needed > 1) {
             rest.remove_prefix(escape.length);
@@ -413,8 +413,9 @@ private:
 } // namespace detail
 
 /**
- * A string of a file: tenslice_str. In JSON, a string may spell characters as escapes; comparing, copying and printing
- * decode them.
+ * A string of a file: tenslice_str. In JSON, a string may spell characters as escapes, and the name of a tensor in a
+ * PyTorch checkpoint may be in several pieces; comparing, copying and printing decode them. Comparing two strings that
+ * both have escapes, and printing, allocate if one of the two is in pieces.
  */
 class text {
 public:
@@ -451,7 +452,12 @@ public:
         if (!is_escaped())
             return std::string(raw());
         std::string copy;
-        for_each_part([&](std::string_view part) { copy.append(part); });
+        if (is_in_pieces()) {
+            copy.resize(length());
+            (void)tenslice_str_copy(&handle_, copy.data(), copy.size() + 1, nullptr);
+        } else {
+            for_each_part([&](std::string_view part) { copy.append(part); });
+        }
         return copy;
     }
     constexpr const tenslice_str &handle() const noexcept { return handle_; }
@@ -460,13 +466,13 @@ public:
     {
         return tenslice_str_equals(&a.handle_, b.data(), b.size()) != 0;
     }
-    friend bool operator==(const text &a, const text &b) noexcept
+    friend bool operator==(const text &a, const text &b)
     {
         return !b.is_escaped() ? a == b.raw() : !a.is_escaped() ? b == a.raw() : a.means_same_as(b);
     }
     friend bool operator==(std::string_view a, const text &b) noexcept { return b == a; }
     friend bool operator!=(const text &a, std::string_view b) noexcept { return !(a == b); }
-    friend bool operator!=(const text &a, const text &b) noexcept { return !(a == b); }
+    friend bool operator!=(const text &a, const text &b) { return !(a == b); }
     friend bool operator!=(std::string_view a, const text &b) noexcept { return !(b == a); }
 
     /** Prints the decoded string. The width of the stream applies only if view() has a value. */
@@ -476,13 +482,19 @@ public:
         if (!text.is_escaped())
             return out << std::basic_string_view<char, Traits>(text.raw().data(), text.raw().size());
         out.width(0);
-        text.for_each_part([&](std::string_view part) {
+        const auto write = [&](std::string_view part) {
             out.write(part.data(), static_cast<std::ptrdiff_t>(part.size()));
-        });
+        };
+        if (text.is_in_pieces())
+            write(text.to_string());
+        else
+            text.for_each_part(write);
         return out;
     }
 
 private:
+    /** True for the name of a tensor in a checkpoint whose keys are not next to each other. */
+    constexpr bool is_in_pieces() const noexcept { return is_escaped() && handle_.reserved[0] != 0; }
     template <class Call> void for_each_part(Call call) const
     {
         std::array<char, 8> room;
@@ -491,8 +503,10 @@ private:
             call(part);
     }
     /** Compares two strings that both have escapes. */
-    bool means_same_as(const text &other) const noexcept
+    bool means_same_as(const text &other) const
     {
+        if (is_in_pieces() || other.is_in_pieces())
+            return *this == std::string_view(other.to_string());
         std::array<char, 8> room_a, room_b;
         std::string_view rest_a = raw(), rest_b = other.raw(), a, b;
         for (;;) {
@@ -1424,6 +1438,12 @@ inline tenslice_status next_npz_entry(tenslice_cursor *cursor, tenslice_npz_entr
     return tenslice_npz_entries_next(cursor, entry, why);
 }
 
+inline tenslice_status next_pytorch_global(tenslice_cursor *cursor, tenslice_pytorch_global *global, tenslice_error *why)
+{
+    global->struct_size = sizeof *global;
+    return tenslice_pytorch_globals_next(cursor, global, why);
+}
+
 inline tenslice_status next_gguf_info(tenslice_cursor *cursor, tenslice_gguf_tensor_info *info, tenslice_error *why)
 {
     info->struct_size = sizeof *info;
@@ -1432,6 +1452,8 @@ inline tenslice_status next_gguf_info(tenslice_cursor *cursor, tenslice_gguf_ten
 } // namespace detail
 
 using npz_entry_range = detail::range<tenslice_cursor, tenslice_npz_entry, tenslice_npz_entry, detail::next_npz_entry>;
+using pytorch_global_range =
+    detail::range<tenslice_cursor, tenslice_pytorch_global, tenslice_pytorch_global, detail::next_pytorch_global>;
 using gguf_info_range =
     detail::range<tenslice_cursor, tenslice_gguf_tensor_info, tenslice_gguf_tensor_info, detail::next_gguf_info>;
 using tens_chunk_range =
@@ -1901,6 +1923,13 @@ public:
         tenslice_cursor cursor{};
         const auto status = tenslice_npz_entries(&handle_, &cursor);
         return detail::finish(status, detail::no_details, npz_entry_range(cursor));
+    }
+    /** The names in a PyTorch checkpoint that stand for code, in the order of the file. A single-pass range. */
+    result<pytorch_global_range> pytorch_globals() const
+    {
+        tenslice_cursor cursor{};
+        const auto status = tenslice_pytorch_globals(&handle_, &cursor);
+        return detail::finish(status, detail::no_details, pytorch_global_range(cursor));
     }
     /** The properties that only a TENS file has; INVALID_ARGUMENT for a file of another format. */
     result<class tens> tens() const

@@ -109,7 +109,7 @@ python3 packaging/sbom.py "$VERSION" "$FEATURES" > "$tree/tenslice.spdx.json"
 cp host/tenslice_host.c "$tree/share/tenslice/" # programs compile it: it needs their C library
 cp README.md CHANGELOG.md LICENSE-MIT LICENSE-APACHE "$tree/"
 cp -r docs "$tree/"
-# The pages that they link to.
+# The files that they link to.
 cp --parents include/README.md CONTRIBUTING.md SECURITY.md {benches,fuzz,web}/README.md examples/write.c "$tree/"
 VERSION=$VERSION packaging/sdk-root.sh "$tree"
 (cd "$tree" && find . -type f ! -name SHA256SUMS | LC_ALL=C sort | xargs sha256sum > SHA256SUMS)

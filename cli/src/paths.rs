@@ -137,8 +137,8 @@ fn has_ending(path: &Path) -> bool {
     is_tensor_file_name(&file_name(path)) || is_index_name(&file_name(path))
 }
 
-/// Returns true if the name or the first bytes are those of a tensor file. A ZIP archive counts if the name of its
-/// first entry ends with `.npy`.
+/// Returns true if the name or the first bytes are those of a tensor file. A ZIP archive counts if its first entry is one
+/// of NPZ or of PyTorch.
 fn is_tensor_file(path: &Path) -> bool {
     if has_ending(path) {
         return true;
@@ -151,10 +151,23 @@ fn is_tensor_file(path: &Path) -> bool {
     match tenslice::File::open(&head) {
         Ok(_) => true,
         Err(error) => match error.format() {
-            Format::Npz | Format::Zip => first_entry(&head).is_some_and(|name| name.ends_with(b".npy")),
+            Format::Npz | Format::Zip | Format::Pytorch if head.starts_with(b"PK") => {
+                first_entry(&head).is_some_and(is_of_tensors)
+            }
             _ => !matches!(error.kind(), ErrorKind::UnknownFormat | ErrorKind::UnsupportedFormat),
         },
     }
+}
+
+/// Returns true if the name of an entry is that of an array in NPZ, or that of the tree or a storage of PyTorch: TorchScript
+/// writes its storages first.
+fn is_of_tensors(name: &[u8]) -> bool {
+    let in_folder = name.iter().position(|byte| *byte == b'/').map(|slash| &name[slash..]);
+    let is_storage = |rest: &[u8]| {
+        let key = rest.strip_prefix(b"/data/");
+        key.is_some_and(|key| !key.is_empty() && key.iter().all(u8::is_ascii_digit))
+    };
+    name.ends_with(b".npy") || in_folder.is_some_and(|rest| rest == b"/data.pkl" || is_storage(rest))
 }
 
 /// The name of the first entry of a ZIP archive.

@@ -10,7 +10,7 @@ static tenslice_tensor tensor;
 static tenslice_bytes bytes;
 static tenslice_error error;
 static tenslice_status status;
-static tenslice_str name = {"layer1.weight", 13, 0, 0};
+static tenslice_str name = {"layer1.weight", 13, 0, {0}};
 
 /* The outputs are static, so that only the library's stack is measured. */
 #define CALL(name) static __attribute__((noinline, unused)) void name(void)

@@ -18,6 +18,7 @@ ztensor2) default=digits2.zt ;;
 safetensors) default=digits8.safetensors ;;
 npy) default=$top/tests/fixtures/npy/dt_le_f4.npy ;;
 npz) default=$top/tests/fixtures/npz/stored.npz ;;
+pytorch) default=$top/tests/fixtures/pytorch/views.pt ;;
 *) default=digits.$format ;;
 esac
 [ "${default#/}" != "$default" ] || default=$PWD/model/$default

@@ -46,6 +46,7 @@ targets! {
     tens
     npy
     npz
+    pytorch
     b2nd
     write
 }

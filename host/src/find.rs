@@ -7,7 +7,9 @@ use std::path::Path;
 use tenslice::safetensors::Index;
 use tenslice::{ErrorKind, File, Part};
 
-use crate::names::{are_together, is_part_name, is_shard_name, may_be_together, one_spelling, shard_file_name};
+use crate::names::{
+    are_together, is_part_name, is_shard_name, may_be_a_copy, may_be_together, one_spelling, shard_file_name,
+};
 use crate::{Error, Host, HostFile, Mapping, checked, is_index_name, is_tensor_file_name, map};
 
 pub(crate) fn open(path: &Path) -> Result<Host, Error> {
@@ -57,8 +59,16 @@ fn are_parts(part: &str, other: &str) -> bool {
     is_part_name(part) && other.ends_with(".gguf") && may_be_together(part, other)
 }
 
-/// Returns the name of the file that represents the only model in a folder.
+/// Returns the name of the file that represents the only model in a folder, besides a copy of it as a checkpoint.
 fn only_model(all: &[String]) -> Result<String, Error> {
+    let others: Vec<String> = all.iter().filter(|name| !may_be_a_copy(name)).cloned().collect();
+    match only_model_of(&others) {
+        Err(Error::NoTensorFile) => only_model_of(all),
+        found => found,
+    }
+}
+
+fn only_model_of(all: &[String]) -> Result<String, Error> {
     let mut indices = all.iter().rev().filter(|name| is_index_name(name));
     let mut files = all.iter().filter(|name| is_tensor_file_name(name) && !is_shard_name(all, name));
     let (found, other) = match indices.next() {

@@ -3,20 +3,47 @@
 use tenslice::gguf::PartName;
 
 /// The endings of tensor files.
-const ENDINGS: &[&str] =
-    &[".zt", ".safetensors", ".sft", ".gguf", ".npy", ".npz", ".tens", ".blz", ".b2nd", ".b2frame"];
+const ENDINGS: &[&str] = &[
+    ".zt",
+    ".safetensors",
+    ".sft",
+    ".gguf",
+    ".npy",
+    ".npz",
+    ".tens",
+    ".blz",
+    ".b2nd",
+    ".b2frame",
+    ".pt",
+    ".pth",
+    ".ckpt",
+];
 
-/// Returns true if the name has the ending of a tensor file.
+/// Returns true if the name is one of a tensor file: it has such an ending, or is one of transformers, such as
+/// `pytorch_model.bin`.
 #[must_use]
 pub fn is_tensor_file_name(name: &str) -> bool {
-    ENDINGS.iter().any(|ending| name.ends_with(ending))
+    ENDINGS.iter().any(|ending| name.ends_with(ending)) || is_checkpoint_name(name)
 }
 
-/// Returns true for the name of an index, such as `model.safetensors.index.json` or
-/// `model.safetensors.index.fp16.json`.
+/// Returns true for names such as `pytorch_model.bin` and `pytorch_model-00001-of-00002.bin`. Other files that end in
+/// `.bin` may have any contents.
+fn is_checkpoint_name(name: &str) -> bool {
+    let is_model = name.contains("pytorch_model") || name.starts_with("adapter_model");
+    is_model && name.ends_with(".bin")
+}
+
+/// Returns true for the name of an index, such as `model.safetensors.index.json`,
+/// `model.safetensors.index.fp16.json` or `pytorch_model.bin.index.json`.
 #[must_use]
 pub fn is_index_name(name: &str) -> bool {
-    name.contains(".safetensors.index.") && name.ends_with(".json")
+    (name.contains(".safetensors.index.") || name.contains(".bin.index.")) && name.ends_with(".json")
+}
+
+/// Returns true for the names of a checkpoint, or of its index. In a folder with other tensor files, these are often
+/// the same model once more.
+pub(crate) fn may_be_a_copy(name: &str) -> bool {
+    is_checkpoint_name(name) || is_index_name(name) && name.contains(".bin.index.")
 }
 
 /// The model that the name of a part states.

@@ -72,6 +72,24 @@ fn bytes_in_memory() {
     assert!(error.to_string().starts_with("x: "), "{error}");
 }
 
+/// A folder with the same model as safetensors and as a checkpoint has one model, and so has a folder with only the
+/// checkpoint.
+#[test]
+fn a_checkpoint_beside_a_model_is_a_copy() {
+    let folder = std::env::temp_dir().join(format!("tenslice-host-{}", std::process::id()));
+    fs::create_dir_all(&folder).unwrap();
+    let copy = |from: &str, to: &str| fs::copy(fixtures().join(from), folder.join(to)).unwrap();
+    let name_of = || tenslice_host::open(&folder).map(|host| host.files()[0].name().to_owned()).unwrap();
+    copy("pytorch/views.pt", "pytorch_model.bin");
+    copy("pytorch/views.pt", "other.bin");
+    assert_eq!(name_of(), "pytorch_model.bin");
+    fs::write(folder.join("pytorch_model.bin.index.json"), br#"{"weight_map": {"a": "pytorch_model.bin"}}"#).unwrap();
+    assert!(tenslice_host::open(&folder).unwrap().index().is_some());
+    copy("safetensors/py_tiny_mlp.safetensors", "model.safetensors");
+    assert_eq!(name_of(), "model.safetensors");
+    fs::remove_dir_all(&folder).unwrap();
+}
+
 /// The messages with which other programs and scripts can deal: no number of the system, the path as given.
 #[test]
 fn nothing_can_be_read() {

@@ -229,6 +229,7 @@ enum {
     TENSLICE_FORMAT_ZSTD = 12, /**< zstd */
     TENSLICE_FORMAT_NPZ = 13, /**< npz */
     TENSLICE_FORMAT_SAFETENSORS_INDEX = 14, /**< safetensors index */
+    TENSLICE_FORMAT_PYTORCH = 15, /**< pytorch */
 };
 
 /** A part of the library that a build may lack: see tenslice_has. */
@@ -249,6 +250,7 @@ enum {
     TENSLICE_FEATURE_SHA256 = 14, /**< SHA-256 digests of zTensor */
     TENSLICE_FEATURE_ZLIB = 15, /**< decoding zlib and deflate */
     TENSLICE_FEATURE_ZSTD = 16, /**< decoding Zstandard */
+    TENSLICE_FEATURE_PYTORCH = 17, /**< PyTorch checkpoints */
 };
 
 /** Warnings, as bits: findings that are not errors. */
@@ -374,6 +376,7 @@ enum {
     TENSLICE_LAYOUT_CHUNKED = 7, /**< chunked */
     TENSLICE_LAYOUT_BLOCKS = 8, /**< blocks */
     TENSLICE_LAYOUT_MICROSCALING = 9, /**< microscaling */
+    TENSLICE_LAYOUT_STRIDED = 10, /**< strided */
     TENSLICE_LAYOUT_OTHER = 255, /**< other */
 };
 

@@ -53,8 +53,10 @@ typedef struct {
     const char *data; /**< The first byte; NULL if the file has no such string. */
     size_t length; /**< Number of bytes. */
     /** 1 if characters are spelled as escapes, so that the bytes are not the characters of the string; else 0. */
-    uint32_t is_escaped;
-    uint32_t reserved; /**< Reserved, 0. */
+    uint8_t is_escaped;
+    /** For this library, if `is_escaped` is 1: zeros, or the keys of a name in a PyTorch checkpoint. Leave them as
+     *  they are. */
+    uint8_t reserved[15];
 } tenslice_str;
 
 /* ---- Handles --------------------------------------------------------------------------------------------------------
@@ -69,7 +71,7 @@ typedef struct {
 
 /** A tensor of an open file: a handle. */
 typedef struct {
-    uint64_t opaque[24];
+    uint64_t opaque[26];
 } tenslice_tensor;
 
 /** A component of a tensor. */

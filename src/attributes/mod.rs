@@ -9,6 +9,8 @@ mod cbor;
 mod gguf;
 #[cfg(feature = "safetensors")]
 mod json;
+#[cfg(feature = "pytorch")]
+mod pytorch;
 
 use core::iter::FusedIterator;
 use core::marker::PhantomData;
@@ -176,6 +178,57 @@ enum Inner<'a> {
     Gguf(gguf::Items<'a>),
     #[cfg(feature = "safetensors")]
     Json(json::Items<'a>),
+    #[cfg(feature = "pytorch")]
+    Pytorch(pytorch::Items<'a>),
+}
+
+/// The items of a value. Those of a PyTorch checkpoint are never inside a value: they would need more memory.
+#[cfg(feature = "capi")]
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Nested<'a>(Inside<'a>);
+
+#[cfg(feature = "capi")]
+#[derive(Clone, Copy, Debug)]
+enum Inside<'a> {
+    None(PhantomData<&'a [u8]>),
+    #[cfg(any(feature = "ztensor", feature = "ztensor2"))]
+    Cbor(cbor::Items<'a>),
+    #[cfg(feature = "gguf")]
+    Gguf(gguf::Items<'a>),
+    #[cfg(feature = "safetensors")]
+    Json(json::Items<'a>),
+}
+
+#[cfg(feature = "capi")]
+impl<'a> From<Attributes<'a>> for Nested<'a> {
+    fn from(items: Attributes<'a>) -> Self {
+        Self(match items.0 {
+            Inner::None(none) => Inside::None(none),
+            #[cfg(any(feature = "ztensor", feature = "ztensor2"))]
+            Inner::Cbor(items) => Inside::Cbor(items),
+            #[cfg(feature = "gguf")]
+            Inner::Gguf(items) => Inside::Gguf(items),
+            #[cfg(feature = "safetensors")]
+            Inner::Json(items) => Inside::Json(items),
+            #[cfg(feature = "pytorch")]
+            Inner::Pytorch(_) => Inside::None(PhantomData),
+        })
+    }
+}
+
+#[cfg(feature = "capi")]
+impl<'a> From<Nested<'a>> for Attributes<'a> {
+    fn from(items: Nested<'a>) -> Self {
+        Self(match items.0 {
+            Inside::None(none) => Inner::None(none),
+            #[cfg(any(feature = "ztensor", feature = "ztensor2"))]
+            Inside::Cbor(items) => Inner::Cbor(items),
+            #[cfg(feature = "gguf")]
+            Inside::Gguf(items) => Inner::Gguf(items),
+            #[cfg(feature = "safetensors")]
+            Inside::Json(items) => Inner::Json(items),
+        })
+    }
 }
 
 impl<'a> Attributes<'a> {
@@ -193,6 +246,8 @@ impl<'a> Attributes<'a> {
             Inner::Gguf(items) => items.error(),
             #[cfg(feature = "safetensors")]
             Inner::Json(items) => items.error(),
+            #[cfg(feature = "pytorch")]
+            Inner::Pytorch(items) => items.error(),
         }
     }
 
@@ -320,6 +375,8 @@ impl<'a> Iterator for Attributes<'a> {
             Inner::Gguf(items) => items.next(),
             #[cfg(feature = "safetensors")]
             Inner::Json(items) => items.next(),
+            #[cfg(feature = "pytorch")]
+            Inner::Pytorch(items) => items.next(),
         }
     }
 }

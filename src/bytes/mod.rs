@@ -6,6 +6,8 @@
 pub(crate) mod extent;
 pub(crate) mod keywords;
 pub(crate) mod num;
+#[cfg(feature = "pytorch")]
+pub(crate) mod pickle;
 pub(crate) mod piece;
 pub(crate) mod source;
 pub(crate) mod text;

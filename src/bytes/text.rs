@@ -6,6 +6,8 @@ use core::fmt::{self, Write};
 use core::hash::{Hash, Hasher};
 use core::iter::FusedIterator;
 
+#[cfg(feature = "pytorch")]
+use super::pickle::trail::{Pieces, Trail};
 use crate::error::{Error, ErrorKind, Result};
 
 /// A string of a file, empty by default.
@@ -30,12 +32,39 @@ use crate::error::{Error, ErrorKind, Result};
 pub struct Text<'a> {
     bytes: &'a [u8],
     is_escaped: bool,
+    /// If there is one, the bytes are a part of a pickle, or the whole, and the string is the name of a value there: keys
+    /// and places, joined by dots.
+    #[cfg(feature = "pytorch")]
+    trail: Trail,
 }
 
 impl<'a> Text<'a> {
     /// Wraps UTF-8. If `is_escaped`, `bytes` are a JSON string without its quotation marks, whose escapes are valid.
     pub(crate) const fn new(bytes: &'a [u8], is_escaped: bool) -> Self {
-        Self { bytes, is_escaped }
+        Self {
+            bytes,
+            is_escaped,
+            #[cfg(feature = "pytorch")]
+            trail: Trail::NONE,
+        }
+    }
+
+    /// Wraps the part of a pickle that a trail belongs to. Without a trail, the bytes are the string.
+    #[cfg(feature = "pytorch")]
+    pub(crate) const fn joined(bytes: &'a [u8], trail: Trail) -> Self {
+        Self { bytes, is_escaped: !trail.is_none(), trail }
+    }
+
+    /// Returns the trail of a name in a pickle; none for any other string.
+    #[cfg(feature = "pytorch")]
+    pub(crate) const fn trail(&self) -> Trail {
+        self.trail
+    }
+
+    /// True if the string is a name of several pieces.
+    #[cfg(feature = "pytorch")]
+    pub(crate) const fn is_joined(&self) -> bool {
+        !self.trail.is_none()
     }
 
     /// Returns the string if the file stores it without escapes; `None` if characters are spelled as escapes.
@@ -65,7 +94,7 @@ impl<'a> Text<'a> {
     /// Returns whether the string has no characters.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
-        self.bytes.is_empty()
+        self.bytes.is_empty() // a name of several pieces has at least a dot
     }
 
     /// Returns the length in bytes of UTF-8, with escapes decoded. Linear if the string has escapes.
@@ -81,7 +110,16 @@ impl<'a> Text<'a> {
     /// Returns an iterator over the characters, with escapes decoded.
     #[must_use]
     pub const fn chars(&self) -> Chars<'a> {
-        Chars { rest: self.bytes, is_escaped: self.is_escaped }
+        #[cfg(feature = "pytorch")]
+        if self.is_joined() {
+            return Chars { rest: &[], is_escaped: false, pieces: Some(Pieces::new(self.bytes, self.trail)) };
+        }
+        Chars {
+            rest: self.bytes,
+            is_escaped: self.is_escaped,
+            #[cfg(feature = "pytorch")]
+            pieces: None,
+        }
     }
 
     /// Writes the string to `dst`, with escapes decoded, and returns the part written: [`length`](Self::length) bytes.
@@ -190,13 +228,20 @@ impl fmt::Debug for Text<'_> {
 pub struct Chars<'a> {
     rest: &'a [u8],
     is_escaped: bool,
+    #[cfg(feature = "pytorch")]
+    pieces: Option<Pieces<'a>>,
 }
 
 impl<'a> Chars<'a> {
     /// Returns the characters of a JSON string, up to the closing quotation mark. The escapes are valid.
     #[cfg(feature = "safetensors")]
     pub(crate) const fn to_quote(rest: &'a [u8]) -> Self {
-        Self { rest, is_escaped: true }
+        Self {
+            rest,
+            is_escaped: true,
+            #[cfg(feature = "pytorch")]
+            pieces: None,
+        }
     }
 }
 
@@ -204,6 +249,12 @@ impl Iterator for Chars<'_> {
     type Item = char;
 
     fn next(&mut self) -> Option<char> {
+        #[cfg(feature = "pytorch")]
+        if let Some(pieces) = &mut self.pieces {
+            while self.rest.is_empty() {
+                self.rest = pieces.more()?;
+            }
+        }
         let (character, rest) = match self.rest {
             [b'"', ..] if self.is_escaped => return None,
             [b'\\', rest @ ..] if self.is_escaped => unescaped(rest)?,

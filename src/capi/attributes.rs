@@ -7,6 +7,7 @@ use super::call::{Details, run, with_details};
 use super::pointer::{Array, Handle, HandleMut, Holds, InfoIn, InfoOut, Length, OptionalOut, Out, Writable};
 use super::status::{ApiError, END, FfiResult, OK, tenslice_error, tenslice_status};
 use super::text::tenslice_str;
+use crate::attributes::Nested;
 use crate::error::{Error, ErrorKind, Result};
 use crate::{Attributes, Value};
 
@@ -99,7 +100,7 @@ impl tenslice_value {
             _ => {}
         }
         if let Some(items) = value.items() {
-            Writable::inside(&mut new).store(&items);
+            Writable::inside(&mut new).store(&Nested::from(items));
         }
         new
     }
@@ -143,7 +144,8 @@ pub extern "C" fn tenslice_value_items(
     run(|| {
         let items = value.items()?;
         let cursor = cursor.writable()?;
-        cursor.store(items.get().map_err(|_| Error::new(ErrorKind::WrongType))?);
+        let items = items.get().map_err(|_| Error::new(ErrorKind::WrongType))?;
+        cursor.store(&Attributes::from(*items));
         Ok(OK)
     })
 }

@@ -25,6 +25,9 @@ use super::super::text::tenslice_str;
 #[cfg(feature = "write")]
 use super::super::write::tenslice_writer;
 use super::{Array, Buffer, Handle, Holds, INVALID_ARGUMENT, In, InfoIn, InfoOut, Length, Plain, Slot, Writable};
+use crate::attributes::Nested;
+#[cfg(feature = "pytorch")]
+use crate::bytes::pickle::trail::Trail;
 use crate::bytes::text::Text;
 use crate::{
     Attributes, Component, Components, File, Index, Model, ModelFile, ModelTensors, Piece, Plan, PlannedReads,
@@ -45,7 +48,7 @@ held! {
     tenslice_cursor: Tensors<'static> = b"EACH";
     tenslice_cursor: Components<'static> = b"PART";
     tenslice_cursor: Attributes<'static> = b"ATTR";
-    tenslice_items: Attributes<'static> = b"ATTR";
+    tenslice_items: Nested<'static> = b"ATTR";
     tenslice_source: Source<'static> = b"SRCE";
     tenslice_plan: Plan<'static> = b"PLAN";
     tenslice_cursor: PlannedReads<'static> = b"PLRD";
@@ -87,6 +90,11 @@ held! {
 #[cfg(feature = "npz")]
 held! {
     tenslice_cursor: crate::npz::ArchiveEntries<'static> = b"NPZE";
+}
+
+#[cfg(feature = "pytorch")]
+held! {
+    tenslice_cursor: crate::pytorch::Globals<'static> = b"PTGL";
 }
 
 #[cfg(feature = "blz")]
@@ -133,8 +141,17 @@ impl<'a> Writable<'a, tenslice_items> {
 impl<'a> In<'a, tenslice_str> {
     /// Returns the string, and the memory that holds it.
     pub(in super::super) fn text(&self) -> FfiResult<(Text<'a>, Memory)> {
-        let tenslice_str { data, length, is_escaped, .. } = self.read()?;
+        let text = self.read()?;
+        let tenslice_str { data, length, is_escaped, .. } = text;
         let (bytes, length) = (Array(data, PhantomData), Length(length, PhantomData));
+        #[cfg(feature = "pytorch")]
+        if is_escaped != 0 {
+            // SAFETY: the header requires that the caller leaves the string as it is: it has them if it has escapes.
+            let trail = Trail(unsafe { text.reserved.assume_init() });
+            if !trail.is_none() {
+                return Ok((Text::joined(bytes.with_length(length)?, trail), bytes.memory(length)));
+            }
+        }
         Ok((Text::new(bytes.with_length(length)?, is_escaped != 0), bytes.memory(length)))
     }
 }

@@ -4,6 +4,7 @@ use super::super::entry::*;
 use super::super::npy::*;
 use super::super::npz::*;
 use super::super::plan::*;
+use super::super::pytorch::*;
 use super::super::ztensor2::*;
 use super::*;
 
@@ -97,6 +98,50 @@ fn arrays_of_numpy() {
         open(fixture!("npz/mixed_methods.npz"), file);
         ok!(tenslice_npz_entries(file, cursor), tenslice_npz_entries_next(cursor, entry, null_mut()));
         assert!(text(entry.read().name).ends_with(b".npy"));
+    }
+}
+
+#[test]
+fn code_in_a_checkpoint() {
+    // SAFETY: the arguments are as the header requires.
+    unsafe {
+        places!(file: tenslice_file, cursor: tenslice_cursor);
+        infos!(global: tenslice_pytorch_global);
+        open(fixture!("pytorch/views.pt"), file);
+        ok!(tenslice_pytorch_globals(file, cursor), tenslice_pytorch_globals_next(cursor, global, null_mut()));
+        let tenslice_pytorch_global { is_known, module, .. } = global.read();
+        assert_eq!((is_known, text(module)), (1, b"torch._utils".to_vec()));
+    }
+}
+
+/// Names of several keys, a strided view, and a stream.
+#[test]
+fn tensors_of_checkpoints() {
+    // SAFETY: the arguments are as the header requires.
+    unsafe {
+        places!(file: tenslice_file, cursor: tenslice_cursor, tensor: tenslice_tensor, found: tenslice_tensor);
+        places!(error: tenslice_error, joined: tenslice_str, name: [c_char; 16], needed: usize, strides: [u64; 3]);
+        places!(numbers: [f32; 24], length: u64);
+        infos!(verified: tenslice_verified);
+        let name = name.cast::<c_char>();
+        open(fixture!("pytorch/opaque_b.pt"), file);
+        ok!(tenslice_file_tensors(file, cursor), tenslice_tensors_next(cursor, tensor, error));
+        joined.write(call!(tenslice_tensor_name(tensor)));
+        ok!(tenslice_str_copy(joined, name, 16, needed));
+        assert_eq!((c_text(name), needed.read(), joined.read().is_escaped), ("hp.inner.w", 11, 1));
+        ok!(tenslice_file_find(file, name.cast_const(), 10, found, error));
+        assert_eq!(call!(tenslice_tensors_next(cursor, tensor, error)), OK);
+        assert_eq!(call!(tenslice_tensors_next(cursor, tensor, error)), END);
+        open(fixture!("pytorch/views.pt"), file);
+        ok!(tenslice_file_find(file, of("t"), 1, tensor, error));
+        ok!(tenslice_tensor_strides(tensor, strides.cast(), 3));
+        ok!(tenslice_tensor_read_into(tensor, numbers.cast(), 96, null(), length, error));
+        assert_eq!((strides.read(), length.read()), ([1, 4, 12], 96));
+        assert_eq!(numbers.read()[..3], [0.0, 12.0, 4.0]);
+        open(fixture!("pytorch/legacy_plain.pt"), file);
+        ok!(tenslice_file_verify(file, null(), verified, error), tenslice_file_find(file, of("w"), 1, tensor, error));
+        ok!(tenslice_tensor_read_into(tensor, numbers.cast(), 96, null(), length, error));
+        assert_eq!(length.read(), 16);
     }
 }
 
@@ -314,7 +359,7 @@ fn memory_right_behind_a_handle_or_a_result() {
         let (number, scratch) = ((&raw mut (*complex).0).cast(), (&raw mut (*complex).1).cast());
         ok!(tenslice_blz_element(train, [0; 4].as_ptr(), 4, scratch, 4096, number, error));
         places!(string: Beside<tenslice_str, [c_char; 9]>);
-        let text = tenslice_str { data: of("text"), length: 4, is_escaped: 0, reserved: 0 };
+        let text = tenslice_str { data: of("text"), length: 4, is_escaped: 0, reserved: MaybeUninit::uninit() };
         (&raw mut (*string).0).write(text);
         ok!(tenslice_str_copy(&raw const (*string).0, (&raw mut (*string).1).cast(), 9, null_mut()));
         let inside = scratch.byte_sub(8);

@@ -16,7 +16,7 @@ use crate::{Components, Shape, Tensor};
 /// A tensor of an open file: a handle.
 #[repr(C)]
 pub struct tenslice_tensor {
-    opaque: [u64; 24],
+    opaque: [u64; 26],
 }
 
 /// Information about a tensor.

@@ -1,6 +1,7 @@
 //! Strings of the file, and the messages of errors.
 
 use core::ffi::{c_char, c_void};
+use core::mem::MaybeUninit;
 
 use super::call::run;
 use super::memory::Memory;
@@ -28,14 +29,19 @@ pub struct tenslice_str {
     /// Number of bytes.
     pub length: usize,
     /// 1 if characters are spelled as escapes, so that the bytes are not the characters of the string; else 0.
-    pub is_escaped: u32,
-    /// Reserved, 0.
-    pub reserved: u32,
+    pub is_escaped: u8,
+    /// For this library, if `is_escaped` is 1: zeros, or the keys of a name in a PyTorch checkpoint. Leave them as they
+    /// are.
+    pub reserved: MaybeUninit<[u8; 15]>, // `MaybeUninit`: most strings need no code that sets them
 }
 
 impl From<Text<'_>> for tenslice_str {
     fn from(text: Text<'_>) -> Self {
-        Self { is_escaped: u32::from(text.is_escaped()), ..Self::of_bytes(text.raw()) }
+        let mut new = Self::of_bytes(text.raw());
+        new.is_escaped = text.is_escaped().into();
+        #[cfg(feature = "pytorch")]
+        new.reserved.write(text.trail().0);
+        new
     }
 }
 
@@ -47,15 +53,20 @@ impl From<Option<&str>> for tenslice_str {
 
 impl tenslice_str {
     /// The string that stands for a missing one.
-    pub(super) const NONE: Self = Self { data: core::ptr::null(), length: 0, is_escaped: 0, reserved: 0 };
+    pub(super) const NONE: Self = Self::of_parts(core::ptr::null(), 0);
+
+    const fn of_parts(data: *const u8, length: usize) -> Self {
+        Self { data: data.cast(), length, is_escaped: 0, reserved: MaybeUninit::uninit() }
+    }
 
     /// Wraps bytes of the file that are text in any encoding.
     pub(super) fn of_bytes(bytes: &[u8]) -> Self {
-        Self { data: bytes.as_ptr().cast(), length: bytes.len(), ..Self::NONE }
+        Self::of_parts(bytes.as_ptr(), bytes.len())
     }
 
     pub(super) fn of(text: Option<Utf8<'_>>) -> Self {
-        text.map_or(Self::NONE, |text| Self::of_bytes(text.bytes()))
+        let (data, length) = text.map_or((core::ptr::null(), 0), |text| (text.bytes().as_ptr(), text.bytes().len()));
+        Self::of_parts(data, length) // a copy of `NONE` would take more flash
     }
 }
 

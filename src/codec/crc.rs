@@ -13,7 +13,7 @@ type Crc = crc::Crc<u32, Tables>;
 
 #[cfg(feature = "crc32c")]
 static CRC_32C: Crc = Crc::new(&crc::CRC_32_ISCSI);
-#[cfg(all(feature = "crc32", feature = "npz"))]
+#[cfg(all(feature = "crc32", any(feature = "npz", feature = "pytorch")))]
 static CRC_32: Crc = Crc::new(&crc::CRC_32_ISO_HDLC);
 
 /// Returns the CRC-32C, as in zTensor.
@@ -65,7 +65,7 @@ fn by_tables_after(tables: &'static Crc, sum: u32, data: &[u8]) -> u32 {
 }
 
 /// Returns the CRC-32, as in ZIP archives.
-#[cfg(all(feature = "crc32", feature = "npz"))]
+#[cfg(all(feature = "crc32", any(feature = "npz", feature = "pytorch")))]
 pub(crate) fn crc32(data: &[u8]) -> u32 {
     by_tables(&CRC_32, data)
 }
@@ -268,7 +268,7 @@ mod tests {
         for (way, found) in instructions::all(data).into_iter().enumerate() {
             assert_eq!(found, sum, "way {way}, {} bytes at {at}", data.len());
         }
-        #[cfg(feature = "npz")]
+        #[cfg(any(feature = "npz", feature = "pytorch"))]
         {
             static BITS: crc::Crc<u32, crc::NoTable> = crc::Crc::<u32, crc::NoTable>::new(&crc::CRC_32_ISO_HDLC);
             let sum = BITS.checksum(data);
@@ -297,7 +297,7 @@ mod tests {
         assert_eq!(crc32c(b"123456789"), 0xe306_9283);
         assert_eq!(crc32c(&[0; 32]), 0x8a91_36aa); // RFC 3720, B.4
         assert_eq!(crc32c(&[0xff; 32]), 0x62a8_ab43);
-        #[cfg(feature = "npz")]
+        #[cfg(any(feature = "npz", feature = "pytorch"))]
         assert_eq!(crc32(b"123456789"), 0xcbf4_3926);
     }
 

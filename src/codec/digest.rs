@@ -6,7 +6,7 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Digest {
     Crc32c(u32),
-    #[cfg(feature = "npz")]
+    #[cfg(any(feature = "npz", feature = "pytorch"))]
     Crc32(u32),
     Sha256([u8; 32]),
     #[cfg(feature = "ztensor2")]
@@ -85,13 +85,17 @@ impl Digest {
         match self {
             #[cfg(feature = "crc32c")]
             Self::Crc32c(sum) => crate::codec::crc::crc32c(data) == *sum,
-            #[cfg(all(feature = "crc32", feature = "npz"))]
+            #[cfg(all(feature = "crc32", any(feature = "npz", feature = "pytorch")))]
             Self::Crc32(sum) => crate::codec::crc::crc32(data) == *sum,
             #[cfg(feature = "sha256")]
             Self::Sha256(sum) => <sha2::Sha256 as sha2::Digest>::digest(data)[..] == sum[..],
             #[cfg(feature = "ztensor2")]
             Self::Xxh3(sum) => super::xxh3::hash(data) == *sum,
-            #[cfg(not(all(feature = "crc32c", feature = "sha256", any(feature = "crc32", not(feature = "npz")))))]
+            #[cfg(not(all(
+                feature = "crc32c",
+                feature = "sha256",
+                any(feature = "crc32", not(any(feature = "npz", feature = "pytorch")))
+            )))]
             _ => false,
         }
     }
@@ -100,7 +104,7 @@ impl Digest {
     pub(crate) const fn is_built_in(&self) -> bool {
         match self {
             Self::Crc32c(_) => cfg!(feature = "crc32c"),
-            #[cfg(feature = "npz")]
+            #[cfg(any(feature = "npz", feature = "pytorch"))]
             Self::Crc32(_) => cfg!(feature = "crc32"),
             Self::Sha256(_) => cfg!(feature = "sha256"),
             #[cfg(feature = "ztensor2")]
@@ -238,7 +242,7 @@ mod tests {
     fn what_is_not_built_in_is_of_nothing() {
         for (digest, is_built_in) in [
             (Digest::Crc32c(0xe306_9283), cfg!(feature = "crc32c")),
-            #[cfg(feature = "npz")]
+            #[cfg(any(feature = "npz", feature = "pytorch"))]
             (Digest::Crc32(0xcbf4_3926), cfg!(feature = "crc32")),
             #[cfg(feature = "ztensor2")]
             (Digest::Xxh3(crate::codec::xxh3::hash(b"123456789")), true),
@@ -273,7 +277,7 @@ mod tests {
     fn check_values() {
         assert!(Digest::Crc32c(0xe306_9283).is_of(b"123456789"));
         assert!(!Digest::Crc32c(0xe306_9283).is_of(b"123456788"));
-        #[cfg(feature = "npz")]
+        #[cfg(any(feature = "npz", feature = "pytorch"))]
         assert!(Digest::Crc32(0xcbf4_3926).is_of(b"123456789") && !Digest::Crc32(0xcbf4_3926).is_of(b"123456788"));
         let DigestSpec::Known(empty) =
             spelled(b"sha256:E3B0C44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855")

@@ -41,7 +41,7 @@ pub(crate) mod shuffle;
 pub mod sparse;
 #[cfg(feature = "ztensor2")]
 pub(crate) mod xxh3;
-#[cfg(feature = "npz")]
+#[cfg(any(feature = "npz", feature = "pytorch"))]
 pub(crate) mod zip;
 #[cfg(feature = "zlib")]
 pub(crate) mod zlib;

@@ -301,6 +301,20 @@ impl<'a> Seen<'_, 'a> {
         }
     }
 
+    /// Adds a name that is not in one piece in the file, and comes in no particular order. Without the name, the names
+    /// have to be compared.
+    #[cfg(feature = "pytorch")]
+    pub(crate) fn add_joined(&mut self, name: Option<&[u8]>) {
+        self.are_sorted = false;
+        #[cfg(not(small))]
+        {
+            let hashes = &mut self.hashes;
+            hashes.do_differ = hashes.do_differ && name.is_some_and(|name| hashes.add(word_hash(name).0));
+        }
+        #[cfg(small)]
+        let _ = name;
+    }
+
     pub(crate) const fn are_distinct(&self) -> bool {
         #[cfg(not(small))]
         return self.are_sorted || self.hashes.do_differ;
@@ -373,8 +387,10 @@ impl<'m> Hashes<'m> {
         let Some(free) = self.free.checked_sub(1) else { return false };
         self.free = free;
         let mask = self.places.len().wrapping_sub(1);
+        // The last characters of a name, such as the digits of a number, are in the upper bits.
+        let first = hash ^ hash >> 16;
         for step in 0..16 {
-            let place = to_usize(hash.wrapping_add(step).into()).unwrap_or(0) & mask;
+            let place = to_usize(first.wrapping_add(step).into()).unwrap_or(0) & mask;
             match self.places.get_mut(place) {
                 Some(other) if *other == 0 => {
                     *other = hash;

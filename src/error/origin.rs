@@ -21,6 +21,7 @@ abi_enum! {
         Zstd = 12, "zstd";
         Npz = 13, "npz";
         SafetensorsIndex = 14, "safetensors index";
+        Pytorch = 15, "pytorch";
     }
 }
 

@@ -73,7 +73,7 @@ pub(crate) trait FileFormat<'a>: NamedTensors<'a> + Computed<'a> + Copy {
     /// record. `index` is the tensor's index in the file.
     fn next_tensor_from(&self, position: u32, index: u32, tensor: &mut TensorRecord<'a>) -> Result<()> {
         // The cursor of an iteration just before this tensor. The exact number of tensors left does not matter.
-        let mut cursor = Cursor { at: position.into(), left: 2, index };
+        let mut cursor = Cursor::new(position.into(), 2, index);
         if self.next_tensor(&mut cursor, tensor)? { Ok(()) } else { Err(Error::new(ErrorKind::NotFound)) }
     }
 
@@ -87,6 +87,12 @@ pub(crate) trait FileFormat<'a>: NamedTensors<'a> + Computed<'a> + Copy {
     /// reads the names, roles, keys or extents only once.
     fn check_length(&self, _summary: &Summary) -> u64 {
         0
+    }
+
+    /// Writes the strides of a tensor to `dst`, in elements, and returns the part written. `None` if they follow from the
+    /// shape and the order.
+    fn strides<'r>(&self, _tensor: &TensorRecord<'a>, _dst: &'r mut [u64]) -> Result<Option<&'r mut [u64]>> {
+        Ok(None)
     }
 
     /// The attributes of a tensor.

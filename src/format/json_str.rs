@@ -24,6 +24,12 @@ impl<'a> JsonStr<'a> {
         Self(text.raw())
     }
 
+    /// The string, up to its closing quotation mark.
+    #[cfg(feature = "pytorch")]
+    pub(crate) const fn text(self) -> Text<'a> {
+        Text::new(self.0, true)
+    }
+
     /// Compares the decoded string with UTF-8 bytes.
     pub(crate) fn compare(self, other: &[u8]) -> Ordering {
         // Most strings have no escapes. A fold over all bytes is faster than stopping at the first special byte.

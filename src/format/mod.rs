@@ -27,6 +27,8 @@ mod name;
 #[cfg(not(target_os = "none"))]
 mod other;
 mod record;
+#[cfg(feature = "pytorch")]
+pub mod pytorch;
 #[cfg(feature = "safetensors")]
 pub mod safetensors;
 #[cfg(feature = "safetensors")]
@@ -50,7 +52,9 @@ pub(crate) use name::{Name, Named};
 #[cfg(feature = "ztensor2")]
 #[allow(unused_imports)] // unused if zTensor 2 is the only format built in
 pub(crate) use record::Contents;
-pub(crate) use record::{ComponentRecord, Context, Cursor, ListedShard, Stated, Summary, TensorRecord};
+pub(crate) use record::{
+    ComponentCursor, ComponentRecord, Context, Cursor, ListedShard, Stated, Summary, TensorRecord,
+};
 pub use record::{Described, Split};
 pub(crate) use wanted::Wanted;
 
@@ -96,6 +100,9 @@ macro_rules! formats {
                 as_b2nd "Returns the Blosc2-specific view, which reads regions; `None` for a file of another format.";
             "gguf" Gguf gguf::GgufFile [0 b"GGUF"]
                 as_gguf "Returns the GGUF-specific view; `None` for a file of another format.";
+            // An archive, as NPZ is, or a pickle: `AnyFile::open` and `detect` tell.
+            "pytorch" Pytorch pytorch::PytorchFile []
+                as_pytorch "Returns the view specific to PyTorch; `None` for a file of another format.";
             "ztensor2" Ztensor2 ztensor2::Ztensor2File [0 b"\x89ZT2\r\n\x1a\n"]
                 as_ztensor2 "Returns the view specific to zTensor 2; `None` for a file of another format.";
         }
@@ -132,7 +139,12 @@ macro_rules! any_file {
             pub(crate) fn open(opening: &ParseContext<'a>) -> ParseResult<Self> {
                 let length = opening.input.length();
                 let head = opening.keep(Extent::new(0, length.min(HEAD)))?;
-                Ok(match detect(head) {
+                let format = detect(head);
+                #[cfg(feature = "pytorch")]
+                let is_checkpoint = format == Format::Npz && pytorch::is_checkpoint(opening)?;
+                #[cfg(feature = "pytorch")]
+                let format = if is_checkpoint { Format::Pytorch } else { format };
+                Ok(match format {
                     $(#[cfg(feature = $feature)] Format::$variant => Self::$variant($module::$file::open(opening)?),)*
                     format => {
                         #[cfg(not(target_os = "none"))]
@@ -147,7 +159,13 @@ macro_rules! any_file {
             /// Lists ranges that [`open`](Self::open) is going to request.
             pub(crate) fn wanted(input: Input<'a>, wanted: &mut Wanted<'_>) {
                 let head = input.get(Extent::new(0, input.length().min(HEAD)));
-                match detect(head.unwrap_or_default()) {
+                let format = detect(head.unwrap_or_default());
+                #[cfg(feature = "pytorch")]
+                let is_checkpoint =
+                    format == Format::Npz && pytorch::is_checkpoint(&ParseContext::of(input)).unwrap_or(false);
+                #[cfg(feature = "pytorch")]
+                let format = if is_checkpoint { Format::Pytorch } else { format };
+                match format {
                     $(#[cfg(feature = $feature)] Format::$variant => $module::$file::wanted(input, wanted),)*
                     _ => {}
                 }
@@ -256,6 +274,20 @@ fn of_magic(head: &[u8], cut: bool) -> Format {
     Format::Unknown
 }
 
+/// True if a file begins like a stream of PyTorch: with a pickle of an integer. From protocol 4 on, the length of a frame
+/// precedes it.
+#[cfg(feature = "pytorch")]
+fn is_pytorch_stream(head: &[u8]) -> bool {
+    let [0x80, 2..=5, rest @ ..] = head else { return false };
+    let framed = match rest {
+        [0x95, length @ ..] if length.iter().skip(1).take(7).any(|byte| *byte != 0) => return false, // not a number
+        [0x95, length @ ..] => Some(length.get(8..).unwrap_or_default()),
+        _ => None,
+    };
+    // INT, BININT, BININT1, BININT2, LONG1, LONG4. A cut file may end before.
+    framed.unwrap_or(rest).first().is_none_or(|code| b"IJKM\x8a\x8b".contains(code))
+}
+
 /// Detects the kind of a file from `head`: its first [`HEAD`] bytes, or all of them.
 #[cfg_attr(small, inline(always))] // most programs for a chip call it once
 pub(crate) fn detect(head: &[u8]) -> Format {
@@ -271,6 +303,10 @@ pub(crate) fn detect(head: &[u8]) -> Format {
         return Format::Gguf;
     }
     let format = of_magic(head, false);
+    #[cfg(feature = "pytorch")]
+    if format == Format::Unknown && is_pytorch_stream(head) {
+        return Format::Pytorch;
+    }
     let most = match format {
         // The file may be truncated, so its length is no limit. In a length below this bound, bytes 5 to 7 are zeros,
         // which are not in the first bytes of any text.

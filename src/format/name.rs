@@ -26,10 +26,17 @@ pub(crate) enum Name<'a> {
     Plain(&'a [u8]),
     #[cfg(feature = "safetensors")]
     Json(JsonStr<'a>),
+    /// The path to a value of a pickle.
+    #[cfg(feature = "pytorch")]
+    Joined(Text<'a>),
 }
 
 impl<'a> From<Text<'a>> for Name<'a> {
     fn from(text: Text<'a>) -> Self {
+        #[cfg(feature = "pytorch")]
+        if text.is_joined() {
+            return Self::Joined(text);
+        }
         #[cfg(feature = "safetensors")]
         if text.is_escaped() {
             return Self::Json(JsonStr::of(text));
@@ -38,7 +45,7 @@ impl<'a> From<Text<'a>> for Name<'a> {
     }
 }
 
-impl Name<'_> {
+impl<'n> Name<'n> {
     /// Compares the decoded names in the byte order of UTF-8.
     pub(crate) fn order(self, other: Self) -> Ordering {
         match (self, other) {
@@ -47,6 +54,8 @@ impl Name<'_> {
             #[cfg(feature = "safetensors")]
             (Self::Plain(a), Self::Json(b)) => b.compare(a).reverse(),
             (a, Self::Plain(b)) => a.compare(b),
+            #[cfg(feature = "pytorch")]
+            (a, b) => a.text().cmp(&b.text()),
         }
     }
 
@@ -57,6 +66,19 @@ impl Name<'_> {
             Self::Plain(name) => name.cmp(other),
             #[cfg(feature = "safetensors")]
             Self::Json(name) => name.compare(other),
+            #[cfg(feature = "pytorch")]
+            Self::Joined(name) => name.chars().cmp(Text::new(other, false).chars()),
+        }
+    }
+
+    /// The name as a string.
+    #[cfg(feature = "pytorch")]
+    const fn text(self) -> Text<'n> {
+        match self {
+            Self::Plain(name) => Text::new(name, false),
+            #[cfg(feature = "safetensors")]
+            Self::Json(name) => name.text(),
+            Self::Joined(name) => name,
         }
     }
 
@@ -66,7 +88,11 @@ impl Name<'_> {
         if other.is_escaped() {
             return match self {
                 Self::Plain(name) => other.eq_bytes(name),
+                #[cfg(feature = "pytorch")]
+                _ if other.is_joined() => self.text() == other,
                 Self::Json(name) => name.clashes_with(JsonStr::of(other)),
+                #[cfg(feature = "pytorch")]
+                Self::Joined(name) => name == other,
             };
         }
         self.compare(other.raw()).is_eq()

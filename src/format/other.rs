@@ -42,6 +42,11 @@ const MARKS: &[(usize, &[u8], &str)] = &[
     (4, b"FT01", "this is a .ptd file of ExecuTorch, which is not supported"),
     (4, b"ET12", "this is a program of ExecuTorch (.pte), which is not supported"),
     (4, b"ORTM", "this is a model in the ORT format of ONNX Runtime, which is not supported"),
+    (
+        0,
+        b"PYTORCH1",
+        "this is a checkpoint of an early version of PyTorch 1.0, which is not supported: save it again",
+    ),
     (257, b"ustar", "this is a tar archive: extract it first"),
     (0, b"7z\xbc\xaf\x27\x1c", "this is a 7z archive: extract it first"),
     (0, b"Rar!\x1a\x07", "this is a RAR archive: extract it first"),
@@ -69,6 +74,11 @@ const LEGACY_PYTORCH: &[u8] = b"\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19
 const PYTORCH: &str =
     "this is a PyTorch checkpoint: load it with torch.load(weights_only=True), and save its tensors with safetensors";
 
+/// The entries of a checkpoint from before PyTorch 0.2, a tar archive: the name of the first one is at the start.
+const IN_OLD_PYTORCH: [&[u8]; 4] = [b"sys_info\0", b"pickle\0", b"storages\0", b"tensors\0"];
+const OLD_PYTORCH: &str = "this is a checkpoint of PyTorch 0.1, in a tar archive, which is not supported: load it with \
+                           torch.load(weights_only=True), and save its tensors with safetensors";
+
 /// The ggml formats from before GGUF: magic, name, and true if a version follows.
 const BEFORE_GGUF: &[(&[u8], &str, bool)] = &[
     (b"tjgg", "this is a model in GGJT version ", true),
@@ -91,6 +101,11 @@ pub(super) fn describe(input: Input<'_>) -> Option<Phrase> {
     let available = input.available_from(0);
     let head = to_usize(START).and_then(|start| available.get(..start)).unwrap_or(available);
     let mark = |(at, magic, _): &&(usize, &[u8], &str)| head.get(*at..).is_some_and(|rest| rest.starts_with(magic));
+    if head.get(257..).is_some_and(|rest| rest.starts_with(b"ustar"))
+        && IN_OLD_PYTORCH.iter().any(|name| head.starts_with(name))
+    {
+        return Some(phrase(OLD_PYTORCH));
+    }
     if let Some((_, _, what)) = MARKS.iter().find(mark) {
         return Some(phrase(what));
     }

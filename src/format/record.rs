@@ -2,6 +2,12 @@
 #![forbid(unsafe_code)]
 
 use crate::bytes::extent::Extent;
+#[cfg(feature = "pytorch")]
+use crate::bytes::pickle::frames::Frames;
+#[cfg(feature = "pytorch")]
+use crate::bytes::pickle::outline::Recent;
+#[cfg(feature = "pytorch")]
+use crate::bytes::pickle::trail::Trail;
 #[cfg(not(target_os = "none"))]
 use crate::bytes::text::Phrase;
 use crate::bytes::text::Text;
@@ -37,10 +43,60 @@ pub(crate) struct Cursor {
     pub(crate) left: u32,
     /// The number of tensors or components read so far.
     pub(crate) index: u32,
+    /// The containers in a pickle that the next tensor is in.
+    #[cfg(feature = "pytorch")]
+    pub(crate) frames: Frames,
+    /// The values that were last taken from the memo of the pickle.
+    #[cfg(feature = "pytorch")]
+    pub(crate) recent: Recent,
 }
 
-impl Cursor {
+/// The position of an iteration over components: a [`Cursor`] without what only tensors need.
+#[cfg(feature = "pytorch")]
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ComponentCursor {
+    at: u64,
+    left: u32,
+    index: u32,
+}
+
+#[cfg(feature = "pytorch")]
+impl ComponentCursor {
     pub(crate) const START: Self = Self { at: 0, left: 0, index: 0 };
+
+    /// Returns what `next` returns for a whole cursor, which moves.
+    pub(crate) fn advance<T>(&mut self, next: impl FnOnce(&mut Cursor) -> T) -> T {
+        let mut cursor = Cursor::new(self.at, self.left, self.index);
+        let result = next(&mut cursor);
+        *self = Self { at: cursor.at, left: cursor.left, index: cursor.index };
+        result
+    }
+}
+
+/// The position of an iteration over components. A copy of its fields would take more flash.
+#[cfg(not(feature = "pytorch"))]
+pub(crate) type ComponentCursor = Cursor;
+
+impl Cursor {
+    pub(crate) const START: Self = Self::new(0, 0, 0);
+
+    pub(crate) const fn new(at: u64, left: u32, index: u32) -> Self {
+        Self {
+            at,
+            left,
+            index,
+            #[cfg(feature = "pytorch")]
+            frames: Frames::START,
+            #[cfg(feature = "pytorch")]
+            recent: Recent::NONE,
+        }
+    }
+
+    /// Returns what `next` returns for this cursor, which moves.
+    #[cfg(not(feature = "pytorch"))]
+    pub(crate) fn advance<T>(&mut self, next: impl FnOnce(&mut Self) -> T) -> T {
+        next(self)
+    }
 
     /// Returns true on the first call only. Enough for a format that has one tensor, or one component.
     pub(crate) const fn is_first(&mut self) -> bool {
@@ -73,6 +129,9 @@ pub(crate) struct TensorRecord<'a> {
     /// True if the name contains JSON escapes.
     #[cfg(feature = "safetensors")]
     pub(crate) is_name_escaped: bool,
+    /// The trail of a name in a pickle, if `name` is a part of it.
+    #[cfg(feature = "pytorch")]
+    pub(crate) trail: Trail,
 }
 
 /// The statements of a file that is a part of a model.
@@ -140,6 +199,8 @@ impl<'a> TensorRecord<'a> {
             is_packed: false,
             #[cfg(feature = "safetensors")]
             is_name_escaped: false,
+            #[cfg(feature = "pytorch")]
+            trail: Trail::NONE,
         }
     }
 
@@ -149,8 +210,19 @@ impl<'a> TensorRecord<'a> {
         self.is_name_escaped = name.is_escaped();
     }
 
+    /// Sets a name that may be the path to a value of a pickle.
+    #[cfg(feature = "pytorch")]
+    pub(crate) const fn set_text(&mut self, name: Text<'a>) {
+        self.name = Utf8::known(name.raw());
+        self.trail = name.trail();
+    }
+
     /// The name with its escapes decoded.
     pub(crate) const fn name(&self) -> Text<'a> {
+        #[cfg(feature = "pytorch")]
+        if !self.trail.is_none() {
+            return Text::joined(self.name.bytes(), self.trail);
+        }
         #[cfg(feature = "safetensors")]
         return Text::new(self.name.bytes(), self.is_name_escaped);
         #[cfg(not(feature = "safetensors"))]
@@ -204,7 +276,7 @@ pub(crate) struct ComponentRecord<'a> {
     /// The digest as the file spells it.
     pub(crate) digest: Option<Utf8<'a>>,
     /// The CRC-32 of the decoded bytes of this extent, which contains the component and possibly more.
-    #[cfg(feature = "npz")]
+    #[cfg(any(feature = "npz", feature = "pytorch"))]
     pub(crate) crc32: Option<(u32, Extent)>,
     /// The name, as this file spells it, of the other file that contains the extent.
     #[cfg(feature = "ztensor2")]
@@ -242,7 +314,7 @@ impl<'a> ComponentRecord<'a> {
             encoding_name: Utf8::new("raw"),
             decoded_length: None,
             digest: None,
-            #[cfg(feature = "npz")]
+            #[cfg(any(feature = "npz", feature = "pytorch"))]
             crc32: None,
             #[cfg(feature = "ztensor2")]
             shard: None,

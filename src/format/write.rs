@@ -109,28 +109,28 @@ pub(crate) trait FormatWriter: Sync {
 
 /// Returns the writer of a format.
 pub(crate) fn writer_of(format: Format) -> Checked<&'static dyn FormatWriter> {
-    Ok(match format {
+    match format {
         #[cfg(feature = "safetensors")]
-        Format::Safetensors => &super::safetensors::SafetensorsWriter,
+        Format::Safetensors => Ok(&super::safetensors::SafetensorsWriter),
         #[cfg(feature = "gguf")]
-        Format::Gguf => &super::gguf::GgufWriter,
+        Format::Gguf => Ok(&super::gguf::GgufWriter),
         #[cfg(feature = "npy")]
-        Format::Npy => &super::npy::NpyWriter,
+        Format::Npy => Ok(&super::npy::NpyWriter),
         // An archive without checksums would be damaged.
         #[cfg(all(feature = "npz", feature = "crc32"))]
-        Format::Npz => &super::npz::NpzWriter,
+        Format::Npz => Ok(&super::npz::NpzWriter),
         #[cfg(feature = "ztensor")]
-        Format::Ztensor => &super::ztensor::ZtensorWriter,
+        Format::Ztensor => Ok(&super::ztensor::ZtensorWriter),
         #[cfg(feature = "ztensor2")]
-        Format::Ztensor2 => &super::ztensor2::Ztensor2Writer,
+        Format::Ztensor2 => Ok(&super::ztensor2::Ztensor2Writer),
         #[cfg(feature = "tens")]
-        Format::Tens => &super::tens::TensWriter,
+        Format::Tens => Ok(&super::tens::TensWriter),
         #[cfg(feature = "blz")]
-        Format::Blz => &super::blz::BlzWriter,
+        Format::Blz => Ok(&super::blz::BlzWriter),
         #[cfg(feature = "b2nd")]
-        Format::B2nd => &super::b2nd::B2ndWriter,
-        _ => return Err(Refusal::new(ErrorKind::NotBuiltIn, Part::File)),
-    })
+        Format::B2nd => Ok(&super::b2nd::B2ndWriter),
+        _ => Err(Refusal::new(ErrorKind::NotBuiltIn, Part::File)),
+    }
 }
 
 /// Fails if a file of a format with a single tensor has another number of tensors, or an alignment, which the format

@@ -43,4 +43,5 @@ features! {
     Sha256 = 14, "sha256", "SHA-256 digests of zTensor";
     Zlib = 15, "zlib", "decoding zlib and deflate";
     Zstd = 16, "zstd", "decoding Zstandard";
+    Pytorch = 17, "pytorch", "PyTorch checkpoints";
 }

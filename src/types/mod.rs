@@ -420,6 +420,9 @@ abi_enum! {
         /// Small floats with a power of two as a scale for each block: the microscaling formats of the Open Compute
         /// Project.
         Microscaling = 9, "microscaling";
+        /// A view of stored elements, which are not one after the other: [`Tensor::strides`](crate::Tensor::strides) are
+        /// those of the file.
+        Strided = 10, "strided";
         /// A layout that the file names but this library does not know: its components are listed, but their meaning is
         /// unknown. Also an array in chunks whose values are elsewhere or still to be computed.
         Other = 255, "other";

@@ -28,11 +28,17 @@ const OTHER_NAMES: &[(&str, &str, &str)] = &[
     ("b2nd", "ending", "b2nd b2frame"),
     ("b2nd", "title", "Blosc2"),
     ("npz", "page", "npy.md#npz"),
+    ("pytorch", "ending", "pt"),
 ];
 
 /// Formats that lack a place, and the reason. The place is the name of a test below.
 const EXCEPTIONS: &[(&str, &str, &str)] = &[
     ("safetensors", "detection", "it has no magic: `detect` reads the length of the header and its first byte"),
+    (
+        "pytorch",
+        "detection",
+        "it has no magic: `detect` looks for a `data.pkl` in an archive, or the start of a stream",
+    ),
     ("ztensor2", "damage_tests", "its files are too large: tests/formats/ztensor2.rs has tests of its own"),
     ("ztensor2", "tool_help", "it is listed as zTensor"),
     ("ztensor", "c_functions", "all of it is in the common functions"),

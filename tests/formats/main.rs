@@ -13,6 +13,8 @@ mod gguf;
 mod manifest;
 mod npy;
 mod npz;
+#[cfg(feature = "pytorch")]
+mod pytorch;
 mod safetensors;
 mod tens;
 mod ztensor2;

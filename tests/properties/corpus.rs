@@ -2,7 +2,7 @@
 //! (tests/fixtures/README.md).
 #![cfg(feature = "ztensor")]
 
-use crate::support::{Case, cases, is_built_in, open_and_check};
+use crate::support::{CHECKPOINT, Case, cases, is_built_in, open_and_check};
 use serde_json::Value as Json;
 use tenslice::{Attributes, Component, DType, Encoding, Error, File, Layout, Tensor, Value};
 
@@ -45,7 +45,10 @@ fn contents() {
         };
         assert_eq!(file.tensor_count(), expected.len() as u64, "{context}");
         assert_eq!(file.tensors().count(), expected.len(), "{context}");
-        compare_attributes(&context, file.attributes(), &case.expected["attributes"]);
+        // A file that is neither right nor wrong may have any attributes.
+        if case.expected.get("attributes").is_some() || case.expect() != "either" {
+            compare_attributes(&context, file.attributes(), &case.expected["attributes"]);
+        }
         for (i, (tensor, expected)) in file.tensors().zip(expected).enumerate() {
             assert_eq!(tensor.index(), i as u64);
             compare_tensor(case, &file, &tensor, expected);
@@ -128,7 +131,12 @@ fn compare_value(context: &str, value: &Value<'_>, expected: &Json) {
                 "{context}"
             );
         }
-        Value::Float(number) => assert_eq!(expected.as_f64(), Some(*number), "{context}"),
+        Value::Float(number) => {
+            // JSON has no NaN and no infinities.
+            let expected = expected.as_f64().or_else(|| expected.as_str()?.parse().ok());
+            let is_it = expected.is_some_and(|expected| expected == *number || expected.is_nan() && number.is_nan());
+            assert!(is_it, "{context}: {number}, not {expected:?}");
+        }
         Value::Text(text) => assert_eq!(*text, expected.as_str().unwrap(), "{context}"),
         Value::Bytes(bytes) => {
             let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
@@ -153,7 +161,7 @@ fn compare_value(context: &str, value: &Value<'_>, expected: &Json) {
 #[test]
 fn messages() {
     let mut messages = String::new();
-    for case in cases() {
+    for case in cases().iter().filter(|case| !case.path.ends_with(CHECKPOINT)) {
         let Some(name) = case.path.to_str().and_then(|path| path.split_once("tests/fixtures/")) else { continue };
         let problems: Vec<Error> = match File::open(&case.bytes) {
             Ok(file) => file.tensors().filter_map(|tensor| tensor.problem()).collect(),

@@ -20,7 +20,7 @@ fn is_built_in(kind: &str) -> bool {
 fn kind<'a>(file: &File<'_>, component: &Component<'a>) -> &'a str {
     match component.digest() {
         Some(digest) => digest.split(':').next().unwrap(),
-        None if file.format() == Format::Npz => "crc32",
+        None if matches!(file.format(), Format::Npz | Format::Pytorch) => "crc32",
         None => "none",
     }
 }
@@ -56,8 +56,9 @@ fn reports_only_compared_digests_as_verified() {
         assert!(is_all_built_in || file.verify(ReadOptions::new()).is_err(), "{}", case.name());
     }
     let kinds = ["crc32c", "sha256"].into_iter();
-    let kinds =
-        kinds.chain(cfg!(feature = "npz").then_some("crc32")).chain(cfg!(feature = "ztensor2").then_some("xxh3"));
+    let kinds = kinds
+        .chain(cfg!(any(feature = "npz", feature = "pytorch")).then_some("crc32"))
+        .chain(cfg!(feature = "ztensor2").then_some("xxh3"));
     for kind in kinds {
         let counts = [&verified, &refused].map(|counts| counts.get(kind).copied().unwrap_or(0));
         assert_eq!(counts.map(|count| count > 5), [is_built_in(kind), !is_built_in(kind)], "{kind}: {counts:?}");

@@ -82,6 +82,7 @@ pub fn is_built_in(format: &str) -> bool {
         ("safetensors", cfg!(feature = "safetensors")),
         ("gguf", cfg!(feature = "gguf")),
         ("ztensor2", cfg!(feature = "ztensor2")),
+        ("pytorch", cfg!(feature = "pytorch")),
     ];
     formats.contains(&(format, true))
 }
@@ -90,8 +91,11 @@ pub fn is_built_in(format: &str) -> bool {
 /// Tensors of five dimensions are published and are read by gguf-py.
 const CONTRADICTED: [&str; 1] = ["gg_rank5.gguf"];
 
+/// A file that is malformed as an archive of NumPy, and a checkpoint if that format is built in.
+pub const CHECKPOINT: &str = "np_torch_like.npz";
+
 /// The endings of the files that have side-cars.
-const ENDINGS: &[&str] = &["zt", "b2nd", "b2frame", "npy", "npz", "safetensors", "gguf", "tens", "blz"];
+const ENDINGS: &[&str] = &["zt", "b2nd", "b2frame", "npy", "npz", "safetensors", "gguf", "tens", "blz", "pt"];
 
 fn below(folder: &Path, all: &mut Vec<Case>) {
     for path in entries(folder) {
@@ -100,6 +104,9 @@ fn below(folder: &Path, all: &mut Vec<Case>) {
             continue;
         }
         if !path.extension().is_some_and(|found| ENDINGS.iter().any(|ending| found == *ending)) {
+            continue;
+        }
+        if is_built_in("pytorch") && path.ends_with(CHECKPOINT) {
             continue;
         }
         let is_fixture = path.starts_with(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures"));

@@ -27,32 +27,32 @@ use tenslice::{Attributes, File, Opened, Purpose, ReadOptions, Source, Tensor};
 /// The dimensions that a file of each format controls. `x`: there are cases. `1`: the file has at most one. `-`: the
 /// format has no such thing. A number: the format's limit.
 const TABLE: &str = "
-    dimension        zt1  zt2  safetensors  index  gguf  npz  npy  tens  blz  b2nd
-    tensors          x    x    x            x      x     x    1    1     1    1
-    unsorted names   x    -    x            x      x     x    x    1     1    1
-    unsorted places  -    x    x            -      -     x    1    1     1    -
-    long texts       x    x    x            x      x     x    -    x     -    -
-    components       x    x    1            -      1     1    1    1     x    1
-    unsorted roles   x    -    1            -      1     1    1    1     -    1
-    attributes       x    x    x            x      x     -    -    -     -    x
-    nesting          x    x    x            x      x     -    x    -     -    -
-    rank             x    64   x            -      4     x    x    x     255  16
-    unknown parts    x    -    x            -      -     x    -    x     -    -
-    escapes          -    -    x            x      -     -    x    -     -    -
-    lists            x    -    -            -      x     -    -    -     -    -
-    data             x    x    x            -      x     x    x    x     x    x
-    sparse           x    x    -            -      -     -    -    x     -    -
-    compressed       x    x    -            -      -     x    -    -     -    x
-    chunks           -    x    -            -      -     -    -    x     -    x
-    blocks           -    x    -            -      x     -    -    -     -    x
-    filters          -    -    -            -      -     -    -    -     -    x
-    shards           -    x    -            -      -     -    -    -     -    -
-    extra fields     -    -    -            -      -     x    -    -     -    -
-    comments         -    -    -            -      -     x    -    -     -    -
-    fields           -    -    -            -      -     x    x    -     -    -
-    bonds            -    -    -            -      -     -    -    -     x    -
-    ranges           x    x    x            -      x     x    x    x     x    x
-    a fault at the end  x  x   x            x      x     x    x    x     x    x
+    dimension        zt1  zt2  safetensors  index  gguf  npz  npy  tens  blz  b2nd     pytorch
+    tensors          x    x    x            x      x     x    1    1     1    1     x
+    unsorted names   x    -    x            x      x     x    x    1     1    1     x
+    unsorted places  -    x    x            -      -     x    1    1     1    -     x
+    long texts       x    x    x            x      x     x    -    x     -    -     x
+    components       x    x    1            -      1     1    1    1     x    1     1
+    unsorted roles   x    -    1            -      1     1    1    1     -    1     1
+    attributes       x    x    x            x      x     -    -    -     -    x     x
+    nesting          x    x    x            x      x     -    x    -     -    -     x
+    rank             x    64   x            -      4     x    x    x     255  16     x
+    unknown parts    x    -    x            -      -     x    -    x     -    -     x
+    escapes          -    -    x            x      -     -    x    -     -    -     -
+    lists            x    -    -            -      x     -    -    -     -    -     -
+    data             x    x    x            -      x     x    x    x     x    x     x
+    sparse           x    x    -            -      -     -    -    x     -    -     -
+    compressed       x    x    -            -      -     x    -    -     -    x     -
+    chunks           -    x    -            -      -     -    -    x     -    x     -
+    blocks           -    x    -            -      x     -    -    -     -    x     -
+    filters          -    -    -            -      -     -    -    -     -    x     -
+    shards           -    x    -            -      -     -    -    -     -    -     -
+    extra fields     -    -    -            -      -     x    -    -     -    -     -
+    comments         -    -    -            -      -     x    -    -     -    -     -
+    fields           -    -    -            -      -     x    x    -     -    -     -
+    bonds            -    -    -            -      -     -    -    -     x    -     -
+    ranges           x    x    x            -      x     x    x    x     x    x     -
+    a fault at the end  x  x   x            x      x     x    x    x     x    x     x
 ";
 
 /// The factor by which the work may grow when the size doubles.
@@ -101,7 +101,7 @@ const COMPARED: &[Work] = &[OPEN, LIST, INDEX, FIND_ALL, CHECK, CHECK_IN_PARTS, 
 /// The operations on one tensor.
 const ONE: &[Work] = &[OPEN, LIST, VERIFY, READ, EXPLAIN, PARTS];
 
-use doubled::{b2nd, blz, gguf, npy, npz, safetensors as st, tens, ztensor as zt1, ztensor2 as zt2};
+use doubled::{b2nd, blz, gguf, npy, npz, pytorch, safetensors as st, tens, ztensor as zt1, ztensor2 as zt2};
 
 const CASES: &[Case] = &[
     Case("tensors", "zt1", "ascending", 250, zt1::tensors, ALL),
@@ -260,6 +260,25 @@ const CASES: &[Case] = &[
     Case("a fault at the end", "tens", "a chunk", 250, tens::spoiled, &[REFUSE]),
     Case("a fault at the end", "blz", "a bond", 60, blz::spoiled, &[REFUSE]),
     Case("a fault at the end", "b2nd", "an extra metalayer", 1 << 10, b2nd::spoiled, &[REFUSE]),
+    Case("tensors", "pytorch", "in the tree", 250, pytorch::tensors, IN_MEMORY),
+    Case("tensors", "pytorch", "in a dictionary", 250, pytorch::nested_tensors, &[OPEN, LIST, FIND]),
+    Case("tensors", "pytorch", "of an optimizer", 250, pytorch::states, &[OPEN, LIST, WALK]),
+    Case("tensors", "pytorch", "of an optimizer behind weights", 120, pytorch::states_behind, &[OPEN, LIST, INDEX]),
+    Case("tensors", "pytorch", "of modules", 240, pytorch::modules, &[OPEN, LIST, WALK]),
+    Case("tensors", "pytorch", "in a stream", 100, pytorch::stream, &[OPEN, LIST, INDEX]),
+    Case("tensors", "pytorch", "in pairs", 250, pytorch::pairs, &[OPEN, LIST]),
+    Case("unsorted names", "pytorch", "in a dictionary", 1100, pytorch::nested_tensors, &[OPEN, CHECK]),
+    Case("unsorted places", "pytorch", "descending", 450, pytorch::falling_storages, &[OPEN, LIST, CHECK]),
+    Case("unsorted places", "pytorch", "as texts", 450, pytorch::storages_as_texts, &[OPEN, LIST, FIND_ALL]),
+    Case("long texts", "pytorch", "one name", 450, pytorch::long_name, &[OPEN, LIST, CHECK]),
+    Case("attributes", "pytorch", "of all kinds", 500, pytorch::attributes, &[OPEN, WALK]),
+    Case("attributes", "pytorch", "in the memo", 1000, pytorch::memo, &[OPEN, WALK]),
+    Case("nesting", "pytorch", "dictionaries around each tensor", 100, pytorch::deep_tensors, &[OPEN, LIST]),
+    Case("rank", "pytorch", "ones", 1000, pytorch::rank, &[OPEN, LIST]),
+    Case("unknown parts", "pytorch", "storages", 250, pytorch::unused_storages, &[OPEN, CHECK]),
+    Case("unknown parts", "pytorch", "more than are compared", 1100, pytorch::unused_storages, &[OPEN, CHECK]),
+    Case("data", "pytorch", "a tensor", 1 << 13, pytorch::data, &[VERIFY, READ]),
+    Case("a fault at the end", "pytorch", "an opcode", 250, pytorch::spoiled, &[REFUSE]),
 ];
 
 /// Runs the measured work. valgrind finds this function by name.

@@ -175,12 +175,16 @@ export class Library {
     /** The bytes of the tenslice_str at an address, with escapes decoded. */
     rawText(at) {
         const data = this.#data();
-        const [start, length, isEscaped] = [0, 4, 8].map((offset) => data.getUint32(at + offset, true));
+        const [start, length] = [0, 4].map((offset) => data.getUint32(at + offset, true));
+        const isEscaped = data.getUint8(at + 8);
         if (start === 0) return null;
         if (!isEscaped) return this.bytes(start, length);
         const mark = this.mark();
-        const buffer = this.allocate(length + 1), needed = this.allocate(4); // an escape is longer than its bytes
-        this.call("tenslice_str_copy", at, buffer, length + 1, needed);
+        // The name of a tensor in a checkpoint may have numbers that are not among the bytes.
+        const needed = this.allocate(4);
+        this.#exports.tenslice_str_copy(at, 0, 0, needed);
+        const size = this.#data().getUint32(needed, true), buffer = this.allocate(size);
+        this.call("tenslice_str_copy", at, buffer, size, needed);
         this.release(mark);
         return this.bytes(buffer, this.#data().getUint32(needed, true) - 1).slice();
     }

@@ -136,6 +136,9 @@ test("the values are those that the library gives on the host", async (t) => {
         ["npy/dt_be_f4.npy", ""],
         ["b2nd/good/nd02_lz4_0.b2nd", ""],
         ["npz/stored.npz", "w"],
+        ["pytorch/state_mlp_p3.pt", "0.weight"],
+        ["pytorch/views.pt", "t"],
+        ["pytorch/state_mlp_legacy_p4.pt", "2.weight"],
         ["v1.0/zstd.zt", "noise"],
         ["v2/converted_safetensors.zt", "a.w"],
     ];
@@ -176,6 +179,8 @@ test("slices of every order and layout", async () => {
         "v1.0/zstd.zt",
         "blz/good/nd5_f64.blz",
         "gguf-blocks/q4_k.gguf",
+        "pytorch/views.pt",
+        "pytorch/be_types.pt",
     ];
     let compared = 0;
     for (const name of cases) {

@@ -183,7 +183,8 @@ class PageTest(unittest.TestCase):
             ("v2/dense_all_dtypes_4k.zt", None, None), ("v2/converted_safetensors.zt", "a.w", None),
             ("safetensors/py_tiny_mlp.safetensors", "fc1.weight", None), ("gguf-blocks/q4_k.gguf", "q4_k.real", None),
             ("gguf-blocks/iq2_xs.gguf", "iq2_xs.real", None), ("npy/dt_be_f4.npy", "", None), ("npz/stored.npz", "w", None),
-            ("b2nd/good/nd02_lz4_0.b2nd", "", None),
+            ("b2nd/good/nd02_lz4_0.b2nd", "", None), ("pytorch/state_mlp_p3.pt", "0.weight", None),
+            ("pytorch/views.pt", "t", None),
         ]
         for path, name, _ in cases:
             with self.subTest(path):

@@ -4,6 +4,7 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 use serde_json::{Value as Json, json};
+use tenslice::pytorch::Global;
 use tenslice::{ByteOrder, DType, Layout, Tensor};
 
 use crate::common::budget::Budget;
@@ -44,6 +45,10 @@ pub struct Arguments {
     #[arg(long)]
     no_stats: bool,
 
+    /// List the functions and classes that a PyTorch checkpoint names, which are never called
+    #[arg(long, conflicts_with_all = ["name", "slice"])]
+    globals: bool,
+
     #[command(flatten)]
     checks: Checks,
 
@@ -66,6 +71,9 @@ impl Arguments {
         let mapped = Mapped::new(&paths::only(&self.file)?)?;
         let mut tables = mapped.tables();
         let model = mapped.open(&mut tables)?;
+        if self.globals {
+            return model.files.iter().try_for_each(|opened| globals(terminal, opened));
+        }
         let (opened, tensor) = model.find(self.name.as_deref())?;
         terminal.warn_of_data(opened);
         let budget = self.limits.budget();
@@ -153,6 +161,34 @@ impl Arguments {
         }
         Ok(())
     }
+}
+
+/// Prints the names in a checkpoint that stand for code, in the order of the file.
+fn globals(terminal: &mut Terminal, opened: &Opened<'_>) -> Result<(), Failure> {
+    let Some(pytorch) = opened.file.as_pytorch() else {
+        let message = format!("a {} file names no functions or classes", opened.file.format());
+        return Err(Failure::new("InvalidArgument", message));
+    };
+    if terminal.json {
+        let record = |global: Global<'_>| {
+            let Global { offset, module, name, is_known } = global;
+            json!({"offset": offset, "module": module, "name": name, "known": is_known})
+        };
+        let all: Vec<_> = pytorch.globals().map(record).collect();
+        return Ok(terminal.record("globals", json!({"file": opened.path.to_string_lossy(), "globals": all}))?);
+    }
+    let rows: Vec<_> = pytorch
+        .globals()
+        .map(|global| {
+            let meaning = if global.is_known { "known" } else { "skipped" };
+            [global.offset.to_string(), printable(global.module), printable(global.name), meaning.into()]
+        })
+        .collect();
+    let Terminal { out, look, .. } = terminal;
+    let (count, s) = (rows.len() as u64, plural(rows.len() as u64));
+    writeln!(out, "{}: {count} name{s} of functions and classes; none is called", opened.path.display())?;
+    let titles = [("offset", Fit::Whole), ("module", Fit::Cut), ("name", Fit::Cut), ("meaning", Fit::Whole)];
+    Ok(print(out, *look, &titles, &rows)?)
 }
 
 /// Prints the metadata of a tensor.

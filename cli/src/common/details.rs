@@ -4,6 +4,7 @@ use std::io::{self, Write};
 
 use tenslice::{Attributes, File, Layout, ReadOptions, Split, Value, b2nd, tens};
 
+use super::checkpoint::form;
 use super::enumerations;
 use super::model::Opened;
 use super::table::Look;
@@ -49,6 +50,9 @@ pub fn print_format(out: &mut impl Write, look: Look, opened: &Opened<'_>) -> io
     let cut = |text: &str| {
         look.width.map_or_else(|| text.into(), |width| shortened(text, width.saturating_sub(15).max(20)))
     };
+    if let Some(form) = form(opened) {
+        writeln!(out, "  form         {form}")?;
+    }
     if let Some(tens) = file.as_tens() {
         let name =
             |d: tens::Dimension| format!("{}{}", index_name(d.name), if d.is_sparse { " (sparse)" } else { "" });

@@ -171,12 +171,13 @@ fn print_summary(
 /// The format of a model, and its version.
 fn kind(model: &Model<'_>) -> String {
     if model.index.is_some() {
-        return "safetensors index".into();
+        return model.index_format().into();
     }
     let Some(opened) = model.files.first() else { return "no file".into() };
     let file = &opened.file;
-    // The name "ztensor 2" includes the version.
-    let version = file.version().filter(|version| !file.format().text().ends_with(version));
+    // The name "ztensor 2" includes the version. That of a checkpoint is not one of PyTorch.
+    let version = file.version();
+    let version = version.filter(|version| !file.format().text().ends_with(version) && file.as_pytorch().is_none());
     let version = version.map(|version| format!(" {}", printable(version))).unwrap_or_default();
     format!("{}{version}", file.format())
 }

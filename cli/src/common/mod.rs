@@ -1,6 +1,7 @@
 //! Opens models and lists them, as tables or as JSON records. Nothing here depends on the rest of the tool.
 
 pub mod budget;
+pub mod checkpoint;
 pub mod columns;
 pub mod details;
 pub mod enumerations;

@@ -3,8 +3,8 @@
 use serde_json::{Map, Value as Json, json};
 use sha2::{Digest, Sha256};
 use tenslice::{
-    Attributes, ByteOrder, Component, DType, Encoding, ErrorKind, Layout, ReadOptions, Tensor, Value, b2nd, blz,
-    tens, ztensor2,
+    Attributes, ByteOrder, Component, DType, Encoding, ErrorKind, Layout, Purpose, ReadOptions, Tensor, Value, b2nd,
+    blz, tens, ztensor2,
 };
 
 use super::budget::{Budget, Stop};
@@ -54,7 +54,7 @@ pub fn of_model(model: &Model<'_>, rows: &[Row<'_, '_>], work: Option<Work<'_>>)
     let mut record = json!({"file": model.path.to_string_lossy()});
     let of_format = match (&model.index, model.files.first()) {
         (Some((index, _)), _) => json!({
-            "format": "safetensors index",
+            "format": model.index_format(),
             "version": null,
             "attributes": attributes(index.metadata()),
         }),
@@ -174,6 +174,18 @@ fn data_sha256(tensor: &Tensor<'_>, budget: &Budget) -> Result<Option<String>, S
                 values.chunks_mut(pairs.dtype().lane_size()).for_each(<[u8]>::reverse);
             }
             Ok(Some(hex(&Sha256::digest(values))))
+        }
+        Layout::Strided => {
+            let length = tensor.requirements(Purpose::Read).output;
+            budget.work(length.unwrap_or(0))?;
+            budget.with_room(length, |elements| {
+                let elements = tensor.read_into(elements, ReadOptions::new())?;
+                if cfg!(target_endian = "big") {
+                    let size = tensor.dtype().map_or(1, DType::lane_size);
+                    elements.chunks_mut(size).for_each(<[u8]>::reverse);
+                }
+                Ok::<_, tenslice::Error>(Some(hex(&Sha256::digest(elements))))
+            })
         }
         Layout::TensorTrain => {
             let mut hash = Sha256::new();

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use serde_json::{Value as Json, json};
 use tenslice::{Attributes, Format, Value};
 
+use super::checkpoint::{code, unknown_globals};
 use super::columns::{digest_kind, elements, type_name};
 use super::details::line;
 use super::enumerations;
@@ -28,6 +29,8 @@ pub struct Summary {
     checksums: Vec<(String, u64)>,
     missing_files: u64,
     other_problems: u64,
+    /// The unknown names of code in the checkpoints of PyTorch; `None` if no file is one.
+    unknown_globals: Option<Vec<String>>,
     /// The noun for elements.
     noun: &'static str,
 }
@@ -112,6 +115,7 @@ impl Summary {
             checksums,
             missing_files,
             other_problems: model.problems.len() as u64 - missing_files,
+            unknown_globals: unknown_globals(model),
             noun: match format {
                 Some(Format::Npy | Format::Npz | Format::Tens | Format::Blz | Format::B2nd) => "element",
                 _ => "parameter",
@@ -149,6 +153,7 @@ impl Summary {
             lines.push(("quantization", self.quantization.join("; ")));
         }
         lines.push(("checksums", self.checksums()));
+        lines.extend(self.unknown_globals.as_deref().map(|names| ("code", code(names))));
         lines
     }
 
@@ -191,6 +196,7 @@ impl Summary {
             "bits_per_parameter": self.bits(),
             "dtypes": self.types.iter().map(of_type).collect::<Vec<_>>(),
             "quantization": self.quantization,
+            "unknown_globals": self.unknown_globals,
             "checksums": self.checksums.iter().map(|(kind, count)| json!({"kind": kind, "count": count}))
                 .collect::<Vec<_>>(),
         })

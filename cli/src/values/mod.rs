@@ -20,6 +20,7 @@ use tenslice::blz::BlzFile;
 use tenslice::{ByteOrder, Component, DType, Encoding, File, Layout, Order, Purpose, ReadOptions, Tensor, b2nd};
 
 use crate::common::budget::{Budget, Room, Stop};
+use crate::common::checkpoint::check_values;
 use crate::common::failure::Failure;
 use crate::common::model::Opened;
 use crate::common::reading::{FRAMES_AT_ONCE, is_compressed_array, lane_size, read_rows, rows_at_once};
@@ -76,6 +77,7 @@ impl<'a> Values<'a> {
         if let Some(Err(unreadable)) = opened.arrays.get(&tensor.index()) {
             return Err(unreadable.problem.clone().into());
         }
+        check_values(opened, tensor, "")?;
         let blz = opened.file.as_blz().filter(|_| tensor.layout() == Layout::TensorTrain);
         let count = tensor.shape().element_count().or(blz.map(|_| u64::MAX));
         let mut values = Self {

@@ -108,7 +108,8 @@ impl<'m> Job<'m> {
             let message = format!("the files are of different formats, {format} and {other}: use convert");
             return Err(Failure::new("InvalidArgument", message));
         }
-        let unwritable = || Failure::new("UnsupportedFormat", format!("files of format {format} cannot be written"));
+        let message = format!("files of format {format} cannot be written: use convert");
+        let unwritable = || Failure::new("UnsupportedFormat", message);
         let target = Target::of_format(format).ok_or_else(unwritable)?;
         Self::new(models, selection, Conversion { target, float: None, is_dense: false })
     }

@@ -10,6 +10,7 @@ use typed_arena::Arena;
 use super::Target;
 use super::attributes::{self, Named};
 use super::float::Float;
+use crate::common::checkpoint::check_values;
 use crate::common::failure::Failure;
 use crate::common::model::Opened;
 use crate::common::text::printable;
@@ -87,6 +88,7 @@ impl<'m> Item<'m> {
         if let Some(problem) = opened.problem(&tensor) {
             return Err(problem.into());
         }
+        check_values(opened, &tensor, ", or leave it out: --exclude")?;
         let of_tensor = attributes::all(tensor.attributes());
         let mut item = Self {
             name,
@@ -100,10 +102,12 @@ impl<'m> Item<'m> {
         let is_float = matches!(tensor.dtype(), Some(DType::F16 | DType::BF16 | DType::F32 | DType::F64));
         match (tensor.layout(), conversion.float) {
             (Layout::Blocks, Some(float)) => item.convert(float),
-            (Layout::Dense | Layout::Chunked, Some(float)) if is_float && tensor.dtype() != Some(float.dtype()) => {
+            (Layout::Dense | Layout::Strided | Layout::Chunked, Some(float))
+                if is_float && tensor.dtype() != Some(float.dtype()) =>
+            {
                 item.convert(float);
             }
-            (Layout::Dense | Layout::Chunked | Layout::Other, _) => item.dense(conversion)?,
+            (Layout::Dense | Layout::Strided | Layout::Chunked | Layout::Other, _) => item.dense(conversion)?,
             (layout, _) => {
                 let is_kept = item.keep()?;
                 if !is_kept || conversion.is_dense && !holds(layout, conversion.target) {

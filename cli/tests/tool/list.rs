@@ -218,13 +218,13 @@ fn files_of_a_folder_are_known_by_their_content() {
     folder.write("0f3a9c", &of("npz/stored.npz"));
     folder.write("weights.part", &of("gguf/rank2.gguf"));
     folder.write("1b2c", &of("v1.2/dense_all_dtypes.zt"));
-    folder.write(
-        "pytorch_model.bin",
-        &[&b"PK\x03\x04\0\0\0\0\0\0"[..], &[0; 16], b"\x10\0\0\0archive/data.pkl"].concat(),
-    );
+    folder.write("2c3d", &of("pytorch/views.pt"));
+    folder.write("3d4e", &of("pytorch/script_seq.pt"));
+    folder.write("4e5f", &of("pytorch/old_p27_checkpoint.pt"));
     folder.write("other.zip", &[&b"PK\x03\x04"[..], &[0; 22], b"\x05\0\0\0a.txt"].concat());
     folder.write("config.json", br#"{"weight_map": 1}"#);
-    folder.write("pickle.pt", b"\x80\x02}q\x00.");
+    folder.write("table.zip", &[&b"PK\x03\x04"[..], &[0; 22], b"\x12\0\0\0project/data/a.csv"].concat());
+    folder.write("pickle.pkl", b"\x80\x02}q\x00.");
     folder.write("empty", b"");
     let text = out(&["list", folder.as_path().to_str().unwrap()]);
     let listed: Vec<&str> = text
@@ -232,7 +232,16 @@ fn files_of_a_folder_are_known_by_their_content() {
         .filter(|line| line.starts_with('/'))
         .map(|line| line.split(": ").next().unwrap().rsplit('/').next().unwrap())
         .collect();
-    assert_eq!(listed, ["0f3a9c", "1b2c", "ae.sft", "model.safetensors.incomplete", "weights.part"], "{text}");
+    let of_hash = ["0f3a9c", "1b2c", "2c3d", "3d4e", "4e5f"];
+    assert_eq!(
+        listed,
+        [&of_hash[..], &["ae.sft", "model.safetensors.incomplete", "weights.part"]].concat(),
+        "{text}"
+    );
+    // A checkpoint that is cut off is reported.
+    folder.write("5f6a", &of("pytorch/views.pt")[..1500]);
+    let refused = run(&["list", folder.as_path().to_str().unwrap()]);
+    assert!(refused.status == 1 && refused.err.contains("PyTorch checkpoint"), "{}", refused.err);
 }
 
 /// A cache of a hub: the files are named by their hash, and each revision links to them.

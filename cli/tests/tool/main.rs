@@ -1,5 +1,6 @@
 //! Runs the tool on real files, and checks its output and its exit status.
 
+mod checkpoint;
 mod checksums;
 mod convert;
 mod diff;

@@ -9,7 +9,7 @@ use crate::bytes::extent::Extent;
 use crate::bytes::num::to_usize;
 use crate::bytes::source::{ParseContext, ParseResult};
 use crate::bytes::utf8::Utf8;
-use crate::error::origin::Part;
+use crate::error::origin::{Format, Part};
 use crate::error::{ErrorKind, Result};
 use crate::types::Encoding;
 
@@ -23,6 +23,8 @@ const FAR: u64 = 1 << 16;
 /// remaining extra fields and the head of an array. NumPy writes extra fields of 20 bytes and nearly always a head of
 /// 128 bytes; writers that align arrays in memory add up to 63 bytes.
 const AFTER_HEADER: u64 = 256;
+/// The largest number of bytes between two entries that are requested with the start of the first one.
+const MOST_BETWEEN: u64 = 1 << 16;
 /// The largest number of bytes that `deflate` decodes from one byte. From no bytes, it decodes a few.
 const MAX_EXPANSION: u64 = 1032;
 
@@ -145,14 +147,19 @@ impl<'a> Archive<'a> {
 
     /// Reads a record like [`entry`](Self::entry). On hosts, a record that has been `checked` is read in constant time.
     pub(crate) fn entry_if(&self, at: u32, checked: bool) -> Result<Option<Entry<'a>>> {
-        let Some(Record { header, name, extra, next }) = self.record(at)? else { return Ok(None) };
+        self.record(at)?.map(|record| self.entry_of(at, &record, checked)).transpose()
+    }
+
+    /// Returns the entry of the record at position `at` of the directory, which may have been `checked`.
+    pub(crate) fn entry_of(&self, at: u32, record: &Record<'a>, checked: bool) -> Result<Entry<'a>> {
+        let Record { header, name, extra, next } = *record;
         let about = &header.about;
         let wide = record::widened(about, header.offset.get(), header.disk.get(), extra, checked);
         let wide = wide.ok_or(self.error(ErrorKind::Malformed, Part::Entry, at))?;
         if wide.disk != 0 {
             return Err(self.error(ErrorKind::CountsDiffer, Part::Entry, at));
         }
-        Ok(Some(Entry { at, next, name, about, stored: wide.stored, size: wide.size, local_at: wide.offset }))
+        Ok(Entry { at, next, name, about, stored: wide.stored, size: wide.size, local_at: wide.offset })
     }
 
     /// Reads a record without looking at its extra fields.
@@ -184,6 +191,29 @@ impl<'a> Archive<'a> {
             return Err(self.error(ErrorKind::InvalidName, Part::Name, entry.at));
         }
         Ok(())
+    }
+
+    /// Calls `add` with the start of each entry that is not in memory, until it returns false; with all of the data, if
+    /// `is_whole` returns true for the name.
+    pub(crate) fn each_start(&self, is_whole: impl Fn(&[u8]) -> bool, mut add: impl FnMut(Extent) -> bool) {
+        let mut at = 0;
+        while let Ok(Some(entry)) = self.entry(at) {
+            at = entry.next;
+            let Some(mut start) = self.start_of(&entry) else { return };
+            // The bytes between the entries, perhaps many that align the data: as a rule they are before the data. In
+            // NPZ, the next entry of the directory may be far behind.
+            let mut between = 0;
+            if cfg!(feature = "pytorch") && self.format == Format::Pytorch {
+                let next = self.entry(at).ok().flatten().map_or(self.directory.start, |next| next.local_at);
+                between = next.saturating_sub(entry.local_at).saturating_sub(entry.stored).min(MOST_BETWEEN);
+            }
+            let more = if is_whole(entry.name) { entry.stored } else { 0 };
+            let available = self.directory.start.saturating_sub(start.offset);
+            start.length = start.length.max(between).saturating_add(more).min(available);
+            if self.input.get(start).is_none() && !add(start) {
+                return;
+            }
+        }
     }
 
     /// Returns the range that usually includes the local header of an entry and the head of an array; `None` if it does

@@ -21,7 +21,8 @@ pub(crate) mod record;
 
 #[cfg(all(feature = "write", feature = "crc32"))]
 pub(crate) use self::directory::{END_64, MAX_DIRECTORY};
-pub(crate) use self::entry::{Checking, Entry};
+pub(crate) use self::entry::Checking;
+pub(crate) use self::entry::Entry;
 #[cfg(all(feature = "write", feature = "crc32"))]
 pub(crate) use self::entry::{LENGTHS_FOLLOW, LOCAL, STORED, UTF8_NAME};
 use crate::bytes::extent::Region;
@@ -51,6 +52,12 @@ impl<'a> Archive<'a> {
     pub(crate) fn find(opening: &ParseContext<'a>, format: Format) -> ParseResult<(Self, Stated)> {
         let directory::Directory { region, entries, is_padded } = directory::find(opening, format)?;
         Ok((Self { input: opening.input, directory: region, format }, Stated { entries, is_padded }))
+    }
+
+    /// An archive whose directory was found before.
+    #[cfg(feature = "pytorch")]
+    pub(crate) const fn of(input: Input<'a>, directory: Region<'a>, format: Format) -> Self {
+        Self { input, directory, format }
     }
 
     pub(crate) fn with_input(self, input: Input<'a>) -> Self {

@@ -503,7 +503,7 @@ impl<'a> FileFormat<'a> for GgufFile<'a> {
         }
         let at = if cursor.index == 0 { self.infos_at } else { u32::try_from(cursor.at).unwrap_or(u32::MAX) };
         let end = self.read_tensor(at, cursor.index, tensor)?;
-        *cursor = Cursor { at: end, left: 0, index: cursor.index.saturating_add(1) };
+        *cursor = Cursor::new(end, 0, cursor.index.saturating_add(1));
         Ok(true)
     }
 
@@ -557,7 +557,7 @@ impl<'a> NamedTensors<'a> for GgufFile<'a> {
         }
         let at = if cursor.index == 0 { self.infos_at } else { u32::try_from(cursor.at).unwrap_or(u32::MAX) };
         let (info, end) = self.checked_info(at)?;
-        *cursor = Cursor { at: end, left: 0, index: cursor.index.saturating_add(1) };
+        *cursor = Cursor::new(end, 0, cursor.index.saturating_add(1));
         Ok(Some(Named { name: Text::new(info.name, false), name_at: at, tensor_at: at }))
     }
 

@@ -24,7 +24,9 @@ fn truncated(context: &mut Context<'_>, input: Input<'_>) {
             context.rule = Some("the archive has no directory, which is at its end");
             let start = input.get(Extent::new(30, input.length().saturating_sub(30).min(256))).unwrap_or_default();
             if start.windows(9).any(|bytes| bytes == b"/data.pkl") {
-                context.hint = Some("its first entry is that of a PyTorch checkpoint, which is not supported");
+                let hint = "its first entry is that of a PyTorch checkpoint";
+                let unsupported = "its first entry is that of a PyTorch checkpoint, which is not supported";
+                context.hint = Some(if cfg!(feature = "pytorch") { hint } else { unsupported });
             }
             context.needed = Some(length);
         }

@@ -240,14 +240,8 @@ impl<'a> FileFormat<'a> for NpzFile<'a> {
 
     /// Lists the start of each entry, unless it is in memory.
     fn wanted(input: Input<'a>, wanted: &mut Wanted<'_>) {
-        let Ok((archive, _)) = Archive::find(&ParseContext::of(input), Format::Npz) else { return };
-        let mut at = 0;
-        while let Ok(Some(entry)) = archive.entry(at) {
-            at = entry.next;
-            let Some(start) = archive.start_of(&entry) else { return };
-            if input.get(start).is_none() && !wanted.add(start) {
-                return;
-            }
+        if let Ok((archive, _)) = Archive::find(&ParseContext::of(input), Format::Npz) {
+            archive.each_start(|_| false, |start| wanted.add(start));
         }
     }
 
@@ -275,7 +269,7 @@ impl<'a> FileFormat<'a> for NpzFile<'a> {
         let Some((entry, array)) = self.next_array(at)? else { return Ok(false) };
         tensor.index = cursor.index;
         self.fill(tensor, &entry, &array);
-        *cursor = Cursor { at: entry.next.into(), left: 0, index: cursor.index.saturating_add(1) };
+        *cursor = Cursor::new(entry.next.into(), 0, cursor.index.saturating_add(1));
         Ok(true)
     }
 

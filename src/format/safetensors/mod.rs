@@ -94,7 +94,7 @@ impl<'a> SafetensorsFile<'a> {
             return Ok(false);
         }
         entry.fill(tensor, cursor.index);
-        *cursor = Cursor { at: position.into(), left: 0, index: cursor.index.saturating_add(1) };
+        *cursor = Cursor::new(position.into(), 0, cursor.index.saturating_add(1));
         Ok(true)
     }
 
@@ -260,7 +260,7 @@ impl<'a> FileFormat<'a> for SafetensorsFile<'a> {
         let mut reader = self.reader(position);
         if fast::read_next(&mut reader, tensor).is_some() {
             tensor.index = cursor.index;
-            *cursor = Cursor { at: reader.position().into(), left: 0, index: cursor.index.saturating_add(1) };
+            *cursor = Cursor::new(reader.position().into(), 0, cursor.index.saturating_add(1));
             return Ok(true);
         }
         self.next_of_any(position, cursor, tensor)

@@ -455,7 +455,12 @@ impl<'a> FileFormat<'a> for TensFile<'a> {
         // Dense elements are stored by ascending global index. Pairs are materialized row-major, as all computed
         // layouts are.
         tensor.order = if self.layout == Layout::IndexValue { Order::RowMajor } else { Order::ColumnMajor };
-        tensor.set_layout(self.layout);
+        // With `self.layout`, the compiler would keep the names of all layouts.
+        tensor.set_layout(match self.layout {
+            Layout::IndexValue => Layout::IndexValue,
+            Layout::Packed => Layout::Packed,
+            _ => Layout::Dense,
+        });
         tensor.warnings = self.warnings;
         tensor.at = self.data.offset;
         Ok(cursor.is_first())

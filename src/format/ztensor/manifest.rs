@@ -196,7 +196,7 @@ impl Key {
     /// Stores this key as the position at which an iteration continues.
     pub(super) fn store(self, cursor: &mut Cursor) {
         let index = cursor.index.wrapping_add(1); // each item takes at least one byte of the manifest
-        *cursor = Cursor { at: self.at.into(), left: self.left.bits(), index };
+        *cursor = Cursor::new(self.at.into(), self.left.bits(), index);
     }
 }
 

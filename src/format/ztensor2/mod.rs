@@ -543,7 +543,7 @@ impl StoredElements for Ztensor2File<'_> {}
 
 /// Moves an iteration to the key at `position`, with `left` keys left.
 fn advance(cursor: &mut Cursor, position: u32, left: u32) {
-    *cursor = Cursor { at: position.into(), left, index: cursor.index.saturating_add(1) };
+    *cursor = Cursor::new(position.into(), left, cursor.index.saturating_add(1));
 }
 
 /// The keys at which `cursor` continues an iteration.

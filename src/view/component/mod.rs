@@ -13,7 +13,7 @@ use crate::bytes::source::Input;
 use crate::bytes::utf8::Utf8;
 use crate::codec::BuiltIn;
 use crate::codec::decoder::{DecodeError, Decoder};
-#[cfg(all(feature = "npz", feature = "crc32"))]
+#[cfg(all(any(feature = "npz", feature = "pytorch"), feature = "crc32"))]
 use crate::codec::digest::Digest;
 use crate::codec::options::{Purpose, ReadOptions, Requirements};
 use crate::codec::sparse::Column;
@@ -267,7 +267,7 @@ impl<'a> Component<'a> {
             return Err(fail(ErrorKind::DecodedLength));
         }
         let decoded = dst.get_mut(..length).ok_or_else(|| fail(ErrorKind::DecodedLength))?;
-        #[cfg(all(feature = "npz", feature = "crc32"))]
+        #[cfg(all(any(feature = "npz", feature = "pytorch"), feature = "crc32"))]
         if let (Some((sum, _)), true) = (self.record.crc32, self.record.encoding != Encoding::Raw) {
             if !Digest::Crc32(sum).is_of(decoded) {
                 return Err(fail(ErrorKind::ChecksumMismatch));

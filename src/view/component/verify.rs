@@ -11,7 +11,7 @@ use crate::error::origin::Part;
 use crate::error::{ErrorKind, Result};
 #[cfg(feature = "ztensor2")]
 use crate::format::Contents;
-#[cfg(any(feature = "npz", feature = "ztensor2"))]
+#[cfg(any(feature = "npz", feature = "pytorch", feature = "ztensor2"))]
 use crate::types::Encoding;
 
 /// The outcome of verifying a component.
@@ -95,7 +95,7 @@ impl<'a> Component<'a> {
 
     /// Returns the check that verification has to do.
     fn verifiable(&self) -> Result<Check<'a>> {
-        #[cfg(feature = "npz")]
+        #[cfg(any(feature = "npz", feature = "pytorch"))]
         if let (Some((sum, extent)), Encoding::Raw, false) = (self.record.crc32, self.record.encoding, self.is_bound)
         {
             let stored = self.input.get(extent);

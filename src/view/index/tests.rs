@@ -57,7 +57,7 @@ impl<'n> FileFormat<'n> for Names<'n> {
         let Some(name) = self.at(cursor.at) else { return Ok(false) };
         tensor.name = crate::bytes::utf8::Utf8::new(name);
         tensor.index = cursor.index;
-        *cursor = Cursor { at: cursor.at + 1, left: 0, index: cursor.index + 1 };
+        *cursor = Cursor::new(cursor.at + 1, 0, cursor.index + 1);
         Ok(true)
     }
 
@@ -78,7 +78,7 @@ impl<'n> NamedTensors<'n> for Names<'n> {
     fn next_name(&self, cursor: &mut Cursor) -> Result<Option<Named<'n>>> {
         let at = u32::try_from(cursor.at).unwrap();
         let Some(name) = self.at(at.into()) else { return Ok(None) };
-        *cursor = Cursor { at: cursor.at + 1, left: 0, index: cursor.index + 1 };
+        *cursor = Cursor::new(cursor.at + 1, 0, cursor.index + 1);
         let name_at = if self.are_apart { at + 1_000_000 } else { at };
         Ok(Some(Named { name: name.into(), name_at, tensor_at: at }))
     }

@@ -288,6 +288,12 @@ impl<'m, 'a> Model<'m, 'a> {
         }
     }
 
+    /// Returns true if it is known without a search that no other tensor has the name of this one.
+    fn is_alone(&self, file: usize, tensor: &Tensor<'a>) -> bool {
+        let entry = self.names.number(file, tensor.index()).and_then(|number| self.table.entries.get(number));
+        entry.is_some_and(|entry| entry.is_at(file, tensor.index()) && !entry.is_repeated())
+    }
+
     fn entry_of(&self, tensor: &Tensor<'a>) -> Option<&'m Entry> {
         self.table.find(&self.names, tensor.name())
     }

@@ -450,7 +450,7 @@ impl<'m, 'a> Problems<'m, 'a> {
 
     fn of_tensor(&self, number: usize, file: &File<'a>, tensor: &Tensor<'a>) -> Option<Problem<'m, 'a>> {
         let problem = |kind| self.problem(kind, number).about(tensor.name());
-        let entry = self.model.entry_of(tensor);
+        let entry = if self.model.is_alone(number, tensor) { None } else { self.model.entry_of(tensor) };
         let name_of = |number: usize| self.model.files().get(number).map(ModelFile::name);
         if self.model.names.listing.is_some() && !entry.is_some_and(|entry| entry.is_at(number, tensor.index())) {
             let other = entry.and_then(Entry::file).filter(|other| *other != number).and_then(name_of);

@@ -101,6 +101,12 @@ impl<'a> Names<'_, 'a> {
         self.listing.map_or_else(|| counts().fold(0, u64::saturating_add), |listing| listing.count())
     }
 
+    /// The number of the entry of tensor `index` of file `file`, if no index lists the tensors. Linear in the files.
+    pub(super) fn number(&self, file: usize, index: u64) -> Option<usize> {
+        let before = (0..file).filter_map(|file| Some(self.opened(file)?.tensor_count()));
+        to_usize(before.fold(index, u64::saturating_add)).filter(|_| self.listing.is_none())
+    }
+
     /// The file numbered `file` if its tensors are tensors of the model.
     fn opened(&self, file: usize) -> Option<&File<'a>> {
         let opened = self.files.get(file)?.file()?;

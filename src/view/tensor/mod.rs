@@ -24,7 +24,8 @@ use crate::error::origin::Format;
 use crate::error::origin::Part;
 use crate::error::warning::{Warning, Warnings};
 use crate::error::{Error, ErrorKind, Result};
-use crate::format::{AnyFile, ComponentRecord, Computed, Cursor, Described, FileFormat, TensorRecord, dispatch};
+use crate::format::{AnyFile, ComponentCursor, ComponentRecord, Computed, Cursor, Described, FileFormat};
+use crate::format::{TensorRecord, dispatch};
 use crate::types::shape::Shape;
 use crate::types::{ByteOrder, DType, Layout, Order};
 use crate::view::component::Component;
@@ -292,6 +293,7 @@ impl<'a> Tensor<'a> {
             feature = "tens",
             feature = "npy",
             feature = "npz",
+            feature = "pytorch",
             feature = "safetensors",
             feature = "gguf"
         ),
@@ -310,7 +312,7 @@ impl<'a> Tensor<'a> {
     /// Returns an iterator over the components, in the order of the file.
     #[must_use]
     pub fn components(&self) -> Components<'a> {
-        Components { tensor: *self, cursor: Cursor::START, error: None }
+        Components { tensor: *self, cursor: ComponentCursor::START, error: None }
     }
 
     /// Returns the first component with the role `role`. Linear in the number of components.
@@ -405,6 +407,13 @@ impl<'a> Tensor<'a> {
     /// product exceeds 64 bits.
     pub fn strides<'r>(&self, dst: &'r mut [u64]) -> Result<&'r mut [u64]> {
         let shape = self.shape();
+        #[cfg(feature = "pytorch")]
+        if self.layout() == Layout::Strided {
+            let dst = to_usize(u64::from(shape.rank())).and_then(|rank| dst.get_mut(..rank));
+            let dst = dst.ok_or_else(|| self.error(ErrorKind::TooSmall))?;
+            let stated = dispatch!(&self.file, file => file.strides(&self.record, dst))?;
+            return stated.ok_or_else(|| self.error(ErrorKind::UnsupportedLayout));
+        }
         let dst = to_usize(u64::from(shape.rank())).and_then(|rank| dst.get_mut(..rank));
         let strides = dst.ok_or_else(|| self.error(ErrorKind::TooSmall))?;
         strides.iter_mut().zip(shape).for_each(|(stride, length)| *stride = length);
@@ -453,7 +462,7 @@ impl<'a> Tensor<'a> {
 #[derive(Clone, Copy, Debug)]
 pub struct Components<'a> {
     tensor: Tensor<'a>,
-    cursor: Cursor,
+    cursor: ComponentCursor,
     error: Option<Error>,
 }
 
@@ -472,7 +481,8 @@ impl<'a> Components<'a> {
     /// Reads the next component into `component`, which must be blank; returns `false` after the last component.
     pub(crate) fn read_next(&mut self, component: &mut Component<'a>) -> Result<bool> {
         let (tensor, part) = (&self.tensor, component.record_mut());
-        dispatch!(&tensor.file, file => file.next_component(&tensor.record, &mut self.cursor, part))
+        self.cursor
+            .advance(|cursor| dispatch!(&tensor.file, file => file.next_component(&tensor.record, cursor, part)))
     }
 }
 

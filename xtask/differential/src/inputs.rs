@@ -122,6 +122,7 @@ fn group(path: &Path) -> Result<Option<&'static str>, Box<dyn Error>> {
         Some("b2nd" | "b2frame") => Some("b2nd"),
         Some("npy") => Some("npy"),
         Some("npz") => Some("npz"),
+        Some("pt") => Some("pytorch"),
         Some("safetensors") => Some("safetensors"),
         Some("gguf") => Some("gguf"),
         Some("tens") => Some("tens"),

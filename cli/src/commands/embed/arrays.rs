@@ -8,6 +8,7 @@ use tenslice::{ByteOrder, Component, DType, Encoding, Extent, Layout, Order, Rea
 use super::number::Number;
 use super::symbols::{Symbols, identifier};
 use crate::common::budget::{Budget, Room};
+use crate::common::checkpoint::check_values;
 use crate::common::failure::Failure;
 use crate::common::model::Opened;
 use crate::common::reading::{is_compressed_array, lane_size, to_little_endian};
@@ -110,10 +111,12 @@ impl<'b> Arrays<'b> {
     where
         'm: 'b,
     {
+        check_values(opened, tensor, ", or choose other tensors: --only")?;
         let of_dtype = |dtype: Option<DType>| dtype.map_or("bytes".into(), |dtype| dtype.name().to_owned());
         let is_transposed =
             self.style.is_row_major && tensor.layout() == Layout::Dense && tensor.order() == Order::ColumnMajor;
-        if opened.file.as_b2nd().is_some() || is_compressed_array(tensor) || is_transposed {
+        let is_strided = tensor.layout() == Layout::Strided;
+        if opened.file.as_b2nd().is_some() || is_compressed_array(tensor) || is_strided || is_transposed {
             let mut values = Values::of(opened, tensor, self.budget)?;
             if self.style.is_row_major {
                 values.make_row_major(opened)?;

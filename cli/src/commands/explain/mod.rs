@@ -11,6 +11,7 @@ use tenslice::safetensors::Index;
 use tenslice::{Error, ErrorKind, File};
 
 use crate::common::budget::{Budget, Stop};
+use crate::common::checkpoint::{code, unknown_globals};
 use crate::common::failure::Failure;
 use crate::common::mapping::map;
 use crate::common::model::array::Unreadable;
@@ -51,7 +52,7 @@ impl Arguments {
         }
         if path == Path::new("-") {
             // Standard input cannot be read twice.
-            return accepted(terminal, path, None, &[]);
+            return accepted(terminal, path, None, &[], None);
         }
         let mapped = Mapped::new(path)?;
         let mut tables = mapped.tables();
@@ -80,16 +81,18 @@ impl Arguments {
         }
         let of_files = model.files.iter().flat_map(|opened| opened.warnings(0));
         let warnings: Vec<Problem> = of_files.chain(model.warnings.iter().cloned()).collect();
-        accepted(terminal, path, Some((model.tensors().count() as u64, self.digest)), &warnings)
+        let names = unknown_globals(&model);
+        accepted(terminal, path, Some((model.tensors().count() as u64, self.digest)), &warnings, names)
     }
 }
 
-/// Says that a file is accepted: the number of its tensors, and true if all data was read.
+/// Says that a file is accepted: the number of its tensors, and true if all data was read; the names of unknown code.
 fn accepted(
     terminal: &mut Terminal,
     path: &Path,
     tensors: Option<(u64, bool)>,
     warnings: &[Problem],
+    unknown_globals: Option<Vec<String>>,
 ) -> Result<(), Failure> {
     if terminal.json {
         let fields = json!({
@@ -97,6 +100,7 @@ fn accepted(
             "accepted": true,
             "data_read": tensors.is_some_and(|(_, is_read)| is_read),
             "warnings": warnings.iter().map(of_problem).collect::<Json>(),
+            "unknown_globals": unknown_globals,
         });
         return Ok(terminal.record("explain", fields)?);
     }
@@ -112,7 +116,7 @@ fn accepted(
     for warning in warnings {
         writeln!(out, "  {} {}", look.yellow("warning:"), warning.line())?;
     }
-    Ok(())
+    unknown_globals.map_or(Ok(()), |names| Ok(line(out, *look, "code", &code(&names))?))
 }
 
 /// Opens a file, or the index of a model.

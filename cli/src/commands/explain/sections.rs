@@ -20,6 +20,8 @@ pub fn of(error: &Error, bytes: &[u8]) -> Option<String> {
         Format::Npy => ("NumPy, numpy.lib.format", "\"Format Version 1.0\""),
         Format::Npz if is_of_npy(error.kind(), item) => ("NumPy, numpy.lib.format", "\"Format Version 1.0\""),
         Format::Npz | Format::Zip => ("PKWARE, APPNOTE.TXT", npz(error.kind(), item)),
+        Format::Pytorch if is_of_pickle(item) => ("Python, pickletools", "\"opcodes\""),
+        Format::Pytorch => ("PKWARE, APPNOTE.TXT", npz(error.kind(), item)),
         Format::Tens => ("cc4s, tensor file format", tens(item)),
         Format::Blz => ("BLZ1", blz(item)),
         Format::B2nd => b2nd(item),
@@ -120,4 +122,19 @@ fn b2nd(item: Part) -> (&'static str, &'static str) {
         Part::Trailer => ("c-blosc2, README_CFRAME_FORMAT.rst", "\"Trailer\""),
         _ => ("c-blosc2, README_CFRAME_FORMAT.rst", "\"Header\""),
     }
+}
+
+/// True if an error of a checkpoint is in a pickle.
+fn is_of_pickle(item: Part) -> bool {
+    matches!(
+        item,
+        Part::Value
+            | Part::Key
+            | Part::Tensor
+            | Part::Component
+            | Part::Shape
+            | Part::DType
+            | Part::Layout
+            | Part::Name
+    )
 }

@@ -10,7 +10,7 @@ mod problems;
 use std::path::{Path, PathBuf};
 
 use tenslice::safetensors::Index;
-use tenslice::{Error, ErrorKind, Expected, File, Tensor, Warnings};
+use tenslice::{Error, ErrorKind, Expected, File, Format, Tensor, Warnings};
 use tenslice_host::{Host, Tables};
 
 pub use self::array::Array;
@@ -139,6 +139,14 @@ impl<'m> Model<'m> {
     /// Returns true if the model consists of several files.
     pub fn has_parts(&self) -> bool {
         self.index.is_some() || self.files.iter().any(|opened| opened.name.is_some())
+    }
+
+    /// The name of the format of an index, which is that of the files.
+    pub fn index_format(&self) -> &'static str {
+        match self.files.first().map(|opened| opened.file.format()) {
+            Some(Format::Pytorch) => "pytorch index",
+            _ => "safetensors index",
+        }
     }
 
     /// The total length of the files in bytes.
