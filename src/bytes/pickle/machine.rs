@@ -275,7 +275,7 @@ impl<'a> Machine<'a> {
     }
 
     /// The index of the last mark.
-    pub(super) const fn mark(&self) -> Option<usize> {
+    pub(crate) const fn mark(&self) -> Option<usize> {
         self.below.checked_sub(1)
     }
 
@@ -313,9 +313,9 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// Returns the object on top of the stack, to which something is added.
-    fn last(&mut self, op: &Op<'_>) -> Result<&mut Slot, Fault> {
-        let missing = Fault::new(ErrorKind::Malformed, Part::Value, op.at);
+    /// Returns the object on top of the stack, to which the opcode at `at` adds something.
+    fn last(&mut self, at: u32) -> Result<&mut Slot, Fault> {
+        let missing = Fault::new(ErrorKind::Malformed, Part::Value, at);
         let slot = self.height.checked_sub(1).and_then(|index| self.stack.get_mut(index)).ok_or(missing)?;
         match slot.kind {
             Kind::Mark if slot.count > 0 => Err(Fault { kind: ErrorKind::TooDeep, ..missing }),
@@ -421,20 +421,8 @@ impl<'a> Machine<'a> {
             op::NEW_OBJECT | op::NEW_OBJECT_EX => self.new_object(op)?,
             op::PERSISTENT_ID => self.persistent(op)?,
             op::PUT_1 | op::PUT_4 | op::MEMOIZE => {
-                let top = *self.last(op)?;
-                if self.run == Run::Part {
-                    return Ok(Event::Other);
-                }
                 let index = self.index(op);
-                if self.memo.last.is_some_and(|last| index <= last) || index == NOTHING {
-                    return self.fault(ErrorKind::KeyOrder, op);
-                }
-                self.memo.last = Some(index);
-                self.memo.count = self.memo.count.saturating_add(1);
-                // Most objects are never taken from the memo: mappings, tuples, what is neither.
-                if matches!(top.kind, Kind::Text | Kind::Global | Kind::Storage | Kind::Tensor) {
-                    self.memo.put(index, Slot { is_alias: true, role: 0, ..top });
-                }
+                self.put(index, op.at)?;
                 return Ok(Event::Other);
             }
             op::GET_1 | op::GET_4 => self.recalled(op)?,
@@ -451,6 +439,33 @@ impl<'a> Machine<'a> {
         };
         self.push(pushed)?;
         Ok(Event::Pushed)
+    }
+
+    /// Puts the object on top of the stack into the memo. The opcode for that is at `at`.
+    fn put(&mut self, index: u32, at: u32) -> Result<(), Fault> {
+        let top = *self.last(at)?;
+        if self.run == Run::Part {
+            return Ok(());
+        }
+        if self.memo.last.is_some_and(|last| index <= last) || index == NOTHING {
+            return Err(Fault::new(ErrorKind::KeyOrder, Part::Value, at));
+        }
+        self.memo.last = Some(index);
+        self.memo.count = self.memo.count.saturating_add(1);
+        // Most objects are never taken from the memo: mappings, tuples, what is neither.
+        if matches!(top.kind, Kind::Text | Kind::Global | Kind::Storage | Kind::Tensor) {
+            self.memo.put(index, Slot { is_alias: true, role: 0, ..top });
+        }
+        Ok(())
+    }
+
+    /// Runs the opcode that puts the object on top of the stack into the memo, if that is the next one and has an index.
+    pub(crate) fn step_put(&mut self) -> Result<(), Fault> {
+        if let Some((index, next)) = op::put(self.bytes, self.at) {
+            self.put(index, self.at)?;
+            self.at = next;
+        }
+        Ok(())
     }
 
     /// The error for objects of a wrong kind; if one of them is no longer known, an error that says so.
@@ -566,7 +581,7 @@ impl<'a> Machine<'a> {
                 if !key.is_hashable() {
                     return Err(bad_key);
                 }
-                if self.last(op)?.takes_items() { Ok(()) } else { Err(refused) }
+                if self.last(op.at)?.takes_items() { Ok(()) } else { Err(refused) }
             }
             op::SET_ITEMS => {
                 let (_, count, is_bad) = self.pop_mark(op)?;
@@ -576,7 +591,7 @@ impl<'a> Machine<'a> {
                 if is_bad {
                     return Err(bad_key);
                 }
-                if self.last(op)?.takes_items() { Ok(()) } else { Err(refused) }
+                if self.last(op.at)?.takes_items() { Ok(()) } else { Err(refused) }
             }
             op::APPEND | op::APPENDS | op::ADD_ITEMS => {
                 let more = if op.code == op::APPEND {
@@ -585,7 +600,7 @@ impl<'a> Machine<'a> {
                 } else {
                     self.pop_mark(op)?.1
                 };
-                let to = self.last(op)?;
+                let to = self.last(op.at)?;
                 to.count = to.count.saturating_add(more);
                 let is_it = match to.kind {
                     Kind::Set => op.code == op::ADD_ITEMS && to.known == 0,
@@ -597,7 +612,7 @@ impl<'a> Machine<'a> {
             }
             op::BUILD => {
                 self.pop(op)?;
-                let to = self.last(op)?;
+                let to = self.last(op.at)?;
                 let is_it = matches!(to.kind, Kind::Map | Kind::Object) && !to.is_alias;
                 if is_it { Ok(()) } else { Err(refused) }
             }

@@ -78,6 +78,8 @@ const COUNTED: Form = 0x10;
 const COUNTED_1: Form = COUNTED | 1;
 const COUNTED_4: Form = COUNTED | 4;
 const COUNTED_8: Form = COUNTED | 8;
+/// No argument, and the opcode begins or ends a group of objects, or ends the pickle.
+const GROUP: Form = 0x40;
 /// A line, or two.
 const LINE: Form = 0x20;
 const LINES: Form = 0x21;
@@ -97,9 +99,10 @@ static FORMS: [Form; 256] = {
 /// Returns the form of an opcode's argument.
 const fn form(code: u8) -> Form {
     match code {
-        STOP | MARK | NONE | TRUE | FALSE | EMPTY_DICT | EMPTY_LIST | EMPTY_TUPLE | EMPTY_SET | TUPLE | TUPLE_1
-        | TUPLE_2 | TUPLE_3 | SET_ITEM | SET_ITEMS | APPEND | APPENDS | ADD_ITEMS | FROZEN_SET | STACK_GLOBAL
-        | REDUCE | NEW_OBJECT | NEW_OBJECT_EX | BUILD | PERSISTENT_ID | MEMOIZE => 0,
+        MARK | STOP => GROUP,
+        code if closes_mark(code) => GROUP,
+        NONE | TRUE | FALSE | EMPTY_DICT | EMPTY_LIST | EMPTY_TUPLE | EMPTY_SET | TUPLE_1 | TUPLE_2 | TUPLE_3
+        | SET_ITEM | APPEND | STACK_GLOBAL | REDUCE | NEW_OBJECT | NEW_OBJECT_EX | BUILD | PERSISTENT_ID | MEMOIZE => 0,
         PROTO | INT_1 | PUT_1 | GET_1 => 1,
         INT_2 => 2,
         INT_4 | PUT_4 | GET_4 => 4,
@@ -138,34 +141,51 @@ pub(crate) fn put(bytes: &[u8], at: u32) -> Option<(u32, u32)> {
     Some((index, at.checked_add(length)?))
 }
 
-/// Returns the opcode at `at`, and the position of the next one. As [`read`], without the argument.
+/// Returns the first opcode, the form of its argument, and the bytes behind the two. As [`read`], without the argument.
 #[inline]
-pub(crate) fn skip(bytes: &[u8], at: u32) -> Option<(u8, u32)> {
-    let start = to_usize(at.into())?;
-    let code = *bytes.get(start)?;
-    let after = at.checked_add(1)?;
-    let next = match FORMS.get(usize::from(code)).copied()? {
-        size @ 0..=8 => after.checked_add(size.into())?,
-        COUNTED_1 => after.checked_add(1)?.checked_add(u32::from(*bytes.get(start.checked_add(1)?)?))?,
-        COUNTED_4 => {
-            let length = bytes.get(start.checked_add(1)?..)?.first_chunk()?;
-            after.checked_add(4)?.checked_add(u32::from_le_bytes(*length))?
-        }
-        _ => return read(bytes, at).ok().map(|op| (op.code, op.next)),
+fn split(bytes: &[u8]) -> Option<(u8, Form, &[u8])> {
+    let (&code, after) = bytes.split_first()?;
+    let form = FORMS.get(usize::from(code)).copied()?;
+    let length = match form {
+        GROUP => 0,
+        size @ 0..=8 => usize::from(size),
+        COUNTED_1 => usize::from(*after.first()?).checked_add(1)?,
+        COUNTED_4 => to_usize(u32::from_le_bytes(*after.first_chunk()?).into())?.checked_add(4)?,
+        _ => to_usize(read(bytes, 0).ok()?.next.into())?.checked_sub(1)?,
     };
-    (to_usize(next.into())? <= bytes.len()).then_some((code, next))
+    Some((code, form, after.get(length..)?))
 }
 
-/// Returns the next opcode from `at` on that begins or ends a group of objects or the pickle, and the position behind it.
-/// Adds the number of opcodes to `count`.
-pub(crate) fn next_group(bytes: &[u8], mut at: u32, count: &mut u32) -> Option<(u8, u32)> {
+/// The position of the bytes `after`, the last ones of `bytes`.
+fn position(bytes: &[u8], after: &[u8]) -> Option<u32> {
+    u32::try_from(bytes.len().checked_sub(after.len())?).ok()
+}
+
+/// Returns the opcode at `at`, and the position of the next one.
+#[inline]
+pub(crate) fn skip(bytes: &[u8], at: u32) -> Option<(u8, u32)> {
+    let (code, _, after) = split(bytes.get(to_usize(at.into())?..)?)?;
+    Some((code, position(bytes, after)?))
+}
+
+/// Returns the opcode from `at` on that takes all objects above a mark, and the position behind it. `open` is the number
+/// of marks above that mark; the first opcode that ends the pickle is returned as well. Adds the number of opcodes to
+/// `count`.
+pub(crate) fn end_of_group(bytes: &[u8], at: u32, mut open: usize, count: &mut u32) -> Option<(u8, u32)> {
+    let mut rest = bytes.get(to_usize(at.into())?..)?;
     loop {
-        let (code, next) = skip(bytes, at)?;
+        let (code, form, after) = split(rest)?;
         *count = count.saturating_add(1);
-        if code == MARK || closes_mark(code) || code == STOP {
-            return Some((code, next));
+        if form == GROUP {
+            if code == MARK {
+                open = open.saturating_add(1);
+            } else if code == STOP || open == 0 {
+                return Some((code, position(bytes, after)?));
+            } else {
+                open = open.saturating_sub(1);
+            }
         }
-        at = next;
+        rest = after;
     }
 }
 
@@ -177,6 +197,7 @@ pub(crate) fn read(bytes: &[u8], at: u32) -> Result<Op<'_>, Fault> {
     let (&code, after) = rest.split_first().ok_or(truncated)?;
     let (before, length) = match FORMS.get(usize::from(code)).copied().unwrap_or(UNKNOWN) {
         UNKNOWN => return Err(Fault::new(ErrorKind::WrongMarker, Part::Value, at)),
+        GROUP => (0, 0),
         LINE => (0, line(after).ok_or(truncated)?),
         LINES => {
             let first = line(after).ok_or(truncated)?;

@@ -86,6 +86,20 @@ impl Path {
         Container::of(levels).zip(key.map(|level| level.at))
     }
 
+    /// Makes this the path of another item of the same mapping, with a key on the stack. Returns `false` if it would
+    /// differ in more than the key.
+    pub(crate) fn set_key(&mut self, key: &Slot) -> bool {
+        let ([Piece::Text { at, end, op }, ..], [level, ..]) = (&mut self.pieces, &mut self.levels) else {
+            return false;
+        };
+        if level.kind != Level::MAP || level.pieces != Some(0) || self.count == 0 || key.kind != Kind::Text {
+            return false;
+        }
+        (*at, *end, *op) = (key.at, key.end, key.count);
+        (level.at, level.is_sure) = (key.start, key.start > 0);
+        true
+    }
+
     fn add_level(&mut self, level: Level) {
         match self.levels.get_mut(self.level_count) {
             Some(place) => *place = level,
@@ -464,30 +478,22 @@ impl<'a> Machine<'a> {
             return Ok(known);
         }
         let above = self.stack().get(index..).unwrap_or_default().iter().skip(1);
-        let mut open = above.filter(|slot| slot.kind == Kind::Mark).count();
-        let (mut at, mut count) = (self.position(), 0_u32);
-        let role = loop {
-            let Some((code, next)) = op::next_group(self.bytes(), at, &mut count) else { break Role::HIDDEN };
-            at = next;
-            match code {
-                op::MARK => open = open.saturating_add(1),
-                code if op::closes_mark(code) && open > 0 => {
-                    open = open.saturating_sub(1);
+        let open = above.filter(|slot| slot.kind == Kind::Mark).count();
+        let mut count = 0_u32;
+        let role = match op::end_of_group(self.bytes(), self.position(), open, &mut count) {
+            Some((code @ (op::SET_ITEMS | op::APPENDS), end)) => {
+                if let Some(mark) = self.slot_mut(index) {
+                    mark.end = end;
                 }
-                op::SET_ITEMS | op::APPENDS => {
-                    if let Some(mark) = self.slot_mut(index) {
-                        mark.end = at;
-                    }
-                    break Role(if code == op::APPENDS { Role::LIST } else { Role::ITEMS });
-                }
-                op::TUPLE => {
-                    let mut depths = Depths::new();
-                    depths.push();
-                    let role = self.look_ahead(at, index, &mut depths)?;
-                    break if role.kind() == Role::HIDDEN { role } else { Role(role.0 | Role::TUPLE) };
-                }
-                _ => break Role::HIDDEN,
+                Role(if code == op::APPENDS { Role::LIST } else { Role::ITEMS })
             }
+            Some((op::TUPLE, end)) => {
+                let mut depths = Depths::new();
+                depths.push();
+                let role = self.look_ahead(end, index, &mut depths)?;
+                if role.kind() == Role::HIDDEN { role } else { Role(role.0 | Role::TUPLE) }
+            }
+            _ => Role::HIDDEN,
         };
         self.add_work(count);
         self.set_role(index, role);

@@ -73,11 +73,16 @@ impl<'a> Reader<'a> {
         Some(op)
     }
 
-    /// Reads an opcode without an argument.
-    fn code(&mut self, code: u8) -> Option<()> {
-        let is_it = self.pickle.get(to_usize(self.at.into())?) == Some(&code);
+    /// Reads an opcode, which must not have an argument.
+    fn any_code(&mut self) -> Option<u8> {
+        let code = self.pickle.get(to_usize(self.at.into())?).copied()?;
         self.at = self.at.checked_add(1)?;
-        is_it.then_some(())
+        Some(code)
+    }
+
+    /// Reads one opcode without an argument.
+    fn code(&mut self, code: u8) -> Option<()> {
+        (self.any_code()? == code).then_some(())
     }
 
     /// Reads past the opcode that puts an object into the memo, if there is one. Indices must rise.
@@ -201,11 +206,11 @@ impl<'a> Reader<'a> {
             (place.kind == Kind::Text).then_some(())?;
         }
         let count = self.number()?;
-        let end = self.op()?;
-        let has_sixth = end.code == op::NONE;
+        let end = self.any_code()?;
+        let has_sixth = end == op::NONE;
         if has_sixth {
             self.code(op::TUPLE)?;
-        } else if end.code != op::TUPLE {
+        } else if end != op::TUPLE {
             return None;
         }
         self.put()?;
@@ -214,7 +219,7 @@ impl<'a> Reader<'a> {
         let storage = Storage::plain(&key, known, count, has_sixth)?;
         let offset = self.number()?;
         let (sizes, strides) = (self.numbers()?, self.numbers()?);
-        let flag = self.op()?.code;
+        let flag = self.any_code()?;
         matches!(flag, op::TRUE | op::FALSE).then_some(())?;
         if !self.takes(words.hooks) {
             let (hooks, index) = self.object(&mut recalled)?;
@@ -243,10 +248,7 @@ pub(super) fn value(machine: &mut Machine<'_>, words: &mut Words) -> Option<Call
     if !machine.is_at_key() {
         return None;
     }
-    let next = op::read(machine.bytes(), machine.position()).ok()?;
-    if matches!(next.code, op::PUT_1 | op::PUT_4) {
-        machine.step().ok()?;
-    }
+    machine.step_put().ok()?;
     let reader = Reader::new(machine.bytes(), machine.position());
     let mut taken = *words;
     let call = reader.call(&mut taken, |op| machine.known(op))?;

@@ -334,7 +334,7 @@ impl<'a> PytorchFile<'a> {
             if let Some(path) = path {
                 count = count.saturating_add(1);
                 container.add(path);
-                first.get_or_insert(path.container(0));
+                first.get_or_insert_with(|| path.container(0));
                 let cost = found.listing_cost(path, &tree).map_err(|fault| file.error(in_constants, fault))?;
                 deep = deep.saturating_add(cost.unwrap_or(u64::MAX));
                 if deep > length.saturating_mul(MOST_DEEP).saturating_add(MORE_DEEP) {

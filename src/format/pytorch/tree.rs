@@ -170,8 +170,8 @@ impl<'a> Tree<'a> {
             (container == self.container).then_some(key)
         };
         let only_key = path.and_then(Path::only_key).map(|key| key | IS_KEY);
-        let own_key = in_container(0).map(|key| key | IN_CONTAINER);
-        let (key, outer_key) = (only_key.filter(|_| !in_constants).or(own_key), in_container(1));
+        let own_key = || in_container(0).map(|key| key | IN_CONTAINER);
+        let (key, outer_key) = (only_key.filter(|_| !in_constants).or_else(own_key), in_container(1));
         let recent = machine.outline().recent;
         let (described, is_alias) = (None, top.is_alias);
         Ok(Found { base, position, name, key, outer_key, in_constants, recent, described, is_alias })
@@ -188,6 +188,8 @@ impl<'a> Tree<'a> {
         let (mut machine, mut path) = (Machine::new(self.pickle, &self.outline()), Path::EMPTY);
         let length = to_u64(self.pickle.len());
         let most = length.saturating_mul(MOST_AGAIN).saturating_add(MORE);
+        // The mark of the mapping that the last tensor is an item of, if nothing else was pushed after it.
+        let mut items = None;
         loop {
             match machine.step()? {
                 Event::Stopped if u64::from(machine.position()) < length => {
@@ -198,6 +200,7 @@ impl<'a> Tree<'a> {
                 Event::Other => continue,
             }
             let Some(top) = machine.top() else { continue };
+            let items_before = core::mem::take(&mut items);
             match top.kind {
                 Kind::Text if self.is_plain => {
                     let Some(call) = item::value(&mut machine, words) else { continue };
@@ -205,7 +208,9 @@ impl<'a> Tree<'a> {
                     if let Some(of) = call.described.storage.filter(|_| self.in_stream) {
                         storage(&of, call.storage_at).map_err(Broken::Error)?;
                     }
-                    let path = machine.path(&mut path)?.then_some(&path);
+                    let is_next = items_before.is_some() && items_before == machine.mark() && path.set_key(&top);
+                    let path = (is_next || machine.path(&mut path)?).then_some(&path);
+                    items = machine.mark().filter(|_| path.is_some());
                     let mut found = self.found(&mut machine, path)?;
                     found.described = Some(call.described);
                     visit(&mut machine, &found, path).map_err(Broken::Error)?;
