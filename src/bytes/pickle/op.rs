@@ -102,7 +102,8 @@ const fn form(code: u8) -> Form {
         MARK | STOP => GROUP,
         code if closes_mark(code) => GROUP,
         NONE | TRUE | FALSE | EMPTY_DICT | EMPTY_LIST | EMPTY_TUPLE | EMPTY_SET | TUPLE_1 | TUPLE_2 | TUPLE_3
-        | SET_ITEM | APPEND | STACK_GLOBAL | REDUCE | NEW_OBJECT | NEW_OBJECT_EX | BUILD | PERSISTENT_ID | MEMOIZE => 0,
+        | SET_ITEM | APPEND | STACK_GLOBAL | REDUCE | NEW_OBJECT | NEW_OBJECT_EX | BUILD | PERSISTENT_ID
+        | MEMOIZE => 0,
         PROTO | INT_1 | PUT_1 | GET_1 => 1,
         INT_2 => 2,
         INT_4 | PUT_4 | GET_4 => 4,
@@ -296,4 +297,31 @@ fn decimal(line: &[u8]) -> Option<i128> {
 /// Returns true if a line is how Python 2 writes a truth value.
 pub(crate) fn is_truth(op: &Op<'_>) -> bool {
     op.code == INT_TEXT && matches!(op.argument, b"00\n" | b"01\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_of_four_bytes_are_little_endian() {
+        let put = [PUT_4, 0x12, 0x34, 0x56, 0x78];
+        assert_eq!(super::put(&put, 0), Some((0x7856_3412, 5)));
+        assert_eq!(whole(&[INT_4, 0x12, 0x34, 0x56, 0x78], 0), Some((0x7856_3412, 5)));
+        assert_eq!(number(&put[1..]), 0x7856_3412);
+    }
+
+    /// Groups in groups are skipped, and all opcodes are counted.
+    #[test]
+    fn the_end_of_a_group_is_found() {
+        let opcodes = [NONE, MARK, TEXT_1, 2, MARK, TUPLE, MARK, TUPLE, TUPLE, SET_ITEMS, STOP];
+        for (open, count, expected) in
+            [(0, 7, Some((SET_ITEMS, 10))), (1, 8, Some((STOP, 11))), (2, 8, Some((STOP, 11)))]
+        {
+            let mut counted = 0;
+            assert_eq!(end_of_group(&opcodes, 0, open, &mut counted), expected, "{open}");
+            assert_eq!(counted, count, "{open}");
+        }
+        assert_eq!(end_of_group(&opcodes[..10], 0, 1, &mut 0), None);
+    }
 }

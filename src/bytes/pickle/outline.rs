@@ -46,3 +46,20 @@ impl Recent {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An opcode that is taken again moves to the front, and is not listed twice.
+    #[test]
+    fn the_last_opcodes_are_kept_once() {
+        let mut recent = Recent::NONE;
+        for position in [NEAR - 1, NEAR, NEAR + 1, NEAR + 2, NEAR] {
+            recent.add(position);
+        }
+        assert!(recent.iter().eq([NEAR, NEAR + 2, NEAR + 1]));
+        (NEAR + 3..NEAR + 9).for_each(|position| recent.add(position));
+        assert!(recent.iter().eq((NEAR + 3..NEAR + 9).rev()));
+    }
+}
