@@ -11,7 +11,8 @@ for board in $boards; do
     ./build.sh $board digits model/digits.safetensors
     ./build.sh $board sdcard model/digits.safetensors
     ./build.sh $board sdcard model/digits.gguf
-    ./build.sh $board digits model/digits2.zt
+    # The largest model. In the flash of the micro:bit, there is no room for every format beside it.
+    FEATURES=ztensor2,tens,blz,b2nd ./build.sh $board digits model/digits2.zt
     ./build.sh $board sdcard model/digits2.zt
     FEATURES=gguf,dequantize ./build.sh $board quantized model/digits.gguf
     ./build.sh $board embedded model/digits8.safetensors
