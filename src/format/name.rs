@@ -98,20 +98,3 @@ impl<'n> Name<'n> {
         self.compare(other.raw()).is_eq()
     }
 }
-
-#[cfg(all(test, feature = "safetensors", feature = "pytorch"))]
-mod tests {
-    use super::*;
-    use crate::File;
-
-    /// In a model, one file may spell a name with escapes, and another one as the path to a value.
-    #[test]
-    fn an_escaped_name_is_compared_with_a_joined_one() {
-        let file = File::open(include_bytes!("../../tests/fixtures/pytorch/dict_then_tuple.pt")).unwrap();
-        let joined = file.tensors().next().unwrap().name();
-        assert!(joined.is_joined() && joined == "a.1.3", "{joined}");
-        for (name, is_equal) in [(&b"a\\u002e1.3"[..], true), (b"a\\u002e1.4", false)] {
-            assert_eq!(Name::from(Text::new(name, true)).is(joined), is_equal);
-        }
-    }
-}

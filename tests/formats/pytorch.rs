@@ -292,6 +292,27 @@ fn objects_that_are_taken_late() {
     assert_eq!(names(&tree), ["a", "b", "c"].map(|name| format!("{name}.{}", k(6))));
 }
 
+/// Values are in lists that are appended to one by one, in a mapping whose own key is among the last objects that are kept.
+#[test]
+fn values_below_keys_that_are_nearly_dropped() {
+    for depth in 0..40 {
+        for value in [text("x"), tensor()] {
+            let lists = [&vec![b']'; depth][..], &value, &vec![b'a'; depth]].concat();
+            let inner = [&text("k")[..], &lists, b"s"].concat();
+            let outer = [&b"("[..], &text("outer"), b"}", &inner, b"u"].concat();
+            let module = [&b"c__main__\nNet\n)\x81}"[..], &outer, b"b"].concat();
+            let mapping = [&b"}"[..], &outer].concat();
+            for tree in [mapping, module] {
+                let bytes = archive(&tree);
+                let file = File::open(&bytes).unwrap();
+                let mut values = file.attributes();
+                let count = values.by_ref().count() as u64 + file.tensor_count();
+                assert_eq!((count, values.error()), (1, None), "{depth}: {}", tree.escape_ascii());
+            }
+        }
+    }
+}
+
 /// Each tensor is in more containers than a position in the list of tensors has room for.
 #[test]
 fn tensors_in_many_containers() {

@@ -246,6 +246,26 @@ mod indexed {
         let empty = Model::new(&mut [], &mut []).unwrap();
         assert!(empty.tensors().next().is_none() && empty.problems().next().is_none() && empty.find("").is_err());
     }
+
+    /// A name is spelled with escapes in one file, and is the path to a value in the other.
+    #[cfg(feature = "pytorch")]
+    #[test]
+    fn a_name_with_escapes_and_a_path() {
+        let checkpoint = include_bytes!("../fixtures/pytorch/dict_then_tuple.pt");
+        for (name, is_same) in [(r"a\u002e1.3", true), (r"a\u002e1.4", false)] {
+            let header = format!(r#"{{"{name}":{{"dtype":"U8","shape":[1],"data_offsets":[0,1]}}}}"#);
+            let bytes = [&(header.len() as u64).to_le_bytes()[..], header.as_bytes(), &[1]].concat();
+            let files = [("1.st", &bytes[..]), ("2.pt", checkpoint)];
+            for mut files in [files, [files[1], files[0]]]
+                .map(|both| both.map(|(name, bytes)| ModelFile::new(name, File::open(bytes).unwrap())))
+            {
+                let mut words = vec![0; Model::length(&files).unwrap()];
+                let model = Model::new(&mut files, &mut words).unwrap();
+                let kinds: Vec<_> = problems(&model).into_iter().map(|(kind, _)| kind).collect();
+                assert_eq!(kinds, [ProblemKind::RepeatedTensor].repeat(usize::from(is_same)), "{name}");
+            }
+        }
+    }
 }
 
 #[cfg(feature = "gguf")]

@@ -299,3 +299,20 @@ fn a_model_in_several_checkpoints() {
     assert!(text.contains("NO: 1 missing file") && text.contains(names[1]), "{text}");
     assert_eq!(run(&["verify", &index]).status, 1);
 }
+
+/// A stream whose tree is a list in a pair, which is read again for each of its values.
+#[test]
+fn values_that_take_too_long_are_not_left_out_in_silence() {
+    let stream = |count: usize| {
+        let head =
+            b"\x80\x02\x8a\x0al\xfc\x9cF\xf9 j\xa8P\x19.\x80\x02M\xe9\x03.\x80\x02}X\x0d\0\0\0little_endian\x88s.";
+        [head, &b"\x80\x02]("[..], &b"K\x01".repeat(count), b"eN\x86.\x80\x02]q\0."].concat()
+    };
+    let folder = Folder::new();
+    for (count, is_whole) in [(300, true), (4000, false)] {
+        let path = folder.write("values.pt", &stream(count));
+        let printed = run(&["list", &path]);
+        assert_eq!(printed.status, 0, "{}{}", printed.out, printed.err);
+        assert_eq!(!printed.out.contains("values of the tree are listed: pytorch: name: "), is_whole, "{count}");
+    }
+}

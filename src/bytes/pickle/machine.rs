@@ -299,10 +299,18 @@ impl<'a> Machine<'a> {
         self.height = self.height.saturating_sub(1);
     }
 
+    /// True if the object below the one on top was dropped, which may be the key of its container: then the reach is larger
+    /// than assumed. A part that is run once more begins anywhere.
+    fn is_cut(&self) -> bool {
+        let is_first = self.below > 0 && self.height == self.below.saturating_add(1);
+        let mark = self.mark().and_then(|mark| self.stack.get(mark));
+        is_first && self.run != Run::Part && mark.is_some_and(|mark| mark.count > 0)
+    }
+
     /// Takes the object on top of the stack.
     fn pop(&mut self, op: &Op<'_>) -> Result<Slot, Fault> {
         match self.top() {
-            Some(slot) if slot.is_assumed => self.fault(ErrorKind::TooDeep, op),
+            Some(slot) if slot.is_assumed || self.is_cut() => self.fault(ErrorKind::TooDeep, op),
             Some(slot) if slot.kind != Kind::Mark => {
                 self.height = self.height.saturating_sub(1);
                 // An earlier object is gone if it was dropped.
@@ -316,6 +324,9 @@ impl<'a> Machine<'a> {
     /// Returns the object on top of the stack, to which the opcode at `at` adds something.
     fn last(&mut self, at: u32) -> Result<&mut Slot, Fault> {
         let missing = Fault::new(ErrorKind::Malformed, Part::Value, at);
+        if self.is_cut() {
+            return Err(Fault { kind: ErrorKind::TooDeep, ..missing });
+        }
         let slot = self.height.checked_sub(1).and_then(|index| self.stack.get_mut(index)).ok_or(missing)?;
         match slot.kind {
             Kind::Mark if slot.count > 0 => Err(Fault { kind: ErrorKind::TooDeep, ..missing }),

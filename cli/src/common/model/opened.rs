@@ -129,6 +129,7 @@ impl<'m> Opened<'m> {
             let repeated = all.iter_mut().filter(|warning| warning.kind == Warning::TrailingBytes.name());
             repeated.for_each(|warning| warning.message += &more);
         }
+        all.extend(self.unlisted_values());
         let count = self.uninitialised_chunks;
         if count > 0 {
             let message = format!(
@@ -139,6 +140,17 @@ impl<'m> Opened<'m> {
             all.push(Problem { file, ..Problem::new(Warning::Uninitialised.name(), message) });
         }
         all
+    }
+
+    /// Says why not all values of a checkpoint's tree are listed, if that is so. The attributes of other formats are whole.
+    fn unlisted_values(&self) -> Option<Problem> {
+        self.file.as_pytorch()?;
+        let mut values = self.file.attributes();
+        let count = values.by_ref().count();
+        let error = values.error()?;
+        let message = format!("only {count} values of the tree are listed: {}", error.explain(self.bytes));
+        let file = self.name.map(Into::into);
+        Some(Problem { file, offset: error.offset(), ..Problem::new(error.kind().name(), message) })
     }
 
     /// Describes the arrays after the first one of an NPY file, if there are any: np.save appends one at each call.
