@@ -80,7 +80,7 @@ endif
 
 # The Rust tests, the tool's tests, and the examples in the docs. TENSLICE_CORPUS=DIR adds a corpus.
 test-rust:
-	$(CARGO) test --quiet -p tenslice -p tenslice-cli -p tenslice-host --all-targets --features capi
+	$(CARGO) test --quiet -p tenslice -p tenslice-cli -p tenslice-host --all-targets --features capi,tenslice-cli/url
 	$(CARGO) test --quiet --doc -p tenslice -p tenslice-host --features capi
 
 # The Rust tests with other features: libzstd, ruzstd, one format, single digests.
@@ -101,8 +101,8 @@ format-check: ## check one format: built alone, its tests, damage, time, no pani
 	CARGO="$(CARGO)" packaging/format-check.sh "$(NAME)"
 
 cli: ## build the tool, in target/release/tenslice, and test it
-	$(CARGO) build --quiet --release -p tenslice-cli
-	$(CARGO) test --quiet -p tenslice-cli
+	$(CARGO) build --quiet --release -p tenslice-cli --features url
+	$(CARGO) test --quiet -p tenslice-cli --features url
 
 # Quantizing beside ggml, whose sources it fetches, and gguf-py: 10 million values of each type.
 test-quantize:
@@ -266,7 +266,7 @@ header: ## generate the C headers and docs/c-reference.md
 lint: ## check the format, clippy, the headers, and the English of all texts
 	$(CARGO) fmt --all --check
 	$(CARGO) fmt --manifest-path examples/firmware-rust/Cargo.toml --check
-	$(CARGO) clippy --quiet --workspace --all-targets --features capi -- -D warnings
+	$(CARGO) clippy --quiet --workspace --all-targets --features capi,tenslice-cli/url -- -D warnings
 	$(CARGO) clippy --quiet --no-default-features --features capi,$(FEATURES) -- -D warnings
 	$(CARGO) run --quiet -p xtask -- header --check
 	$(CARGO) run --quiet -p xtask -- english

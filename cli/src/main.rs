@@ -14,6 +14,8 @@ mod output;
 mod paths;
 mod progress;
 mod quantizing;
+#[cfg(feature = "url")]
+mod remote;
 mod terminal;
 mod values;
 mod writing;

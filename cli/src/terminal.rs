@@ -54,6 +54,13 @@ impl Terminal {
         let _ = writeln!(io::stderr(), "{} {message}", self.errors.yellow("warning:"));
     }
 
+    /// Writes a remark to standard error after flushing standard output.
+    #[cfg(feature = "url")]
+    pub fn remark(&mut self, message: &str) {
+        let _ = self.flush();
+        let _ = writeln!(io::stderr(), "{message}");
+    }
+
     /// Writes the warnings that concern every user of a file's data to standard error.
     pub fn warn_of_data(&mut self, opened: &Opened<'_>) {
         for warning in opened.warnings_of_data() {

@@ -33,7 +33,7 @@ mod ranges;
 use std::path::{Path, PathBuf};
 
 use tenslice::safetensors::Index;
-use tenslice::{Expected, File, Model, ModelFile, ReadOptions};
+use tenslice::{Expected, File, Input, Model, ModelFile, ReadOptions};
 
 pub use self::error::Error;
 pub use self::mapping::{Mapping, map};
@@ -84,6 +84,16 @@ impl Host {
         }
     }
 
+    /// Makes a model of one open file of which only some ranges are in memory, such as those that [`Ranges`] reads. `input`
+    /// has these ranges, for messages. They must stay in memory until the program ends. Other files that belong to it are
+    /// missing.
+    #[must_use]
+    pub fn of_ranges(name: &str, file: File<'static>, input: Input<'static>) -> Self {
+        let no_bytes = std::io::Error::new(std::io::ErrorKind::Unsupported, "only ranges of the file were read");
+        let contents = Contents::Ranges { file: Box::new(file), input, no_bytes };
+        Self { index: None, files: vec![HostFile { name: name.into(), path: name.into(), contents }] }
+    }
+
     /// Returns the text of the index, if the model has one.
     #[must_use]
     pub fn index(&self) -> Option<&[u8]> {
@@ -117,6 +127,12 @@ enum Contents {
     /// The bytes of a file, and its error if it is invalid.
     File(Mapping, Option<tenslice::Error>),
     Shard(Mapping),
+    /// An open file of which some ranges are in memory, and the reason why its bytes are not.
+    Ranges {
+        file: Box<File<'static>>,
+        input: Input<'static>,
+        no_bytes: std::io::Error,
+    },
     Missing(std::io::Error),
 }
 
@@ -161,7 +177,18 @@ impl HostFile {
     pub fn bytes(&self) -> Result<&[u8], &std::io::Error> {
         match &self.contents {
             Contents::File(bytes, _) | Contents::Shard(bytes) => Ok(bytes),
-            Contents::Missing(error) => Err(error),
+            Contents::Ranges { no_bytes: error, .. } | Contents::Missing(error) => Err(error),
+        }
+    }
+
+    /// Returns what is in memory of the file: all bytes, or some ranges.
+    ///
+    /// # Errors
+    /// The reason why nothing is in memory, as for [`bytes`](Self::bytes).
+    pub fn input(&self) -> Result<Input<'_>, &std::io::Error> {
+        match &self.contents {
+            Contents::Ranges { input, .. } => Ok(*input),
+            _ => self.bytes().map(Input::from),
         }
     }
 
@@ -176,6 +203,7 @@ impl HostFile {
         match &self.contents {
             Contents::Missing(_) => ModelFile::missing(name),
             Contents::Shard(bytes) => ModelFile::shard(name, bytes),
+            Contents::Ranges { file, .. } => ModelFile::new(name, **file),
             Contents::File(bytes, Some(error)) => ModelFile::invalid(name, *error, &**bytes),
             Contents::File(bytes, None) => match File::open(bytes) {
                 Ok(file) => ModelFile::new(name, file),

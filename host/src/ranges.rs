@@ -119,7 +119,13 @@ impl<R: Read + Seek> Ranges<R> {
 #[derive(Debug)]
 pub struct Fetched<'r>(Source<'r>);
 
-impl Fetched<'_> {
+impl<'r> Fetched<'r> {
+    /// Returns the ranges that were read, for messages: see [`tenslice::Error::explain`].
+    #[must_use]
+    pub const fn source(&self) -> &Source<'r> {
+        &self.0
+    }
+
     /// Opens the file. Reads the metadata in memory, not the file.
     ///
     /// # Errors

@@ -341,8 +341,9 @@ impl<'s, 'a: 's> From<&'s Source<'a>> for Input<'s> {
 }
 
 impl<'a> Input<'a> {
-    /// The length of the file in bytes.
-    pub(crate) const fn length(&self) -> u64 {
+    /// Returns the length of the file in bytes.
+    #[must_use]
+    pub const fn length(&self) -> u64 {
         match self.0 {
             Bytes::Whole(bytes) => to_u64(bytes.len()),
             Bytes::Parts(segments) => segments.length,

@@ -57,7 +57,7 @@ impl Arguments {
         let of_model = model.problems.iter().cloned();
         let of_tensors = tensors.iter().zip(&readings).filter_map(|((opened, tensor), reading)| {
             let stop = reading.verdict.err()?;
-            Some(Problem::of_stop(opened.name, tensor, stop, opened.bytes))
+            Some(Problem::of_stop(opened.name, tensor, stop, opened.input))
         });
         let failures: Vec<_> = of_model.chain(of_tensors).collect();
         if terminal.json {

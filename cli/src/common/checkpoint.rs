@@ -8,15 +8,13 @@ use super::failure::Failure;
 use super::model::{Model, Opened};
 use super::text::{plural, printable};
 
-/// The first bytes of a stream: a pickle.
-const OF_PICKLE: u8 = 0x80;
 /// The module of all classes in the pickle of a TorchScript archive.
 const SCRIPT: &str = "__torch__.";
 
 /// Describes the form of a checkpoint; `None` for any other file.
 pub fn form(opened: &Opened<'_>) -> Option<String> {
     let pytorch = opened.file.as_pytorch()?;
-    if opened.bytes.first() == Some(&OF_PICKLE) {
+    if pytorch.is_stream() {
         return Some("stream of torch.save, as PyTorch before 1.6 writes it".into());
     }
     let is_script = pytorch.globals().any(|global| global.module.starts_with(SCRIPT));

@@ -2,6 +2,8 @@
 
 use std::{fmt, io};
 
+use tenslice::Input;
+
 use super::budget::{Limit, Stop};
 use super::problem::Problem;
 use super::text::printable;
@@ -46,7 +48,7 @@ impl Failure {
     }
 
     /// An error of the library, explained with names and numbers from the bytes of the file; or a limit.
-    pub fn of(stop: impl Into<Stop>, bytes: &[u8]) -> Self {
+    pub fn of<'a>(stop: impl Into<Stop>, bytes: impl Into<Input<'a>>) -> Self {
         match stop.into() {
             Stop::Error(error) => {
                 Self::Refused(error.kind().name(), error.explain(bytes).to_string(), error.offset())

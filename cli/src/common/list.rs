@@ -101,7 +101,7 @@ pub fn list(
     }
     let of_row = |row: &Row<'_, '_>| {
         let stop = row.reading.as_ref()?.verdict.err()?;
-        Some(Problem::of_stop(row.opened.name, &row.tensor, stop, row.opened.bytes))
+        Some(Problem::of_stop(row.opened.name, &row.tensor, stop, row.opened.input))
     };
     let mut failures: Vec<Problem> = rows.iter().filter_map(of_row).collect();
     let mut warnings = warnings(model, &rows);

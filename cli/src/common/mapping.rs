@@ -12,6 +12,11 @@ pub fn is_stream(path: &Path) -> bool {
     path == Path::new("-") || fs::metadata(path).is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir())
 }
 
+/// Returns true for an address on the web.
+pub fn is_address(path: &Path) -> bool {
+    path.to_str().is_some_and(|text| text.starts_with("https://") || text.starts_with("http://"))
+}
+
 /// Maps a file, or reads a stream.
 pub fn map(path: &Path) -> io::Result<Mapping> {
     if !is_stream(path) {

@@ -1,6 +1,6 @@
 //! Problems and warnings: something is wrong with a part of a model, but the rest can be read.
 
-use tenslice::{Error, File, Tensor, Warning, Warnings};
+use tenslice::{Error, File, Input, Tensor, Warning, Warnings};
 
 use super::budget::Stop;
 use super::failure::{Failure, LIMIT};
@@ -49,16 +49,16 @@ impl Problem {
     }
 
     /// An error of the library about a tensor.
-    pub fn of_error(file: Option<&str>, tensor: &Tensor<'_>, error: Error, bytes: &[u8]) -> Self {
-        let (name, message) = (tensor.name().to_string(), error.explain(bytes).to_string());
+    pub fn of_error(file: Option<&str>, tensor: &Tensor<'_>, error: Error, input: Input<'_>) -> Self {
+        let (name, message) = (tensor.name().to_string(), error.explain(input).to_string());
         Self { offset: error.offset(), ..Self::of_tensor(error.kind().name(), file, &name, message) }
     }
 
     /// The reason why a tensor was not read.
-    pub fn of_stop(file: Option<&str>, tensor: &Tensor<'_>, stop: Stop, bytes: &[u8]) -> Self {
+    pub fn of_stop(file: Option<&str>, tensor: &Tensor<'_>, stop: Stop, input: Input<'_>) -> Self {
         let name = tensor.name().to_string();
-        match (stop, Failure::of(stop, bytes)) {
-            (Stop::Error(error), _) => Self::of_error(file, tensor, error, bytes),
+        match (stop, Failure::of(stop, input)) {
+            (Stop::Error(error), _) => Self::of_error(file, tensor, error, input),
             (_, Failure::Refused(kind, message, _)) => {
                 Self::of_tensor(kind, file, &name, format!("tensor \"{}\": {message}", printable(&name)))
             }

@@ -41,7 +41,7 @@ pub fn of_model(model: &Model<'_>, rows: &[Row<'_, '_>], work: Option<Work<'_>>)
         let verdict = reading.as_ref().map_or(Ok(()), |reading| reading.verdict);
         let read = verdict.and_then(|()| of_tensor(opened, tensor, reading.as_ref(), work.map(|work| work.budget)));
         let record = read.or_else(|stop| {
-            problems.push(Problem::of_stop(opened.name, tensor, stop, opened.bytes));
+            problems.push(Problem::of_stop(opened.name, tensor, stop, opened.input));
             of_tensor(opened, tensor, reading.as_ref(), None)
         });
         let mut record = record.map_err(|stop| opened.fail(stop))?;

@@ -1,5 +1,7 @@
 //! Runs the tool on real files, and checks its output and its exit status.
 
+#[cfg(feature = "url")]
+mod address;
 mod checkpoint;
 mod checksums;
 mod convert;

@@ -442,6 +442,12 @@ impl<'a> PytorchFile<'a> {
         if self.flags.has(Flags::BIG) { ByteOrder::Big } else { ByteOrder::Little }
     }
 
+    /// Returns true for the stream that `torch.save` wrote before version 1.6, and false for archives.
+    #[must_use]
+    pub const fn is_stream(&self) -> bool {
+        self.flags.has(Flags::LEGACY)
+    }
+
     /// Returns the names in the pickles that stand for code, in the order of the file, each as often as it occurs. No
     /// reader needs the code: only the names with a meaning for tensors are known, and nothing is ever called.
     #[must_use]

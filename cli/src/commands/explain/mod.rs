@@ -75,7 +75,7 @@ impl Arguments {
                 match Reading::of(opened, &tensor, Work { budget, progress: &|_| {} }).verdict {
                     Ok(()) => {}
                     Err(Stop::Error(error)) => return refused(terminal, opened.path, opened.bytes, error),
-                    Err(stop) => return Err(Problem::of_stop(opened.name, &tensor, stop, opened.bytes).into()),
+                    Err(stop) => return Err(Problem::of_stop(opened.name, &tensor, stop, opened.input).into()),
                 }
             }
         }

@@ -2,7 +2,9 @@
 
 use std::collections::HashMap;
 
-use tenslice::{ByteOrder, DType, Described, Error, ErrorKind, File, Format, Order, Purpose, ReadOptions, Tensor};
+use tenslice::{
+    ByteOrder, DType, Described, Error, ErrorKind, File, Format, Input, Order, Purpose, ReadOptions, Tensor,
+};
 
 use crate::common::problem::Problem;
 use crate::common::reading::{is_compressed_array, is_without_header};
@@ -76,7 +78,7 @@ pub struct Unreadable {
 
 /// Decodes the headers of the compressed arrays of an archive. Omits arrays with an unknown compression method or a
 /// header that is too long.
-pub fn compressed(file: &File<'_>, name: Option<&str>, bytes: &[u8]) -> Arrays {
+pub fn compressed(file: &File<'_>, name: Option<&str>, input: Input<'_>) -> Arrays {
     let mut arrays = Arrays::new();
     if file.as_npz().is_none() {
         return arrays;
@@ -86,7 +88,7 @@ pub fn compressed(file: &File<'_>, name: Option<&str>, bytes: &[u8]) -> Arrays {
         let array = match describe(&tensor, &mut left) {
             Ok(array) => Ok(array),
             Err(Fault::NotDescribed) => continue,
-            Err(Fault::Error(error, head)) => Err(unreadable(name, &tensor, error, head, bytes)),
+            Err(Fault::Error(error, head)) => Err(unreadable(name, &tensor, error, head, input)),
         };
         arrays.insert(tensor.index(), array);
     }
@@ -128,8 +130,8 @@ fn describe(tensor: &Tensor<'_>, left: &mut u64) -> Result<Array, Fault> {
 }
 
 /// The problem, explained from the decoded header if its own error is the same.
-fn unreadable(file: Option<&str>, tensor: &Tensor<'_>, error: Error, head: Vec<u8>, bytes: &[u8]) -> Unreadable {
-    let mut problem = Problem::of_error(file, tensor, error, bytes);
+fn unreadable(file: Option<&str>, tensor: &Tensor<'_>, error: Error, head: Vec<u8>, input: Input<'_>) -> Unreadable {
+    let mut problem = Problem::of_error(file, tensor, error, input);
     let inside = File::open(&head).err().filter(|inside| {
         inside.format() == Format::Npy && (inside.kind(), inside.part()) == (error.kind(), error.part())
     });

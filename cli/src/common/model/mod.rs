@@ -17,7 +17,7 @@ pub use self::array::Array;
 pub use self::opened::Opened;
 use self::problems::{Files, Found};
 use super::failure::Failure;
-use super::mapping::{explained, is_stream, map};
+use super::mapping::{explained, is_address, is_stream, map};
 use super::names;
 use super::problem::Problem;
 use super::text::{plain_name, printable};
@@ -26,7 +26,7 @@ use super::text::{plain_name, printable};
 pub struct Mapped {
     pub path: PathBuf,
     host: Host,
-    /// The file was read from a stream, so that no other files can be found.
+    /// The file was read from a stream or a server, so that no other files can be found.
     is_stream: bool,
 }
 
@@ -49,9 +49,19 @@ pub struct Model<'m> {
 impl Mapped {
     /// Maps the file at `path`, and the files that belong to it.
     pub fn new(path: &Path) -> Result<Self, Failure> {
+        if is_address(path) {
+            let message = "only list reads from a server: download the file";
+            return Err(Failure::new("InvalidArgument", message));
+        }
         let is_stream = is_stream(path);
         let host = if is_stream { of_stream(path)? } else { of_path(path)? };
         Ok(Self { path: path.into(), host, is_stream })
+    }
+
+    /// A file on a server, of which only ranges are in memory.
+    #[cfg(feature = "url")]
+    pub fn of_ranges(path: &Path, host: Host) -> Self {
+        Self { path: path.into(), host, is_stream: true }
     }
 
     /// True if the file at `path` is another file of this model.
@@ -89,11 +99,11 @@ impl Mapped {
         for (number, of_model) in names.files().iter().enumerate() {
             let Some(file) = of_model.file().filter(|_| !spare.contains(&number)) else { continue };
             let mapped = of_host.get(of_model).ok_or_else(changed)?;
-            let bytes = mapped.bytes().map_err(|_| changed())?;
-            let warnings = checked(file).map_err(|error| Failure::of(error, bytes))?;
+            let input = mapped.input().map_err(|_| changed())?;
+            let warnings = checked(file).map_err(|error| Failure::of(error, input))?;
             let lacking = problems::lacking(file, mapped.name(), &of_host, &mut problems);
             let name = Some(mapped.name()).filter(|_| has_parts);
-            files.push(Opened::new((names, number), *file, (mapped.path(), name, bytes), warnings, lacking));
+            files.push(Opened::new((names, number), *file, (name, mapped), warnings, lacking));
         }
         Opened::select(&mut files, &names);
         let file_count = self.host.files().iter().filter(|file| !file.is_shard()).count() as u64;
@@ -151,7 +161,7 @@ impl<'m> Model<'m> {
 
     /// The total length of the files in bytes.
     pub fn length(&self) -> u64 {
-        self.host.files().iter().filter_map(|file| file.bytes().ok()).map(|bytes| bytes.len() as u64).sum()
+        self.host.files().iter().filter_map(|file| file.input().ok()).map(|input| input.length()).sum()
     }
 
     /// All tensors, each with the file it is in.

@@ -4,7 +4,9 @@ use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
-use tenslice::{Component, Error, ErrorKind, File, Model, Tensor, Warning, Warnings};
+use tenslice::{Component, Error, ErrorKind, File, Input, Model, Tensor, Warning, Warnings};
+
+use tenslice_host::HostFile;
 
 use super::array::{Array, Arrays, compressed};
 use super::problems::Lacking;
@@ -20,7 +22,10 @@ pub struct Opened<'m> {
     pub path: &'m Path,
     /// The name of the file in the index or among the parts; `None` for the file that the user named.
     pub name: Option<&'m str>,
+    /// The bytes of the file; none if only ranges of it are in memory.
     pub bytes: &'m [u8],
+    /// The bytes or the ranges.
+    pub input: Input<'m>,
     pub file: File<'m>,
     /// The warnings of the file, after a check of all names.
     pub warnings: Warnings,
@@ -37,18 +42,33 @@ pub struct Opened<'m> {
 }
 
 impl<'m> Opened<'m> {
-    /// File `number` of a model, with its path, name and bytes, its warnings, and the shards that it lacks.
+    /// File `number` of a model, with its name and bytes, its warnings, and the shards that it lacks.
     pub fn new(
         (model, number): (Model<'m, 'm>, usize),
         file: File<'m>,
-        (path, name, bytes): (&'m Path, Option<&'m str>, &'m [u8]),
+        (name, of_host): (Option<&'m str>, &'m HostFile),
         warnings: Warnings,
         lacking: Lacking,
     ) -> Self {
         let uninitialised_chunks = uninitialised_chunks(&file).unwrap_or(0);
-        let arrays = compressed(&file, name, bytes);
+        let (path, bytes) = (of_host.path(), of_host.bytes().unwrap_or_default());
+        let input = of_host.input().unwrap_or(bytes.into());
+        let arrays = compressed(&file, name, input);
         let listed = None;
-        Self { path, name, bytes, file, warnings, number, model, lacking, listed, uninitialised_chunks, arrays }
+        Self {
+            path,
+            name,
+            bytes,
+            input,
+            file,
+            warnings,
+            number,
+            model,
+            lacking,
+            listed,
+            uninitialised_chunks,
+            arrays,
+        }
     }
 
     /// Notes which tensors of the files an index lists.
@@ -97,7 +117,7 @@ impl<'m> Opened<'m> {
         if let Some(array) = self.arrays.get(&tensor.index()) {
             return array.as_ref().err().map(|unreadable| unreadable.problem.clone());
         }
-        tensor.problem().map(|error| Problem::of_error(self.name, tensor, error, self.bytes))
+        tensor.problem().map(|error| Problem::of_error(self.name, tensor, error, self.input))
     }
 
     /// The name of a tensor's layout; for a compressed entry that can be read, the layout of the array inside.
@@ -116,7 +136,7 @@ impl<'m> Opened<'m> {
 
     /// An error of this file, or a limit that was reached in it.
     pub fn fail(&self, stop: impl Into<Stop>) -> Failure {
-        let failure = Failure::of(stop, self.bytes);
+        let failure = Failure::of(stop, self.input);
         if let Some(name) = self.name { failure.in_file(name) } else { failure }
     }
 
@@ -162,7 +182,7 @@ impl<'m> Opened<'m> {
             usize::try_from(file.find("").ok()?.data().ok()?.extent().end()?).ok()
         };
         let first_end = end(self.bytes)?;
-        let mut rest = &self.bytes[first_end..];
+        let mut rest = self.bytes.get(first_end..)?;
         let mut count = 0;
         while let Some(end) = end(rest).filter(|_| rest.starts_with(MAGIC)) {
             count += 1;

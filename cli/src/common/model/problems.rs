@@ -18,7 +18,7 @@ pub(super) struct Files<'h> {
     shards: HashMap<&'h str, &'h HostFile>,
     /// The name of a part, if any file has one.
     part: Option<PartName<'h>>,
-    /// The only file was read from a stream, so that no other files can be found.
+    /// The only file was read from a stream or a server, so that no other files can be found.
     is_stream: bool,
 }
 
@@ -54,7 +54,7 @@ impl<'h> Files<'h> {
                 record.message += &format!(": {} to {}", printable(&name(first)), printable(&name(last)));
             }
         }
-        let unreadable = file.and_then(|file| self.get(file)?.bytes().err());
+        let unreadable = file.and_then(|file| self.get(file)?.input().err());
         if let Some(error) = unreadable.filter(|error| error.kind() != io::ErrorKind::NotFound) {
             (record.kind, record.message) = ("Io", format!("the file cannot be read: {error}"));
         }
@@ -80,11 +80,11 @@ impl Found {
                 ProblemKind::UnreadableTensor => {} // `Opened::problems` has more about it
                 ProblemKind::MisnamedPart if files.is_stream => {}
                 ProblemKind::MissingPart if files.is_stream => {
-                    let message = format!("{}: standard input is one part of a model", record.message);
+                    let message = format!("{}: this file is one part of a model", record.message);
                     found.warnings.push(Problem::new("PartAlone", message));
                 }
                 ProblemKind::MissingShard if files.is_stream => {
-                    let hint = "shards cannot be found for standard input; pass the path of the file instead of -";
+                    let hint = "shards are found only beside a file: pass its path";
                     found.problems.push(Problem { message: format!("{}: {hint}", record.message), ..record });
                 }
                 kind if kind.is_warning() => found.warnings.push(record),
