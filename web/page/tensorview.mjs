@@ -1,44 +1,24 @@
 // The view of a tensor: facts, statistics, histogram, heat map, values.
 import { HeatMap } from "./heat.mjs";
 import { BINS, sampleOf, statisticsOf } from "./statistics.mjs";
+import { typeText } from "./summary.mjs";
 import {
     bytesText,
     countText,
     elementText,
+    facts,
     h,
     nameText,
     numberText,
     plural,
     roundText,
     shapeText,
+    table,
     valueText,
 } from "./text.mjs";
 
 /** The number of values shown of a component. */
 const FIRST_VALUES = 24;
-
-/** A list of terms and descriptions. If a description is null, its line is omitted. */
-export function facts(lines) {
-    return h(
-        "dl",
-        {},
-        ...lines.filter(([, text]) => text !== null).flatMap(([term, text]) => [h("dt", {}, term), h("dd", {}, text)]),
-    );
-}
-
-/** A table with a head and rows. */
-export function table(head, rows, className = "") {
-    return h(
-        "div",
-        { className: "scroll" },
-        h(
-            "table",
-            { className },
-            h("thead", {}, h("tr", {}, ...head.map((text) => h("th", { scope: "col" }, text)))),
-            h("tbody", {}, ...rows.map((row) => h("tr", {}, ...row.map((cell) => h("td", {}, cell))))),
-        ),
-    );
-}
 
 /** Fills `view` with a tensor. `isCurrent()` is false once the view shows something else. */
 export async function showTensor(view, file, listed, isCurrent) {
@@ -65,7 +45,7 @@ export async function showTensor(view, file, listed, isCurrent) {
 function factsOf(listed, tensor) {
     const { block, elements } = tensor;
     return facts([
-        ["type", tensor.typeName + (block ? `, blocks of ${block.elements} in ${block.bytes} bytes` : "")],
+        ["type", typeText(tensor) + (block ? `, blocks of ${block.elements} in ${block.bytes} bytes` : "")],
         ["shape", shapeText(tensor.shape)],
         ["elements", countText(elements) + (tensor.lanes > 1 ? `, ${tensor.lanes} numbers each` : "")],
         ["layout", listed.layout + (tensor.isColumnMajor ? ", column-major" : "")],

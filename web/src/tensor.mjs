@@ -53,6 +53,7 @@ export class Tensor {
         /** The error that each call that reads elements throws; null if the elements can be read. */
         this.problem = problemOf(session, handle);
         this.components = Array.from(session.components(handle), (item) => componentOf(file, library, item));
+        this.isBigEndian = this.components[0]?.byteOrder === BIG_ENDIAN;
         this.storedBytes = this.components.reduce((sum, { length }) => sum + length, 0);
         this.block = blockOf(library, handle);
         [this.numberType, this.lanes] = this.dtype ? lanesOf(this.dtype) : [null, 1];
@@ -81,6 +82,7 @@ export class Tensor {
             this.shape = shape;
             this.#lengths = shape.map(Number);
             this.isColumnMajor = found.order === 1;
+            this.isBigEndian = found.byte_order === BIG_ENDIAN;
             this.elements = found.elements;
             this.warnings = found.warnings;
             [this.numberType, this.lanes] = this.dtype ? lanesOf(this.dtype) : [null, 1];
@@ -398,6 +400,8 @@ function componentOf(file, library, handle) {
         encoding: info.encoding,
         encodingName: info.encoding_name,
         digest: info.digest,
+        /** The kind of the checksum of the bytes, such as `crc32c`; null if there is none. */
+        checksum: info.digest?.split(":")[0] ?? (info.encoding === ENCODING.RAW && hasCrc(file, library, handle) ? "crc32" : null),
         shard: library.text(shard),
         offset: info.offset,
         length: info.length,
@@ -405,6 +409,15 @@ function componentOf(file, library, handle) {
     };
     library.release(mark);
     return component;
+}
+
+/** True if a stored entry of an archive has a CRC-32. */
+function hasCrc({ format }, library, handle) {
+    if (format !== "npz" && format !== "pytorch") return false;
+    const at = library.make("tenslice_verified");
+    // The module has no CRC-32, and seldom the bytes: the call fails unless there is nothing to verify.
+    const status = library.function("tenslice_component_verify")(handle, 0, at, 0);
+    return status === STATUS.NOT_IN_MEMORY || status === STATUS.NOT_BUILT_IN;
 }
 
 /** The range that covers all ranges. */
