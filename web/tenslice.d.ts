@@ -41,6 +41,8 @@ export interface Component {
     encoding: number;
     encodingName: string;
     digest: string | null;
+    /** The kind of the checksum, such as `crc32c`, or `crc32` in an archive; null if there is none. */
+    checksum: string | null;
     /** The name of the file that has the bytes, if it is another file. */
     shard: string | null;
     offset: number;
@@ -62,6 +64,7 @@ export declare class Tensor {
     readonly statedType: string | null;
     readonly layout: string;
     readonly isColumnMajor: boolean;
+    readonly isBigEndian: boolean;
     readonly storedBytes: number;
     readonly components: Component[];
     /** The number of elements and bytes in a block of a quantized tensor. */
@@ -104,12 +107,16 @@ export interface TensorFile {
     tensors(): Tensor[];
     find(name: string): Tensor | undefined;
     attributes(): Promise<[Value, Value][]>;
+    /** The functions and classes that a PyTorch checkpoint names; `isKnown` if tensors need them. Nothing of them runs. */
+    globals(): { module: string; name: string; isKnown: boolean }[] | null;
 }
 
 /** `status` is a code of tenslice.h, `offset` is the offset in the file at which the rule is violated. */
 export declare class TensliceError extends Error {
     readonly status: number;
     readonly statusName: string;
+    /** The rule that is violated, without names and numbers of the file. */
+    readonly rule: string;
     readonly offset: number | null;
     readonly format: string;
 }

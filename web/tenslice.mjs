@@ -11,6 +11,8 @@ export { LongList, provideModule, rangesOf, Tensor, TensliceError };
 
 /** The number of bytes to fetch for a long text of the metadata that was skipped, at first and at most. */
 const TEXT = 1 << 16, LONGEST_TEXT = 1 << 26;
+/** The number of bytes that the library examines at most, to say what a file is that no format claims. */
+const MOST_DESCRIBED = 1 << 26;
 
 /** An open file. */
 class TensorFile {
@@ -24,23 +26,38 @@ class TensorFile {
 
     constructor(module, ranges) {
         this.ranges = ranges;
+        this.name = ranges.name;
+        this.length = ranges.length;
         this.kept = null; // the tensor that was last read as a whole, and its values
         this.#module = module;
         this.#metadata = new RememberedRanges(ranges);
     }
 
     async open() {
-        const { library, file } = this.#session = await this.sessionWith([]);
+        const { library, file } = this.#session = await this.#opened();
         const at = library.make("tenslice_file_info");
         library.call("tenslice_file_get_info", file, at);
         const info = library.read("tenslice_file_info", at);
-        this.name = this.ranges.name;
-        this.length = this.ranges.length;
         this.format = FORMAT_NAMES[info.format];
         this.version = info.version;
         this.tensorCount = info.tensor_count;
         this.warnings = Object.keys(WARNING_TEXTS).filter((bit) => info.warnings & bit).map((bit) => WARNING_TEXTS[bit]);
         return this;
+    }
+
+    /**
+     * Opens the file. If no format claims it, opens it again with its bytes in memory, because the message then says
+     * what the file is.
+     */
+    async #opened() {
+        try {
+            return await this.sessionWith([]);
+        } catch (error) {
+            const isOther = [STATUS.UNKNOWN_FORMAT, STATUS.UNSUPPORTED_FORMAT].includes(error.status);
+            if (!isOther || this.ranges.isRemote || this.length === 0) throw error;
+            const bytes = await this.ranges.read(0, Math.min(MOST_DESCRIBED, this.length));
+            return this.sessionWith([{ offset: 0, bytes }]);
+        }
     }
 
     /** The instance of the library that lists the file, which also converts numbers. */
@@ -121,6 +138,24 @@ class TensorFile {
                 missing.set(error.offset, Math.min(length, this.length - error.offset));
             }
         }
+    }
+
+    /**
+     * The functions and classes that a PyTorch checkpoint names, with `module`, `name`, and `isKnown` if tensors need
+     * it; null for other formats. Nothing of them runs.
+     */
+    globals() {
+        if (this.format !== "pytorch") return null;
+        return this.using((session) => {
+            const { library, file } = session;
+            const cursor = library.make("tenslice_cursor"), at = library.make("tenslice_pytorch_global"), found = [];
+            library.call("tenslice_pytorch_globals", file, cursor);
+            while (session.call("tenslice_pytorch_globals_next", cursor, at) !== STATUS.END) {
+                const { module, name, is_known: isKnown } = library.read("tenslice_pytorch_global", at);
+                found.push({ module, name, isKnown: isKnown === 1 });
+            }
+            return found;
+        });
     }
 
     async #attributesWith(missing, later) {

@@ -10,7 +10,9 @@ import test from "node:test";
 import { fileURLToPath } from "node:url";
 import { deflateRawSync } from "node:zlib";
 
+import { refusalOf } from "../page/problem.mjs";
 import { statisticsOf } from "../page/statistics.mjs";
+import { summaryOf } from "../page/summary.mjs";
 import { numberText, roundText } from "../page/text.mjs";
 import { LongList, open, version } from "../../target/web/tenslice/tenslice.mjs";
 
@@ -93,6 +95,88 @@ test("every fixture is opened or refused as its side-car says", async () => {
         }
     }
     assert.ok(accepted > 800 && refused > 300, `${accepted} accepted, ${refused} refused`);
+});
+
+const toolPath = process.env.TENSLICE ?? join(root, "target/release/tenslice");
+const hasTool = async () => allMustRun || Boolean(await stat(toolPath).catch(() => null));
+
+/** The headline and the lines of the summary of each file, as the tool prints them. */
+function summariesOfTool(paths) {
+    const { stdout } = spawnSync(toolPath, ["list", "--all", ...paths], { encoding: "utf8", maxBuffer: 1 << 30 });
+    const found = new Map(), known = new Set(paths);
+    let lines = null;
+    for (const line of stdout.split("\n")) {
+        const path = line.slice(0, line.indexOf(": "));
+        const [, label, text] = /^ {2}(\w+) +(.*)$/.exec(line) ?? [];
+        if (known.has(path)) found.set(path, (lines = [line.slice(path.length + 2)]));
+        else if (lines && line.startsWith("  warning: ")) continue;
+        else if (lines && /^(complete|model|parameters|elements|dtypes|quantization|checksums|code)$/.test(label)) lines.push(`${label} ${text}`);
+        else lines = null;
+    }
+    return found;
+}
+
+test("the summary of the page is that of the tool", async (t) => {
+    if (!(await hasTool())) return t.skip("the tool is not built");
+    const names = (await files(fixtures)).filter((path) => path.endsWith(".json")).map((path) => path.slice(0, -5));
+    const opened = new Map();
+    for (const path of names) {
+        const bytes = await readFile(path).catch(() => null);
+        const file = bytes && (await open(new Uint8Array(bytes)).catch(() => null));
+        if (file) opened.set(path, file);
+    }
+    const expected = summariesOfTool([...opened.keys()]);
+    let compared = 0;
+    for (const [path, lines] of expected) {
+        const file = opened.get(path);
+        if (lines[1] === "complete NO: 1 missing file") continue;
+        if (file.tensors().some(({ components }) => components.some(({ shard }) => shard !== null))) continue;
+        const { headline, lines: own } = summaryOf(file, await file.attributes());
+        const plain = (text) => text.replaceAll("\u202f", "").replace(" (not verified here)", " (see verify)").replace("  ", " ");
+        const told = lines.map((line) => line.replace(" (see show --globals)", ""));
+        assert.deepEqual([headline, ...own.map(([label, text]) => `${label} ${text}`)].map(plain), told, path);
+        compared += 1;
+    }
+    assert.ok(compared > 700, `${compared} compared`);
+});
+
+/** Files that no format claims, or that are cut off, and a part of the line that says what they are. */
+async function refusedFiles() {
+    const text = (value) => Buffer.from(value, "latin1"), cut = async (name, length) => (await readFile(join(fixtures, name))).subarray(0, length);
+    const lfs = `version https://git-lfs.github.com/spec/v1\noid sha256:${"4d".repeat(32)}\nsize 12345\n`;
+    return {
+        "model.gguf": [text(lfs), "Git LFS pointer"],
+        "page.gguf": [text("<!DOCTYPE html><html><title>401</title></html>"), "web page"],
+        "error.gguf": [text('<?xml version="1.0"?><Error><Code>AccessDenied</Code></Error>'), "XML"],
+        "error.safetensors": [text('{"error":"not found"}'), "JSON"],
+        "empty.npy": [text(""), "empty"],
+        "zeros.gguf": [Buffer.alloc(20_000), "only zeros"],
+        "model.onnx": [Buffer.concat([text("\x08\x08\x3a\x80\x40"), Buffer.alloc(8192, "\x0a\x00")]), "ONNX"],
+        "weights.h5": [text("\x89HDF\r\n\x1a\n0000000000"), "hdf5"],
+        "old.bin": [text(`tjgg\x03${"\0".repeat(30)}`), "GGJT version 3"],
+        "file.gz": [text("\x1f\x8b\x08aaaaaaaaaaaaaaaa"), "gzip"],
+        "notes.txt": [text("only a text, for people\n"), "this is text"],
+        "cut.safetensors": [await cut("safetensors/py_tiny_mlp.safetensors", 500), "684 are missing"],
+        "cut.gguf": [await cut("gguf-blocks/q4_k.gguf", 700), "1332 are missing"],
+        "header.safetensors": [await cut("safetensors/py_tiny_mlp.safetensors", 100), "it has 100 bytes and should have at least 336"],
+    };
+}
+
+test("what a refused file is, and what to do, in the words of the tool", async (t) => {
+    if (!(await hasTool())) return t.skip("the tool is not built");
+    const folder = await mkdtemp(join(tmpdir(), "tenslice-"));
+    t.after(() => rm(folder, { recursive: true }));
+    for (const [name, [bytes, kind]] of Object.entries(await refusedFiles())) {
+        const path = join(folder, name);
+        await writeFile(path, bytes);
+        const { stderr } = spawnSync(toolPath, ["list", path], { encoding: "utf8" });
+        const error = await open(new Blob([bytes])).then(() => assert.fail(name), (refused) => refused);
+        assert.equal(stderr.split("\n")[0], `error: ${path}: ${error.message}`);
+        const { what, todo, details } = refusalOf(error);
+        assert.ok(what.includes(kind), `${name}: ${what}`);
+        for (const part of [what, todo, details]) assert.ok(part === null || stderr.includes(part), `${name}: ${part} in ${stderr}`);
+        assert.equal(todo === null, name === "model.onnx", `${name}: ${todo}`);
+    }
 });
 
 test("the example of the README runs", async () => {
