@@ -1,5 +1,5 @@
 // The page: opens files and addresses, and shows one view at a time.
-import { open, provideModule, rangesOf } from "../tenslice.mjs";
+import { open, provideModule, rangesOf, version } from "../tenslice.mjs";
 import { showFile } from "./fileview.mjs";
 import { showProblem } from "./problem.mjs";
 import { showTensor } from "./tensorview.mjs";
@@ -8,8 +8,10 @@ import { bytesText, plural } from "./text.mjs";
 
 const byId = (id) => document.getElementById(id);
 
-/* global MODULE: the WebAssembly module in base64, which web/build/page.mjs prepends. */
-provideModule(Uint8Array.from(atob(MODULE), (character) => character.charCodeAt(0)));
+/* global MODULE, EXAMPLE: the WebAssembly module and a file in base64, which web/build/page.mjs prepends. */
+const bytesOf = (base64) => Uint8Array.from(atob(base64), (character) => character.charCodeAt(0));
+provideModule(bytesOf(MODULE));
+version().then((text) => { byId("version").textContent = text; });
 
 let file = null, current = null, turn = 0;
 
@@ -21,7 +23,9 @@ async function show(tensor) {
     const mine = ++turn, isCurrent = () => mine === turn, view = byId("view");
     view.scrollTop = tensor === current ? view.scrollTop : 0;
     current = tensor;
-    await (tensor ? showTensor(view, file, tensor, isCurrent) : showFile(view, file, show, isCurrent));
+    const [summary, details] = [byId("summary"), byId("details")];
+    summary.hidden = tensor !== null;
+    await (tensor ? showTensor(details, file, tensor, isCurrent) : showFile(summary, details, file, show, isCurrent));
     if (isCurrent()) view.dataset.ready = String(mine); // for tests
 }
 
@@ -65,7 +69,9 @@ setInterval(() => {
     if (byId("read").textContent !== text) byId("read").textContent = text;
 }, 200);
 
-byId("choose").addEventListener("click", () => byId("file").click());
+for (const id of ["choose", "drop"]) byId(id).addEventListener("click", () => byId("file").click());
+byId("example").addEventListener("click", () => openFile(new File([bytesOf(EXAMPLE)], "digits.gguf"), "digits.gguf"));
+byId("ask").addEventListener("click", () => byId("help").showModal());
 byId("file").addEventListener("change", () => {
     const [chosen] = byId("file").files;
     if (chosen) openFile(chosen, chosen.name);
@@ -85,9 +91,11 @@ byId("search").addEventListener("keydown", (event) => {
 });
 byId("sort").addEventListener("change", () => tree.sort(byId("sort").value));
 document.addEventListener("keydown", (event) => {
-    if (event.key !== "/" || /^(INPUT|SELECT|TEXTAREA)$/.test(document.activeElement.tagName) || !file) return;
+    if (/^(INPUT|SELECT|TEXTAREA)$/.test(document.activeElement.tagName)) return;
+    if (event.key === "/" && file) byId("search").focus();
+    else if (event.key === "?" && !byId("help").open) byId("help").showModal();
+    else return;
     event.preventDefault();
-    byId("search").focus();
 });
 
 let dragged = 0; // dragenter and dragleave fire for every element on the way

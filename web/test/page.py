@@ -23,6 +23,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 FIXTURES = ROOT / "tests/fixtures"
 PACKAGE = ROOT / "target/web/tenslice"
 PAGE = (ROOT / "target/web/index.html").as_uri()
+EXAMPLE = ROOT / "examples/firmware/model/digits.gguf"
 SHOTS = ROOT / "target/web-shots"
 TOOL = os.environ.get("TENSLICE", str(ROOT / "target/release/tenslice"))
 
@@ -260,7 +261,7 @@ class PageTest(unittest.TestCase):
         self.page.wait_for_timeout(300)
         text = self.page.inner_text("#read")
         amount, unit = re.match(r"([\d.]+) (\w+) read", text).groups()
-        self.assertLess(float(amount) * {"bytes": 1, "KB": 1e3, "MB": 1e6}[unit], header + 1e6, text)
+        self.assertLess(float(amount) * {"bytes": 1, "KiB": 1024, "MiB": 1024**2}[unit], header + 1e6, text)
         print(f"\n20 GB: opened in {taken} ms; {text}; the header has {header} bytes")
         self.shoot("file")
         self.page.click("text=Show 150")
@@ -326,6 +327,43 @@ class PageTest(unittest.TestCase):
         self.shoot("refused")
         self.page.set_input_files("#file", str(FIXTURES / "README.md"))
         self.page.wait_for_selector("#problem :text('README.md')")
+        pointer = self.folder / "model.gguf"
+        pointer.write_text(f"version https://git-lfs.github.com/spec/v1\noid sha256:{'4d' * 32}\nsize 12345\n")
+        self.page.set_input_files("#file", str(pointer))
+        self.page.wait_for_selector("#problem .message:text-is('this is a Git LFS pointer, not the file itself')")
+        self.assertEqual(self.page.inner_text("#problem .todo"), "fetch that with `git lfs pull`")
+        self.assertIn("this is not a known kind of tensor file (300)", self.page.inner_text("#problem dl"))
+        self.assertIn("version https://", self.page.inner_text("#problem .hex"))
+
+    def test_example(self):
+        """A visitor without a file opens the example with the keyboard, and sees what it is in the first lines."""
+        self.page.focus("#example")
+        self.page.keyboard.press("Enter")
+        self.ready()
+        told = subprocess.run([TOOL, "list", EXAMPLE], capture_output=True, text=True, check=True).stdout.splitlines()
+        self.assertEqual(self.page.inner_text("#summary .headline"), told[0].removeprefix(f"{EXAMPLE}: "))
+        self.page.wait_for_selector("#summary dt:text-is('model')")
+        shown = [" ".join(line.split()) for line in self.page.inner_text("#summary dl").splitlines()]
+        for line in told[1:6]:
+            label, text = line.split(maxsplit=1)
+            self.assertEqual(shown[shown.index(label) + 1].replace(" ", ""), text.replace(" ", ""))
+        headings = self.page.locator("#view h2, #view h3").all_text_contents()
+        self.assertEqual(headings, ["digits.gguf", "Metadata", "Map of the file"])
+        self.shoot("example")
+
+    def test_help(self):
+        """The drop zone is a button. The help has the version, and opens and closes with keys."""
+        self.page.focus("#drop")
+        with self.page.expect_file_chooser():
+            self.page.keyboard.press("Enter")
+        self.assertIn("Drop a tensor file here", self.page.inner_text("button#drop"))
+        self.page.keyboard.press("?")
+        self.page.wait_for_selector("#help[open]")
+        version = json.loads((ROOT / "web/package.json").read_text())["version"]
+        self.assertIn(f"tenslice {version}", self.page.inner_text("#help"))
+        self.shoot("help")
+        self.page.keyboard.press("Escape")
+        self.page.wait_for_selector("#help:not([open])", state="attached")
 
     def test_many_tensors(self):
         """The tree contains only the visible rows. Keys move in it."""
