@@ -1,34 +1,71 @@
-// The view of a file: its summary, its metadata, a map of its bytes.
+// The view of a model: its summary, its files, its metadata, maps of its files.
 import { List } from "./list.mjs";
 import { mapOf } from "./map.mjs";
 import { summaryOf } from "./summary.mjs";
-import { countText, facts, h, nameText, table, valueText } from "./text.mjs";
+import { bytesText, countText, facts, h, nameText, plural, table, valueText } from "./text.mjs";
 
-/** Fills `summary` and `view` with information about the file. Calls `onTensor(tensor)` when a tensor is chosen. */
-export async function showFile(summary, view, file, onTensor, isCurrent) {
-    showSummary(summary, file, null);
-    const busy = h("p", { className: "busy" }, "reading…");
-    view.replaceChildren(h("h3", {}, "Metadata"), busy, h("h3", {}, "Map of the file"), mapOf(file, onTensor));
+/** The maximum number of warnings, of files and of maps that are shown. */
+const MOST_SHOWN = 16;
+
+/** Fills `summary` and `view` with information about the model. Calls `onTensor(tensor)` when a tensor is chosen. */
+export async function showFile(summary, view, model, onTensor, isCurrent) {
+    showSummary(summary, model, null, null);
+    const place = h("div", {}, h("p", { className: "busy" }, "reading…"));
+    const maps = model.files.slice(0, MOST_SHOWN).flatMap((file) => [
+        model.files.length > 1 ? h("p", { className: "file" }, nameText(file.name)) : "",
+        mapOf(file, onTensor),
+    ]);
+    view.replaceChildren(h("h3", {}, "Metadata"), place, h("h3", {}, maps.length > 2 ? "Maps of the files" : "Map of the file"), ...maps);
     try {
-        const attributes = await file.attributes();
+        const all = await model.metadata();
         if (!isCurrent()) return;
-        showSummary(summary, file, attributes);
-        busy.replaceWith(attributes.length ? attributesView(attributes) : h("p", { className: "quiet" }, "There is none."));
+        showSummary(summary, model, await model.attributes(), await model.globals());
+        place.replaceChildren(...metadataView(all));
     } catch (error) {
-        if (isCurrent()) busy.textContent = `It cannot be read: ${error.message}`;
+        if (isCurrent()) place.replaceChildren(h("p", { className: "warning" }, `It cannot be read: ${error.message}`));
     }
 }
 
-/** Says what the file is, if it is whole, and how large the model is. */
-function showSummary(place, file, attributes) {
-    const { headline, lines } = summaryOf(file, attributes);
+/** The metadata of the model and of its files; metadata that several files share is shown once. */
+function metadataView(all) {
+    const seen = new Set(), found = [];
+    for (const { file, pairs } of all) {
+        const text = pairs.map(([key, value]) => `${valueText(key)}=${valueText(value)}`).join("\n");
+        if (pairs.length === 0 || seen.has(text)) continue;
+        seen.add(text);
+        if (file) found.push(h("p", { className: "file" }, nameText(file)));
+        found.push(attributesView(pairs));
+    }
+    return found.length ? found : [h("p", { className: "quiet" }, "There is none.")];
+}
+
+/** Says what the model is, if it is whole, and how large it is. */
+function showSummary(place, model, attributes, globals) {
+    const { headline, lines } = summaryOf(model, attributes, globals);
     const isBad = ([label, text]) => label === "complete" && text !== "yes";
+    const findings = [...model.problems, ...model.warnings.map((text) => `Warning: ${text}.`)];
     place.replaceChildren(
-        h("h2", {}, nameText(file.name || "The file")),
+        h("h2", {}, nameText(model.name || "The file")),
         h("p", { className: "headline" }, headline),
         facts(lines.map((line) => [line[0], isBad(line) ? h("strong", { className: "bad" }, line[1]) : line[1]])),
-        ...file.warnings.map((warning) => h("p", { className: "warning" }, `Warning: ${warning}.`)),
+        ...findings.slice(0, MOST_SHOWN).map((text) => h("p", { className: "warning" }, nameText(text))),
+        findings.length > MOST_SHOWN ? h("p", { className: "warning" }, `and ${countText(findings.length - MOST_SHOWN)} more`) : "",
+        ...filesOf(model),
     );
+}
+
+/** The files of a model of several: their tensors and their bytes. */
+function filesOf({ files, fileCount, missing }) {
+    if (fileCount === 1) return [];
+    const rows = files.map((file) => {
+        const own = file.tensors(), stored = own.reduce((sum, { storedBytes }) => sum + storedBytes, 0);
+        return [nameText(file.name), plural(own.length, "tensor"), bytesText(stored)];
+    });
+    rows.push(...missing.map((name) => [nameText(name), h("strong", { className: "bad" }, "missing"), ""]));
+    return [
+        h("h3", {}, `Files: ${countText(files.length)} of ${countText(fileCount)}`),
+        h("div", { className: "files" }, table(["file", "tensors", "stored"], rows)),
+    ];
 }
 
 /** The maximum number of attributes shown. */

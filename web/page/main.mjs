@@ -1,10 +1,11 @@
-// The page: opens files and addresses, and shows one view at a time.
-import { open, provideModule, rangesOf, version } from "../tenslice.mjs";
+// The page: opens files and addresses, and shows one view at a time: the model, or a tensor.
+import { openModel, provideModule, rangesOf, version } from "../tenslice.mjs";
+import { droppedFiles, namedFiles } from "./files.mjs";
 import { showFile } from "./fileview.mjs";
 import { showProblem } from "./problem.mjs";
 import { showTensor } from "./tensorview.mjs";
 import { Tree } from "./tree.mjs";
-import { bytesText, plural } from "./text.mjs";
+import { bytesText, countText, plural } from "./text.mjs";
 
 const byId = (id) => document.getElementById(id);
 
@@ -13,75 +14,130 @@ const bytesOf = (base64) => Uint8Array.from(atob(base64), (character) => charact
 provideModule(bytesOf(MODULE));
 version().then((text) => { byId("version").textContent = text; });
 
-let file = null, current = null, turn = 0;
+let model = null, current = null, turn = 0;
 
-const tree = new Tree((tensor) => show(tensor), (text) => { byId("count").textContent = text; });
+const tree = new Tree((tensor) => goTo(tensor), (text) => { byId("count").textContent = text; });
 byId("tree").append(tree.element);
 
-/** Shows a tensor, or the file if it is null. Pending reads for the previous view are dropped. */
+/** Shows a tensor, or the model if it is null. Pending reads for the previous view are dropped. */
 async function show(tensor) {
-    const mine = ++turn, isCurrent = () => mine === turn, view = byId("view");
+    const mine = ++turn, isCurrent = () => mine === turn;
+    const [view, summary, details] = ["view", "summary", "details"].map(byId);
     view.scrollTop = tensor === current ? view.scrollTop : 0;
     current = tensor;
-    const [summary, details] = [byId("summary"), byId("details")];
+    document.body.classList.toggle("of-tensor", tensor !== null);
     summary.hidden = tensor !== null;
-    await (tensor ? showTensor(details, file, tensor, isCurrent) : showFile(summary, details, file, show, isCurrent));
+    tree.reveal(tensor);
+    await (tensor ? showTensor(details, model, tensor, isCurrent) : showFile(summary, details, model, goTo, isCurrent));
     if (isCurrent()) view.dataset.ready = String(mine); // for tests
 }
 
-async function openFile(what, name) {
-    const mine = ++turn;
-    byId("problem").hidden = true;
-    byId("read").textContent = `opening ${name}…`;
-    const begin = performance.now();
-    let ranges = null;
+// ---- The address of the page says which tensor is shown: `#tensor=NAME` ----
+
+const START = "#tensor=";
+
+/** The tensor that the address names; null for the model. */
+function named() {
+    if (!location.hash.startsWith(START)) return null;
     try {
-        ranges = await rangesOf(what);
-        ranges.name = name;
-        const opened = await open(ranges);
-        opened.tensors();
+        return model?.find(decodeURIComponent(location.hash.slice(START.length))) ?? null;
+    } catch {
+        return null; // not an encoded text
+    }
+}
+
+/** Shows a tensor or the model, as a new entry of the history. */
+function goTo(tensor) {
+    const wanted = tensor ? START + encodeURIComponent(tensor.name) : "";
+    const hasMoved = wanted !== location.hash;
+    show(tensor);
+    if (hasMoved) location.hash = wanted;
+}
+
+addEventListener("hashchange", () => {
+    const wanted = named();
+    // Of several tensors with one name, the address names the first.
+    if (model && wanted?.name !== current?.name) show(wanted);
+});
+
+// ---- Opening ----
+
+/** Opens the files of one model, each a source and its name. */
+async function openFiles(files) {
+    if (files.length === 0) return;
+    const mine = ++turn, [{ name }] = files, label = files.length === 1 ? name : plural(files.length, "file");
+    byId("problem").hidden = true;
+    byId("read").textContent = `opening ${label}…`;
+    const begin = performance.now(), isFirst = model === null;
+    let all = [];
+    try {
+        all = await Promise.all(files.map(async (file) => Object.assign(await rangesOf(file.source), { name: file.name })));
+        const opened = await openModel(all);
         if (mine !== turn) return;
-        file = opened;
+        model = opened;
         current = null;
-        document.title = `${name} – tenslice`;
+        document.title = `${model.name} – tenslice`;
         byId("start").hidden = true;
         byId("opened").hidden = false;
         document.body.dataset.opened = (performance.now() - begin).toFixed(0);
         byId("search").value = "";
-        tree.show(file);
+        tree.show(model);
         tree.element.focus({ preventScroll: true });
-        await show(null);
+        if (!isFirst && location.hash) history.replaceState(null, "", "#");
+        await show(named());
     } catch (error) {
         if (mine !== turn) return;
-        file = null;
+        model = null;
         byId("start").hidden = false;
         byId("opened").hidden = true;
         byId("read").textContent = "";
-        await showProblem(byId("problem"), name, error, ranges);
+        await showProblem(byId("problem"), label, error, error.ranges ?? (all.length === 1 ? all[0] : null));
     }
 }
 
-/** Shows how much of the file was read. */
+function openAddress(address) {
+    openFiles([{ source: address, name: decodeURIComponent(address.split(/[?#]/)[0].split("/").pop()) }]);
+}
+
+/** Shows how much of the files was read. */
 setInterval(() => {
-    if (!file) return;
-    const { requests, bytesRead, length } = file.ranges;
-    const text = `${bytesText(bytesRead)} read in ${plural(requests, "request")}; the file has ${bytesText(length)}`;
+    if (!model) return;
+    const { requests, bytesRead, length, files } = model;
+    const has = files.length === 1 ? "the file has" : `${countText(files.length)} files have`;
+    const text = `${bytesText(bytesRead)} read in ${plural(requests, "request")}; ${has} ${bytesText(length)}`;
     if (byId("read").textContent !== text) byId("read").textContent = text;
 }, 200);
 
 for (const id of ["choose", "drop"]) byId(id).addEventListener("click", () => byId("file").click());
-byId("example").addEventListener("click", () => openFile(new File([bytesOf(EXAMPLE)], "digits.gguf"), "digits.gguf"));
-byId("ask").addEventListener("click", () => byId("help").showModal());
-byId("file").addEventListener("change", () => {
-    const [chosen] = byId("file").files;
-    if (chosen) openFile(chosen, chosen.name);
-    byId("file").value = "";
-});
+byId("choose-folder").addEventListener("click", () => byId("folder").click());
+for (const id of ["file", "folder"]) {
+    byId(id).addEventListener("change", () => {
+        openFiles(namedFiles([...byId(id).files]));
+        byId(id).value = "";
+    });
+}
+byId("example").addEventListener("click", () => openFiles([{ source: new Blob([bytesOf(EXAMPLE)]), name: "digits.gguf" }]));
 byId("address").addEventListener("submit", (event) => {
     event.preventDefault();
-    const address = byId("url").value;
-    openFile(address, decodeURIComponent(address.split(/[?#]/)[0].split("/").pop()));
+    openAddress(byId("url").value);
 });
+
+let dragged = 0; // dragenter and dragleave fire for every element on the way
+const mark = () => document.body.classList.toggle("dropping", dragged > 0);
+document.addEventListener("dragenter", () => { dragged += 1; mark(); });
+document.addEventListener("dragleave", () => { dragged -= 1; mark(); });
+document.addEventListener("dragover", (event) => event.preventDefault());
+document.addEventListener("drop", async (event) => {
+    event.preventDefault();
+    dragged = 0;
+    mark();
+    openFiles(await droppedFiles(event.dataTransfer));
+});
+
+// ---- Keys and controls ----
+
+byId("back").addEventListener("click", () => goTo(null));
+byId("ask").addEventListener("click", () => byId("help").showModal());
 byId("search").addEventListener("input", () => tree.search(byId("search").value));
 byId("search").addEventListener("keydown", (event) => {
     if (event.key !== "ArrowDown" && event.key !== "Enter") return;
@@ -91,33 +147,20 @@ byId("search").addEventListener("keydown", (event) => {
 });
 byId("sort").addEventListener("change", () => tree.sort(byId("sort").value));
 document.addEventListener("keydown", (event) => {
-    if (/^(INPUT|SELECT|TEXTAREA)$/.test(document.activeElement.tagName)) return;
-    if (event.key === "/" && file) byId("search").focus();
-    else if (event.key === "?" && !byId("help").open) byId("help").showModal();
+    if (/^(INPUT|SELECT|TEXTAREA)$/.test(document.activeElement.tagName) || byId("help").open) return;
+    if (event.key === "/" && model) byId("search").focus();
+    else if (event.key === "?") byId("help").showModal();
     else return;
     event.preventDefault();
 });
 
-let dragged = 0; // dragenter and dragleave fire for every element on the way
-const mark = () => document.body.classList.toggle("dropping", dragged > 0);
-document.addEventListener("dragenter", () => { dragged += 1; mark(); });
-document.addEventListener("dragleave", () => { dragged -= 1; mark(); });
-document.addEventListener("dragover", (event) => event.preventDefault());
-document.addEventListener("drop", (event) => {
-    event.preventDefault();
-    dragged = 0;
-    mark();
-    const [dropped] = event.dataTransfer.files;
-    if (dropped) openFile(dropped, dropped.name);
-});
-
 // Canvases keep the colours of the theme in which they were drawn.
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
-    if (file) show(current);
+    if (model) show(current);
 });
 
 const asked = new URLSearchParams(location.search).get("url");
 if (asked && /^https?:/.test(asked)) {
     byId("url").value = asked;
-    byId("address").requestSubmit();
+    openAddress(asked);
 }

@@ -54,13 +54,12 @@ function within64(number) {
 }
 
 /**
- * Returns the `headline` and the `lines`, pairs of a label and a text, of a model: an object with `format`, `version`,
- * `tensors()`, `missing` (names of files) and `globals()`. `attributes` are its pairs of key and value, or null if they
- * are not known yet.
+ * Returns the `headline` and the `lines`, pairs of a label and a text, of a model. `attributes` are its pairs of key
+ * and value, and `globals` the names in checkpoints; null if they are not known yet.
  */
-export function summaryOf(model, attributes) {
+export function summaryOf(model, attributes, globals) {
     const types = new Map(), checksums = new Map(), endings = new Set();
-    let elements = 0n, stored = 0, problems = 0;
+    let elements = 0n, stored = 0;
     for (const tensor of model.tensors()) {
         const name = typeText(tensor), count = elementsOf(tensor);
         const found = types.get(name) ?? { name, tensors: 0, elements: 0n, bytes: 0 };
@@ -70,7 +69,6 @@ export function summaryOf(model, attributes) {
         types.set(name, found);
         elements = elements === null || count === null ? null : within64(elements + count);
         stored += tensor.storedBytes;
-        problems += tensor.problem ? 1 : 0;
         for (const { checksum } of tensor.components) {
             if (checksum) checksums.set(checksum, (checksums.get(checksum) ?? 0) + 1);
         }
@@ -83,13 +81,13 @@ export function summaryOf(model, attributes) {
     return {
         headline: `${formatText(model)}, ${plural(model.tensors().length, "tensor")}, ${all}, ${bytesText(stored)} stored`,
         lines: [
-            ["complete", completeness(model.missing?.length ?? 0, problems)],
+            ["complete", completeness(model.missing.length, model.problems.length - model.missing.length)],
             ["model", modelText(stated)],
             [`${noun}s`, elements > 0n && `${countText(elements)}, ${bitsText(stored, elements)} bits each`],
             ["dtypes", typesText([...types.values()], elements)],
             ["quantization", quantizationText(stated, endings)],
             ["checksums", checksumsText(checksums)],
-            ["code", codeText(model.globals?.())],
+            ["code", codeText(globals)],
         ].filter(([, text]) => text),
     };
 }

@@ -21,7 +21,7 @@ import {
 const FIRST_VALUES = 24;
 
 /** Fills `view` with a tensor. `isCurrent()` is false once the view shows something else. */
-export async function showTensor(view, file, listed, isCurrent) {
+export async function showTensor(view, model, listed, isCurrent) {
     const title = h("h2", {}, nameText(listed.name)),
         busy = h("p", { className: "busy" }, "reading…");
     view.replaceChildren(title, busy);
@@ -32,22 +32,23 @@ export async function showTensor(view, file, listed, isCurrent) {
         busy.textContent = `What is inside cannot be read: ${error.message}`;
     }
     if (!isCurrent()) return;
-    view.replaceChildren(title, factsOf(listed, tensor), componentsOf(listed));
+    view.replaceChildren(title, factsOf(model, listed, tensor), componentsOf(listed));
     const rest = h("div");
     view.append(rest);
     await Promise.all([
         addAttributes(view, listed, isCurrent),
         addUnwritten(rest, tensor, isCurrent),
-        addNumbers(rest, file, tensor, isCurrent),
+        addNumbers(rest, tensor, isCurrent),
     ]);
 }
 
-function factsOf(listed, tensor) {
+function factsOf(model, listed, tensor) {
     const { block, elements } = tensor;
     return facts([
         ["type", typeText(tensor) + (block ? `, blocks of ${block.elements} in ${block.bytes} bytes` : "")],
         ["shape", shapeText(tensor.shape)],
         ["elements", countText(elements) + (tensor.lanes > 1 ? `, ${tensor.lanes} numbers each` : "")],
+        ["file", model.fileCount > 1 ? nameText(listed.file.name) : null],
         ["layout", listed.layout + (tensor.isColumnMajor ? ", column-major" : "")],
         [
             "stored",
@@ -102,12 +103,12 @@ async function addUnwritten(rest, tensor, isCurrent) {
     rest.prepend(h("p", { className: "warning" }, `Warning: ${plural(chunks, "chunk")} ${were} as zeros.`));
 }
 
-async function addNumbers(rest, file, tensor, isCurrent) {
+async function addNumbers(rest, tensor, isCurrent) {
     const busy = h("p", { className: "busy" }, "reading values…");
     rest.append(busy);
     if (Number(tensor.elements) === 0)
         return busy.replaceWith(h("p", { className: "quiet" }, "The tensor has no elements."));
-    const { isRemote } = file.ranges;
+    const { isRemote } = tensor.file.ranges;
     try {
         const { parts, isAll } = await sampleOf(tensor, isRemote);
         if (!isCurrent()) return;

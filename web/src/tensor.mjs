@@ -1,21 +1,17 @@
 // Tensors, and reading their elements: straight from the file if they are stored raw, otherwise by the library.
 import { ENCODING, LAYOUT, PURPOSE, STATUS } from "./abi.mjs";
+import { blockOf, componentOf, describe, problemOf, requirementsOf } from "./about.mjs";
 import { readAttributes } from "./attributes.mjs";
 import { Chunks } from "./chunks.mjs";
 import { decode, dequantize, lanesOf } from "./elements.mjs";
-import { boxAround, groups, like, picked, product, regionShape, runs } from "./grid.mjs";
+import { boxAround, groups, like, picked, product, regionShape, runs, transposed } from "./grid.mjs";
 import { NOT_STATED, TensliceError } from "./library.mjs";
 import { AT_ONCE, concurrently } from "./ranges.mjs";
-import { Session } from "./session.mjs";
 
 /** The maximum length of data that is decoded as a whole, such as compressed or sparse tensors, before and after. */
 const LARGEST_WHOLE = 2 ** 28;
 /** The scratch memory for calls that cannot state how much they need. */
 const SCRATCH = 2 ** 26;
-/** The memory for the header of a compressed array. Headers of numbers have 128 bytes; longer headers are measured. */
-const HEADER = 1 << 12;
-/** The maximum length of a header to decode: a damaged file can state any length. */
-const LONGEST_HEADER = 1 << 20;
 /** The maximum number of ranges of a tensor. A source keeps 32 ranges, and the metadata takes some of them. */
 const MOST_RANGES = 20;
 /** The TENSLICE_BYTE_ORDER_ code of big-endian numbers. */
@@ -95,6 +91,11 @@ export class Tensor {
         }
     }
 
+    /** The file that has the tensor. */
+    get file() {
+        return this.#file;
+    }
+
     /** The type of ggml's blocks, such as `q4_k`; null for other tensors. */
     get blockType() {
         return this.block ? (/^gguf\.(\w+)/.exec(this.layout)?.[1] ?? null) : null;
@@ -108,9 +109,14 @@ export class Tensor {
     /** True if a range of elements is read without the rest of the tensor. */
     get isDirect() {
         const [data, ...others] = this.components;
-        const isStored = data && others.length === 0 && data.encoding === ENCODING.RAW && data.shard === null;
+        const isStored = data && others.length === 0 && data.encoding === ENCODING.RAW && this.#rangesFor(data) !== null;
         if (!isStored || (this.block && data.byteOrder === BIG_ENDIAN)) return false;
         return this.layoutCode === LAYOUT.DENSE ? this.dtype !== null : this.blockType !== null;
+    }
+
+    /** The ranges of the file or of the shard with the bytes of a component; null if the shard is missing. */
+    #rangesFor({ shard }) {
+        return shard === null ? this.#file.ranges : (this.#file.shards.get(shard) ?? null);
     }
 
     /**
@@ -161,7 +167,7 @@ export class Tensor {
 
     async #readStored(offset, count) {
         const [data] = this.components;
-        const { ranges, library } = this.#file;
+        const { library } = this.#file, ranges = this.#rangesFor(data);
         if (this.block) {
             const { elements, bytes } = this.block;
             const first = Math.floor(offset / elements),
@@ -345,9 +351,9 @@ export class Tensor {
             room = product(free) * width;
         if (room > LARGEST_WHOLE)
             throw new RangeError("a slice of a tensor train has all elements of its dimensions; these are too many");
-        const { offset, length } = this.#cores();
+        const { offset, length } = await this.#cores();
         const bytes = await this.#file.ranges.read(offset, length);
-        const values = this.#file.using((session) => {
+        const values = await this.#file.using((session) => {
             const { library } = session;
             const cores = library.place(bytes),
                 train = library.make("tenslice_train");
@@ -367,7 +373,7 @@ export class Tensor {
     }
 
     /** The range of the cores of a tensor train. */
-    #cores() {
+    async #cores() {
         return this.#file.using(({ library, file }) => {
             const at = library.make("tenslice_blz_info");
             library.call("tenslice_blz_get_info", file, at);
@@ -385,41 +391,6 @@ export class Tensor {
     }
 }
 
-function componentOf(file, library, handle) {
-    const mark = library.mark();
-    const at = library.make("tenslice_component_info"),
-        shard = library.make("tenslice_str");
-    library.call("tenslice_component_get_info", handle, at);
-    library.call("tenslice_component_shard", handle, shard);
-    const info = library.read("tenslice_component_info", at);
-    const component = {
-        role: info.role,
-        dtype: info.dtype === 0 ? null : file.dtypeName(info.dtype),
-        storageDtype: info.storage_dtype === 0 ? null : file.dtypeName(info.storage_dtype),
-        byteOrder: info.byte_order,
-        encoding: info.encoding,
-        encodingName: info.encoding_name,
-        digest: info.digest,
-        /** The kind of the checksum of the bytes, such as `crc32c`; null if there is none. */
-        checksum: info.digest?.split(":")[0] ?? (info.encoding === ENCODING.RAW && hasCrc(file, library, handle) ? "crc32" : null),
-        shard: library.text(shard),
-        offset: info.offset,
-        length: info.length,
-        decodedLength: info.decoded_length === NOT_STATED ? null : info.decoded_length,
-    };
-    library.release(mark);
-    return component;
-}
-
-/** True if a stored entry of an archive has a CRC-32. */
-function hasCrc({ format }, library, handle) {
-    if (format !== "npz" && format !== "pytorch") return false;
-    const at = library.make("tenslice_verified");
-    // The module has no CRC-32, and seldom the bytes: the call fails unless there is nothing to verify.
-    const status = library.function("tenslice_component_verify")(handle, 0, at, 0);
-    return status === STATUS.NOT_IN_MEMORY || status === STATUS.NOT_BUILT_IN;
-}
-
 /** The range that covers all ranges. */
 function around(ranges) {
     const [offset, end] = ranges.reduce(
@@ -427,67 +398,4 @@ function around(ranges) {
         [Infinity, 0],
     );
     return { offset, length: end - offset };
-}
-
-/** The error of a tensor whose elements cannot be read; null for others. */
-function problemOf(session, handle) {
-    try {
-        session.call("tenslice_tensor_problem", handle);
-        return null;
-    } catch (error) {
-        if (error instanceof TensliceError) return error;
-        throw error;
-    }
-}
-
-/**
- * Returns the address of a description of the tensor, and its shape; null if its header is too long. Decodes at most
- * the header of a compressed array.
- */
-function describe(session, handle) {
-    const { library } = session;
-    const at = library.make("tenslice_described");
-    const { scratch: stated } = requirementsOf(library, handle, PURPOSE.DESCRIBE);
-    // Without a length, the call below fails and states why.
-    const scratch = stated === NOT_STATED || stated < HEADER ? HEADER : stated;
-    if (scratch > LONGEST_HEADER) return null;
-    const options = library.options(library.allocate(scratch), scratch);
-    const ask = (dimensions, rank) =>
-        session.call("tenslice_tensor_describe", handle, dimensions, rank, options, at);
-    ask(0, 0);
-    const { rank } = library.read("tenslice_described", at);
-    const dimensions = library.allocate(rank * 8);
-    if (rank > 0) ask(dimensions, rank);
-    return [at, library.readU64(dimensions, rank)];
-}
-
-/** The lengths of the output and of the scratch memory of a call, NOT_STATED if unknown. */
-function requirementsOf(library, handle, purpose) {
-    const at = library.make("tenslice_requirements");
-    library.call("tenslice_tensor_requirements", handle, purpose, at, 0);
-    return library.read("tenslice_requirements", at);
-}
-
-/** The number of elements and bytes in a block of a quantized tensor; null for other tensors. */
-function blockOf(library, handle) {
-    const at = library.allocate(16);
-    const status = library.function("tenslice_tensor_block")(handle, 0, at, at + 8);
-    if (status === STATUS.NOT_FOUND) return null;
-    if (status !== STATUS.OK) throw new TensliceError("the blocks of a tensor cannot be read", status);
-    return { elements: library.u64(at), bytes: library.u64(at + 8) };
-}
-
-/** A row-major array of `shape` with its dimensions in the reverse order. */
-function transposed(values, shape, lanes) {
-    const found = like(values, values.length),
-        rank = shape.length,
-        index = shape.map(() => 0);
-    const strides = new Array(rank).fill(1);
-    for (let axis = 1; axis < rank; axis++) strides[axis] = strides[axis - 1] * shape[axis - 1];
-    for (let from = 0; from < values.length; from += lanes) {
-        const to = index.reduce((sum, position, axis) => sum + position * strides[axis], 0) * lanes;
-        for (let lane = 0; lane < lanes; lane++) found[to + lane] = values[from + lane];
-        for (let axis = rank - 1; axis >= 0 && ++index[axis] === shape[axis]; axis--) index[axis] = 0;
-    }
-    return found;
 }

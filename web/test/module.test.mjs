@@ -14,7 +14,7 @@ import { refusalOf } from "../page/problem.mjs";
 import { statisticsOf } from "../page/statistics.mjs";
 import { summaryOf } from "../page/summary.mjs";
 import { numberText, roundText } from "../page/text.mjs";
-import { LongList, open, version } from "../../target/web/tenslice/tenslice.mjs";
+import { LongList, open, openModel, rangesOf, version } from "../../target/web/tenslice/tenslice.mjs";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 const allMustRun = process.env.TENSLICE_NO_SKIP === "1";
@@ -116,28 +116,75 @@ function summariesOfTool(paths) {
     return found;
 }
 
+/** Files with their names, in memory. */
+const inMemory = (paths) => Promise.all(paths.map(async (path) => {
+    const ranges = await rangesOf(new Uint8Array(await readFile(path)));
+    return Object.assign(ranges, { name: path.split("/").pop() });
+}));
+
 test("the summary of the page is that of the tool", async (t) => {
     if (!(await hasTool())) return t.skip("the tool is not built");
     const names = (await files(fixtures)).filter((path) => path.endsWith(".json")).map((path) => path.slice(0, -5));
     const opened = new Map();
     for (const path of names) {
         const bytes = await readFile(path).catch(() => null);
-        const file = bytes && (await open(new Uint8Array(bytes)).catch(() => null));
-        if (file) opened.set(path, file);
+        const shards = names.filter((name) => name.endsWith(".zt") && name.startsWith(`${path.slice(0, -3)}-`));
+        const model = bytes && (await openModel(await inMemory([path, ...shards])).catch(() => null));
+        if (model) opened.set(path, model);
     }
     const expected = summariesOfTool([...opened.keys()]);
     let compared = 0;
     for (const [path, lines] of expected) {
-        const file = opened.get(path);
-        if (lines[1] === "complete NO: 1 missing file") continue;
-        if (file.tensors().some(({ components }) => components.some(({ shard }) => shard !== null))) continue;
-        const { headline, lines: own } = summaryOf(file, await file.attributes());
+        const model = opened.get(path);
+        const { headline, lines: own } = summaryOf(model, await model.attributes(), await model.globals());
         const plain = (text) => text.replaceAll("\u202f", "").replace(" (not verified here)", " (see verify)").replace("  ", " ");
         const told = lines.map((line) => line.replace(" (see show --globals)", ""));
         assert.deepEqual([headline, ...own.map(([label, text]) => `${label} ${text}`)].map(plain), told, path);
         compared += 1;
     }
     assert.ok(compared > 700, `${compared} compared`);
+});
+
+/** Files of a folder of fixtures, with their names. */
+const named = (folder, names) => inMemory(names.map((name) => join(fixtures, folder, name)));
+
+test("an index, parts and shards are one model, whose missing files are named", async () => {
+    const names = [1, 2].map((part) => `rs_sharded-0000${part}-of-00002.safetensors`), index = "rs_sharded.safetensors.index.json";
+    const model = await openModel(await named("safetensors", [...names, index]));
+    assert.deepEqual([model.format, model.fileCount, model.problems], ["safetensors index", 2, []]);
+    assert.deepEqual(model.tensors().map(({ name, file }) => [name, file.name]).sort(), [["dec.w", names[1]], ["enc.b", names[0]], ["enc.w", names[0]]]);
+    assert.deepEqual((await model.metadata()).map(({ file }) => file), [null, ...names]);
+    if (await hasTool()) {
+        const path = join(fixtures, "safetensors", index), told = summariesOfTool([path]).get(path);
+        const { headline, lines } = summaryOf(model, await model.attributes(), await model.globals());
+        assert.deepEqual([headline, ...lines.map(([label, text]) => `${label} ${text}`)].map((text) => text.replaceAll("\u202f", "")), told);
+    }
+    const part = await openModel(await named("safetensors", [names[0], index]));
+    assert.deepEqual([part.missing, part.problems], [[names[1]], [`${names[1]}: the file is missing, and with it 1 tensor of the index`]]);
+    assert.equal(part.find("dec.w"), undefined);
+    const alone = await openModel(await named("safetensors", [index]));
+    assert.deepEqual([alone.files.length, alone.missing.length], [0, 2]);
+    // Without an index, all tensors of the files are shown.
+    const both = await openModel(await named("safetensors", names));
+    assert.deepEqual([both.tensors().length, both.name], [3, "rs_sharded (2 files)"]);
+    const [gguf] = await named("gguf", ["split_00001.gguf"]);
+    const half = await openModel([Object.assign(gguf, { name: "model-00001-of-00002.gguf" })]);
+    assert.deepEqual([half.missing, half.problems], [["model-00002-of-00002.gguf"], ["model-00002-of-00002.gguf: part 2 of 2 is missing"]]);
+    const shards = await openModel(await named("v2", ["shards.zt", "shards-base.zt"]));
+    assert.deepEqual([shards.files.length, shards.missing], [1, []]);
+    for (const tensor of shards.tensors()) assert.equal((await tensor.read(0, 1)).length, 1, tensor.name);
+    const without = await openModel(await named("v2", ["shards.zt"]));
+    assert.deepEqual(without.missing, ["shards-base.zt"]);
+});
+
+test("a damaged file of a model does not hide the others; files of other kinds are ignored", async () => {
+    const [good] = await named("safetensors", ["py_tiny_mlp.safetensors"]);
+    const bad = Object.assign(await rangesOf(new Blob(["broken"])), { name: "bad.safetensors" });
+    const other = Object.assign(await rangesOf(new Blob(["{}"])), { name: "config.json" });
+    const model = await openModel([other, bad, good]);
+    assert.deepEqual([model.tensors().length, model.problems], [4, ["bad.safetensors: the file has only 6 bytes: it may be cut off [at byte 0]"]]);
+    await assert.rejects(openModel([bad]), /only 6 bytes/);
+    await assert.rejects(openModel([bad, Object.assign(await rangesOf(new Blob(["x"])), { name: "x.npy" })]), /only 6 bytes/);
 });
 
 /** Files that no format claims, or that are cut off, and a part of the line that says what they are. */

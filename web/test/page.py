@@ -298,6 +298,43 @@ class PageTest(unittest.TestCase):
         }""")
         self.assertEqual(found, ["ztensor", 3])
 
+    def test_several_files(self):
+        """The files of a folder are one model by their index. A missing file is named, and each tensor has its file."""
+        folder = self.folder / "sharded"
+        folder.mkdir()
+        names = ["rs_sharded-00001-of-00002.safetensors", "rs_sharded-00002-of-00002.safetensors", "rs_sharded.safetensors.index.json"]
+        for name in names:
+            shutil.copy(FIXTURES / "safetensors" / name, folder)
+        self.page.set_input_files("#folder", str(folder))
+        self.ready()
+        self.assertEqual(self.page.inner_text("#summary .headline"), "safetensors index, 3 tensors, 14 parameters, 56 bytes stored")
+        self.assertEqual(self.page.inner_text("#summary h3"), "Files: 2 of 2")
+        self.shoot("several-files")
+        self.choose("dec.w")
+        self.assertIn(names[1], self.page.inner_text("#details dl"))
+        self.page.goto(f"{PAGE}?url={self.address}/sharded/{names[2]}")
+        self.ready()
+        self.assertEqual(self.page.inner_text("#summary h3"), "Files: 2 of 2")
+        self.page.goto(PAGE)
+        self.page.set_input_files("#file", [str(folder / names[0]), str(folder / names[2])])
+        self.ready()
+        self.page.wait_for_selector("#summary .bad:text-is('NO: 1 missing file')")
+        self.assertIn(f"{names[1]}: the file is missing, and with it 1 tensor of the index", self.page.inner_text("#summary"))
+        self.shoot("missing-file")
+
+    def test_many_files(self):
+        """A model of 150 files opens. Every instance of the library reserves addresses."""
+        folder = self.folder / "many-files"
+        folder.mkdir()
+        for number in range(150):
+            text = json.dumps({f"layers.{number}.weight": {"dtype": "F32", "shape": [4], "data_offsets": [0, 16]}}).encode()
+            (folder / f"model-{number + 1:05}-of-00150.safetensors").write_bytes(struct.pack("<Q", len(text)) + text + struct.pack("<4f", number, 1, 2, 3))
+        self.page.set_input_files("#folder", str(folder))
+        self.ready()
+        self.assertIn("150 tensors", self.page.inner_text("#summary .headline"))
+        self.choose("layers.149.weight")
+        self.assertEqual(self.values()[0], 149)
+
     def test_drop(self):
         data = list((FIXTURES / "gguf-blocks/q4_k.gguf").read_bytes())
         self.page.evaluate("""(data) => {
