@@ -1,6 +1,6 @@
 // The view of a tensor: facts, statistics, histogram, heat map, values.
 import { HeatMap } from "./heat.mjs";
-import { BINS, sampleOf, statisticsOf } from "./statistics.mjs";
+import { allStatistics, BINS, sampleOf, statisticsOf } from "./statistics.mjs";
 import { typeText } from "./summary.mjs";
 import {
     bytesText,
@@ -112,13 +112,15 @@ async function addNumbers(rest, tensor, isCurrent) {
     try {
         const { parts, isAll } = await sampleOf(tensor, isRemote);
         if (!isCurrent()) return;
-        busy.replaceWith(statisticsView(statisticsOf(parts), tensor, isAll));
+        const place = h("div", {}, statisticsView(statisticsOf(parts), tensor, isAll));
+        busy.replaceWith(place);
         if (tensor.shape.length === 0) {
             rest.append(h("h3", {}, "Values"), table(["value"], [[elementText(tensor, parts[0], 0)]], "values"));
         } else {
             const map = new HeatMap(tensor, isRemote);
-            rest.append(h("h3", {}, "Heat map"), map.element);
+            rest.append(h("h3", {}, map.title), map.element);
         }
+        if (!isAll) addAll(place, tensor, isRemote, isCurrent);
     } catch (error) {
         if (!isCurrent()) return;
         busy.replaceWith(h("p", { className: "warning" }, `The values cannot be shown: ${error.message}`));
@@ -127,6 +129,28 @@ async function addNumbers(rest, tensor, isCurrent) {
         if (tensor.layout === "tensor_train")
             rest.append(h("h3", {}, "Heat map"), new HeatMap(tensor, isRemote).element);
     }
+}
+
+/** Replaces the statistics of a sample by those of all elements: at once, or on request if they are on a server. */
+function addAll(place, tensor, isRemote, isCurrent) {
+    const said = h("span", { className: "quiet", role: "status" });
+    const read = async () => {
+        try {
+            const found = await allStatistics(tensor, isCurrent, (share) => {
+                said.textContent = `reading all: ${Math.floor(100 * share)} %`;
+            });
+            if (found) place.replaceChildren(statisticsView(found, tensor, true));
+        } catch (error) {
+            said.textContent = `Not all can be read: ${error.message}`;
+        }
+    };
+    const ask = h("button", { type: "button" }, `Read all (${bytesText(tensor.storedBytes)})`);
+    ask.addEventListener("click", () => {
+        ask.remove();
+        read();
+    });
+    place.prepend(h("p", { className: "controls" }, isRemote ? ask : "", said));
+    if (!isRemote) read();
 }
 
 /** The first values of each component of a tensor that cannot be read as an array. */

@@ -35,6 +35,17 @@ export function table(head, rows, className = "") {
     );
 }
 
+/** A number input, whose value is kept between 0 and its `max`. */
+export function field(label, value, max, onChange) {
+    const input = h("input", { type: "number", min: 0, max, value, "aria-label": label });
+    input.addEventListener("change", () => {
+        const wanted = Math.round(Number(input.value) || 0);
+        input.value = Math.max(0, Math.min(Number(input.max), wanted));
+        onChange(Number(input.value));
+    });
+    return input;
+}
+
 /** A number with `digits` decimals. Unlike `toFixed`, it rounds a tie to the even digit, as the tool does. */
 export function fixed(value, digits) {
     const scaled = value * 10 ** digits, isTie = scaled % 1 === 0.5 && (value * 2 ** (digits + 1)) % 1 === 0;

@@ -210,38 +210,101 @@ class PageTest(unittest.TestCase):
                 self.open(file)
                 self.choose("")
 
+    def npy(self, name, dtype, shape, data):
+        """Writes an NPY file."""
+        header = f"{{'descr': '{dtype}', 'fortran_order': False, 'shape': {shape}, }}".ljust(117) + "\n"
+        path = self.folder / name
+        path.write_bytes(b"\x93NUMPY\x01\0" + struct.pack("<H", 118) + header.encode() + data)
+        return path
+
     def test_exact_numbers(self):
-        """Minimum and maximum of 64-bit integers are exact. Statistics of a sample are labelled as such."""
-        with tempfile.TemporaryDirectory() as folder:
-            small, large = pathlib.Path(folder, "small.npy"), pathlib.Path(folder, "large.npy")
-            header = lambda shape: f"{{'descr': '<i8', 'fortran_order': False, 'shape': ({shape},), }}".ljust(117) + "\n"
-            head = lambda shape: b"\x93NUMPY\x01\0" + struct.pack("<H", 118) + header(shape).encode()
-            small.write_bytes(head(3) + struct.pack("<3q", 2**63 - 1, -2**63, 0))
-            self.open(small).choose("")
-            self.page.wait_for_selector("svg.bars")
-            shown = self.page.inner_text("#view")
-            self.assertIn("9223372036854775807", shown)
-            self.assertIn("-9223372036854775808", shown)
-            self.assertNotIn("922337203685477600", shown)
-            self.assertNotIn("(sample)", shown)
-            large.write_bytes(head(3_000_000) + bytes(8 * 3_000_000 - 8) + struct.pack("<q", 2**53 + 1))
-            self.page.goto(PAGE)
-            self.open(large).choose("")
-            self.page.wait_for_selector("dt:text('greatest (sample)')")
-            shown = self.page.inner_text("#view")
-            self.assertIn("of a sample", shown)
-            self.assertIn("9007199254740993", shown)
-            for term in ("least", "mean", "zeros"):
-                self.assertIn(f"{term} (sample)", shown)
+        """Minimum and maximum of 64-bit integers are exact. Local files have exact statistics; a server, on request."""
+        self.open(self.npy("small.npy", "<i8", (3,), struct.pack("<3q", 2**63 - 1, -2**63, 0))).choose("")
+        self.page.wait_for_selector("svg.bars")
+        shown = self.page.inner_text("#view")
+        self.assertIn("9223372036854775807", shown)
+        self.assertIn("-9223372036854775808", shown)
+        self.assertNotIn("922337203685477600", shown)
+        self.assertNotIn("(sample)", shown)
+        large = self.npy("large.npy", "<i8", (3_000_000,), bytes(8 * 1_000_000) + struct.pack("<q", 2**53 + 1) + bytes(8 * 1_999_999))
+        self.page.goto(PAGE)
+        self.open(large).choose("")
+        self.page.wait_for_selector("h3:has-text('of all 3\u202f000\u202f000 numbers')")
+        self.page.wait_for_selector("dd:text-is('9007199254740993')")
+        self.page.goto(f"{PAGE}?url={self.address}/large.npy")
+        self.ready().choose("")
+        self.page.wait_for_selector("dt:text('greatest (sample)')")
+        shown = self.page.inner_text("#view")
+        self.assertIn("of a sample", shown)
+        self.assertNotIn("9007199254740993", shown)
+        for term in ("least", "mean", "zeros"):
+            self.assertIn(f"{term} (sample)", shown)
+        self.page.click("button:text-is('Read all (22.9 MiB)')")
+        self.page.wait_for_selector("dd:text-is('9007199254740993')")
+        self.assertNotIn("(sample)", self.page.inner_text("#view"))
+
+    def test_axes(self):
+        """Two axes are shown, at an index of each other axis. The order of the axes can be changed."""
+        self.open(self.npy("axes.npy", "<f4", (2, 3, 4), struct.pack("<24f", *range(24)))).choose("")
+        self.assertEqual(self.values(), list(range(12)))
+        self.page.fill("[aria-label='Index in dimension 0']", "1")
+        self.page.keyboard.press("Tab")
+        self.page.wait_for_selector(".values td:text-is('23')")
+        self.assertEqual(self.values(), list(range(12, 24)))
+        self.page.select_option("[aria-label='Axis of the columns']", "0")
+        self.page.wait_for_selector("[aria-label='Index in dimension 2']")
+        self.page.fill("[aria-label='Index in dimension 2']", "3")
+        self.page.keyboard.press("Tab")
+        self.page.wait_for_selector(".values td:text-is('23')")
+        self.assertEqual(self.values(), [3, 15, 7, 19, 11, 23])
+        self.shoot("axes")
+
+    def test_image(self):
+        """Three bytes along the last axis are the colours of a pixel."""
+        self.open(self.npy("image.npy", "|u1", (2, 2, 3), bytes([255, 0, 0, 0, 255, 0, 0, 0, 255, 9, 8, 7]))).choose("")
+        self.page.wait_for_selector("canvas.heat[aria-label^='Image of rows 0 to 1, columns 0 to 1']")
+        pixels = "[...document.querySelector('canvas.heat').getContext('2d').getImageData(0, 0, 2, 2).data]"
+        self.assertEqual(self.page.evaluate(pixels), [255, 0, 0, 255, 0, 255, 0, 255, 0, 0, 255, 255, 9, 8, 7, 255])
+        self.page.uncheck("text=as an image")
+        self.page.wait_for_selector("canvas.heat[aria-label^='Heat map of rows']")
+        self.page.wait_for_selector("[aria-label='Index in dimension 2']")
+
+    def test_not_finite(self):
+        """The legend names infinities and NaN, with their numbers."""
+        self.open(self.npy("odd.npy", "<f4", (2, 3), struct.pack("<6f", 1, math.inf, -math.inf, math.nan, math.inf, -2))).choose("")
+        self.page.wait_for_selector(".legend .kind")
+        self.assertEqual(self.page.locator(".legend .kind").all_inner_texts(), ["NaN: 1", "Infinity: 2", "-Infinity: 1"])
+        self.shoot("not-finite")
+
+    def test_saved(self):
+        """Values are copied as text, and saved as NPY: what the tool extracts."""
+        self.context.grant_permissions(["clipboard-read", "clipboard-write"])
+        self.open(EXAMPLE).choose("layer1.weight")
+        self.values()
+        with self.page.expect_download() as saved:
+            self.page.click("text=Save the tensor as NPY")
+        extracted = self.folder / "extracted.npy"
+        subprocess.run([TOOL, "extract", EXAMPLE, "layer1.weight", "--f32", "-o", extracted], check=True)
+        self.assertEqual(saved.value.suggested_filename, "layer1.weight.npy")
+        self.assertEqual(pathlib.Path(saved.value.path()).read_bytes()[128:], extracted.read_bytes()[128:])
+        self.page.goto(PAGE)
+        self.open(saved.value.path()).choose("")
+        self.assertIn("32 × 64", self.page.inner_text("#details dl"))
+        self.page.goto(PAGE)
+        self.open(self.npy("small.npy", "<i2", (2, 2), struct.pack("<4h", 1, -2, 3, 4))).choose("")
+        self.values()
+        self.page.click("text=Copy the table")
+        self.page.wait_for_selector("text=copied")
+        self.assertEqual(self.page.evaluate("navigator.clipboard.readText()"), "1\t-2\n3\t4")
 
     def test_without_values(self):
         """A lazy expression has no values. Chunks that were never written are counted."""
         self.open(FIXTURES / "b2nd/no_values/lazyexpr.b2nd").choose("")
-        self.page.wait_for_selector("p.warning:has-text('it is a lazy expression')")
+        self.page.wait_for_selector("#details p.warning:has-text('it is a lazy expression')")
         self.assertEqual(self.page.locator("table.values").count(), 0)
         self.page.goto(PAGE)
         self.open(FIXTURES / "b2nd/no_values/uninit.b2nd").choose("")
-        self.page.wait_for_selector("p.warning:has-text('2 chunks were never written')")
+        self.page.wait_for_selector("#details p.warning:has-text('2 chunks were never written')")
 
     def test_compressed_npz(self):
         self.open(FIXTURES / "npz/deflated.npz").choose("w")
