@@ -84,6 +84,7 @@ function attributesTable(attributes) {
             h("span", { className: "key", title: valueText(key) }, valueText(key)),
             valueView(value),
         ]),
+        "pairs",
     );
 }
 

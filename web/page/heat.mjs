@@ -202,7 +202,9 @@ export class HeatMap {
         const heat = isImage ? null : heatOf(values, across, down);
         Object.assign(this.canvas, { width: across, height: down });
         this.canvas.getContext("2d").putImageData(heat ? heat.image : pictureOf(values, across, down), 0, 0);
-        this.canvas.style.aspectRatio = `${columns} / ${Math.min(isImage ? Infinity : columns, Math.max(rows, columns / 12))}`;
+        const ratio = columns / Math.min(isImage ? Infinity : columns, Math.max(rows, columns / 12));
+        this.canvas.style.aspectRatio = String(ratio);
+        this.canvas.style.width = `min(100%, 640px, ${60 * ratio}vh)`;
         const oneIn = (what, length) => (length > 1 ? `one ${what} in ${length}` : `all ${what}s`);
         const of = step[0] * step[1] > 1 ? `: ${oneIn("row", step[0])}, ${oneIn("column", step[1])}` : "";
         const part = `rows ${top} to ${top + rows - 1}, columns ${left} to ${left + columns - 1}`;

@@ -14,7 +14,7 @@ const bytesOf = (base64) => Uint8Array.from(atob(base64), (character) => charact
 provideModule(bytesOf(MODULE));
 version().then((text) => { byId("version").textContent = text; });
 
-let model = null, current = null, turn = 0;
+let model = null, current = null, turn = 0, listTop = 0;
 
 const tree = new Tree((tensor) => goTo(tensor), (text) => { byId("count").textContent = text; });
 byId("tree").append(tree.element);
@@ -23,11 +23,17 @@ byId("tree").append(tree.element);
 async function show(tensor) {
     const mine = ++turn, isCurrent = () => mine === turn;
     const [view, summary, details] = ["view", "summary", "details"].map(byId);
-    view.scrollTop = tensor === current ? view.scrollTop : 0;
+    const isOther = tensor !== current;
+    if (isOther && current === null) listTop = scrollY;
     current = tensor;
     document.body.classList.toggle("of-tensor", tensor !== null);
     summary.hidden = tensor !== null;
     tree.reveal(tensor);
+    if (isOther) { // on a narrow screen, the page scrolls, and the list is not beside the tensor
+        view.scrollTop = 0;
+        scrollTo(0, tensor ? 0 : listTop);
+        if (tensor) byId("back").focus({ preventScroll: true });
+    }
     await (tensor ? showTensor(details, model, tensor, isCurrent) : showFile(summary, details, model, goTo, isCurrent));
     if (isCurrent()) view.dataset.ready = String(mine); // for tests
 }
@@ -62,6 +68,17 @@ addEventListener("hashchange", () => {
 
 // ---- Opening ----
 
+/** Shows the start, where files are chosen, or the model. */
+function showStart(isStart) {
+    byId("start").hidden = !isStart;
+    byId("opened").hidden = isStart;
+    document.body.classList.toggle("has-model", !isStart);
+    if (!isStart) return;
+    model = current = null;
+    document.title = "tenslice";
+    byId("read").textContent = "";
+}
+
 /** Opens the files of one model, each a source and its name. */
 async function openFiles(files) {
     if (files.length === 0) return;
@@ -77,8 +94,8 @@ async function openFiles(files) {
         model = opened;
         current = null;
         document.title = `${model.name} – tenslice`;
-        byId("start").hidden = true;
-        byId("opened").hidden = false;
+        listTop = 0;
+        showStart(false);
         document.body.dataset.opened = (performance.now() - begin).toFixed(0);
         byId("search").value = "";
         tree.show(model);
@@ -87,10 +104,7 @@ async function openFiles(files) {
         await show(named());
     } catch (error) {
         if (mine !== turn) return;
-        model = null;
-        byId("start").hidden = false;
-        byId("opened").hidden = true;
-        byId("read").textContent = "";
+        showStart(true);
         await showProblem(byId("problem"), label, error, error.ranges ?? (all.length === 1 ? all[0] : null));
     }
 }
@@ -136,6 +150,11 @@ document.addEventListener("drop", async (event) => {
 
 // ---- Keys and controls ----
 
+byId("home").addEventListener("click", () => {
+    turn += 1;
+    showStart(true);
+    if (location.hash) location.hash = "";
+});
 byId("back").addEventListener("click", () => goTo(null));
 byId("ask").addEventListener("click", () => byId("help").showModal());
 byId("search").addEventListener("input", () => tree.search(byId("search").value));

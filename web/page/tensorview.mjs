@@ -32,11 +32,10 @@ export async function showTensor(view, model, listed, isCurrent) {
         busy.textContent = `What is inside cannot be read: ${error.message}`;
     }
     if (!isCurrent()) return;
-    view.replaceChildren(title, factsOf(model, listed, tensor), componentsOf(listed));
-    const rest = h("div");
-    view.append(rest);
+    const rest = h("div"), below = h("div", {}, componentsOf(listed));
+    view.replaceChildren(title, factsOf(model, listed, tensor), rest, below);
     await Promise.all([
-        addAttributes(view, listed, isCurrent),
+        addAttributes(below, listed, isCurrent),
         addUnwritten(rest, tensor, isCurrent),
         addNumbers(rest, tensor, isCurrent),
     ]);
@@ -91,6 +90,7 @@ async function addAttributes(view, tensor, isCurrent) {
                 h("span", { className: "key" }, valueText(key)),
                 h("span", { className: "value" }, valueText(value)),
             ]),
+            "pairs",
         ),
     );
 }

@@ -21,16 +21,19 @@ export function facts(lines) {
     );
 }
 
-/** A table with a head and rows. */
+/** A table with a head and rows. Columns without any content are left out. On a narrow screen, each row is a list. */
 export function table(head, rows, className = "") {
+    const isFull = (column) => rows.some((row) => row[column] !== "-" && row[column] !== "");
+    const columns = head.map((_, column) => column).filter((column) => rows.length === 0 || isFull(column));
+    const cells = (row) => columns.map((column) => h("td", { "data-label": head[column] }, row[column]));
     return h(
         "div",
         { className: "scroll" },
         h(
             "table",
-            { className },
-            h("thead", {}, h("tr", {}, ...head.map((text) => h("th", { scope: "col" }, text)))),
-            h("tbody", {}, ...rows.map((row) => h("tr", {}, ...row.map((cell) => h("td", {}, cell))))),
+            { className: `stacked ${className}` },
+            h("thead", {}, h("tr", {}, ...columns.map((column) => h("th", { scope: "col" }, head[column])))),
+            h("tbody", {}, ...rows.map((row) => h("tr", {}, ...cells(row)))),
         ),
     );
 }

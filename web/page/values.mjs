@@ -2,7 +2,7 @@
 import { npyOf } from "./npy.mjs";
 import { bytesText, elementText, field, h } from "./text.mjs";
 
-/** The size of the table. */
+/** The maximum size of the table. On a narrow screen, it has fewer columns. */
 const ROWS = 20, COLUMNS = 10;
 /** The most bytes that are saved. */
 const MOST_SAVED = 2 ** 28;
@@ -59,7 +59,12 @@ export class Values {
         const body = texts.map((line, row) =>
             h("tr", {}, h("th", { scope: "row" }, String(top + row)), ...line.map((text) => h("td", {}, text))));
         this.#shown = texts;
-        this.table.replaceChildren(h("table", { className: "values" }, h("tr", {}, h("td"), ...titles), ...body));
+        const lines = [h("tr", {}, h("td"), ...titles), ...body];
+        this.table.replaceChildren(h("table", { className: "values" }, ...lines));
+        for (let count = columns; count > 1 && this.table.scrollWidth > this.table.clientWidth; count--) {
+            lines.forEach((line) => line.lastChild.remove());
+            texts.forEach((line) => line.pop());
+        }
     }
 
     async #tried(act) {
