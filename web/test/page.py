@@ -179,6 +179,7 @@ class PageTest(unittest.TestCase):
 
     def test_formats_and_values(self):
         """The first row of values in a file of each format is what the library reads on the host."""
+        self.page.set_viewport_size({"width": 3200, "height": 860}) # ten columns fit
         cases = [
             ("v0.1", None, None), ("v1.0/zstd.zt", "noise", None), ("v1.2/dense_all_dtypes.zt", "t.float64", None),
             ("v2/dense_all_dtypes_4k.zt", None, None), ("v2/converted_safetensors.zt", "a.w", None),
