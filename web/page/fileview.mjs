@@ -55,15 +55,17 @@ function showSummary(place, model, attributes, globals) {
 }
 
 /** The files of a model of several: their tensors and their bytes. */
-function filesOf({ files, fileCount, missing }) {
-    if (fileCount === 1) return [];
-    const rows = files.map((file) => {
-        const own = file.tensors(), stored = own.reduce((sum, { storedBytes }) => sum + storedBytes, 0);
-        return [nameText(file.name), plural(own.length, "tensor"), bytesText(stored)];
-    });
-    rows.push(...missing.map((name) => [nameText(name), h("strong", { className: "bad" }, "missing"), ""]));
+function filesOf(model) {
+    if (model.fileCount === 1) return [];
+    const found = new Map(model.files.map((file) => [file, { count: 0, stored: 0 }]));
+    for (const { file, storedBytes } of model.tensors()) {
+        found.get(file).count += 1;
+        found.get(file).stored += storedBytes;
+    }
+    const rows = [...found].map(([file, { count, stored }]) => [nameText(file.name), plural(count, "tensor"), bytesText(stored)]);
+    rows.push(...model.missing.map((name) => [nameText(name), h("strong", { className: "bad" }, "missing"), ""]));
     return [
-        h("h3", {}, `Files: ${countText(files.length)} of ${countText(fileCount)}`),
+        h("h3", {}, `Files: ${countText(model.files.length)} of ${countText(model.fileCount)}`),
         h("div", { className: "files" }, table(["file", "tensors", "stored"], rows)),
     ];
 }

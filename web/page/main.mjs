@@ -62,7 +62,7 @@ function goTo(tensor) {
 
 addEventListener("hashchange", () => {
     const wanted = named();
-    // Of several tensors with one name, the address names the first.
+    // The address names the first of several tensors with one name.
     if (model && wanted?.name !== current?.name) show(wanted);
 });
 

@@ -1,7 +1,10 @@
 // A refused file: what it is, what to do, the rule, and the bytes around the error.
 import { countText, facts, h } from "./text.mjs";
 
-const BEFORE = 64, SHOWN = 160, A_LINE = 16;
+const BEFORE = 64, SHOWN = 160;
+
+/** On narrower screens, a line has fewer bytes. */
+const NARROW = 760;
 
 const CUT = "; the file is truncated: ";
 const AGAIN = "download or copy the file again, if its size is not that of the original";
@@ -39,24 +42,24 @@ export async function showProblem(place, name, error, ranges) {
     );
     if (typeof offset !== "number" || !ranges || ranges.length === 0) return;
     const at = Math.min(offset, ranges.length);
-    const first = Math.max(0, Math.floor((at - BEFORE) / A_LINE) * A_LINE);
+    const width = innerWidth < NARROW ? 8 : 16, first = Math.max(0, Math.floor((at - BEFORE) / width) * width);
     try {
         const bytes = await ranges.read(first, Math.min(SHOWN, ranges.length - first));
-        place.append(hexOf(bytes, first, at));
+        place.append(hexOf(bytes, first, at, width));
     } catch { /* the message says enough */ }
 }
 
-/** Lines with an offset, sixteen bytes, and their printable characters. */
-function hexOf(bytes, first, marked) {
+/** Lines with an offset, `width` bytes, and their printable characters. */
+function hexOf(bytes, first, marked, width) {
     const pre = h("pre", { className: "hex", tabIndex: 0, "aria-label": "Bytes in hexadecimal" });
-    for (let line = 0; line < bytes.length; line += A_LINE) {
-        const part = bytes.subarray(line, line + A_LINE);
+    for (let line = 0; line < bytes.length; line += width) {
+        const part = bytes.subarray(line, line + width);
         pre.append(`${(first + line).toString(16).padStart(8, "0")}  `);
         part.forEach((byte, index) => {
             const text = byte.toString(16).padStart(2, "0");
             pre.append(first + line + index === marked ? h("mark", {}, text) : text, index === 7 ? "  " : " ");
         });
-        pre.append("   ".repeat(A_LINE - part.length) + (part.length < 8 ? " " : "") + " ");
+        pre.append("   ".repeat(width - part.length) + (part.length < 8 ? " " : "") + " ");
         pre.append(`${Array.from(part, (byte) => (byte > 31 && byte < 127 ? String.fromCharCode(byte) : "·")).join("")}\n`);
     }
     return pre;

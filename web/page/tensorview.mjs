@@ -29,7 +29,7 @@ export async function showTensor(view, model, listed, isCurrent) {
     try {
         tensor = await listed.resolved();
     } catch (error) {
-        busy.textContent = `What is inside cannot be read: ${error.message}`;
+        busy.textContent = `The contents cannot be read: ${error.message}`;
     }
     if (!isCurrent()) return;
     const rest = h("div"), below = h("div", {}, componentsOf(listed));

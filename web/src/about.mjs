@@ -1,4 +1,4 @@
-// What the library says about a tensor: its components, its problem, its blocks, the header of a compressed array.
+// Describes a tensor as the library sees it: its components, its problem, its blocks, the header of a compressed array.
 import { ENCODING, PURPOSE, STATUS } from "./abi.mjs";
 import { NOT_STATED, TensliceError } from "./library.mjs";
 
