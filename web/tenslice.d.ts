@@ -129,6 +129,8 @@ export declare class Model {
     readonly version: string | null;
     /** The metadata of the index; null if there is no index. */
     readonly index: [string, unknown][] | null;
+    /** True if a file is on a server. */
+    readonly isRemote: boolean;
     readonly length: number;
     readonly requests: number;
     readonly bytesRead: number;

@@ -54,6 +54,10 @@ function showSummary(place, model, attributes, globals) {
     );
 }
 
+/** A page cannot look for files on this machine. */
+const TOGETHER = "A page sees only the files that are opened together: open their folder, or all of them at once.";
+
+
 /** The files of a model of several: their tensors and their bytes. */
 function filesOf(model) {
     if (model.fileCount === 1) return [];
@@ -67,6 +71,7 @@ function filesOf(model) {
     return [
         h("h3", {}, `Files: ${countText(model.files.length)} of ${countText(model.fileCount)}`),
         h("div", { className: "files" }, table(["file", "tensors", "stored"], rows)),
+        model.missing.length && !model.isRemote ? h("p", { className: "quiet" }, TOGETHER) : "",
     ];
 }
 

@@ -21,10 +21,12 @@ export class Model {
     #tensors;
     #names = null;
 
-    constructor({ name, files, tensors, index = null, missing = [], problems = [], warnings = [] }) {
+    constructor({ name, files, tensors, given, index = null, missing = [], problems = [], warnings = [] }) {
         /** The open files. */
         this.files = files;
         this.name = name;
+        /** True if a file is on a server. */
+        this.isRemote = given.some(({ isRemote }) => isRemote);
         this.index = index;
         /** The names of files that are missing. */
         this.missing = missing;
@@ -135,6 +137,7 @@ async function modelOfFiles(opened, all, problems, open) {
         name: files.length === 1 && !isPart ? files[0].name : commonName(files),
         files,
         tensors,
+        given: all,
         missing: [...parts.missing, ...shards.missing],
         problems: [...problems, ...parts.problems, ...shards.problems, ...repeated(files), ...unreadable(tensors)],
         warnings: parts.warnings,
@@ -221,7 +224,7 @@ async function modelOfIndex({ ranges, json }, all, open) {
         for (const tensor of wanted) problems.push(`${name}: tensor "${tensor}" is missing; the index lists it in this file`);
     }
     const index = Object.entries(json.metadata ?? {});
-    return new Model({ name: ranges.name, files, tensors, index, missing, problems: [...problems, ...unreadable(tensors)], warnings });
+    return new Model({ name: ranges.name, files, tensors, given: all, index, missing, problems: [...problems, ...unreadable(tensors)], warnings });
 }
 
 function whyUnlisted({ weight_map: map }, tensor) {

@@ -347,8 +347,7 @@ export class Tensor {
     async #sliceOfTrain(start, stop, step) {
         const fixed = start.map((first, axis) => (stop[axis] - first === 1 ? BigInt(first) : NOT_STATED));
         const free = this.#lengths.filter((_, axis) => fixed[axis] === NOT_STATED);
-        const width = this.bits / 8,
-            room = product(free) * width;
+        const room = (product(free) * this.bits) / 8;
         if (room > LARGEST_WHOLE)
             throw new RangeError("a slice of a tensor train has all elements of its dimensions; these are too many");
         const { offset, length } = await this.#cores();

@@ -384,6 +384,7 @@ class PageTest(unittest.TestCase):
         self.ready()
         self.page.wait_for_selector("#summary .bad:text-is('NO: 1 missing file')")
         self.assertIn(f"{names[1]}: the file is missing, and with it 1 tensor of the index", self.page.inner_text("#summary"))
+        self.assertIn("open their folder", self.page.inner_text("#summary"))
         self.shoot("missing-file")
 
     def test_many_files(self):
