@@ -3,6 +3,7 @@
 Requires playwright (pip) and Chromium (in Debian: chromium), which is found on the PATH or by CHROMIUM.
 """
 
+import contextlib
 import http.server
 import json
 import math
@@ -55,7 +56,8 @@ class Server(http.server.BaseHTTPRequestHandler):
         self.send_header("Access-Control-Allow-Origin", "*")
         self.send_header("Access-Control-Expose-Headers", "Content-Range")
         self.end_headers()
-        self.wfile.write(body)
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError): # the page was left
+            self.wfile.write(body)
 
     def send_whole(self, path):
         """Sends a file of the package, or an empty page."""
