@@ -15,7 +15,7 @@ export async function showFile(summary, view, model, onTensor, isCurrent) {
         model.files.length > 1 ? h("p", { className: "file" }, nameText(file.name)) : "",
         mapOf(file, onTensor),
     ]);
-    view.replaceChildren(h("h3", {}, "Metadata"), place, h("h3", {}, maps.length > 2 ? "Maps of the files" : "Map of the file"), ...maps);
+    view.replaceChildren(...filesOf(model), h("h3", {}, "Metadata"), place, h("h3", {}, maps.length > 2 ? "Maps of the files" : "Map of the file"), ...maps);
     try {
         const all = await model.metadata();
         if (!isCurrent()) return;
@@ -50,7 +50,6 @@ function showSummary(place, model, attributes, globals) {
         facts(lines.map((line) => [line[0], isBad(line) ? h("strong", { className: "bad" }, line[1]) : line[1]])),
         ...findings.slice(0, MOST_SHOWN).map((text) => h("p", { className: "warning" }, nameText(text))),
         findings.length > MOST_SHOWN ? h("p", { className: "warning" }, `and ${countText(findings.length - MOST_SHOWN)} more`) : "",
-        ...filesOf(model),
     );
 }
 
