@@ -20,6 +20,7 @@ const isCopy = (name) => CHECKPOINT.test(baseName(name)) || /\.bin\.index\./.tes
 export class Model {
     #tensors;
     #names = null;
+    #metadata = null;
 
     constructor({ name, files, tensors, given, index = null, missing = [], problems = [], warnings = [] }) {
         /** The open files. */
@@ -87,7 +88,12 @@ export class Model {
     }
 
     /** The attributes of the index and of the files, each with the name of its `file`; null for the model as a whole. */
-    async metadata() {
+    metadata() {
+        this.#metadata ??= this.#readMetadata();
+        return this.#metadata;
+    }
+
+    async #readMetadata() {
         const found = this.index ? [{ file: null, pairs: this.index }] : [];
         const isOne = this.files.length === 1 || (await this.files[0]?.part());
         for (const file of this.files.slice(0, isOne ? 1 : undefined)) {
