@@ -89,7 +89,10 @@ export class Model {
 
     /** The attributes of the index and of the files, each with the name of its `file`; null for the model as a whole. */
     metadata() {
-        this.#metadata ??= this.#readMetadata();
+        this.#metadata ??= this.#readMetadata().catch((error) => {
+            this.#metadata = null;
+            throw error;
+        });
         return this.#metadata;
     }
 
