@@ -279,7 +279,7 @@ web: ## build the page that shows tensor files, and the npm package: target/web
 
 web-test: web target/web-venv ## test the page and the package, in node and in headless Chromium
 	$(CARGO) build --quiet --release -p tenslice-cli
-	node --test web/test/module.test.mjs
+	node --test web/test/module.test.mjs web/test/model.test.mjs
 	target/web-venv/bin/python web/test/page.py
 
 target/web-venv:

@@ -41,6 +41,8 @@ export interface Component {
     encoding: number;
     encodingName: string;
     digest: string | null;
+    /** The kind of the checksum, such as `crc32c`, or `crc32` in an archive; null if there is none. */
+    checksum: string | null;
     /** The name of the file that has the bytes, if it is another file. */
     shard: string | null;
     offset: number;
@@ -50,6 +52,7 @@ export interface Component {
 }
 
 export declare class Tensor {
+    readonly file: TensorFile;
     readonly name: string;
     readonly index: number;
     /** The dtype, such as `f32`; null if the elements have no such type, as in quantized blocks. */
@@ -62,6 +65,7 @@ export declare class Tensor {
     readonly statedType: string | null;
     readonly layout: string;
     readonly isColumnMajor: boolean;
+    readonly isBigEndian: boolean;
     readonly storedBytes: number;
     readonly components: Component[];
     /** The number of elements and bytes in a block of a quantized tensor. */
@@ -104,18 +108,55 @@ export interface TensorFile {
     tensors(): Tensor[];
     find(name: string): Tensor | undefined;
     attributes(): Promise<[Value, Value][]>;
+    /** The index of a part of a GGUF model, the number of parts and of all tensors; null for other files. */
+    part(): Promise<{ index: number; count: number; tensors: number } | null>;
+    /** The functions and classes that a PyTorch checkpoint names; `isKnown` if tensors need them. Nothing of them runs. */
+    globals(): Promise<{ module: string; name: string; isKnown: boolean }[] | null>;
+}
+
+/** A model of one or several files. */
+export declare class Model {
+    readonly name: string;
+    readonly files: TensorFile[];
+    /** The number of files, with missing ones. */
+    readonly fileCount: number;
+    /** The names of missing files. */
+    readonly missing: string[];
+    /** Sentences about files and tensors that are missing or cannot be read. */
+    readonly problems: string[];
+    readonly warnings: string[];
+    readonly format: string;
+    readonly version: string | null;
+    /** The metadata of the index; null if there is no index. */
+    readonly index: [string, unknown][] | null;
+    /** True if a file is on a server. */
+    readonly isRemote: boolean;
+    readonly length: number;
+    readonly requests: number;
+    readonly bytesRead: number;
+    tensors(): Tensor[];
+    find(name: string): Tensor | undefined;
+    /** The attributes of the index and of the first file. */
+    attributes(): Promise<[Value, Value][]>;
+    /** The attributes of the index and of each file; `file` is null for those of the model. */
+    metadata(): Promise<{ file: string | null; pairs: [Value, Value][] }[]>;
+    globals(): Promise<{ module: string; name: string; isKnown: boolean }[] | null>;
 }
 
 /** `status` is a code of tenslice.h, `offset` is the offset in the file at which the rule is violated. */
 export declare class TensliceError extends Error {
     readonly status: number;
     readonly statusName: string;
+    /** The rule that is violated, without names and numbers of the file. */
+    readonly rule: string;
     readonly offset: number | null;
     readonly format: string;
 }
 
 /** Opens a file. Only its metadata is read. Rejects with a TensliceError if the file violates a rule. */
 export declare function open(file: Input): Promise<TensorFile>;
+/** Opens the files of one model: an index and its files, the parts of a GGUF model, or any tensor files. */
+export declare function openModel(files: Input[]): Promise<Model>;
 /** Ranges of a file, which need not be a tensor file. */
 export declare function rangesOf(file: Input): Promise<Ranges>;
 /** Provides the bytes of the WebAssembly module, which is then not loaded. */

@@ -2,40 +2,47 @@
 import { FORMAT_NAMES, STATUS, WARNING_TEXTS } from "./src/abi.mjs";
 import { LongList, readAttributes, readListAt } from "./src/attributes.mjs";
 import { Library, TensliceError } from "./src/library.mjs";
+import { Model, modelOf } from "./src/model.mjs";
 import { compiledModule, instanceOf, provideModule } from "./src/module.mjs";
 import { rangesOf } from "./src/ranges.mjs";
 import { RememberedRanges, Session } from "./src/session.mjs";
 import { Tensor } from "./src/tensor.mjs";
 
-export { LongList, provideModule, rangesOf, Tensor, TensliceError };
+export { LongList, Model, provideModule, rangesOf, Tensor, TensliceError };
 
 /** The number of bytes to fetch for a long text of the metadata that was skipped, at first and at most. */
 const TEXT = 1 << 16, LONGEST_TEXT = 1 << 26;
+/** The number of bytes that the library examines at most, to say what a file is that no format claims. */
+const MOST_DESCRIBED = 1 << 26;
 
 /** An open file. */
 class TensorFile {
     #module;
     #session;
+    #library;
     #metadata;
     #tensors = null;
     #names = null;
     #dtypes = new Map();
     #bits = new Map();
+    #part = null;
 
     constructor(module, ranges) {
         this.ranges = ranges;
+        this.name = ranges.name;
+        this.length = ranges.length;
+        this.shards = new Map(); // the ranges of the shards of a zTensor 2 file, by their names
         this.kept = null; // the tensor that was last read as a whole, and its values
         this.#module = module;
         this.#metadata = new RememberedRanges(ranges);
     }
 
     async open() {
-        const { library, file } = this.#session = await this.sessionWith([]);
+        const { library, file } = this.#session = await this.#opened();
+        this.#library = library;
         const at = library.make("tenslice_file_info");
         library.call("tenslice_file_get_info", file, at);
         const info = library.read("tenslice_file_info", at);
-        this.name = this.ranges.name;
-        this.length = this.ranges.length;
         this.format = FORMAT_NAMES[info.format];
         this.version = info.version;
         this.tensorCount = info.tensor_count;
@@ -43,9 +50,24 @@ class TensorFile {
         return this;
     }
 
-    /** The instance of the library that lists the file, which also converts numbers. */
+    /**
+     * Opens the file. If no format claims it, opens it again with its bytes in memory, because the message then says
+     * what the file is.
+     */
+    async #opened() {
+        try {
+            return await this.sessionWith([]);
+        } catch (error) {
+            const isOther = [STATUS.UNKNOWN_FORMAT, STATUS.UNSUPPORTED_FORMAT].includes(error.status);
+            if (!isOther || this.ranges.isRemote || this.length === 0) throw error;
+            const bytes = await this.ranges.read(0, Math.min(MOST_DESCRIBED, this.length));
+            return this.sessionWith([{ offset: 0, bytes }]);
+        }
+    }
+
+    /** An instance of the library that converts numbers. Every call leaves its memory as it was. */
     get library() {
-        return this.#session.library;
+        return this.#library;
     }
 
     /** Opens the file again, with ranges of data in memory. */
@@ -58,14 +80,29 @@ class TensorFile {
         return new TensorFile(this.#module, await rangesOf(bytes)).open();
     }
 
-    /** Returns what `use` returns for the session that lists the file, and releases the memory that `use` allocated. */
-    using(use) {
-        const mark = this.library.mark();
+    /**
+     * Returns what `use` returns for a session that lists the file, and releases the memory that `use` allocated. After
+     * `release()` the file is opened for the call.
+     */
+    async using(use) {
+        const session = this.#session ?? (await this.sessionWith([])), { library } = session;
+        const mark = library.mark();
         try {
-            return use(this.#session);
+            return use(session);
         } finally {
-            this.library.release(mark);
+            library.release(mark);
+            if (session !== this.#session) session.close();
         }
+    }
+
+    /**
+     * Lists the tensors, and returns the instance of the library to those that other files use: browsers allow about a
+     * hundred instances.
+     */
+    release() {
+        this.tensors();
+        this.#session.close();
+        this.#session = null;
     }
 
     dtypeName(code) {
@@ -112,7 +149,7 @@ class TensorFile {
         const missing = new Map(); // skipped texts: their offsets, and the number of bytes to fetch
         for (;;) {
             try {
-                if (missing.size === 0) return this.using((session) => readAttributes(session, attributesOf(session), later));
+                if (missing.size === 0) return await this.using((session) => readAttributes(session, attributesOf(session), later));
                 return await this.#attributesWith(missing, later);
             } catch (error) {
                 if (error.status !== STATUS.NOT_IN_MEMORY || error.offset === null) throw error;
@@ -121,6 +158,36 @@ class TensorFile {
                 missing.set(error.offset, Math.min(length, this.length - error.offset));
             }
         }
+    }
+
+    /** The number of a part of a GGUF model, from 0, of how many parts, and the tensors of all; null for other files. */
+    async part() {
+        if (this.format !== "gguf") return null;
+        this.#part ??= this.using(({ library, file }) => {
+            const at = library.make("tenslice_gguf_file_info");
+            library.call("tenslice_gguf_get_info", file, at);
+            const { part_index: index, part_count: count, part_tensors: tensors } = library.read("tenslice_gguf_file_info", at);
+            return count > 0 ? { index, count, tensors } : null;
+        });
+        return this.#part;
+    }
+
+    /**
+     * The functions and classes that a PyTorch checkpoint names, with `module`, `name`, and `isKnown` if tensors need
+     * it; null for other formats. Nothing of them runs.
+     */
+    async globals() {
+        if (this.format !== "pytorch") return null;
+        return this.using((session) => {
+            const { library, file } = session;
+            const cursor = library.make("tenslice_cursor"), at = library.make("tenslice_pytorch_global"), found = [];
+            library.call("tenslice_pytorch_globals", file, cursor);
+            while (session.call("tenslice_pytorch_globals_next", cursor, at) !== STATUS.END) {
+                const { module, name, is_known: isKnown } = library.read("tenslice_pytorch_global", at);
+                found.push({ module, name, isKnown: isKnown === 1 });
+            }
+            return found;
+        });
     }
 
     async #attributesWith(missing, later) {
@@ -147,6 +214,14 @@ function attributesOf({ library, file }) {
 export async function open(file) {
     const [module, ranges] = await Promise.all([compiledModule(), rangesOf(file)]);
     return new TensorFile(module, ranges).open();
+}
+
+/**
+ * Opens the files of one model: with an index, the parts of a GGUF model, a zTensor 2 file with shards, or any files
+ * whose tensors are shown together. Files that are missing or cannot be opened are `problems` of the model.
+ */
+export function openModel(files) {
+    return modelOf(files, open);
 }
 
 /** The version of the library. */

@@ -1,5 +1,5 @@
 // Combines the page into one file that needs no server: page.mjs PACKAGE OUTPUT. The modules become one script, each
-// after its imports. The WebAssembly module is embedded. No two modules may define the same name.
+// after its imports. The WebAssembly module and the example file are embedded. No two modules may define the same name.
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -23,6 +23,7 @@ function joined(path) {
 }
 
 const wasm = readFileSync(join(folder, "tenslice.wasm")).toString("base64");
+const example = readFileSync(fileURLToPath(new URL("../../examples/firmware/model/digits.gguf", import.meta.url)));
 const script = joined(join(page, "main.mjs"));
 
 const check = mkdtempSync(join(tmpdir(), "tenslice-"));
@@ -33,5 +34,5 @@ if (/<\/script/i.test(script)) throw new Error("a script cannot have the end of 
 
 const html = readFileSync(join(page, "index.html"), "utf8")
     .replace("/* style */", () => readFileSync(join(page, "style.css"), "utf8").trim())
-    .replace("/* script */", () => `const MODULE = "${wasm}";\n${script.trim()}`);
+    .replace("/* script */", () => `const MODULE = "${wasm}", EXAMPLE = "${example.toString("base64")}";\n${script.trim()}`);
 writeFileSync(output, html);

@@ -1,50 +1,77 @@
-// The view of a file: facts, warnings, a map of its bytes, attributes.
+// The view of a model: its summary, its files, its metadata, maps of its files.
 import { List } from "./list.mjs";
-import { facts, table } from "./tensorview.mjs";
-import { bytesText, countText, h, nameText, plural, valueText } from "./text.mjs";
+import { mapOf } from "./map.mjs";
+import { summaryOf } from "./summary.mjs";
+import { bytesText, countText, facts, h, nameText, plural, table, valueText } from "./text.mjs";
 
-/** Fills `view` with information about the file. Calls `onTensor(tensor)` when a tensor on the map is clicked. */
-export async function showFile(view, file, onTensor, isCurrent) {
-    const types = new Map();
-    for (const tensor of file.tensors()) {
-        const found = types.get(tensor.typeName) ?? { count: 0, bytes: 0 };
-        types.set(tensor.typeName, { count: found.count + 1, bytes: found.bytes + tensor.storedBytes });
-    }
-    const parameters = file.tensors().reduce((sum, tensor) => sum + Number(tensor.elements), 0);
-    view.replaceChildren(
-        h("h2", {}, file.name || "The file"),
-        facts([
-            ["format", `${file.format}${file.version ? ` ${file.version}` : ""}`],
-            ["size", `${bytesText(file.length)} (${countText(file.length)} bytes)`],
-            ["tensors", countText(file.tensorCount)],
-            ["elements", countText(parameters)],
-            [
-                "types",
-                [...types]
-                    .sort((a, b) => b[1].bytes - a[1].bytes)
-                    .map(
-                        ([type, { count, bytes }]) =>
-                            `${type === "-" ? "other" : type}: ${countText(count)}, ${bytesText(bytes)}`,
-                    )
-                    .join("; ") || null,
-            ],
-        ]),
-        ...file.warnings.map((warning) => h("p", { className: "warning" }, `Warning: ${warning}.`)),
-        h("h3", {}, "Map of the file"),
+/** The maximum number of warnings, of files and of maps that are shown. */
+const MOST_SHOWN = 16;
+
+/** Fills `summary` and `view` with information about the model. Calls `onTensor(tensor)` when a tensor is chosen. */
+export async function showFile(summary, view, model, onTensor, isCurrent) {
+    showSummary(summary, model, null, null);
+    const place = h("div", {}, h("p", { className: "busy" }, "reading…"));
+    const maps = model.files.slice(0, MOST_SHOWN).flatMap((file) => [
+        model.files.length > 1 ? h("p", { className: "file" }, nameText(file.name)) : "",
         mapOf(file, onTensor),
-    );
-    const heading = h("h3", {}, "Attributes"),
-        busy = h("p", { className: "busy" }, "reading…");
-    view.append(heading, busy);
+    ]);
+    view.replaceChildren(...filesOf(model), h("h3", {}, "Metadata"), place, h("h3", {}, maps.length > 2 ? "Maps of the files" : "Map of the file"), ...maps);
     try {
-        const attributes = await file.attributes();
+        const all = await model.metadata();
         if (!isCurrent()) return;
-        busy.replaceWith(
-            attributes.length ? attributesView(attributes) : h("p", { className: "quiet" }, "The file has none."),
-        );
+        showSummary(summary, model, await model.attributes(), await model.globals());
+        place.replaceChildren(...metadataView(all));
     } catch (error) {
-        if (isCurrent()) busy.textContent = `They cannot be read: ${error.message}`;
+        if (isCurrent()) place.replaceChildren(h("p", { className: "warning" }, `It cannot be read: ${error.message}`));
     }
+}
+
+/** The metadata of the model and of its files; metadata that several files share is shown once. */
+function metadataView(all) {
+    const seen = new Set(), found = [];
+    for (const { file, pairs } of all) {
+        const text = pairs.map(([key, value]) => `${valueText(key)}=${valueText(value)}`).join("\n");
+        if (pairs.length === 0 || seen.has(text)) continue;
+        seen.add(text);
+        if (file) found.push(h("p", { className: "file" }, nameText(file)));
+        found.push(attributesView(pairs));
+    }
+    return found.length ? found : [h("p", { className: "quiet" }, "There is none.")];
+}
+
+/** Says what the model is, if it is whole, and how large it is. */
+function showSummary(place, model, attributes, globals) {
+    const { headline, lines } = summaryOf(model, attributes, globals);
+    const isBad = ([label, text]) => label === "complete" && text !== "yes";
+    const findings = [...model.problems, ...model.warnings.map((text) => `Warning: ${text}.`)];
+    place.replaceChildren(
+        h("h2", {}, nameText(model.name || "The file")),
+        h("p", { className: "headline" }, headline),
+        facts(lines.map((line) => [line[0], isBad(line) ? h("strong", { className: "bad" }, line[1]) : line[1]])),
+        ...findings.slice(0, MOST_SHOWN).map((text) => h("p", { className: "warning" }, nameText(text))),
+        findings.length > MOST_SHOWN ? h("p", { className: "warning" }, `and ${countText(findings.length - MOST_SHOWN)} more`) : "",
+    );
+}
+
+/** A page cannot look for files on this machine. */
+const TOGETHER = "A page sees only the files that are opened together: open their folder, or all of them at once.";
+
+
+/** The files of a model of several: their tensors and their bytes. */
+function filesOf(model) {
+    if (model.fileCount === 1) return [];
+    const found = new Map(model.files.map((file) => [file, { count: 0, stored: 0 }]));
+    for (const { file, storedBytes } of model.tensors()) {
+        found.get(file).count += 1;
+        found.get(file).stored += storedBytes;
+    }
+    const rows = [...found].map(([file, { count, stored }]) => [nameText(file.name), plural(count, "tensor"), bytesText(stored)]);
+    rows.push(...model.missing.map((name) => [nameText(name), h("strong", { className: "bad" }, "missing"), ""]));
+    return [
+        h("h3", {}, `Files: ${countText(model.files.length)} of ${countText(model.fileCount)}`),
+        h("div", { className: "files" }, table(["file", "tensors", "stored"], rows)),
+        model.missing.length && !model.isRemote ? h("p", { className: "quiet" }, TOGETHER) : "",
+    ];
 }
 
 /** The maximum number of attributes shown. */
@@ -63,6 +90,7 @@ function attributesTable(attributes) {
             h("span", { className: "key", title: valueText(key) }, valueText(key)),
             valueView(value),
         ]),
+        "pairs",
     );
 }
 
@@ -93,79 +121,4 @@ function valueView(value) {
         }
     });
     return place;
-}
-
-/** The ranges of a file in order: tensors, and the gaps between them. */
-function rangesIn(file) {
-    const found = [];
-    for (const tensor of file.tensors()) {
-        for (const { offset, length, shard } of tensor.components) {
-            if (shard === null && length > 0) found.push({ offset, end: offset + length, tensor });
-        }
-    }
-    found.sort((a, b) => a.offset - b.offset);
-    const all = [];
-    let end = 0;
-    for (const range of found) {
-        if (range.offset > end) all.push({ offset: end, end: range.offset, tensor: null });
-        all.push(range);
-        end = Math.max(end, range.end);
-    }
-    if (file.length > end) all.push({ offset: end, end: file.length, tensor: null });
-    return all;
-}
-
-function mapOf(file, onTensor) {
-    const ranges = rangesIn(file),
-        style = getComputedStyle(document.documentElement);
-    const [bar, gap] = ["--bar", "--meta"].map((name) => style.getPropertyValue(name).trim());
-    const canvas = h("canvas", { className: "map", width: 1200, height: 44, role: "img" }),
-        context = canvas.getContext("2d");
-    const scale = canvas.width / Math.max(1, file.length);
-    let index = 0;
-    for (const { offset, end, tensor } of ranges) {
-        context.fillStyle = tensor ? bar : gap;
-        context.globalAlpha = tensor ? [1, 0.72][index++ % 2] : 1;
-        context.fillRect(offset * scale, 0, Math.max(0.5, (end - offset) * scale), canvas.height);
-    }
-    const rest = ranges.filter(({ tensor }) => !tensor),
-        sum = rest.reduce((total, { offset, end }) => total + end - offset, 0);
-    const text =
-        `${bytesText(file.length - sum)} of tensors; ${bytesText(sum)} of anything else ` +
-        `(headers, metadata, padding), in ${plural(rest.length, "place")}`;
-    canvas.setAttribute("aria-label", `Map of the file: ${text}`);
-    const under = h("p", { className: "quiet", role: "status" }, text);
-    const at = (event) => {
-        const box = canvas.getBoundingClientRect(),
-            place = ((event.clientX - box.left) / box.width) * file.length;
-        return ranges.find(({ offset, end }) => place >= offset && place < end);
-    };
-    canvas.addEventListener("pointermove", (event) => {
-        const range = at(event);
-        if (!range) return;
-        const name = range.tensor ? nameText(range.tensor.name) : "no tensor";
-        const place = `bytes ${countText(range.offset)} to ${countText(range.end)}`;
-        under.textContent = `${name}: ${place} (${bytesText(range.end - range.offset)})`;
-    });
-    canvas.addEventListener("pointerleave", () => {
-        under.textContent = text;
-    });
-    canvas.addEventListener("click", (event) => {
-        const range = at(event);
-        if (range?.tensor) onTensor(range.tensor);
-    });
-    return h(
-        "div",
-        {},
-        canvas,
-        h(
-            "p",
-            { className: "quiet" },
-            h("span", { className: "chip", style: `background:${bar}` }),
-            "tensors  ",
-            h("span", { className: "chip", style: `background:${gap};margin-left:12px` }),
-            "anything else",
-        ),
-        under,
-    );
 }

@@ -1,146 +1,99 @@
-// A heat map of two dimensions of a tensor, and a table of the values at its top left.
-import { usualRange } from "./statistics.mjs";
-import { elementText, h, numberText, roundText } from "./text.mjs";
+// A map of two axes of a tensor, as colours or as an image, and the values at its top left.
+import { heatOf, legendOf, pictureOf } from "./colours.mjs";
+import { Plane } from "./plane.mjs";
+import { field, h, numberText, roundText } from "./text.mjs";
+import { Values } from "./values.mjs";
 
 /** The maximum number of points across and down. If the file is remote, the map has fewer rows: each is a request. */
-const ACROSS = 256,
-    DOWN = 256,
-    DOWN_REMOTE = 48;
-const ROWS = 20,
-    COLUMNS = 10; // the size of the table
+const ACROSS = 256, DOWN = 256, DOWN_REMOTE = 48;
 
-const isDark = () => matchMedia("(prefers-color-scheme: dark)").matches;
+const button = (text, label, act) => h("button", { type: "button", "aria-label": label, title: label, onclick: act }, text);
 
-/** Red above zero, blue below zero, the page's colour at zero. If all values have one sign, from least to greatest. */
-function colour(value, [low, high]) {
-    const page = isDark() ? [29, 32, 36] : [255, 255, 255];
-    const ends = isDark()
-        ? [
-              [110, 168, 255],
-              [255, 130, 110],
-          ]
-        : [
-              [24, 88, 190],
-              [190, 40, 30],
-          ];
-    let share, end;
-    if (low < 0 && high > 0) {
-        const most = Math.max(-low, high);
-        [share, end] = [Math.abs(value) / most, ends[value < 0 ? 0 : 1]];
-    } else {
-        [share, end] = [
-            high > low ? (value - low) / (high - low) : Number(value !== 0) / 2,
-            ends[high <= 0 && low < 0 ? 0 : 1],
-        ];
-        if (high <= 0 && low < 0) share = 1 - share;
-    }
-    const part = Math.min(1, Math.max(0, share)) ** 0.8;
-    return page.map((from, index) => Math.round(from + (end[index] - from) * part));
-}
-
-/** A number input with a label. */
-function field(label, value, max, onChange) {
-    const input = h("input", { type: "number", min: 0, max, value, "aria-label": label });
-    input.addEventListener("change", () => {
-        const wanted = Math.round(Number(input.value) || 0);
-        input.value = Math.max(0, Math.min(max, wanted));
-        onChange(Number(input.value));
-    });
-    return input;
-}
-
-/** The map of a tensor with at least one dimension. `isRemote` is true if its file is on a server. */
+/** The map of a tensor with at least one axis. `isRemote` is true if its file is on a server. */
 export class HeatMap {
-    #tensor;
+    #plane;
     #isRemote;
-    #shape;
-    #fixed;
     #window;
     #turn = 0;
     #drawn = null;
 
     constructor(tensor, isRemote) {
-        this.#tensor = tensor;
+        this.#plane = new Plane(tensor);
+        this.title = this.#plane.isImage ? "Image" : "Heat map";
         this.#isRemote = isRemote;
-        this.#shape = [...(tensor.shape.length === 1 ? [1] : []), ...tensor.shape].map(Number);
-        this.#fixed = this.#shape.slice(0, -2).map(() => 0);
         this.canvas = h("canvas", { className: "heat", tabIndex: 0, role: "img", "aria-label": "Heat map" });
         this.caption = h("p", { className: "quiet", role: "status" });
         this.under = h("span", { className: "quiet" });
         this.legend = h("div", { className: "legend" });
-        this.table = h("div", { className: "scroll" });
-        this.element = h(
-            "div",
-            {},
-            this.#controls(),
-            this.canvas,
-            this.legend,
-            this.caption,
-            h("h3", {}, "Values"),
-            this.#tableControls(),
-            this.table,
-        );
-        this.#listen();
-        this.reset();
-    }
-
-    get #size() {
-        return this.#shape.slice(-2);
-    }
-
-    #controls() {
-        const button = (text, label, act) =>
-            h("button", { type: "button", "aria-label": label, title: label, onclick: act }, text);
-        const fixed = this.#fixed.map((_, axis) =>
-            h(
-                "label",
-                {},
-                `index ${axis} `,
-                field(`Index in dimension ${axis}`, 0, this.#shape[axis] - 1, (index) => {
-                    this.#fixed[axis] = index;
-                    this.#draw();
-                }),
-            ),
-        );
-        return h(
-            "div",
-            { className: "controls" },
-            ...fixed,
-            button("+", "Zoom in", () => this.#zoom(0.5)),
-            button("−", "Zoom out", () => this.#zoom(2)),
-            button("All", "Show all", () => this.reset()),
-            this.under,
-        );
-    }
-
-    #tableControls() {
-        const [rows, columns] = this.#size;
-        const move = (axis) => (to) => {
+        this.axes = h("div", { className: "controls" });
+        this.values = new Values(this.#plane, (axis, to) => {
             this.#window[axis] = to;
             this.#clamp();
             this.#draw();
-        };
-        this.fields = [field("First row", 0, rows - 1, move(0)), field("First column", 0, columns - 1, move(1))];
-        return h(
+        });
+        this.element = h(
             "div",
-            { className: "controls" },
-            h("label", {}, "first row ", this.fields[0]),
-            h("label", {}, "first column ", this.fields[1]),
+            {},
+            this.axes,
+            h(
+                "div",
+                { className: "controls" },
+                button("+", "Zoom in", () => this.#zoom(0.5)),
+                button("−", "Zoom out", () => this.#zoom(2)),
+                button("All", "Show all", () => this.reset()),
+                this.under,
+            ),
+            this.canvas,
+            this.legend,
+            this.caption,
+            this.values.element,
         );
+        this.#listen();
+        this.#showAxes();
+        this.reset();
+    }
+
+    /** The controls that choose the axes, and the index of each other axis. */
+    #showAxes() {
+        const plane = this.#plane, { lengths } = plane;
+        const change = (act) => {
+            act();
+            this.#showAxes();
+            this.reset();
+        };
+        const choice = (which) => {
+            const select = h("select", { "aria-label": `Axis of the ${which ? "columns" : "rows"}` },
+                ...lengths.map((length, axis) => h("option", { value: axis, selected: axis === plane.axes[which] }, `axis ${axis} (${length})`)));
+            select.addEventListener("change", () => change(() => plane.choose(which, Number(select.value))));
+            return h("label", {}, which ? "columns " : "rows ", select);
+        };
+        const last = lengths.length - 1;
+        const indices = plane.others.filter((axis) => !(plane.isImage && axis === last)).map((axis) =>
+            h("label", {}, `index ${axis} `, field(`Index in dimension ${axis}`, plane.index[axis], lengths[axis] - 1, (index) => {
+                plane.index[axis] = index;
+                this.#draw();
+            })));
+        const image = h("input", { type: "checkbox", checked: plane.isImage });
+        image.addEventListener("change", () => change(() => plane.setImage(image.checked)));
+        this.axes.replaceChildren(
+            ...(lengths.length > 1 ? [choice(0), choice(1)] : []),
+            ...indices,
+            ...(plane.hasImages ? [h("label", {}, image, " as an image")] : []),
+        );
+    }
+
+    get #size() {
+        return this.#plane.size;
     }
 
     #listen() {
         let grabbed = null;
         const { canvas } = this;
-        canvas.addEventListener(
-            "wheel",
-            (event) => {
-                if (!event.ctrlKey && !event.shiftKey && document.activeElement !== canvas) return; // the page scrolls
-                event.preventDefault();
-                this.#zoom(event.deltaY > 0 ? 1.5 : 1 / 1.5, this.#at(event));
-            },
-            { passive: false },
-        );
+        canvas.addEventListener("wheel", (event) => {
+            if (!event.ctrlKey && !event.shiftKey && document.activeElement !== canvas) return; // the page scrolls
+            event.preventDefault();
+            this.#zoom(event.deltaY > 0 ? 1.5 : 1 / 1.5, this.#at(event));
+        }, { passive: false });
         canvas.addEventListener("dblclick", (event) => this.#zoom(0.4, this.#at(event)));
         canvas.addEventListener("pointerdown", (event) => {
             grabbed = { at: this.#at(event), window: [...this.#window] };
@@ -160,13 +113,10 @@ export class HeatMap {
             this.#showAt(row, column);
         });
         canvas.addEventListener("keydown", (event) => {
-            const [top, left, rows, columns] = this.#window,
-                step = (length) => Math.max(1, Math.round(length / 4));
+            const [top, left, rows, columns] = this.#window, step = (length) => Math.max(1, Math.round(length / 4));
             const moves = {
-                ArrowUp: [-step(rows), 0],
-                ArrowDown: [step(rows), 0],
-                ArrowLeft: [0, -step(columns)],
-                ArrowRight: [0, step(columns)],
+                ArrowUp: [-step(rows), 0], ArrowDown: [step(rows), 0],
+                ArrowLeft: [0, -step(columns)], ArrowRight: [0, step(columns)],
             };
             if (moves[event.key]) {
                 this.#window = [top + moves[event.key][0], left + moves[event.key][1], rows, columns];
@@ -182,8 +132,7 @@ export class HeatMap {
 
     /** The row and the column under the pointer. */
     #at(event) {
-        const box = this.canvas.getBoundingClientRect(),
-            [top, left, rows, columns] = this.#window;
+        const box = this.canvas.getBoundingClientRect(), [top, left, rows, columns] = this.#window;
         return [
             top + ((event.clientY - box.top) / box.height) * rows,
             left + ((event.clientX - box.left) / box.width) * columns,
@@ -193,15 +142,13 @@ export class HeatMap {
     #showAt(row, column) {
         const drawn = this.#drawn;
         if (!drawn) return;
-        const [y, x] = [
-            Math.floor((row - drawn.window[0]) / drawn.step[0]),
-            Math.floor((column - drawn.window[1]) / drawn.step[1]),
-        ];
+        const [y, x] = [row, column].map((place, axis) => Math.floor((place - drawn.window[axis]) / drawn.step[axis]));
         if (y < 0 || x < 0 || y >= drawn.down || x >= drawn.across) return;
-        const value = drawn.values[y * drawn.across + x];
-        const place = [...this.#fixed, drawn.window[0] + y * drawn.step[0], drawn.window[1] + x * drawn.step[1]];
-        const index = place.slice(-this.#tensor.shape.length).join(", ");
-        this.under.textContent = `[${index}] = ${numberText(value, this.#tensor.numberType === "f64")}`;
+        const { width } = drawn, first = (y * drawn.across + x) * width, { numberType } = this.#plane.tensor;
+        const numbers = Array.from(drawn.values.slice(first, first + width), (value) => numberText(value, numberType === "f64"));
+        const place = this.#plane.place(drawn.window[0] + y * drawn.step[0], drawn.window[1] + x * drawn.step[1]);
+        const index = drawn.isImage ? place.slice(0, -1) : place;
+        this.under.textContent = `[${index.join(", ")}] = ${numbers.join(", ")}`;
     }
 
     reset() {
@@ -214,14 +161,10 @@ export class HeatMap {
         const [top, left, rows, columns] = this.#window;
         const centre = around ?? [top + rows / 2, left + columns / 2];
         const size = [rows, columns].map((length, axis) =>
-            Math.max(Math.min(4, this.#size[axis]), Math.min(this.#size[axis], Math.round(length * factor))),
-        );
-        this.#window = [
-            ...[top, left].map((first, axis) =>
-                Math.round(centre[axis] - ((centre[axis] - first) * size[axis]) / [rows, columns][axis]),
-            ),
-            ...size,
-        ];
+            Math.max(Math.min(4, this.#size[axis]), Math.min(this.#size[axis], Math.round(length * factor))));
+        const first = [top, left].map((edge, axis) =>
+            Math.round(centre[axis] - ((centre[axis] - edge) * size[axis]) / [rows, columns][axis]));
+        this.#window = [...first, ...size];
         this.#clamp();
         this.#draw();
     }
@@ -234,94 +177,41 @@ export class HeatMap {
         }
     }
 
-    /** Reads the numbers of a part, `step` apart. The lanes of an element follow each other. */
-    async #part(first, size, step) {
-        const isFlat = this.#tensor.shape.length === 1;
-        const start = isFlat ? [first[1]] : [...this.#fixed, ...first];
-        const stop = isFlat
-            ? [first[1] + size[1]]
-            : [...this.#fixed.map((index) => index + 1), first[0] + size[0], first[1] + size[1]];
-        return this.#tensor.region(start, stop, isFlat ? [step[1]] : [...this.#fixed.map(() => 1), ...step]);
-    }
-
     async #draw() {
-        const turn = ++this.#turn,
-            window = [...this.#window],
-            [top, left, rows, columns] = window;
+        const turn = ++this.#turn, isCurrent = () => turn === this.#turn;
+        const window = [...this.#window], [top, left, rows, columns] = window, { isImage } = this.#plane;
         this.caption.textContent = "reading…";
-        this.fields?.forEach((input, axis) => {
-            input.value = window[axis];
-        });
         const step = [Math.ceil(rows / (this.#isRemote ? DOWN_REMOTE : DOWN)), Math.ceil(columns / ACROSS)];
         try {
-            const all = await this.#part([top, left], [rows, columns], step),
-                { lanes } = this.#tensor;
-            if (turn !== this.#turn) return;
-            const values =
-                lanes === 1 ? all : Array.from({ length: all.length / lanes }, (_, index) => all[index * lanes]);
-            this.#drawn = {
-                values,
-                window,
-                step,
-                down: Math.ceil(rows / step[0]),
-                across: Math.ceil(columns / step[1]),
-            };
+            const all = await this.#plane.part([top, left], [rows, columns], step, isImage);
+            if (!isCurrent()) return;
+            const [down, across] = [Math.ceil(rows / step[0]), Math.ceil(columns / step[1])];
+            const width = isImage ? all.length / (down * across) : 1, { lanes } = this.#plane.tensor;
+            const isPlain = isImage || lanes === 1;
+            const values = isPlain ? all : Array.from({ length: all.length / lanes }, (_, index) => all[index * lanes]);
+            this.#drawn = { values, window, step, down, across, width, isImage };
             this.#paint();
-            const size = [Math.min(ROWS, this.#size[0] - top), Math.min(COLUMNS, this.#size[1] - left)];
-            const near = await this.#part([top, left], size, [1, 1]);
-            if (turn === this.#turn) this.#fillTable(near, top, left, size);
+            await this.values.show(window, isCurrent);
         } catch (error) {
-            if (turn === this.#turn) this.caption.textContent = `These values cannot be read: ${error.message}`;
+            if (isCurrent()) this.caption.textContent = `These values cannot be read: ${error.message}`;
         }
     }
 
     #paint() {
-        const { values, window, step, down, across } = this.#drawn,
-            [top, left, rows, columns] = window;
-        const range = usualRange(values),
-            image = new ImageData(across, down);
-        for (let index = 0; index < down * across; index++) {
-            const value = Number(values[index]);
-            image.data.set(Number.isNaN(value) ? [128, 128, 128, 255] : [...colour(value, range), 255], index * 4);
-        }
+        const { values, window, step, down, across, isImage } = this.#drawn, [top, left, rows, columns] = window;
+        const heat = isImage ? null : heatOf(values, across, down);
         Object.assign(this.canvas, { width: across, height: down });
-        this.canvas.getContext("2d").putImageData(image, 0, 0);
-        this.canvas.style.aspectRatio = `${columns} / ${Math.min(columns, Math.max(rows, columns / 12))}`;
+        this.canvas.getContext("2d").putImageData(heat ? heat.image : pictureOf(values, across, down), 0, 0);
+        const ratio = columns / Math.min(isImage ? Infinity : columns, Math.max(rows, columns / 12));
+        this.canvas.style.aspectRatio = String(ratio);
+        this.canvas.style.width = `min(100%, 640px, ${60 * ratio}vh)`;
         const oneIn = (what, length) => (length > 1 ? `one ${what} in ${length}` : `all ${what}s`);
         const of = step[0] * step[1] > 1 ? `: ${oneIn("row", step[0])}, ${oneIn("column", step[1])}` : "";
         const part = `rows ${top} to ${top + rows - 1}, columns ${left} to ${left + columns - 1}`;
-        const lane = this.#tensor.lanes > 1 ? "The first number of each element is shown. " : "";
-        const help = "Grey is NaN. Zoom with + and −, move with the arrow keys or by dragging.";
-        this.caption.textContent = `R${part.slice(1)}${of}. ${lane}${help}`;
-        this.canvas.setAttribute(
-            "aria-label",
-            `Heat map of ${part}${of}, mostly from ${roundText(range[0])} to ${roundText(range[1])}`,
-        );
-        const scale = h("canvas", { width: 128, height: 1, "aria-hidden": "true" }),
-            strip = new ImageData(128, 1);
-        for (let index = 0; index < 128; index++)
-            strip.data.set([...colour(range[0] + ((range[1] - range[0]) * index) / 127, range), 255], index * 4);
-        scale.getContext("2d").putImageData(strip, 0, 0);
-        this.legend.replaceChildren(roundText(range[0]), scale, roundText(range[1]));
-    }
-
-    #fillTable(values, top, left, [rows, columns]) {
-        const head = h(
-            "tr",
-            {},
-            h("td"),
-            ...Array.from({ length: columns }, (_, column) => h("th", { scope: "col" }, String(left + column))),
-        );
-        const body = Array.from({ length: rows }, (_, row) =>
-            h(
-                "tr",
-                {},
-                h("th", { scope: "row" }, String(top + row)),
-                ...Array.from({ length: columns }, (_, column) =>
-                    h("td", {}, elementText(this.#tensor, values, row * columns + column)),
-                ),
-            ),
-        );
-        this.table.replaceChildren(h("table", { className: "values" }, head, ...body));
+        const lane = this.#plane.tensor.lanes > 1 ? "The first number of each element is shown. " : "";
+        this.caption.textContent = `R${part.slice(1)}${of}. ${lane}Zoom with + and −, move with the arrow keys or by dragging.`;
+        const about = heat ? `, mostly from ${roundText(heat.range[0])} to ${roundText(heat.range[1])}` : "";
+        this.canvas.setAttribute("aria-label", `${heat ? "Heat map" : "Image"} of ${part}${of}${about}`);
+        this.legend.replaceChildren(...(heat ? legendOf(heat) : []));
     }
 }

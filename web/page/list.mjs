@@ -29,6 +29,7 @@ export class List {
     reset(count) {
         this.count = count;
         this.room.style.height = `${count * this.height}px`;
+        this.element.parentElement?.style.setProperty("--full", `${count * this.height}px`);
         this.#shown.forEach((row) => row.remove());
         this.#shown.clear();
         this.active = Math.min(this.active, count - 1);

@@ -1,47 +1,27 @@
 // The view of a tensor: facts, statistics, histogram, heat map, values.
 import { HeatMap } from "./heat.mjs";
-import { BINS, sampleOf, statisticsOf } from "./statistics.mjs";
+import { allStatistics, BINS, sampleOf, statisticsOf } from "./statistics.mjs";
+import { typeText } from "./summary.mjs";
 import {
     bytesText,
     countText,
     elementText,
+    facts,
     h,
     nameText,
     numberText,
     plural,
     roundText,
     shapeText,
+    table,
     valueText,
 } from "./text.mjs";
 
 /** The number of values shown of a component. */
 const FIRST_VALUES = 24;
 
-/** A list of terms and descriptions. If a description is null, its line is omitted. */
-export function facts(lines) {
-    return h(
-        "dl",
-        {},
-        ...lines.filter(([, text]) => text !== null).flatMap(([term, text]) => [h("dt", {}, term), h("dd", {}, text)]),
-    );
-}
-
-/** A table with a head and rows. */
-export function table(head, rows, className = "") {
-    return h(
-        "div",
-        { className: "scroll" },
-        h(
-            "table",
-            { className },
-            h("thead", {}, h("tr", {}, ...head.map((text) => h("th", { scope: "col" }, text)))),
-            h("tbody", {}, ...rows.map((row) => h("tr", {}, ...row.map((cell) => h("td", {}, cell))))),
-        ),
-    );
-}
-
 /** Fills `view` with a tensor. `isCurrent()` is false once the view shows something else. */
-export async function showTensor(view, file, listed, isCurrent) {
+export async function showTensor(view, model, listed, isCurrent) {
     const title = h("h2", {}, nameText(listed.name)),
         busy = h("p", { className: "busy" }, "reading…");
     view.replaceChildren(title, busy);
@@ -49,25 +29,25 @@ export async function showTensor(view, file, listed, isCurrent) {
     try {
         tensor = await listed.resolved();
     } catch (error) {
-        busy.textContent = `What is inside cannot be read: ${error.message}`;
+        busy.textContent = `The contents cannot be read: ${error.message}`;
     }
     if (!isCurrent()) return;
-    view.replaceChildren(title, factsOf(listed, tensor), componentsOf(listed));
-    const rest = h("div");
-    view.append(rest);
+    const rest = h("div"), below = h("div", {}, componentsOf(listed));
+    view.replaceChildren(title, factsOf(model, listed, tensor), rest, below);
     await Promise.all([
-        addAttributes(view, listed, isCurrent),
+        addAttributes(below, listed, isCurrent),
         addUnwritten(rest, tensor, isCurrent),
-        addNumbers(rest, file, tensor, isCurrent),
+        addNumbers(rest, tensor, isCurrent),
     ]);
 }
 
-function factsOf(listed, tensor) {
+function factsOf(model, listed, tensor) {
     const { block, elements } = tensor;
     return facts([
-        ["type", tensor.typeName + (block ? `, blocks of ${block.elements} in ${block.bytes} bytes` : "")],
+        ["type", typeText(tensor) + (block ? `, blocks of ${block.elements} in ${block.bytes} bytes` : "")],
         ["shape", shapeText(tensor.shape)],
         ["elements", countText(elements) + (tensor.lanes > 1 ? `, ${tensor.lanes} numbers each` : "")],
+        ["file", model.fileCount > 1 ? nameText(listed.file.name) : null],
         ["layout", listed.layout + (tensor.isColumnMajor ? ", column-major" : "")],
         [
             "stored",
@@ -110,6 +90,7 @@ async function addAttributes(view, tensor, isCurrent) {
                 h("span", { className: "key" }, valueText(key)),
                 h("span", { className: "value" }, valueText(value)),
             ]),
+            "pairs",
         ),
     );
 }
@@ -122,22 +103,24 @@ async function addUnwritten(rest, tensor, isCurrent) {
     rest.prepend(h("p", { className: "warning" }, `Warning: ${plural(chunks, "chunk")} ${were} as zeros.`));
 }
 
-async function addNumbers(rest, file, tensor, isCurrent) {
+async function addNumbers(rest, tensor, isCurrent) {
     const busy = h("p", { className: "busy" }, "reading values…");
     rest.append(busy);
     if (Number(tensor.elements) === 0)
         return busy.replaceWith(h("p", { className: "quiet" }, "The tensor has no elements."));
-    const { isRemote } = file.ranges;
+    const { isRemote } = tensor.file.ranges;
     try {
         const { parts, isAll } = await sampleOf(tensor, isRemote);
         if (!isCurrent()) return;
-        busy.replaceWith(statisticsView(statisticsOf(parts), tensor, isAll));
+        const place = h("div", {}, statisticsView(statisticsOf(parts), tensor, isAll));
+        busy.replaceWith(place);
         if (tensor.shape.length === 0) {
             rest.append(h("h3", {}, "Values"), table(["value"], [[elementText(tensor, parts[0], 0)]], "values"));
         } else {
             const map = new HeatMap(tensor, isRemote);
-            rest.append(h("h3", {}, "Heat map"), map.element);
+            rest.append(h("h3", {}, map.title), map.element);
         }
+        if (!isAll) addAll(place, tensor, isRemote, isCurrent);
     } catch (error) {
         if (!isCurrent()) return;
         busy.replaceWith(h("p", { className: "warning" }, `The values cannot be shown: ${error.message}`));
@@ -146,6 +129,28 @@ async function addNumbers(rest, file, tensor, isCurrent) {
         if (tensor.layout === "tensor_train")
             rest.append(h("h3", {}, "Heat map"), new HeatMap(tensor, isRemote).element);
     }
+}
+
+/** Replaces the statistics of a sample by those of all elements: at once, or on request if they are on a server. */
+function addAll(place, tensor, isRemote, isCurrent) {
+    const said = h("span", { className: "quiet", role: "status" });
+    const read = async () => {
+        try {
+            const found = await allStatistics(tensor, isCurrent, (share) => {
+                said.textContent = `reading all: ${Math.floor(100 * share)} %`;
+            });
+            if (found) place.replaceChildren(statisticsView(found, tensor, true));
+        } catch (error) {
+            said.textContent = `Not all can be read: ${error.message}`;
+        }
+    };
+    const ask = h("button", { type: "button" }, `Read all (${bytesText(tensor.storedBytes)})`);
+    ask.addEventListener("click", () => {
+        ask.remove();
+        read();
+    });
+    place.prepend(h("p", { className: "controls" }, isRemote ? ask : "", said));
+    if (!isRemote) read();
 }
 
 /** The first values of each component of a tensor that cannot be read as an array. */

@@ -12,17 +12,74 @@ export function h(tag, properties = {}, ...children) {
     return element;
 }
 
-const UNITS = ["bytes", "KB", "MB", "GB", "TB", "PB"];
+/** A list of terms and descriptions. If a description is null, its line is omitted. */
+export function facts(lines) {
+    return h(
+        "dl",
+        {},
+        ...lines.filter(([, text]) => text !== null).flatMap(([term, text]) => [h("dt", {}, term), h("dd", {}, text)]),
+    );
+}
 
-/** A number of bytes, in powers of 1000 as on disks. */
+/** A table with a head and rows. Columns without any content are left out. On a narrow screen, each row is a list. */
+export function table(head, rows, className = "") {
+    const isFull = (column) => rows.some((row) => row[column] !== "-" && row[column] !== "");
+    const columns = head.map((_, column) => column).filter((column) => rows.length === 0 || isFull(column));
+    const cells = (row) => columns.map((column) => h("td", { "data-label": head[column] }, row[column]));
+    return h(
+        "div",
+        { className: "scroll" },
+        h(
+            "table",
+            { className: `stacked ${className}` },
+            h("thead", {}, h("tr", {}, ...columns.map((column) => h("th", { scope: "col" }, head[column])))),
+            h("tbody", {}, ...rows.map((row) => h("tr", {}, ...cells(row)))),
+        ),
+    );
+}
+
+/** A number input, whose value is kept between 0 and its `max`. */
+export function field(label, value, max, onChange) {
+    const input = h("input", { type: "number", min: 0, max, value, "aria-label": label });
+    input.addEventListener("change", () => {
+        const wanted = Math.round(Number(input.value) || 0);
+        input.value = Math.max(0, Math.min(Number(input.max), wanted));
+        onChange(Number(input.value));
+    });
+    return input;
+}
+
+/** A number with `digits` decimals. Unlike `toFixed`, it rounds a tie to the even digit, as the tool does. */
+export function fixed(value, digits) {
+    const scaled = value * 10 ** digits, isTie = scaled % 1 === 0.5 && (value * 2 ** (digits + 1)) % 1 === 0;
+    return isTie && Math.floor(scaled) % 2 === 0 ? (Math.floor(scaled) / 10 ** digits).toFixed(digits) : value.toFixed(digits);
+}
+
+const UNITS = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
+
+/** A number of bytes in readable form, as the tool prints it. */
 export function bytesText(count) {
-    let value = Number(count), unit = 0;
-    while (value >= 999.5 && unit < UNITS.length - 1) {
+    if (count < 1024) return `${count} byte${Number(count) === 1 ? "" : "s"}`;
+    let value = Number(count) / 1024, unit = 0;
+    while (value >= 1024) {
+        value /= 1024;
+        unit += 1;
+    }
+    return `${fixed(value, 1)} ${UNITS[unit]}`;
+}
+
+const COUNT_UNITS = ["K", "M", "B", "T", "Q", "Qi"];
+
+/** A count in three digits, as models are named: `7.24 B` for billions. */
+export function shortCount(count) {
+    if (count < 1000) return String(count);
+    let value = Number(count) / 1000, unit = 0;
+    while (value >= 999.5) {
         value /= 1000;
         unit += 1;
     }
-    const digits = unit === 0 || value >= 99.95 ? 0 : value >= 9.995 ? 1 : 2;
-    return `${value.toFixed(digits)} ${unit === 0 && value === 1 ? "byte" : UNITS[unit]}`;
+    const digits = value < 9.995 ? 2 : value < 99.95 ? 1 : 0;
+    return `${fixed(value, digits)} ${COUNT_UNITS[unit]}`;
 }
 
 /** An integer with spaces between groups of three digits. */
@@ -32,7 +89,7 @@ export function countText(count) {
 
 /** A count of things: "1 tensor", "2 tensors". */
 export function plural(count, thing) {
-    return `${countText(count)} ${thing}${count === 1 ? "" : "s"}`;
+    return `${countText(count)} ${thing}${Number(count) === 1 ? "" : "s"}`;
 }
 
 export function shapeText(shape) {
@@ -72,9 +129,14 @@ function escaped(character) {
     return `\\u{${character.codePointAt(0).toString(16)}}`;
 }
 
-/** A name with its control characters escaped. */
+/** A text on one line, with its control characters escaped. */
+export function lineText(text) {
+    return text.replaceAll(CONTROLS, escaped);
+}
+
+/** The name of a tensor or a file. */
 export function nameText(name) {
-    return name === "" ? "(no name)" : name.replaceAll(CONTROLS, escaped);
+    return name === "" ? "(no name)" : lineText(name);
 }
 
 /** A text with its lines and tabs; other control characters are escaped. */
@@ -106,7 +168,7 @@ function begun(items, text) {
 }
 
 function quoted(value) {
-    return typeof value === "string" ? `"${value.replaceAll(CONTROLS, escaped)}"` : valueText(value);
+    return typeof value === "string" ? `"${lineText(value)}"` : valueText(value);
 }
 
 /** Bytes that are not text: printable ASCII as characters, other bytes in hexadecimal. */

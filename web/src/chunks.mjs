@@ -90,7 +90,7 @@ export class Chunks {
     /** The lengths of chunks in each dimension, and the bytes of the table with the offsets of chunks. */
     async #chunkTable() {
         if (this.#table) return this.#table;
-        const about = this.#file.using(({ library, file }) => {
+        const about = await this.#file.using(({ library, file }) => {
             const at = library.make("tenslice_b2nd_info"), rank = this.#shape.length, lengths = library.allocate(rank * 8);
             library.call("tenslice_b2nd_get_info", file, at);
             const info = library.read("tenslice_b2nd_info", at);

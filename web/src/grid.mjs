@@ -115,3 +115,18 @@ export function gridCells(shape, lengths, start, stop, most) {
         };
     });
 }
+
+/** A row-major array of `shape` with its dimensions in the reverse order. */
+export function transposed(values, shape, lanes) {
+    const found = like(values, values.length),
+        rank = shape.length,
+        index = shape.map(() => 0);
+    const strides = new Array(rank).fill(1);
+    for (let axis = 1; axis < rank; axis++) strides[axis] = strides[axis - 1] * shape[axis - 1];
+    for (let from = 0; from < values.length; from += lanes) {
+        const to = index.reduce((sum, position, axis) => sum + position * strides[axis], 0) * lanes;
+        for (let lane = 0; lane < lanes; lane++) found[to + lane] = values[from + lane];
+        for (let axis = rank - 1; axis >= 0 && ++index[axis] === shape[axis]; axis--) index[axis] = 0;
+    }
+    return found;
+}

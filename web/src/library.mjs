@@ -13,13 +13,17 @@ export function toNumber(value) {
     return value <= BigInt(Number.MAX_SAFE_INTEGER) && value >= BigInt(Number.MIN_SAFE_INTEGER) ? Number(value) : value;
 }
 
-/** An error of the library. `status` is a code of tenslice.h, `offset` is the offset in the file, if there is one. */
+/**
+ * An error of the library. `status` is a code of tenslice.h, `rule` its text, `offset` is the offset in the file, if
+ * there is one.
+ */
 export class TensliceError extends Error {
-    constructor(message, status, { offset = null, format = "" } = {}) {
+    constructor(message, status, { offset = null, format = "", rule = message } = {}) {
         super(message);
         this.name = "TensliceError";
         this.status = status;
         this.statusName = STATUS_NAMES[status] ?? "";
+        this.rule = rule;
         this.offset = offset;
         this.format = format;
     }
@@ -61,18 +65,19 @@ export class Library {
 
     checked(status, source) {
         if (status === STATUS.OK || status === STATUS.END) return status;
-        if (source === null) throw new TensliceError(this.cString(this.#exports.tenslice_status_text(status)), status);
-        const error = this.read("tenslice_error", this.error);
-        const place = { offset: error.offset === NOT_STATED ? null : error.offset, format: FORMAT_NAMES[error.format] };
-        throw new TensliceError(this.#message(source, status), status, place);
+        const rule = this.cString(this.#exports.tenslice_status_text(status));
+        if (source === null) throw new TensliceError(rule, status);
+        const { offset, format } = this.read("tenslice_error", this.error);
+        const about = { offset: offset === NOT_STATED ? null : offset, format: FORMAT_NAMES[format], rule };
+        throw new TensliceError(this.#message(source, rule), status, about);
     }
 
-    #message(source, status) {
+    #message(source, rule) {
         const mark = this.mark();
         try {
             const length = 1 << 14, buffer = this.allocate(length);
             const written = this.#exports.tenslice_error_text_source(this.error, source, buffer, length, 0);
-            return this.cString(written === STATUS.OK ? buffer : this.#exports.tenslice_status_text(status));
+            return written === STATUS.OK ? this.cString(buffer) : rule;
         } finally {
             this.release(mark);
         }

@@ -82,6 +82,14 @@ class HttpRanges extends Ranges {
         return new HttpRanges(url, length, first, answer.headers.get("etag"));
     }
 
+    /** The ranges of the file named `name` in the same folder, or below. */
+    async sibling(name) {
+        const folder = new URL(".", this.#url), url = new URL(name, folder);
+        if (!url.href.startsWith(folder.href)) throw new RangeError("outside the folder");
+        url.search = new URL(this.#url).search;
+        return HttpRanges.open(url.href);
+    }
+
     async read(offset, length) {
         if (offset + length <= this.#first.length) return this.#first.subarray(offset, offset + length);
         return super.read(offset, length);

@@ -1,21 +1,17 @@
 // Tensors, and reading their elements: straight from the file if they are stored raw, otherwise by the library.
 import { ENCODING, LAYOUT, PURPOSE, STATUS } from "./abi.mjs";
+import { blockOf, componentOf, describe, problemOf, requirementsOf } from "./about.mjs";
 import { readAttributes } from "./attributes.mjs";
 import { Chunks } from "./chunks.mjs";
 import { decode, dequantize, lanesOf } from "./elements.mjs";
-import { boxAround, groups, like, picked, product, regionShape, runs } from "./grid.mjs";
+import { boxAround, groups, like, picked, product, regionShape, runs, transposed } from "./grid.mjs";
 import { NOT_STATED, TensliceError } from "./library.mjs";
 import { AT_ONCE, concurrently } from "./ranges.mjs";
-import { Session } from "./session.mjs";
 
 /** The maximum length of data that is decoded as a whole, such as compressed or sparse tensors, before and after. */
 const LARGEST_WHOLE = 2 ** 28;
 /** The scratch memory for calls that cannot state how much they need. */
 const SCRATCH = 2 ** 26;
-/** The memory for the header of a compressed array. Headers of numbers have 128 bytes; longer headers are measured. */
-const HEADER = 1 << 12;
-/** The maximum length of a header to decode: a damaged file can state any length. */
-const LONGEST_HEADER = 1 << 20;
 /** The maximum number of ranges of a tensor. A source keeps 32 ranges, and the metadata takes some of them. */
 const MOST_RANGES = 20;
 /** The TENSLICE_BYTE_ORDER_ code of big-endian numbers. */
@@ -53,6 +49,7 @@ export class Tensor {
         /** The error that each call that reads elements throws; null if the elements can be read. */
         this.problem = problemOf(session, handle);
         this.components = Array.from(session.components(handle), (item) => componentOf(file, library, item));
+        this.isBigEndian = this.components[0]?.byteOrder === BIG_ENDIAN;
         this.storedBytes = this.components.reduce((sum, { length }) => sum + length, 0);
         this.block = blockOf(library, handle);
         [this.numberType, this.lanes] = this.dtype ? lanesOf(this.dtype) : [null, 1];
@@ -81,6 +78,7 @@ export class Tensor {
             this.shape = shape;
             this.#lengths = shape.map(Number);
             this.isColumnMajor = found.order === 1;
+            this.isBigEndian = found.byte_order === BIG_ENDIAN;
             this.elements = found.elements;
             this.warnings = found.warnings;
             [this.numberType, this.lanes] = this.dtype ? lanesOf(this.dtype) : [null, 1];
@@ -91,6 +89,11 @@ export class Tensor {
             if (![STATUS.NOT_IN_MEMORY, STATUS.NOT_BUILT_IN, STATUS.UNSUPPORTED_ENCODING].includes(error.status))
                 this.problem = error;
         }
+    }
+
+    /** The file that has the tensor. */
+    get file() {
+        return this.#file;
     }
 
     /** The type of ggml's blocks, such as `q4_k`; null for other tensors. */
@@ -106,9 +109,14 @@ export class Tensor {
     /** True if a range of elements is read without the rest of the tensor. */
     get isDirect() {
         const [data, ...others] = this.components;
-        const isStored = data && others.length === 0 && data.encoding === ENCODING.RAW && data.shard === null;
+        const isStored = data && others.length === 0 && data.encoding === ENCODING.RAW && this.#rangesFor(data) !== null;
         if (!isStored || (this.block && data.byteOrder === BIG_ENDIAN)) return false;
         return this.layoutCode === LAYOUT.DENSE ? this.dtype !== null : this.blockType !== null;
+    }
+
+    /** The ranges of the file or of the shard with the bytes of a component; null if the shard is missing. */
+    #rangesFor({ shard }) {
+        return shard === null ? this.#file.ranges : (this.#file.shards.get(shard) ?? null);
     }
 
     /**
@@ -159,7 +167,7 @@ export class Tensor {
 
     async #readStored(offset, count) {
         const [data] = this.components;
-        const { ranges, library } = this.#file;
+        const { library } = this.#file, ranges = this.#rangesFor(data);
         if (this.block) {
             const { elements, bytes } = this.block;
             const first = Math.floor(offset / elements),
@@ -339,13 +347,12 @@ export class Tensor {
     async #sliceOfTrain(start, stop, step) {
         const fixed = start.map((first, axis) => (stop[axis] - first === 1 ? BigInt(first) : NOT_STATED));
         const free = this.#lengths.filter((_, axis) => fixed[axis] === NOT_STATED);
-        const width = this.bits / 8,
-            room = product(free) * width;
+        const room = (product(free) * this.bits) / 8;
         if (room > LARGEST_WHOLE)
             throw new RangeError("a slice of a tensor train has all elements of its dimensions; these are too many");
-        const { offset, length } = this.#cores();
+        const { offset, length } = await this.#cores();
         const bytes = await this.#file.ranges.read(offset, length);
-        const values = this.#file.using((session) => {
+        const values = await this.#file.using((session) => {
             const { library } = session;
             const cores = library.place(bytes),
                 train = library.make("tenslice_train");
@@ -365,7 +372,7 @@ export class Tensor {
     }
 
     /** The range of the cores of a tensor train. */
-    #cores() {
+    async #cores() {
         return this.#file.using(({ library, file }) => {
             const at = library.make("tenslice_blz_info");
             library.call("tenslice_blz_get_info", file, at);
@@ -383,30 +390,6 @@ export class Tensor {
     }
 }
 
-function componentOf(file, library, handle) {
-    const mark = library.mark();
-    const at = library.make("tenslice_component_info"),
-        shard = library.make("tenslice_str");
-    library.call("tenslice_component_get_info", handle, at);
-    library.call("tenslice_component_shard", handle, shard);
-    const info = library.read("tenslice_component_info", at);
-    const component = {
-        role: info.role,
-        dtype: info.dtype === 0 ? null : file.dtypeName(info.dtype),
-        storageDtype: info.storage_dtype === 0 ? null : file.dtypeName(info.storage_dtype),
-        byteOrder: info.byte_order,
-        encoding: info.encoding,
-        encodingName: info.encoding_name,
-        digest: info.digest,
-        shard: library.text(shard),
-        offset: info.offset,
-        length: info.length,
-        decodedLength: info.decoded_length === NOT_STATED ? null : info.decoded_length,
-    };
-    library.release(mark);
-    return component;
-}
-
 /** The range that covers all ranges. */
 function around(ranges) {
     const [offset, end] = ranges.reduce(
@@ -414,67 +397,4 @@ function around(ranges) {
         [Infinity, 0],
     );
     return { offset, length: end - offset };
-}
-
-/** The error of a tensor whose elements cannot be read; null for others. */
-function problemOf(session, handle) {
-    try {
-        session.call("tenslice_tensor_problem", handle);
-        return null;
-    } catch (error) {
-        if (error instanceof TensliceError) return error;
-        throw error;
-    }
-}
-
-/**
- * Returns the address of a description of the tensor, and its shape; null if its header is too long. Decodes at most
- * the header of a compressed array.
- */
-function describe(session, handle) {
-    const { library } = session;
-    const at = library.make("tenslice_described");
-    const { scratch: stated } = requirementsOf(library, handle, PURPOSE.DESCRIBE);
-    // Without a length, the call below fails and states why.
-    const scratch = stated === NOT_STATED || stated < HEADER ? HEADER : stated;
-    if (scratch > LONGEST_HEADER) return null;
-    const options = library.options(library.allocate(scratch), scratch);
-    const ask = (dimensions, rank) =>
-        session.call("tenslice_tensor_describe", handle, dimensions, rank, options, at);
-    ask(0, 0);
-    const { rank } = library.read("tenslice_described", at);
-    const dimensions = library.allocate(rank * 8);
-    if (rank > 0) ask(dimensions, rank);
-    return [at, library.readU64(dimensions, rank)];
-}
-
-/** The lengths of the output and of the scratch memory of a call, NOT_STATED if unknown. */
-function requirementsOf(library, handle, purpose) {
-    const at = library.make("tenslice_requirements");
-    library.call("tenslice_tensor_requirements", handle, purpose, at, 0);
-    return library.read("tenslice_requirements", at);
-}
-
-/** The number of elements and bytes in a block of a quantized tensor; null for other tensors. */
-function blockOf(library, handle) {
-    const at = library.allocate(16);
-    const status = library.function("tenslice_tensor_block")(handle, 0, at, at + 8);
-    if (status === STATUS.NOT_FOUND) return null;
-    if (status !== STATUS.OK) throw new TensliceError("the blocks of a tensor cannot be read", status);
-    return { elements: library.u64(at), bytes: library.u64(at + 8) };
-}
-
-/** A row-major array of `shape` with its dimensions in the reverse order. */
-function transposed(values, shape, lanes) {
-    const found = like(values, values.length),
-        rank = shape.length,
-        index = shape.map(() => 0);
-    const strides = new Array(rank).fill(1);
-    for (let axis = 1; axis < rank; axis++) strides[axis] = strides[axis - 1] * shape[axis - 1];
-    for (let from = 0; from < values.length; from += lanes) {
-        const to = index.reduce((sum, position, axis) => sum + position * strides[axis], 0) * lanes;
-        for (let lane = 0; lane < lanes; lane++) found[to + lane] = values[from + lane];
-        for (let axis = rank - 1; axis >= 0 && ++index[axis] === shape[axis]; axis--) index[axis] = 0;
-    }
-    return found;
 }

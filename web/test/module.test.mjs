@@ -3,21 +3,16 @@ import assert from "node:assert/strict";
 import { execFileSync, spawnSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { createServer } from "node:http";
-import { mkdtemp, open as openFile, readFile, readdir, rm, stat, truncate, writeFile } from "node:fs/promises";
+import { mkdtemp, open as openFile, readFile, rm, stat, truncate, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import test from "node:test";
-import { fileURLToPath } from "node:url";
 import { deflateRawSync } from "node:zlib";
 
 import { statisticsOf } from "../page/statistics.mjs";
 import { numberText, roundText } from "../page/text.mjs";
+import { allMustRun, files, fixture, fixtures, hasTool, root, tool } from "./common.mjs";
 import { LongList, open, version } from "../../target/web/tenslice/tenslice.mjs";
-
-const root = fileURLToPath(new URL("../../", import.meta.url));
-const allMustRun = process.env.TENSLICE_NO_SKIP === "1";
-const fixtures = join(root, "tests/fixtures");
-const fixture = async (name) => new Blob([await readFile(join(fixtures, name))]);
 
 /** A file on disk, read by ranges, like a File in a browser. Node 18 has no such Blob. */
 async function onDisk(path) {
@@ -37,16 +32,6 @@ async function onDisk(path) {
         },
         close: () => handle.close(),
     };
-}
-
-async function files(folder) {
-    const found = [];
-    for (const entry of await readdir(folder, { withFileTypes: true })) {
-        const path = join(folder, entry.name);
-        if (entry.isDirectory()) found.push(...(await files(path)));
-        else found.push(path);
-    }
-    return found;
 }
 
 test(
@@ -126,8 +111,7 @@ test("numbers of plain types, and of slices", async () => {
 });
 
 test("the values are those that the library gives on the host", async (t) => {
-    const tool = process.env.TENSLICE ?? join(root, "target/release/tenslice");
-    if (!allMustRun && !(await stat(tool).catch(() => null))) return t.skip("the tool is not built");
+    if (!(await hasTool())) return t.skip("the tool is not built");
     const cases = [
         ["v1.2/dense_all_dtypes.zt", "t.float64"],
         ["safetensors/py_tiny_mlp.safetensors", "fc1.weight"],
