@@ -92,6 +92,16 @@ pub fn each_block(dtype: DType, bytes: &[u8], mut f: impl FnMut(&[f64])) -> bool
     true
 }
 
+/// Calls `f` with blocks of at most `BLOCK` numbers: the elements of type `f32` in `bytes`.
+pub fn each_block_of_f32(bytes: &[u8], mut f: impl FnMut(&[f32])) {
+    let mut numbers = [0.0; BLOCK];
+    for block in bytes.chunks(BLOCK * size_of::<f32>()) {
+        let numbers = &mut numbers[..block.len() / size_of::<f32>()];
+        convert!(block, f32, |x| x, &mut *numbers);
+        f(numbers);
+    }
+}
+
 /// Calls `f` with each number in `bytes`. Returns false for packed types, and for types with several lanes.
 pub fn each_number(dtype: DType, bytes: &[u8], mut f: impl FnMut(f64)) -> bool {
     each_block(dtype, bytes, |numbers| numbers.iter().for_each(|number| f(*number)))
