@@ -313,6 +313,19 @@ fn values_below_keys_that_are_nearly_dropped() {
     }
 }
 
+/// What an object of the memo makes is an object, also in a run that starts behind that object.
+#[test]
+fn objects_of_the_memo_that_are_called() {
+    let net = [&b"c__main__\nNet\n)\x81q\x01"[..], &text("one"), b"K\x01"].concat();
+    for call in [&b"h\x01)R"[..], b"h\x01K\x07\x85R", b"h\x01)\x81", b"h\x01)R}\x85R"] {
+        let called = [&text("two")[..], call, &text("three"), b"K\x03"].concat();
+        let bytes = archive(&[&b"}("[..], &text("net"), &net, &called, b"u"].concat());
+        let file = File::open(&bytes).unwrap();
+        let mut values = file.attributes();
+        assert_eq!((values.by_ref().count(), values.error()), (2, None), "{}", call.escape_ascii());
+    }
+}
+
 /// Each tensor is in more containers than a position in the list of tensors has room for.
 #[test]
 fn tensors_in_many_containers() {

@@ -502,7 +502,7 @@ impl<'a> Machine<'a> {
     /// Takes the arguments and the function, or the class, of a call.
     fn call(&mut self, op: &Op<'a>) -> Result<(Slot, Slot), Fault> {
         let (arguments, function) = (self.pop(op)?, self.pop(op)?);
-        Ok((self.resolved(&arguments)?, self.named(&function)?))
+        Ok((self.resolved(&arguments)?, self.resolved(&function)?))
     }
 
     /// True if an object is of one of these kinds. A run that finds an object of the memo does not look for others there.
