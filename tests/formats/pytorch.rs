@@ -313,7 +313,7 @@ fn values_below_keys_that_are_nearly_dropped() {
     }
 }
 
-/// What an object of the memo makes is an object, also in a run that starts behind that object.
+/// A call of an object of the memo makes an object, also in a run that starts behind that object.
 #[test]
 fn objects_of_the_memo_that_are_called() {
     let net = [&b"c__main__\nNet\n)\x81q\x01"[..], &text("one"), b"K\x01"].concat();
