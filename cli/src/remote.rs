@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io::{self, Read, Seek, SeekFrom};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -13,6 +14,7 @@ use ureq::{Agent, Body};
 use url::Url;
 
 use crate::common::failure::Failure;
+use crate::common::model::refused;
 use crate::common::text::size;
 
 /// The number of redirections that are followed.
@@ -53,10 +55,14 @@ pub struct Remote {
 /// Opens the file at an address. `headers` are sent to the server of the address, and to no other one.
 pub fn open(address: &str, headers: &[(String, String)]) -> Result<Remote, Failure> {
     let traffic = Arc::new(Traffic::default());
-    let fail = |error: io::Error| Failure::new("Io", error.to_string());
-    let reader = Reader::new(address, headers, Arc::clone(&traffic)).map_err(fail)?;
+    let unreadable = |error: io::Error| Failure::unreadable(&error);
+    let failed = |error| match error {
+        Error::Unreadable { error, .. } => unreadable(error),
+        error => refused(Path::new(address), error),
+    };
+    let reader = Reader::new(address, headers, Arc::clone(&traffic)).map_err(unreadable)?;
     let name = name_of(&reader.url);
-    let ranges = forever(Ranges::new(reader).map_err(fail)?);
+    let ranges = forever(Ranges::new(reader).map_err(unreadable)?);
     let length = ranges.length();
     let host = match ranges.fetch().map(forever) {
         Ok(fetched) => {
@@ -67,12 +73,12 @@ pub fn open(address: &str, headers: &[(String, String)]) -> Result<Remote, Failu
                 // Opening skips long values, such as vocabularies: now all metadata is in memory.
                 (_, Some(gguf)) => {
                     let metadata = Extent::new(0, gguf.data_offset().min(length));
-                    let bytes = forever(ranges.read(metadata).map_err(fail)?);
+                    let bytes = forever(ranges.read(metadata).map_err(unreadable)?);
                     let mut source = Source::new(length);
-                    let refused = |error| Failure::of(error, &**bytes);
-                    source.add(0, bytes).map_err(refused)?;
+                    let invalid = |error| Failure::of(error, &**bytes);
+                    source.add(0, bytes).map_err(invalid)?;
                     let source = forever(source);
-                    match File::open_source(source).map_err(refused)? {
+                    match File::open_source(source).map_err(invalid)? {
                         Opened::File(file) => Some(Host::of_ranges(&name, file, Input::from(source))),
                         Opened::Need(_) => None,
                     }
@@ -92,7 +98,7 @@ pub fn open(address: &str, headers: &[(String, String)]) -> Result<Remote, Failu
                 format!("files of this format are read as a whole from a server, up to {most}: download it");
             return Err(Failure::new("InvalidArgument", message));
         }
-        None => Host::of_bytes(&name, ranges.read(Extent::new(0, length)).map_err(fail)?).map_err(failed)?,
+        None => Host::of_bytes(&name, ranges.read(Extent::new(0, length)).map_err(unreadable)?).map_err(failed)?,
     };
     Ok(Remote { host, length, traffic })
 }
@@ -100,15 +106,6 @@ pub fn open(address: &str, headers: &[(String, String)]) -> Result<Remote, Failu
 /// Keeps a value in memory until the program ends: an open file borrows what it was opened from.
 fn forever<T>(value: T) -> &'static T {
     Box::leak(Box::new(value))
-}
-
-/// The reason why a file is not opened.
-fn failed(error: Error) -> Failure {
-    match error {
-        Error::Unreadable { error, .. } => Failure::new("Io", error.to_string()),
-        Error::Invalid { error, message, .. } => Failure::Refused(error.kind().name(), message, error.offset()),
-        error => Failure::new("Io", error.to_string()),
-    }
 }
 
 /// The name of the file at an address.

@@ -135,7 +135,7 @@ fn of_stream(path: &Path) -> Result<Host, Failure> {
 }
 
 /// The reason why a model was refused. The message has the name of the file only if the user has named the folder.
-fn refused(path: &Path, error: tenslice_host::Error) -> Failure {
+pub fn refused(path: &Path, error: tenslice_host::Error) -> Failure {
     match error {
         tenslice_host::Error::Invalid { name, error, message } => {
             let failure = Failure::Refused(error.kind().name(), message, error.offset());
