@@ -98,7 +98,7 @@ fn refused(address: &str, words: &str) {
     assert!(run.status == 1 && run.out.is_empty() && run.err.contains(words), "{words}: {run:?}");
 }
 
-/// A safetensors file whose header and data have so many bytes.
+/// Makes a safetensors file. `header` and `data` are the lengths of its header and of its data in bytes.
 fn large(header: usize, data: usize) -> Vec<u8> {
     let text = format!(r#"{{"a":{{"dtype":"U8","shape":[{data}],"data_offsets":[0,{data}]}}}}"#);
     let header = text.clone() + &" ".repeat(header - text.len());
