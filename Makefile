@@ -6,6 +6,8 @@ CXX ?= c++
 FEATURES ?= formats,digest,dequantize,write,zstd
 FIXTURES := tests/fixtures
 C_TARGET := target/c
+# `make test` builds the tool twice at once, into one folder: both times with these features.
+TEST_FEATURES := capi,tenslice-cli/url
 
 VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
 # While the version is 0.x, a minor version may break the ABI. From 1.0 on, only a major version may.
@@ -80,7 +82,7 @@ endif
 
 # The Rust tests, the tool's tests, and the examples in the docs. TENSLICE_CORPUS=DIR adds a corpus.
 test-rust:
-	$(CARGO) test --quiet -p tenslice -p tenslice-cli -p tenslice-host --all-targets --features capi,tenslice-cli/url
+	$(CARGO) test --quiet -p tenslice -p tenslice-cli -p tenslice-host --all-targets --features $(TEST_FEATURES)
 	$(CARGO) test --quiet --doc -p tenslice -p tenslice-host --features capi
 
 # The Rust tests with other features: libzstd, ruzstd, one format, single digests.
@@ -110,7 +112,7 @@ test-quantize:
 
 # The C and C++ tests with the static and the shared library.
 test-c: lib lib-plain
-	CC="$(CC)" CXX="$(CXX)" c-tests/run.sh $(LIB) $(LIB_PLAIN)
+	CC="$(CC)" CXX="$(CXX)" TEST_FEATURES=$(TEST_FEATURES) c-tests/run.sh $(LIB) $(LIB_PLAIN)
 
 # Installs into target/install, and uses it with pkg-config, CMake and Meson.
 test-install:
@@ -266,7 +268,7 @@ header: ## generate the C headers and docs/c-reference.md
 lint: ## check the format, clippy, the headers, and the English of all texts
 	$(CARGO) fmt --all --check
 	$(CARGO) fmt --manifest-path examples/firmware-rust/Cargo.toml --check
-	$(CARGO) clippy --quiet --workspace --all-targets --features capi,tenslice-cli/url -- -D warnings
+	$(CARGO) clippy --quiet --workspace --all-targets --features $(TEST_FEATURES) -- -D warnings
 	$(CARGO) clippy --quiet --no-default-features --features capi,$(FEATURES) -- -D warnings
 	$(CARGO) run --quiet -p xtask -- header --check
 	$(CARGO) run --quiet -p xtask -- english

@@ -27,8 +27,8 @@ build host "${CC:-cc}" -std=c99 -Wconversion
 build host-as-cpp "${CXX:-c++}" -std=c++17 -x c++
 "${CXX:-c++}" -std=c++17 -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror -O1 -g -Iinclude c-tests/host.cpp -x c++ \
     host/tenslice_host.c -x none "$lib/libtenslice.a" -o "$out/host-cpp"
-# The packages, the profile and the features of `make test`, which has built most of it.
-"${CARGO:-cargo}" build --quiet --profile test --features capi -p tenslice -p tenslice-cli -p tenslice-host \
+# The packages, the profile and the features of `make test`, whose Rust tests run this tool at the same time.
+"${CARGO:-cargo}" build --quiet --profile test --features "$TEST_FEATURES" -p tenslice -p tenslice-cli -p tenslice-host \
     --bin tenslice --example model
 built=${CARGO_TARGET_DIR:-target}/debug
 cp "$built/examples/model" "$out/host-rust"
