@@ -159,7 +159,13 @@ export declare function open(file: Input): Promise<TensorFile>;
 export declare function openModel(files: Input[]): Promise<Model>;
 /** Ranges of a file, which need not be a tensor file. */
 export declare function rangesOf(file: Input): Promise<Ranges>;
-/** Provides the bytes of the WebAssembly module, which is then not loaded. */
-export declare function provideModule(bytes: Uint8Array): void;
+/**
+ * Provides a WebAssembly module, which is then not loaded: its bytes, or a function that returns them. `formats.wasm` is
+ * only needed for files that are neither safetensors nor GGUF.
+ */
+export declare function provideModule(
+    name: "tenslice.wasm" | "formats.wasm",
+    bytes: BufferSource | (() => BufferSource | Promise<BufferSource>),
+): void;
 /** The version of the C library. */
 export declare function version(): Promise<string>;

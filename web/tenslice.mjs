@@ -3,7 +3,7 @@ import { FORMAT_NAMES, STATUS, WARNING_TEXTS } from "./src/abi.mjs";
 import { LongList, readAttributes, readListAt } from "./src/attributes.mjs";
 import { Library, TensliceError } from "./src/library.mjs";
 import { Model, modelOf } from "./src/model.mjs";
-import { compiledModule, instanceOf, provideModule } from "./src/module.mjs";
+import { compiledModule, FORMATS_MODULE, instanceOf, MAIN_MODULE, provideModule } from "./src/module.mjs";
 import { rangesOf } from "./src/ranges.mjs";
 import { RememberedRanges, Session } from "./src/session.mjs";
 import { Tensor } from "./src/tensor.mjs";
@@ -14,6 +14,8 @@ export { LongList, Model, provideModule, rangesOf, Tensor, TensliceError };
 const TEXT = 1 << 16, LONGEST_TEXT = 1 << 26;
 /** The number of bytes that the library examines at most, to say what a file is that no format claims. */
 const MOST_DESCRIBED = 1 << 26;
+/** The errors of a file in none of a module's formats. */
+const OF_OTHER_FORMAT = [STATUS.UNKNOWN_FORMAT, STATUS.UNSUPPORTED_FORMAT, STATUS.NOT_BUILT_IN];
 
 /** An open file. */
 class TensorFile {
@@ -27,13 +29,12 @@ class TensorFile {
     #bits = new Map();
     #part = null;
 
-    constructor(module, ranges) {
+    constructor(ranges) {
         this.ranges = ranges;
         this.name = ranges.name;
         this.length = ranges.length;
         this.shards = new Map(); // the ranges of the shards of a zTensor 2 file, by their names
         this.kept = null; // the tensor that was last read as a whole, and its values
-        this.#module = module;
         this.#metadata = new RememberedRanges(ranges);
     }
 
@@ -51,18 +52,23 @@ class TensorFile {
     }
 
     /**
-     * Opens the file. If no format claims it, opens it again with its bytes in memory, because the message then says
-     * what the file is.
+     * Opens the file with the first module that has its format. If no format claims it, opens it again with its bytes in
+     * memory, because the message then says what the file is.
      */
     async #opened() {
-        try {
-            return await this.sessionWith([]);
-        } catch (error) {
-            const isOther = [STATUS.UNKNOWN_FORMAT, STATUS.UNSUPPORTED_FORMAT].includes(error.status);
-            if (!isOther || this.ranges.isRemote || this.length === 0) throw error;
-            const bytes = await this.ranges.read(0, Math.min(MOST_DESCRIBED, this.length));
-            return this.sessionWith([{ offset: 0, bytes }]);
+        let refusal;
+        for (const name of [MAIN_MODULE, FORMATS_MODULE]) {
+            this.#module = await compiledModule(name);
+            try {
+                return await this.sessionWith([]);
+            } catch (error) {
+                if (!OF_OTHER_FORMAT.includes(error.status)) throw error;
+                refusal = error;
+            }
         }
+        if (this.ranges.isRemote || this.length === 0) throw refusal;
+        const bytes = await this.ranges.read(0, Math.min(MOST_DESCRIBED, this.length));
+        return this.sessionWith([{ offset: 0, bytes }]);
     }
 
     /** An instance of the library that converts numbers. Every call leaves its memory as it was. */
@@ -76,8 +82,8 @@ class TensorFile {
     }
 
     /** Opens a file that is inside this one. */
-    async openInside(bytes) {
-        return new TensorFile(this.#module, await rangesOf(bytes)).open();
+    openInside(bytes) {
+        return open(bytes);
     }
 
     /**
@@ -212,8 +218,7 @@ function attributesOf({ library, file }) {
  * read. Rejects with a TensliceError that states which rule the file violates, and where.
  */
 export async function open(file) {
-    const [module, ranges] = await Promise.all([compiledModule(), rangesOf(file)]);
-    return new TensorFile(module, ranges).open();
+    return new TensorFile(await rangesOf(file)).open();
 }
 
 /**
@@ -226,6 +231,6 @@ export function openModel(files) {
 
 /** The version of the library. */
 export async function version() {
-    const library = new Library(await instanceOf(await compiledModule()));
+    const library = new Library(await instanceOf(await compiledModule(MAIN_MODULE)));
     return library.cString(library.function("tenslice_version")());
 }

@@ -1,4 +1,4 @@
-// Prints the C functions that the module calls, one per line: the exports of tenslice.wasm. All functions that convert
+// Prints the C functions that the package calls, one per line: the exports of its modules. All functions that convert
 // numbers are included, because the module composes their names from a type.
 import { readFileSync, readdirSync } from "node:fs";
 import { fileURLToPath } from "node:url";

@@ -1,10 +1,11 @@
 // Combines the page into one file that needs no server: page.mjs PACKAGE OUTPUT. The modules become one script, each
-// after its imports. The WebAssembly module and the example file are embedded. No two modules may define the same name.
+// after its imports. The WebAssembly modules and the example file are embedded. No two modules may define the same name.
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
+import { gzipSync } from "node:zlib";
 
 const [folder, output] = process.argv.slice(2);
 const page = fileURLToPath(new URL("../page/", import.meta.url));
@@ -22,8 +23,9 @@ function joined(path) {
     return `${before.join("")}${own}\n`;
 }
 
-const wasm = readFileSync(join(folder, "tenslice.wasm")).toString("base64");
-const example = readFileSync(fileURLToPath(new URL("../../examples/firmware/model/digits.gguf", import.meta.url)));
+const embedded = (path) => gzipSync(readFileSync(path), { level: 9 }).toString("base64");
+const modules = Object.fromEntries(["tenslice.wasm", "formats.wasm"].map((name) => [name, embedded(join(folder, name))]));
+const example = embedded(fileURLToPath(new URL("../../examples/firmware/model/digits.gguf", import.meta.url)));
 const script = joined(join(page, "main.mjs"));
 
 const check = mkdtempSync(join(tmpdir(), "tenslice-"));
@@ -34,5 +36,5 @@ if (/<\/script/i.test(script)) throw new Error("a script cannot have the end of 
 
 const html = readFileSync(join(page, "index.html"), "utf8")
     .replace("/* style */", () => readFileSync(join(page, "style.css"), "utf8").trim())
-    .replace("/* script */", () => `const MODULE = "${wasm}", EXAMPLE = "${example.toString("base64")}";\n${script.trim()}`);
+    .replace("/* script */", () => `const MODULES = ${JSON.stringify(modules)}, EXAMPLE = "${example}";\n${script.trim()}`);
 writeFileSync(output, html);

@@ -9,9 +9,12 @@ import { bytesText, countText, plural } from "./text.mjs";
 
 const byId = (id) => document.getElementById(id);
 
-/* global MODULE, EXAMPLE: the WebAssembly module and a file in base64, which web/build/page.mjs prepends. */
-const bytesOf = (base64) => Uint8Array.from(atob(base64), (character) => character.charCodeAt(0));
-provideModule(bytesOf(MODULE));
+/* global MODULES, EXAMPLE: the WebAssembly modules and a file, by gzip and in base64, which web/build/page.mjs prepends. */
+function embedded(base64) {
+    const bytes = Uint8Array.from(atob(base64), (character) => character.charCodeAt(0));
+    return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip")));
+}
+for (const [name, base64] of Object.entries(MODULES)) provideModule(name, () => embedded(base64).arrayBuffer());
 version().then((text) => { byId("version").textContent = text; });
 
 let model = null, current = null, turn = 0, listTop = 0;
@@ -130,7 +133,9 @@ for (const id of ["file", "folder"]) {
         byId(id).value = "";
     });
 }
-byId("example").addEventListener("click", () => openFiles([{ source: new Blob([bytesOf(EXAMPLE)]), name: "digits.gguf" }]));
+byId("example").addEventListener("click", async () => {
+    openFiles([{ source: await embedded(EXAMPLE).blob(), name: "digits.gguf" }]);
+});
 byId("address").addEventListener("submit", (event) => {
     event.preventDefault();
     openAddress(byId("url").value);

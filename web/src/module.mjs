@@ -1,16 +1,24 @@
-// The WebAssembly module, compiled once: from the folder of the package, or from bytes that a page provides.
+// The WebAssembly modules, each compiled once: from the folder of the package, or from bytes that a page provides.
 
-let given = null, compiled = null;
+/** The module that opens safetensors and GGUF, and the one that opens the other formats. */
+export const MAIN_MODULE = "tenslice.wasm", FORMATS_MODULE = "formats.wasm";
 
-/** Provides the bytes of the module, which is then not loaded. */
-export function provideModule(bytes) {
-    given = bytes;
-    compiled = null;
+const given = new Map(), compiled = new Map();
+
+/** Provides a module, which is then not loaded: its bytes, or a function that returns them or their promise. */
+export function provideModule(name, bytes) {
+    given.set(name, bytes);
+    compiled.delete(name);
 }
 
-/** The compiled module. */
-export function compiledModule() {
-    return (compiled ??= compile());
+/** The compiled module. One that could not be loaded is loaded again by the next call. */
+export function compiledModule(name) {
+    if (!compiled.has(name)) {
+        const module = bytesOfModule(name).then(WebAssembly.compile);
+        module.catch(() => compiled.delete(name));
+        compiled.set(name, module);
+    }
+    return compiled.get(name);
 }
 
 /**
@@ -26,14 +34,15 @@ export async function instanceOf(module) {
     }
 }
 
-async function compile() {
-    if (given) return WebAssembly.compile(given);
-    const url = new URL("../tenslice.wasm", import.meta.url);
+async function bytesOfModule(name) {
+    const bytes = given.get(name);
+    if (bytes) return typeof bytes === "function" ? bytes() : bytes;
+    const url = new URL(`../${name}`, import.meta.url);
     if (url.protocol === "file:") {
         const { readFile } = await import("node:fs/promises");
-        return WebAssembly.compile(await readFile(url));
+        return readFile(url);
     }
     const answer = await fetch(url);
     if (!answer.ok) throw new Error(`${url}: ${answer.status} ${answer.statusText}`);
-    return WebAssembly.compile(await answer.arrayBuffer());
+    return answer.arrayBuffer();
 }

@@ -12,8 +12,8 @@ const KEPT_RANGE = 2 ** 24, KEPT_IN_ALL = 2 ** 26;
 /** The maximum number of ranges of metadata that are fetched in one round. */
 const MOST_PIECES = 4096;
 
-/** Instances to reuse: each reserves gigabytes of addresses until it is garbage-collected. */
-const unused = [];
+/** Instances to reuse, by module: each reserves gigabytes of addresses until it is garbage-collected. */
+const unused = new Map();
 const MOST_UNUSED = 4, LARGEST_UNUSED = 2 ** 25;
 
 /** Reads ranges and keeps them, so that opening a file again fetches nothing. */
@@ -50,6 +50,7 @@ export class Session {
     source;
     file;
     #begin;
+    #unused; // of its module
 
     /**
      * Opens the file that `metadata` reads. The ranges in `data`, each with an `offset` and `bytes`, are then in
@@ -57,7 +58,9 @@ export class Session {
      */
     static async open(module, metadata, data = []) {
         const session = new Session();
-        const library = session.library = unused.pop() ?? new Library(await instanceOf(module));
+        if (!unused.has(module)) unused.set(module, []);
+        session.#unused = unused.get(module);
+        const library = session.library = session.#unused.pop() ?? new Library(await instanceOf(module));
         session.#begin = library.mark();
         try {
             await session.#open(metadata, data);
@@ -80,7 +83,7 @@ export class Session {
     /** Releases the memory. The session must not be used afterwards. */
     close() {
         this.library.release(this.#begin);
-        if (unused.length < MOST_UNUSED && this.library.size <= LARGEST_UNUSED) unused.push(this.library);
+        if (this.#unused.length < MOST_UNUSED && this.library.size <= LARGEST_UNUSED) this.#unused.push(this.library);
         this.library = null;
     }
 

@@ -46,6 +46,17 @@ test("the package has the version of the library", async () => {
     assert.equal(await version(), JSON.parse(await readFile(join(root, "web/package.json"), "utf8")).version);
 });
 
+test("the modules are small, and have every function that is called", async () => {
+    const folder = join(root, "target/web/tenslice"), found = new Set();
+    for (const [name, most] of [["tenslice.wasm", 200_000], ["formats.wasm", 450_000]]) {
+        const bytes = await readFile(join(folder, name));
+        assert.ok(bytes.length <= most, `${name}: ${bytes.length} bytes`);
+        for (const { name } of WebAssembly.Module.exports(await WebAssembly.compile(bytes))) found.add(name);
+    }
+    const called = execFileSync("node", [join(root, "web/build/exports.mjs")], { encoding: "utf8" }).trim().split("\n");
+    assert.deepEqual(called.filter((name) => !found.has(name)), []);
+});
+
 test("every fixture is opened or refused as its side-car says", async () => {
     const sidecars = (await files(fixtures)).filter((path) => path.endsWith(".json"));
     let accepted = 0,

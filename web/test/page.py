@@ -354,15 +354,21 @@ class PageTest(unittest.TestCase):
         self.assertLess(sum(Server.sent), 2e7)
 
     def test_package(self):
-        """The ES module works by itself, as another page would load it."""
+        """The package works by itself, as another page would load it. A GGUF file loads one module only."""
         shutil.copy(FIXTURES / "v1.0/zstd.zt", self.folder / "zstd.zt")
+        shutil.copy(EXAMPLE, self.folder / "digits.gguf")
+        loaded = []
+        self.page.on("request", lambda request: loaded.append(request.url.split("/")[-1]))
         self.page.goto(f"{self.address}/package/")
-        found = self.page.evaluate("""async () => {
+        opened = """async ([name, tensor]) => {
             const { open } = await import("/package/tenslice.mjs");
-            const file = await open(location.origin + "/zstd.zt");
-            return [file.format, (await file.find("noise").read(0, 3)).length];
-        }""")
-        self.assertEqual(found, ["ztensor", 3])
+            const file = await open(`${location.origin}/${name}`);
+            return [file.format, (await file.find(tensor).read(0, 3)).length];
+        }"""
+        self.assertEqual(self.page.evaluate(opened, ["digits.gguf", "fc2.bias"]), ["gguf", 3])
+        self.assertEqual([name for name in loaded if name.endswith(".wasm")], ["tenslice.wasm"])
+        self.assertEqual(self.page.evaluate(opened, ["zstd.zt", "noise"]), ["ztensor", 3])
+        self.assertEqual([name for name in loaded if name.endswith(".wasm")], ["tenslice.wasm", "formats.wasm"])
 
     def test_several_files(self):
         """The files of a folder are one model by their index. A missing file is named, and each tensor has its file."""
