@@ -279,13 +279,19 @@ doc: ## build the documentation, without warnings
 web: ## build the page that shows tensor files, and the npm package: target/web
 	web/build.sh
 
-web-test: web target/web-venv ## test the page and the package, in node and in headless Chromium
+web-test: web target/web-venv target/web-node ## test the page and the package, in node, headless Chromium and Firefox
 	$(CARGO) build --quiet --release -p tenslice-cli
 	node --test web/test/module.test.mjs web/test/model.test.mjs
 	target/web-venv/bin/python web/test/page.py
+	node --test web/test/firefox.test.mjs web/test/axe.test.mjs
 
 target/web-venv:
 	python3 -m venv $@ && $@/bin/pip install --quiet playwright || { rm -rf $@; exit 1; }
+
+# The versions are fixed, because other versions of axe-core have other rules.
+WEB_PACKAGES := axe-core@4.14.1 puppeteer-core@24.43.1
+target/web-node:
+	npm install --prefix $@ --no-save --ignore-scripts --no-audit --no-fund --loglevel error $(WEB_PACKAGES) || { rm -rf $@; exit 1; }
 
 # Draws the pictures of the docs again: docs/pictures.
 pictures: web target/web-venv

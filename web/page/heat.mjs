@@ -7,7 +7,7 @@ import { Values } from "./values.mjs";
 /** The maximum number of points across and down. If the file is remote, the map has fewer rows: each is a request. */
 const ACROSS = 256, DOWN = 256, DOWN_REMOTE = 48;
 
-const button = (text, label, act) => h("button", { type: "button", "aria-label": label, title: label, onclick: act }, text);
+const button = (text, act) => h("button", { type: "button", onclick: act }, text);
 
 /** The map of a tensor with at least one axis. `isRemote` is true if its file is on a server. */
 export class HeatMap {
@@ -38,9 +38,9 @@ export class HeatMap {
             h(
                 "div",
                 { className: "controls" },
-                button("+", "Zoom in", () => this.#zoom(0.5)),
-                button("−", "Zoom out", () => this.#zoom(2)),
-                button("All", "Show all", () => this.reset()),
+                button("Zoom in", () => this.#zoom(0.5)),
+                button("Zoom out", () => this.#zoom(2)),
+                button("Show all", () => this.reset()),
                 this.under,
             ),
             this.canvas,

@@ -51,7 +51,7 @@ export async function showProblem(place, name, error, ranges) {
 
 /** Lines with an offset, `width` bytes, and their printable characters. */
 function hexOf(bytes, first, marked, width) {
-    const pre = h("pre", { className: "hex", tabIndex: 0, "aria-label": "Bytes in hexadecimal" });
+    const pre = h("pre", { className: "hex", tabIndex: 0, role: "group", "aria-label": "Bytes in hexadecimal" });
     for (let line = 0; line < bytes.length; line += width) {
         const part = bytes.subarray(line, line + width);
         pre.append(`${(first + line).toString(16).padStart(8, "0")}  `);

@@ -58,6 +58,7 @@ function factsOf(model, listed, tensor) {
 }
 
 function componentsOf(tensor) {
+    if (tensor.components.length === 0) return "";
     const rows = tensor.components
         .slice(0, 200)
         .map((component) => [

@@ -24,7 +24,7 @@ export function facts(lines) {
 /** A table with a head and rows. Columns without any content are left out. On a narrow screen, each row is a list. */
 export function table(head, rows, className = "") {
     const isFull = (column) => rows.some((row) => row[column] !== "-" && row[column] !== "");
-    const columns = head.map((_, column) => column).filter((column) => rows.length === 0 || isFull(column));
+    const columns = head.map((_, column) => column).filter(isFull);
     const cells = (row) => columns.map((column) => h("td", { "data-label": head[column] }, row[column]));
     return h(
         "div",
