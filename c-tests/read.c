@@ -567,7 +567,8 @@ static void other_files(const char *folder)
 
     EXPECT(TENSLICE_UNKNOWN_FORMAT, tenslice_file_open(&file, pointer, sizeof pointer - 1, &error));
     EXPECT(TENSLICE_OK, tenslice_error_text(&error, pointer, sizeof pointer - 1, text, sizeof text, NULL));
-    CHECK(strcmp(text, "this is a Git LFS pointer, not the file itself: fetch that with `git lfs pull` [at byte 0]") == 0);
+    CHECK(strcmp(text, "this is a Git LFS pointer, not the file itself, which has 12345 bytes: fetch that with "
+                       "`git lfs pull` [at byte 0]") == 0);
     EXPECT(TENSLICE_OUT_OF_FILE, tenslice_file_open(&file, b.data, 200, &error));
     EXPECT(TENSLICE_OK, tenslice_error_text(&error, b.data, 200, text, sizeof text, NULL));
     CHECK(strcmp(text, "gguf 3: tensor \"c\": 14 bytes at offset 512 extend past the end of the file (200 bytes); "

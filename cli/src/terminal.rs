@@ -88,22 +88,33 @@ impl Terminal {
         match failure {
             Failure::Output(error) => return Err(error),
             Failure::Reported => {}
+            // Advice about the first of them concerns all.
             Failure::Several(failures) => {
+                let mut advised = None;
                 for failure in failures {
                     match failure {
-                        Failure::Refused(kind, message, offset) => self.report(path, kind, &message, offset)?,
+                        Failure::Refused(kind, message, offset) => {
+                            self.report(path, kind, &message, offset)?;
+                            advised = advised.or_else(|| advice(kind, &message, path));
+                        }
                         other => self.refuse(path, other)?,
                     }
                 }
+                self.advise(advised);
             }
             Failure::Refused(kind, message, offset) => {
                 self.report(path, kind, &message, offset)?;
-                if let Some(advice) = advice(kind, path).filter(|_| !self.json) {
-                    let _ = writeln!(io::stderr(), "  {advice}");
-                }
+                self.advise(advice(kind, &message, path));
             }
         }
         Ok(())
+    }
+
+    /// Writes advice after an error message. Records have none.
+    fn advise(&self, advice: Option<String>) {
+        if let Some(advice) = advice.filter(|_| !self.json) {
+            let _ = writeln!(io::stderr(), "  {advice}");
+        }
     }
 
     /// Calls `f` with every file, including files in folders, and reports refused files. Returns the exit status.
@@ -155,17 +166,23 @@ impl Terminal {
     }
 }
 
+const AGAIN_IF_SHORT: &str = "download or copy the file again, if its size is not that of the original; ";
+
 /// Advice about a refused file; `None` if the message says what to do.
-fn advice(kind: &str, path: &Path) -> Option<String> {
+fn advice(kind: &str, message: &str, path: &Path) -> Option<String> {
     let kind = ErrorKind::ALL.iter().find(|one| one.name() == kind)?;
-    // Malformed and corrupt files: see `ErrorKind::code`.
-    if !path.is_file() || !matches!(kind.code() / 100, 2 | 4) {
+    // Malformed and corrupt files: see `ErrorKind::code`. Of an index, `explain` shows nothing.
+    let is_index = path.extension().is_some_and(|extension| extension == "json");
+    if !path.is_file() || is_index || !matches!(kind.code() / 100, 2 | 4) {
         return None;
     }
-    let again = if matches!(kind, ErrorKind::Truncated | ErrorKind::OutOfFile) {
-        "download or copy the file again, if its size is not that of the original; "
-    } else {
-        ""
+    let again = match kind {
+        ErrorKind::Truncated | ErrorKind::OutOfFile => AGAIN_IF_SHORT,
+        ErrorKind::DigestMismatch | ErrorKind::ChecksumMismatch => {
+            "download or copy the file again: these are not the bytes that were written; "
+        }
+        _ if message.contains("truncated") => AGAIN_IF_SHORT,
+        _ => "",
     };
     Some(format!("{again}`tenslice explain --digest {}` shows the rule and the bytes", path.display()))
 }

@@ -27,18 +27,8 @@ pub(super) const EMPTY: Phrase = phrase("the file is empty: nothing was download
 
 /// Marks at fixed offsets, and the description of a file that has them.
 const MARKS: &[(usize, &[u8], &str)] = &[
-    (
-        0,
-        b"version https://git-lfs.github.com/spec/",
-        "this is a Git LFS pointer, not the file itself: fetch that with `git lfs pull`",
-    ),
-    (
-        0,
-        b"version https://hawser.github.com/spec/",
-        "this is a Git LFS pointer, not the file itself: fetch that with `git lfs pull`",
-    ),
     (0, b"/annex/objects/", "this is a git-annex pointer, not the file itself: fetch that with `git annex get`"),
-    (4, b"TFL3", "this is a TensorFlow Lite model, which is not supported"),
+    (4, b"TFL3", "this is a TensorFlow Lite model, which is not supported: save its constants as NPZ or safetensors"),
     (4, b"FT01", "this is a .ptd file of ExecuTorch, which is not supported"),
     (4, b"ET12", "this is a program of ExecuTorch (.pte), which is not supported"),
     (4, b"ORTM", "this is a model in the ORT format of ONNX Runtime, which is not supported"),
@@ -63,6 +53,9 @@ const MARKS: &[(usize, &[u8], &str)] = &[
     (1024, HDF5, HDF5_FILE),
     (2048, HDF5, HDF5_FILE),
 ];
+
+/// The starts of Git LFS pointers.
+const LFS: [&[u8]; 2] = [b"version https://git-lfs.github.com/spec/", b"version https://hawser.github.com/spec/"];
 
 const HDF5: &[u8] = b"\x89HDF\r\n\x1a\n";
 const HDF5_FILE: &str =
@@ -109,12 +102,17 @@ pub(super) fn describe(input: Input<'_>) -> Option<Phrase> {
     if let Some((_, _, what)) = MARKS.iter().find(mark) {
         return Some(phrase(what));
     }
-    before_gguf(head)
+    lfs_pointer(head)
+        .or_else(|| before_gguf(head))
         .or_else(|| compressed_by_bzip2(head))
         .or_else(|| pickle(input, head))
         .or_else(|| nothing(available, length))
         .or_else(|| inside(available))
-        .or_else(|| is_onnx(input).then_some(phrase("this is an ONNX model, which is not supported")))
+        .or_else(|| {
+            is_onnx(input).then_some(phrase(
+                "this is an ONNX model, which is not supported: save its tensors as NPZ or safetensors",
+            ))
+        })
         .or_else(|| text(available, head, length).filter(|_| length >= 8))
         .or_else(|| {
             (length < 10).then_some([
@@ -123,6 +121,19 @@ pub(super) fn describe(input: Input<'_>) -> Option<Phrase> {
                 ("", None),
             ])
         })
+}
+
+/// Describes a Git LFS pointer, with the size of the file that it stands for.
+fn lfs_pointer(head: &[u8]) -> Option<Phrase> {
+    LFS.iter().find(|start| head.starts_with(start))?;
+    let size = head.split(|byte| *byte == b'\n').find_map(|line| line.strip_prefix(b"size "));
+    let size: Option<u64> = size.and_then(|digits| core::str::from_utf8(digits).ok()?.parse().ok());
+    let what = "this is a Git LFS pointer, not the file itself: fetch that with `git lfs pull`";
+    let of_size = "this is a Git LFS pointer, not the file itself, which has ";
+    Some(match size {
+        Some(size) => [(of_size, Some(size)), (" bytes: fetch that with `git lfs pull`", None), ("", None)],
+        None => phrase(what),
+    })
 }
 
 /// Describes a ggml model from before GGUF.

@@ -225,13 +225,17 @@ fn errors_of_frames() {
     let error = File::open(cut).unwrap_err();
     let message = error.explain(cut).to_string();
     assert!(
-        message
-            .contains("; the file is truncated: it has 438 bytes and should have at least 439 bytes, 1 is missing"),
+        message.contains(
+            "; the file is truncated: it has 438 bytes and should have at least 439 bytes, so at least 1 is missing"
+        ),
         "{message}"
     );
     // The message needs only the bytes of the field.
     let message = error.explain(&good[..24]).to_string();
-    assert!(message.contains("it has 24 bytes and should have at least 439 bytes, 415 are missing"), "{message}");
+    assert!(
+        message.contains("it has 24 bytes and should have at least 439 bytes, so at least 415 are missing"),
+        "{message}"
+    );
 
     // A frame without chunks.
     let none = |length: i32| {

@@ -465,11 +465,11 @@ fn messages() {
     let short = file(2, &header("'<f4'", "False", "(100,)"), 8);
     assert_eq!(
         message(&short),
-        "npy 2.0: data: unexpected end of input; the file is truncated: it has 80 bytes and should have at least 472 bytes, 392 are missing [at byte 80]"
+        "npy 2.0: data: unexpected end of input; the file is truncated: it has 80 bytes and should have at least 472 bytes, so at least 392 are missing [at byte 80]"
     );
     assert_eq!(
         message(&file(1, "", 0)[..9]),
-        "npy 1.0: header: unexpected end of input; the file is truncated: it has 9 bytes and should have at least 10 bytes, 1 is missing [at byte 9]"
+        "npy 1.0: header: unexpected end of input; the file is truncated: it has 9 bytes and should have at least 10 bytes, so at least 1 is missing [at byte 9]"
     );
     let mut long = file(1, "{}", 0);
     long[8] = 99;

@@ -57,7 +57,11 @@ fn noise(length: usize) -> Vec<u8> {
 fn pointers() {
     let oid = "oid sha256:4d7a214614ab2935c943f9e0ff69d22eadbb8f32b1258daaa5e2ca24d17e2393\nsize 12345\n";
     for url in ["https://git-lfs.github.com/spec/v1", "https://hawser.github.com/spec/v1"] {
-        is_named(format!("version {url}\n{oid}").as_bytes(), &["Git LFS pointer", "git lfs pull"]);
+        is_named(
+            format!("version {url}\n{oid}").as_bytes(),
+            &["Git LFS pointer, not the file itself, which has 12345 bytes", "git lfs pull"],
+        );
+        is_named(format!("version {url}\n").as_bytes(), &["Git LFS pointer, not the file itself: fetch"]);
     }
     is_named(b"/annex/objects/SHA256E-s12--0123.safetensors\n", &["git-annex pointer", "git annex get"]);
     is_named(b"version https://example.org/spec/v1\n", &["this is text"]);

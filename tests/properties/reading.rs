@@ -140,12 +140,12 @@ fn other_files_are_named() {
     assert_eq!(refusal(b"\x01\x02\x03\x04hello world"), "this is not a known kind of tensor file [at byte 0]");
     assert_eq!(
         refusal(b"ZTEN"),
-        "ztensor: header: unexpected end of input; the file is truncated: it has 4 bytes and should have at least 16 bytes, 12 are missing [at byte 0]"
+        "ztensor: header: unexpected end of input; the file is truncated: it has 4 bytes and should have at least 16 bytes, so at least 12 are missing [at byte 0]"
     );
     #[cfg(feature = "gguf")]
     assert_eq!(
         refusal(b"GGUF\x03\0\0\0"),
-        "gguf 3: tensors: unexpected end of input; the file is truncated: it has 8 bytes and should have at least 24 bytes, 16 are missing [at byte 8]"
+        "gguf 3: tensors: unexpected end of input; the file is truncated: it has 8 bytes and should have at least 24 bytes, so at least 16 are missing [at byte 8]"
     );
     #[cfg(feature = "gguf")]
     assert_eq!(refusal(b"GGUF\x04\0\0\0"), "gguf: this version is not supported: 4 [at byte 4]");
@@ -162,7 +162,7 @@ fn other_files_are_named() {
     {
         assert_eq!(
             refusal(b"\x02\0\0\0\0\0\0\0{"),
-            "safetensors: header: unexpected end of input; the file is truncated: it has 9 bytes and should have at least 10 bytes, 1 is missing [at byte 9]"
+            "safetensors: header: unexpected end of input; the file is truncated: it has 9 bytes and should have at least 10 bytes, so at least 1 is missing [at byte 9]"
         );
         let large = "safetensors: the metadata is larger than its limit: 1 GiB, in safetensors 100 MB: 100000001 bytes \
             in a file of 10 [at byte 0]";
@@ -171,7 +171,7 @@ fn other_files_are_named() {
     #[cfg(feature = "ztensor2")]
     assert_eq!(
         refusal(b"\x89ZT2\r\n\x1a\n"),
-        "ztensor 2: footer: unexpected end of input; the file is truncated: it has 8 bytes and should have at least 48 bytes, 40 are missing [at byte 8]"
+        "ztensor 2: footer: unexpected end of input; the file is truncated: it has 8 bytes and should have at least 48 bytes, so at least 40 are missing [at byte 8]"
     );
 }
 

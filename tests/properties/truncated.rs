@@ -25,11 +25,12 @@ fn explained(bytes: &[u8]) -> Option<(ErrorKind, Format, Part, String)> {
     Some((error.kind(), error.format(), error.part(), error.explain(bytes).to_string()))
 }
 
-/// The two numbers of `should have at least N bytes, M are missing`.
+/// The two numbers of `should have at least N bytes, M are missing`, or `so at least M`.
 fn numbers(message: &str) -> Option<(u64, u64)> {
     let (_, rest) = message.split_once("should have at least ")?;
     let (length, rest) = rest.split_once(" byte")?;
     let (_, rest) = rest.split_once(", ")?;
+    let rest = rest.trim_start_matches("so at least ");
     let (missing, rest) = rest.split_once(' ')?;
     assert!(rest.starts_with(if missing == "1" { "is missing" } else { "are missing" }), "{message}");
     Some((length.parse().unwrap(), missing.parse().unwrap()))

@@ -191,6 +191,6 @@ test("what a refused file is, and what to do, in the words of the tool", async (
         const { what, todo, details } = refusalOf(error);
         assert.ok(what.includes(kind), `${name}: ${what}`);
         for (const part of [what, todo, details]) assert.ok(part === null || stderr.includes(part), `${name}: ${part} in ${stderr}`);
-        assert.equal(todo === null, name === "model.onnx", `${name}: ${todo}`);
+        assert.notEqual(todo, null, name);
     }
 });

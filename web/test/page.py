@@ -440,7 +440,7 @@ class PageTest(unittest.TestCase):
         pointer = self.folder / "model.gguf"
         pointer.write_text(f"version https://git-lfs.github.com/spec/v1\noid sha256:{'4d' * 32}\nsize 12345\n")
         self.page.set_input_files("#file", str(pointer))
-        self.page.wait_for_selector("#problem .message:text-is('this is a Git LFS pointer, not the file itself')")
+        self.page.wait_for_selector("#problem .message:text-is('this is a Git LFS pointer, not the file itself, which has 12345 bytes')")
         self.assertEqual(self.page.inner_text("#problem .todo"), "fetch that with `git lfs pull`")
         self.assertIn("this is not a known kind of tensor file (300)", self.page.inner_text("#problem dl"))
         self.assertIn("version https://", self.page.inner_text("#problem .hex"))

@@ -229,11 +229,25 @@ fn folders_stand_for_their_only_model() {
 #[test]
 fn advice_about_refused_files() {
     let folder = Folder::new();
-    let bytes = std::fs::read(fixture("gguf/rank2.gguf")).unwrap();
-    let cut = folder.write("cut.gguf", &bytes[..bytes.len() - 20]);
-    let refused = run(&["list", &cut]);
-    let lines: Vec<&str> = refused.err.lines().collect();
-    assert_eq!((refused.status, lines.len()), (1, 2), "{}", refused.err);
-    assert!(lines[0].contains("the file is truncated"), "{}", refused.err);
-    assert!(lines[1].starts_with("  download or copy the file again") && lines[1].contains("tenslice explain"));
+    let damaged = |name: &str, damage: fn(&mut Vec<u8>)| {
+        let mut bytes = std::fs::read(fixture(name)).unwrap();
+        damage(&mut bytes);
+        folder.write(name.rsplit('/').next().unwrap(), &bytes)
+    };
+    let says = |args: [&str; 2], what: &str, todo: &str| {
+        let refused = run(&args);
+        let lines: Vec<&str> = refused.err.lines().collect();
+        assert_eq!((refused.status, lines.len()), (1, 2), "{}", refused.err);
+        assert!(lines[0].contains(what), "{}", refused.err);
+        assert!(lines[1].starts_with(&format!("  download or copy the file again{todo}")), "{}", refused.err);
+        assert!(lines[1].contains("tenslice explain"), "{}", refused.err);
+    };
+    let if_short = ", if its size";
+    let cut = damaged("gguf/rank2.gguf", |bytes| bytes.truncate(bytes.len() - 20));
+    says(["list", &cut], "12 are missing", if_short);
+    // In the list of the tokens, whose count exceeds the bytes left.
+    let in_list = damaged("gguf/vocab_601.gguf", |bytes| bytes.truncate(200));
+    says(["list", &in_list], "so at least ", if_short);
+    let changed = damaged("npz/stored.npz", |bytes| bytes[200] ^= 1);
+    says(["verify", &changed], "do not match", ": these are not the bytes");
 }

@@ -50,12 +50,14 @@ pub(super) fn truncation(out: &mut impl Out, error: &Error, context: &Context<'_
         } else {
             "; the file is truncated: it "
         });
-        if !(is_out_of_file(error) && context.offset.is_some()) {
+        let is_out_of_file = is_out_of_file(error);
+        if !(is_out_of_file && context.offset.is_some()) {
             bytes(out, "has ", length);
             out.text(" and ");
         }
         bytes(out, "should have at least ", needed);
-        number(out, ", ", missing);
+        // Where the end of the last data is unknown, far more may be missing.
+        number(out, if is_out_of_file { ", " } else { ", so at least " }, missing);
         out.text(if missing == 1 { " is missing" } else { " are missing" });
     }
 }
