@@ -5,6 +5,7 @@ use std::fmt;
 use half::f16;
 use half::slice::HalfFloatSliceExt;
 use tenslice::{DType, float};
+use zerocopy::FromBytes;
 
 /// The type and the number of an element's lanes. Complex numbers have two lanes.
 pub fn lanes(dtype: DType) -> (DType, usize) {
@@ -92,10 +93,15 @@ pub fn each_block(dtype: DType, bytes: &[u8], mut f: impl FnMut(&[f64])) -> bool
     true
 }
 
-/// Calls `f` with blocks of at most `BLOCK` numbers: the elements of type `f32` in `bytes`.
+/// Calls `f` with blocks of at most `BLOCK` numbers: the elements of type `f32` in `bytes`. Copies them only if they are
+/// misaligned.
 pub fn each_block_of_f32(bytes: &[u8], mut f: impl FnMut(&[f32])) {
     let mut numbers = [0.0; BLOCK];
     for block in bytes.chunks(BLOCK * size_of::<f32>()) {
+        if let Ok(aligned) = <[f32]>::ref_from_bytes(block) {
+            f(aligned);
+            continue;
+        }
         let numbers = &mut numbers[..block.len() / size_of::<f32>()];
         convert!(block, f32, |x| x, &mut *numbers);
         f(numbers);

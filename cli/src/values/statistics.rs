@@ -2,6 +2,7 @@
 
 use std::ops::Add;
 
+use pulp::{Arch, NullaryFnOnce};
 use serde_json::{Value as Json, json};
 use tenslice::DType;
 
@@ -91,7 +92,7 @@ impl Statistics {
 
     /// Computes the statistics of a few numbers. Most blocks have only finite ones, which need no test of each number.
     fn of_block<T: Number>(numbers: &[T]) -> Self {
-        let all = Self::of_finite(numbers);
+        let all = Arch::new().dispatch(OfFinite(numbers));
         if all.squares.is_finite() {
             return all;
         }
@@ -102,6 +103,7 @@ impl Statistics {
     }
 
     /// Computes the statistics of a few finite numbers.
+    #[inline(always)]
     fn of_finite<T: Number>(numbers: &[T]) -> Self {
         let [least, greatest] = T::ENDS;
         let min = in_lanes(numbers, least, |min, x| if x < min { x } else { min });
@@ -166,10 +168,23 @@ impl Statistics {
     }
 }
 
+/// The statistics of finite numbers, compiled for several widths of vectors. The additions and their order are the same.
+struct OfFinite<'a, T>(&'a [T]);
+
+impl<T: Number> NullaryFnOnce for OfFinite<'_, T> {
+    type Output = Statistics;
+
+    #[inline(always)]
+    fn call(self) -> Statistics {
+        Statistics::of_finite(self.0)
+    }
+}
+
 const LANES: usize = 8;
 
 /// Folds every eighth number from the first one on, from the second one on, and so on. A loop for each statistic, without
 /// branches, uses vector instructions; one loop for all of them does not.
+#[inline(always)]
 fn in_lanes<T: Copy, A: Copy>(numbers: &[T], start: A, fold: impl Fn(A, T) -> A) -> [A; LANES] {
     let mut lanes = [start; LANES];
     let blocks = numbers.chunks_exact(LANES);
