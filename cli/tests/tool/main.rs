@@ -4,6 +4,7 @@
 mod address;
 mod checkpoint;
 mod checksums;
+mod completions;
 mod convert;
 mod diff;
 mod embed;

@@ -1,6 +1,6 @@
-use crate::support::{fixture, has, out, run, tool};
+use crate::support::{fixture, out, run, tool};
 
-const COMMANDS: [&str; 18] = [
+pub const COMMANDS: [&str; 18] = [
     "list",
     "show",
     "stats",
@@ -36,18 +36,6 @@ fn every_command_has_help_and_a_page() {
 }
 
 #[test]
-fn completions_are_scripts() {
-    for shell in ["bash", "zsh", "fish"] {
-        let script = out(&["completions", shell]);
-        assert!(COMMANDS.iter().all(|command| script.contains(command)), "{shell}");
-        if shell == "bash" && has("bash") {
-            let checked = std::process::Command::new("bash").args(["-n", "-c", &script]).status().unwrap();
-            assert!(checked.success());
-        }
-    }
-}
-
-#[test]
 fn wrong_usage_is_2() {
     for arguments in [&["list"][..], &["nothing"], &["list", "--nothing", "x"], &["show"], &["diff", "x"], &[]] {
         let run = run(arguments);
@@ -66,30 +54,6 @@ fn a_file_alone_is_listed() {
     assert!(missing.status == 1 && missing.err.starts_with("error: no/such.gguf: "), "{}", missing.err);
     let mistyped = run(&["lst"]);
     assert!(mistyped.status == 2 && mistyped.err.contains("list"), "{}", mistyped.err);
-}
-
-/// The names of tensors are completed, where a command takes one and the file is known.
-#[test]
-fn tensor_names_are_completed() {
-    if !has("bash") {
-        return;
-    }
-    let file = fixture("safetensors/py_tiny_mlp.safetensors");
-    let script = out(&["completions", "bash"]);
-    let complete = |words: &[&str]| {
-        let line = format!(
-            "{script}\nCOMP_WORDS=({}); COMP_CWORD={}; _tenslice_or_tensors tenslice; printf '%s\\n' \"${{COMPREPLY[@]}}\"",
-            words.join(" "),
-            words.len() - 1
-        );
-        let tool = std::path::Path::new(env!("CARGO_BIN_EXE_tenslice"));
-        let path = format!("{}:{}", tool.parent().unwrap().display(), std::env::var("PATH").unwrap());
-        let output = std::process::Command::new("bash").args(["-c", &line]).env("PATH", path).output().unwrap();
-        String::from_utf8(output.stdout).unwrap()
-    };
-    assert_eq!(complete(&["tenslice", "show", &file, "fc1."]), "fc1.bias\nfc1.weight\n");
-    assert_eq!(complete(&["tenslice", "extract", &file, "fc2.w"]), "fc2.weight\n");
-    assert!(complete(&["tenslice", "li"]).contains("list"));
 }
 
 #[test]
