@@ -365,7 +365,7 @@ class PageTest(unittest.TestCase):
             const file = await open(`${location.origin}/${name}`);
             return [file.format, (await file.find(tensor).read(0, 3)).length];
         }"""
-        self.assertEqual(self.page.evaluate(opened, ["digits.gguf", "fc2.bias"]), ["gguf", 3])
+        self.assertEqual(self.page.evaluate(opened, ["digits.gguf", "layer2.bias"]), ["gguf", 3])
         self.assertEqual([name for name in loaded if name.endswith(".wasm")], ["tenslice.wasm"])
         self.assertEqual(self.page.evaluate(opened, ["zstd.zt", "noise"]), ["ztensor", 3])
         self.assertEqual([name for name in loaded if name.endswith(".wasm")], ["tenslice.wasm", "formats.wasm"])
