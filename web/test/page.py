@@ -444,6 +444,10 @@ class PageTest(unittest.TestCase):
         self.assertEqual(self.page.inner_text("#problem .todo"), "fetch that with `git lfs pull`")
         self.assertIn("this is not a known kind of tensor file (300)", self.page.inner_text("#problem dl"))
         self.assertIn("version https://", self.page.inner_text("#problem .hex"))
+        self.page.set_viewport_size({"width": 390, "height": 844})
+        self.page.set_input_files("#file", str(broken))
+        self.page.wait_for_selector("#problem h2:text('broken.safetensors')")
+        self.assertEqual(self.page.eval_on_selector("#problem .hex", "pre => pre.scrollWidth - pre.clientWidth"), 0)
 
     def test_example(self):
         """A visitor without a file opens the example with the keyboard, and sees what it is in the first lines."""
