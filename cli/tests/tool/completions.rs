@@ -52,6 +52,7 @@ end
 /// Runs an interactive shell, whose first prompt completes the lines.
 const ZSH: &str = "zmodload zsh/zpty; zpty shell zsh -d -i; while zpty -r shell; do done";
 const ZSHRC: &str = r#"
+TMOUT=60 # a shell that waits at the prompt ends
 fpath=($PWD $fpath)
 autoload -Uz compinit
 compinit -u -D
@@ -126,12 +127,12 @@ fn fish_completes() {
 /// The scripts contain every command and what the tool adds to the text of clap, also where a shell is not installed.
 #[test]
 fn completions_are_scripts() {
-    for (shell, name) in
-        [("bash", "_tenslice_or_tensors()"), ("zsh", ":_tenslice_tensors'"), ("fish", "__tenslice_find_names\"")]
-    {
+    let added =
+        [("bash", "_tenslice_or_tensors()"), ("zsh", ":_tenslice_tensors'"), ("fish", "__tenslice_find_names\"")];
+    for (shell, text) in added {
         let script = out(&["completions", shell]);
         assert!(COMMANDS.iter().all(|command| script.contains(command)), "{shell}");
-        assert!(script.contains(name), "{shell}");
+        assert!(script.contains(text), "{shell}");
     }
     let zsh = out(&["completions", "zsh"]);
     assert!(zsh.starts_with("#compdef tenslice\n"), "{zsh}");
