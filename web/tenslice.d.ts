@@ -120,6 +120,8 @@ export declare class Model {
     readonly files: TensorFile[];
     /** The number of files, with missing ones. */
     readonly fileCount: number;
+    /** The numbers of tensors and of stored bytes in the whole model, if its index or its parts state them. */
+    readonly stated: { tensors?: number | null; bytes?: number };
     /** The names of missing files. */
     readonly missing: string[];
     /** Sentences about files and tensors that are missing or cannot be read. */

@@ -42,7 +42,7 @@ function metadataView(all) {
 /** Says what the model is, if it is whole, and how large it is. */
 function showSummary(place, model, attributes, globals) {
     const { headline, lines } = summaryOf(model, attributes, globals);
-    const isBad = ([label, text]) => label === "complete" && text !== "yes";
+    const isBad = ([label, text]) => label === "complete" && text.startsWith("NO");
     const findings = [...model.problems, ...model.warnings.map((text) => `Warning: ${text}.`)];
     place.replaceChildren(
         h("h2", {}, nameText(model.name || "The file")),

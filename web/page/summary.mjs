@@ -75,13 +75,16 @@ export function summaryOf(model, attributes, globals) {
         const quantizer = QUANTIZERS.find(([ending]) => tensor.name.endsWith(ending));
         if (quantizer) endings.add(quantizer);
     }
+    const tensors = model.tensors().length, whole = model.stated.tensors > tensors ? model.stated : {};
+    const tensorsText = whole.tensors ? `${countText(tensors)} of ${plural(whole.tensors, "tensor")}` : plural(tensors, "tensor");
+    const storedText = bytesText(stored) + (Number.isSafeInteger(whole.bytes) && whole.bytes > stored ? ` of ${bytesText(whole.bytes)}` : "");
     const noun = OF_ARRAYS.includes(model.format) ? "element" : "parameter";
     const all = elements === null ? `2^64 ${noun}s or more` : `${shortCount(elements)} ${noun}${elements === 1n ? "" : "s"}`;
     const stated = statedIn(attributes ?? []);
     return {
-        headline: `${formatText(model)}, ${plural(model.tensors().length, "tensor")}, ${all}, ${bytesText(stored)} stored`,
+        headline: `${formatText(model)}, ${tensorsText}, ${all}, ${storedText} stored${filesText(model, bytesText(stored))}`,
         lines: [
-            ["complete", completeness(model.missing.length, model.problems.length - model.missing.length)],
+            ["complete", completeness(model)],
             ["model", modelText(stated)],
             [`${noun}s`, elements > 0n && `${countText(elements)}, ${bitsText(stored, elements)} bits each`],
             ["dtypes", typesText([...types.values()], elements)],
@@ -96,9 +99,24 @@ function bitsText(stored, elements) {
     return fixed((stored * 8) / Number(elements), 2);
 }
 
-function completeness(missing, problems) {
-    const parts = [missing && plural(missing, "missing file"), problems && plural(problems, "problem")].filter(Boolean);
-    return parts.length ? `NO: ${parts.join(", ")}` : "yes";
+/** The size of the files, if it is another one than that of the tensors. */
+function filesText({ length, files }, stored) {
+    const count = files.length + files.reduce((sum, { shards }) => sum + shards.size, 0), text = bytesText(length);
+    return text === stored ? "" : `, file${count === 1 ? "" : "s"} ${text}`;
+}
+
+/** The name of a part: `model-00001-of-00003.safetensors`. */
+const PART = /-(\d{5,})-of-(\d{5,})(\.[^/]*)?$/;
+/** Formats in which a file states itself which other files the model has. */
+const WITH_PARTS = ["gguf", "ztensor 2"];
+
+function completeness({ name, format, index, files, missing, problems }) {
+    const others = problems.length - missing.length;
+    const parts = [missing.length && plural(missing.length, "missing file"), others && plural(others, "problem")].filter(Boolean);
+    if (parts.length) return `NO: ${parts.join(", ")}`;
+    const isAlone = !index && files.length === 1 && !WITH_PARTS.includes(format);
+    const [number, count] = ((isAlone && PART.exec(name)) || [0, 0, 0]).slice(1).map(Number);
+    return count > 1 && number >= 1 && number <= count ? `unknown: by its name part ${number} of ${count}` : "yes";
 }
 
 /** The first value of each key that is a text or a number. */

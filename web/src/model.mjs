@@ -22,13 +22,15 @@ export class Model {
     #names = null;
     #metadata = null;
 
-    constructor({ name, files, tensors, given, index = null, missing = [], problems = [], warnings = [] }) {
+    constructor({ name, files, tensors, given, index = null, stated = {}, missing = [], problems = [], warnings = [] }) {
         /** The open files. */
         this.files = files;
         this.name = name;
         /** True if a file is on a server. */
         this.isRemote = given.some(({ isRemote }) => isRemote);
         this.index = index;
+        /** The numbers of `tensors` and of stored `bytes` in the whole model, if its index or its parts state them. */
+        this.stated = stated;
         /** The names of files that are missing. */
         this.missing = missing;
         /** Sentences about files and tensors that are missing or cannot be read. */
@@ -147,6 +149,7 @@ async function modelOfFiles(opened, all, problems, open) {
         files,
         tensors,
         given: all,
+        stated: { tensors: parts.stated },
         missing: [...parts.missing, ...shards.missing],
         problems: [...problems, ...parts.problems, ...shards.problems, ...repeated(files), ...unreadable(tensors)],
         warnings: parts.warnings,
@@ -233,7 +236,8 @@ async function modelOfIndex({ ranges, json }, all, open) {
         for (const tensor of wanted) problems.push(`${name}: tensor "${tensor}" is missing; the index lists it in this file`);
     }
     const index = Object.entries(json.metadata ?? {});
-    return new Model({ name: ranges.name, files, tensors, given: all, index, missing, problems: [...problems, ...unreadable(tensors)], warnings });
+    const stated = { tensors: Object.keys(json.weight_map).length, bytes: json.metadata?.total_size };
+    return new Model({ name: ranges.name, files, tensors, given: all, index, stated, missing, problems: [...problems, ...unreadable(tensors)], warnings });
 }
 
 function whyUnlisted({ weight_map: map }, tensor) {
@@ -291,7 +295,7 @@ function partsOf(given, numbers) {
     const sum = [...byNumber.values()].reduce((total, file) => total + file.tensorCount, 0);
     if (stated && byNumber.size === count && sum !== stated)
         found.problems.push(`split.tensors.count is ${stated}; the parts have ${sum} tensors together`);
-    return { ...found, files };
+    return { ...found, files, stated };
 }
 
 // ---- Shards of zTensor 2 ----

@@ -379,7 +379,7 @@ class PageTest(unittest.TestCase):
             shutil.copy(FIXTURES / "safetensors" / name, folder)
         self.page.set_input_files("#folder", str(folder))
         self.ready()
-        self.assertEqual(self.page.inner_text("#summary .headline"), "safetensors index, 3 tensors, 14 parameters, 56 bytes stored")
+        self.assertEqual(self.page.inner_text("#summary .headline"), "safetensors index, 3 tensors, 14 parameters, 56 bytes stored, files 320 bytes")
         self.assertEqual(self.page.locator("#details h3").first.inner_text(), "Files: 2 of 2")
         self.shoot("several-files")
         self.choose("dec.w")

@@ -232,18 +232,23 @@ fn describe<'m>(terminal: &mut Terminal, opened: &Opened<'m>, tensor: &Tensor<'m
     Ok(print_attributes(out, *look, "attributes", tensor.attributes())?)
 }
 
-/// Prints the number of elements, and the first ones.
+/// Prints the number of elements, their size in the file and in memory, and the first ones.
 fn first_values(
     terminal: &mut Terminal,
     opened: &Opened<'_>,
     tensor: &Tensor<'_>,
     values: &mut Values<'_>,
 ) -> Result<(), Failure> {
-    let length = values.count.saturating_mul(values.size);
+    let (length, stored) = (values.count.saturating_mul(values.size), stored(tensor));
     let dense = if is_sparse(tensor) { ", zeros included" } else { "" };
     if tensor.shape().element_count().is_some() {
         let (count, s) = (values.count, plural(values.count));
-        writeln!(terminal.out, "  {count} element{s}, {}{dense}", size(length))?;
+        let mut sizes = size(length);
+        if stored != length {
+            let form = values.dtype.map_or("decoded".into(), |dtype| format!("as {}", dtype.name()));
+            sizes = format!("{} stored, {sizes} {form}", size(stored));
+        }
+        writeln!(terminal.out, "  {count} element{s}, {sizes}{dense}")?;
     } else {
         writeln!(terminal.out, "  2^64 elements or more")?;
     }

@@ -65,7 +65,7 @@ impl Column {
             Self::Layout | Self::Elements | Self::Offset => Fit::LeftOut(2),
             Self::Digest => Fit::LeftOut(3),
             Self::Encoding => Fit::LeftOut(4),
-            Self::File => Fit::LeftOut(5),
+            Self::File => Fit::Secondary(5),
         }
     }
 

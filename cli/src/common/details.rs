@@ -3,15 +3,17 @@
 use std::io::{self, Write};
 
 use tenslice::{Attributes, File, Layout, ReadOptions, Split, Value, b2nd, tens};
+use unicode_width::UnicodeWidthStr;
 
 use super::checkpoint::form;
 use super::enumerations;
+use super::lists;
 use super::model::Opened;
 use super::table::Look;
 use super::text::{header_text, plural, printable, printable_bytes, shortened, size};
 
 /// The maximum number of list items shown, unless all are requested.
-const ITEMS: usize = 8;
+pub const ITEMS: usize = 8;
 /// The maximum number of bytes shown of a byte string.
 const BYTES: usize = 256;
 
@@ -186,6 +188,14 @@ fn print_values(
                     writeln!(out, "{:indent$}  ... and {more} more line{}", "", plural(more as u64))?;
                 }
             }
+            Value::Array(items) => {
+                let start = format!("{:indent$}{key}{}", "", lists::title(items));
+                if let Some(items) = lists::on_one_line(look, start.width(), items) {
+                    writeln!(out, "{}", cut(format!("{start}: {items}")))?;
+                    continue;
+                }
+                writeln!(out, "{}", cut(start))?;
+            }
             value => writeln!(out, "{}", cut(format!("{:indent$}{key}{}{meaning}", "", line(&value))))?,
         }
         if let Some(items) = attribute.value.items() {
@@ -193,8 +203,7 @@ fn print_values(
             print_values(out, look, items, indent + 2, !matches!(attribute.value, Value::Map(_)))?;
         }
     }
-    let count = all.length().map_or_else(|| all.count(), |count| usize::try_from(count).unwrap_or(usize::MAX));
-    match count.saturating_sub(shown) {
+    match lists::length(all).saturating_sub(shown) {
         0 => Ok(()),
         more => writeln!(out, "{:indent$}... and {more} more", ""),
     }

@@ -18,24 +18,19 @@ pub struct Problem {
     pub message: String,
     /// The offset in the file, if there is one.
     pub offset: Option<u64>,
+    /// The number of missing files. Other problems have 0.
+    pub missing_files: u64,
 }
-
-/// The kind of the problem that a file of an index is missing.
-pub const MISSING_FILE: &str = "MissingFile";
-/// The kind of the problem that a part of a GGUF model is missing.
-pub const MISSING_PART: &str = "MissingPart";
-/// The kind of the problem that a shard of a zTensor 2 file is missing.
-pub const MISSING_SHARD: &str = "MissingShard";
 
 impl Problem {
     /// Returns true if a file is missing, in which case nothing is wrong with the files that are present.
     pub fn is_missing_file(&self) -> bool {
-        [MISSING_FILE, MISSING_PART, MISSING_SHARD].contains(&self.kind)
+        self.missing_files > 0
     }
 
     /// A finding about the model as a whole.
     pub fn new(kind: &'static str, message: impl Into<String>) -> Self {
-        Self { kind, file: None, tensor: None, message: message.into(), offset: None }
+        Self { kind, file: None, tensor: None, message: message.into(), offset: None, missing_files: 0 }
     }
 
     /// A finding about a file as a whole.

@@ -10,6 +10,7 @@ use super::columns::{digest_kind, elements, type_name};
 use super::details::line;
 use super::enumerations;
 use super::model::Model;
+use super::part::Part;
 use super::reading::stored;
 use super::text::{count, plural, printable, shortened, size};
 
@@ -20,6 +21,10 @@ pub struct Summary {
     pub elements: Option<u64>,
     /// The number of stored bytes.
     pub stored: u64,
+    /// The numbers of tensors and of stored bytes in the whole model, if it states more of them than there are.
+    whole: (Option<u64>, Option<u64>),
+    /// The number of open files, and their total length in bytes.
+    files: (u64, u64),
     /// The types of the elements, the most frequent first.
     types: Vec<Type>,
     architecture: Option<String>,
@@ -29,6 +34,8 @@ pub struct Summary {
     checksums: Vec<(String, u64)>,
     missing_files: u64,
     other_problems: u64,
+    /// The part of a model that the only file is.
+    part: Option<Part>,
     /// The unknown names of code in the checkpoints of PyTorch; `None` if no file is one.
     unknown_globals: Option<Vec<String>>,
     /// The noun for elements.
@@ -102,19 +109,26 @@ impl Summary {
         let mut checksums: Vec<_> = checksums.into_iter().collect();
         checksums.sort();
         let stated = stated(model);
-        let missing_files = model.problems.iter().filter(|problem| problem.is_missing_file()).count() as u64;
+        let (all_tensors, all_bytes) = model.stated();
+        let all_tensors = all_tensors.filter(|all| *all > tensors);
+        let missing = model.problems.iter().filter(|problem| problem.is_missing_file());
+        let missing_files = missing.clone().map(|problem| problem.missing_files).fold(0, u64::saturating_add);
+        let other_problems = (model.problems.len() - missing.count()) as u64;
         let format = model.files.first().map(|opened| opened.file.format());
         Self {
             tensors,
             elements: all,
             stored: bytes,
+            whole: (all_tensors, all_bytes.filter(|all| all_tensors.is_some() && *all > bytes)),
+            files: model.file_lengths().fold((0, 0), |(count, sum), one| (count + 1, sum.saturating_add(one))),
             types,
             architecture: text(&stated, &ARCHITECTURE),
             name: text(&stated, &NAME),
             quantization: quantization(&stated, quantizers),
             checksums,
             missing_files,
-            other_problems: model.problems.len() as u64 - missing_files,
+            other_problems,
+            part: Part::alone(model),
             unknown_globals: unknown_globals(model),
             noun: match format {
                 Some(Format::Npy | Format::Npz | Format::Tens | Format::Blz | Format::B2nd) => "element",
@@ -123,14 +137,23 @@ impl Summary {
         }
     }
 
-    /// The size in a few words: tensors, parameters, stored bytes.
+    /// The size in a few words: tensors, parameters, stored bytes, and the size of the files if it differs.
     pub fn headline(&self) -> String {
-        let (tensors, noun) = (self.tensors, self.noun);
+        let noun = self.noun;
+        let (all_tensors, all_bytes) = self.whole;
+        let tensors = match all_tensors {
+            Some(all) => format!("{} of {all} tensor{}", self.tensors, plural(all)),
+            None => format!("{} tensor{}", self.tensors, plural(self.tensors)),
+        };
         let elements = match self.elements {
             Some(all) => format!("{} {noun}{}", count(all), plural(all)),
             None => format!("2^64 {noun}s or more"),
         };
-        format!("{tensors} tensor{}, {elements}, {} stored", plural(tensors), size(self.stored))
+        let (stored, (count, length)) = (size(self.stored), self.files);
+        let all = all_bytes.map(|all| format!(" of {}", size(all))).unwrap_or_default();
+        let files = Some(size(length)).filter(|length| *length != stored);
+        let files = files.map(|length| format!(", file{} {length}", plural(count))).unwrap_or_default();
+        format!("{tensors}, {elements}, {stored}{all} stored{files}")
     }
 
     /// The lines of the summary: a label and a text.
@@ -164,7 +187,20 @@ impl Summary {
                 parts.push(format!("{count} {what}{}", plural(count)));
             }
         }
-        if parts.is_empty() { "yes".into() } else { format!("NO: {}", parts.join(", ")) }
+        match &self.part {
+            _ if !parts.is_empty() => format!("NO: {}", parts.join(", ")),
+            Some(part) => part.completeness(),
+            None => "yes".into(),
+        }
+    }
+
+    /// True if the model is complete; `None` if that is unknown.
+    fn is_complete(&self) -> Option<bool> {
+        let has_problems = self.missing_files + self.other_problems > 0;
+        match &self.part {
+            Some(part) if !has_problems => part.is_complete(),
+            _ => Some(!has_problems),
+        }
     }
 
     fn share(&self, one: &Type) -> String {
@@ -187,12 +223,15 @@ impl Summary {
     pub fn record(&self) -> Json {
         let of_type = |one: &Type| json!({"dtype": one.name, "tensors": one.tensors, "elements": one.elements, "bytes": one.bytes});
         json!({
-            "complete": self.missing_files + self.other_problems == 0,
+            "complete": self.is_complete(),
             "architecture": self.architecture,
             "name": self.name,
             "tensors": self.tensors,
+            "stated_tensors": self.whole.0,
             "parameters": self.elements,
             "bytes": self.stored,
+            "stated_bytes": self.whole.1,
+            "file_bytes": self.files.1,
             "bits_per_parameter": self.bits(),
             "dtypes": self.types.iter().map(of_type).collect::<Vec<_>>(),
             "quantization": self.quantization,

@@ -43,6 +43,8 @@ pub enum Fit {
     Cut,
     /// Names, which are cut in the middle, and stay distinct.
     Name,
+    /// Names of secondary importance: they are cut like names before any other column, and omitted like `LeftOut`.
+    Secondary(u8),
 }
 
 /// The maximum padding of cells if lines may have any length. Longer cells overflow, so that one long name does not
@@ -78,7 +80,8 @@ pub fn print<R: AsRef<[String]>>(
     // The cells of columns of names, cut.
     let of_names = |column: usize| {
         let all: Vec<&str> = cells(column).map(String::as_str).collect();
-        look.width.filter(|_| fits[column] == Fit::Name).map(|_| cut(&all, widths[column]))
+        let is_of_names = matches!(fits[column], Fit::Name | Fit::Secondary(_)) && widths[column] > 0;
+        look.width.filter(|_| is_of_names).map(|_| cut(&all, widths[column]))
     };
     let names: Vec<Option<Vec<String>>> = (0..titles.len()).map(of_names).collect();
     let line = |cells: &[&str]| {
@@ -117,17 +120,24 @@ fn fit(widths: &mut [usize], fits: &[Fit], terminal: Option<usize>) {
         widths.iter_mut().for_each(|width| *width = (*width).min(WIDEST));
         return;
     };
-    let is_cut = |i: usize| matches!(fits[i], Fit::Cut | Fit::Name);
+    let is_cut = |i: usize| matches!(fits[i], Fit::Cut | Fit::Name | Fit::Secondary(_));
     // Includes the space before the first column, excludes the one after the last.
     let line = |widths: &[usize], most: usize| -> usize {
         let of_one = |(i, width): (usize, &usize)| if is_cut(i) { (*width).min(most) } else { *width } + 2;
         widths.iter().enumerate().filter(|(_, width)| **width > 0).map(of_one).sum()
     };
     while line(widths, COMFORTABLE) > terminal {
-        let order = |i: &usize| if let Fit::LeftOut(number) = fits[*i] { number } else { 0 };
+        let order = |i: &usize| match fits[*i] {
+            Fit::LeftOut(number) | Fit::Secondary(number) => number,
+            _ => 0,
+        };
         let last = (0..fits.len()).filter(|i| widths[*i] > 0 && order(i) > 0).max_by_key(order);
         let Some(last) = last else { break };
         widths[last] = 0;
+    }
+    let is_secondary = |i: &usize| matches!(fits[*i], Fit::Secondary(_)) && widths[*i] > COMFORTABLE;
+    for i in (0..fits.len()).filter(is_secondary).collect::<Vec<_>>() {
+        widths[i] -= line(widths, usize::MAX).saturating_sub(terminal).min(widths[i] - COMFORTABLE);
     }
     while line(widths, usize::MAX) > terminal {
         let widest = (0..fits.len()).filter(|i| is_cut(*i) && widths[*i] > LEAST).max_by_key(|i| widths[*i]);
@@ -155,7 +165,7 @@ mod tests {
             ("dtype", Fit::Cut),
             ("shape", Fit::Cut),
             ("size", Fit::LeftOut(1)),
-            ("file", Fit::LeftOut(2)),
+            ("file", Fit::Secondary(2)),
         ];
         let row = ["model.layers.10.self_attn.q_proj.weight", "bf16", "[4096, 4096]", "32.0 MiB", "a"];
         assert_eq!(
@@ -165,6 +175,21 @@ mod tests {
         assert_eq!(table(60, &titles, &row)[1], "  model.laye…roj.weight  bf16   [4096, 4096]  32.0 MiB  a");
         assert_eq!(table(40, &titles, &row)[1], "  model.la…j.weight  bf16   [4096, 4096]");
         assert_eq!(table(24, &titles, &row)[1], "  mod…ght  bf16   [4096…");
+    }
+
+    /// The file leaves room for the name.
+    #[test]
+    fn secondary_names_are_cut_first() {
+        let titles =
+            [("name", Fit::Name), ("dtype", Fit::Cut), ("size", Fit::LeftOut(1)), ("file", Fit::Secondary(2))];
+        let row = ["model.layers.10.mlp.up_proj.weight", "bf16", "32.0 MiB", "model-00001-of-00003.safetensors"];
+        let of_width =
+            |width| table(width, &titles, &row)[1].split("  bf16   32.0 MiB").map(String::from).collect::<Vec<_>>();
+        let name = "  model.layers.10.mlp.up_proj.weight";
+        assert_eq!(of_width(82), [name, "  model-00001-o…3.safetensors"]);
+        assert_eq!(of_width(71), [name, "  model-00…tensors"]);
+        assert_eq!(of_width(61), ["  model.layers…proj.weight", "  model-00…tensors"]);
+        assert_eq!(of_width(50), ["  model.layers.10….up_proj.weight", ""]);
     }
 
     #[test]

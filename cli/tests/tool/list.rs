@@ -9,7 +9,7 @@ use crate::support::{Folder, files_below, fixture, has, out, run, run_with, tool
 fn a_table() {
     let text = out(&["list", &fixture("safetensors/py_tiny_mlp.safetensors")]);
     let lines: Vec<&str> = text.lines().collect();
-    assert!(lines[0].ends_with("safetensors, 4 tensors, 212 parameters, 848 bytes stored"), "{text}");
+    assert!(lines[0].ends_with("safetensors, 4 tensors, 212 parameters, 848 bytes stored, file 1.2 KiB"), "{text}");
     // Columns that say nothing are not shown.
     assert_eq!(lines[9], "  name        dtype  shape     size");
     assert_eq!(lines[11], "  fc1.weight  f32    [16, 8]  512 B");
@@ -297,6 +297,50 @@ fn models_in_several_files() {
     let run = run(&["list", &alone]);
     assert_eq!((run.status, run.err.as_str()), (0, ""));
     assert!(run.out.contains("warning: rs_sharded-00001-of-00002.safetensors: the file is missing"), "{}", run.out);
+}
+
+/// Numbers and short texts are on one line, after the length of the list and the type that GGUF states.
+#[test]
+fn lists_of_the_metadata_are_short() {
+    let text = out(&["list", &fixture("gguf/kv_all_types.gguf")]);
+    for list in ["a.uint16: list of 3 u16: 1, 2, 3", "a.bool: list of 3 bool: true, false, true"] {
+        assert!(text.contains(&format!("    {list}\n")), "{text}");
+    }
+    assert!(text.contains("    a.string: list of 4 texts\n      \n      a\n"), "{text}"); // one text is long
+    let text = out(&["list", &fixture("gguf/nested_strings.gguf")]);
+    assert!(text.contains("    n: list of 2 lists\n      list of 2 texts: \"a\", \"bc\"\n"), "{text}");
+    let folder = Folder::new();
+    let numbers: Vec<u8> = (0..512_u16).flat_map(u16::to_le_bytes).collect();
+    let texts: Vec<u8> = (0..512).flat_map(|number| gguf_text(&format!("<|special_{number}|>"))).collect();
+    let long = gguf_text(&"x".repeat(100)).repeat(9);
+    let lists = [("k.numbers", 2, 512, numbers), ("k.texts", 8, 512, texts), ("k.long", 8, 9, long)];
+    let file = folder.write("m.gguf", &gguf_of_lists(&lists));
+    let text = out(&["list", &file]);
+    assert!(text.contains("    k.numbers: list of 512 u16: 0, 1, 2, 3, 4, 5, 6, 7, …\n"), "{text}");
+    let texts = [0, 1, 2, 3, 4].map(|number| format!("\"<|special_{number}|>\"")).join(", ");
+    assert!(text.contains(&format!("    k.texts: list of 512 texts: {texts}, …\n")), "{text}");
+    let lines = format!("      {}\n", "x".repeat(100)).repeat(8);
+    let long = format!("    k.long: list of 9 texts\n{lines}      ... and 1 more\n");
+    assert!(text.contains(&long), "{text}");
+    let narrow = out(&["list", "--width", "80", &file]);
+    assert!(narrow.contains(": list of 512 texts: \"<|special_0|>\", \"<|special_1|>\", …\n"), "{narrow}");
+    let all = out(&["list", "--all", &file]);
+    assert!(all.contains("    k.texts: list of 512 texts\n      <|special_0|>\n"), "{all}");
+}
+
+fn gguf_text(text: &str) -> Vec<u8> {
+    [&(text.len() as u64).to_le_bytes()[..], text.as_bytes()].concat()
+}
+
+/// A GGUF file without tensors, with lists: their keys, the types and the number of their items, and the items.
+fn gguf_of_lists(lists: &[(&str, u32, u64, Vec<u8>)]) -> Vec<u8> {
+    let mut bytes = [&b"GGUF\x03\0\0\0"[..], &[0; 8], &(lists.len() as u64).to_le_bytes()].concat();
+    for (key, kind, count, items) in lists {
+        const ARRAY: u32 = 9;
+        bytes.extend([gguf_text(key), ARRAY.to_le_bytes().into(), kind.to_le_bytes().into()].concat());
+        bytes.extend([&count.to_le_bytes()[..], items].concat());
+    }
+    bytes
 }
 
 #[test]

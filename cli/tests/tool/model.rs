@@ -232,6 +232,39 @@ fn parts_are_missing_or_stored_twice() {
     check(&[(one, a), (two, b), (three, gguf(Some((2, 3, 3)), &["c", "d"]))], &sum);
 }
 
+/// Missing parts count as files and as tensors of the model.
+#[test]
+fn the_summary_counts_missing_parts() {
+    let folder = Folder::new();
+    let part = |number: u16, name: &str| {
+        folder.write(&format!("m-0000{}-of-00003.gguf", number + 1), &gguf(Some((number, 3, 3)), &[name]))
+    };
+    let first = part(0, "a");
+    let has = |head: &str, complete: &str, files: &str, missing: &str| {
+        let text = out(&["list", &first]);
+        let lines: Vec<&str> = text.lines().collect();
+        assert!(lines[0].contains(head) && lines[1] == format!("  complete     {complete}"), "{text}");
+        assert!(text.contains(&format!("  files        {files}\n")), "{text}");
+        assert!(text.contains(missing), "{text}");
+    };
+    let both = "parts 2-3 of 3 are missing: m-00002-of-00003.gguf to m-00003-of-00003.gguf; download them into this";
+    has("gguf 3, 1 of 3 tensors, 8 parameters, 32 bytes stored", "NO: 2 missing files", "1 of 3", both);
+    part(2, "c");
+    let two = "m-00002-of-00003.gguf: part 2 of 3 is missing; download it into this folder\n";
+    has("gguf 3, 2 of 3 tensors, 16 parameters, 64 bytes stored", "NO: 1 missing file", "2 of 3", two);
+    // A copy of a part is not a file of the model.
+    std::fs::copy(&first, folder.path("copy.gguf")).unwrap();
+    has("gguf 3, 2 of 3 tensors", "NO: 1 missing file, 1 problem", "2 of 3", two);
+    part(1, "b");
+    std::fs::remove_file(folder.path("copy.gguf")).unwrap();
+    has("gguf 3, 3 tensors, 24 parameters, 96 bytes stored", "yes", "3 of 3", "");
+    // Other files are not looked for on standard input.
+    let alone = run_with(&["list", "-"], &std::fs::read(&first).unwrap()).out;
+    let start =
+        "-: gguf 3, 1 of 3 tensors, 8 parameters, 32 bytes stored, file 192 bytes\n  complete     NO: part 1 of 3\n";
+    assert!(alone.starts_with(start), "{alone}");
+}
+
 /// A damaged first part is a problem of the model, which the next part represents.
 #[test]
 fn a_damaged_first_part_hides_no_other() {

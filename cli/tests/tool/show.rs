@@ -85,10 +85,19 @@ fn slices_are_those_of_numpy() {
     }
 }
 
+/// A number of bytes, in KiB from 1024 on.
+fn kib(bytes: u64) -> String {
+    if bytes < 1024 { format!("{bytes} bytes") } else { format!("{:.1} KiB", bytes as f64 / 1024.0) }
+}
+
 #[test]
 fn every_kind_of_tensor() {
     let cases = [
-        ("v1.2/objects_sparse_quant_logical.zt", Some("csr_i32"), "30 elements, 120 bytes, zeros included"),
+        (
+            "v1.2/objects_sparse_quant_logical.zt",
+            Some("csr_i32"),
+            "30 elements, 128 bytes stored, 120 bytes as f32, zeros included",
+        ),
         ("gguf/type_00_F32.gguf", None, "f32"),
         ("b2nd/good/many_tiny_chunks_0.b2nd", None, "mean 60.8322"),
         ("v2/zstd_seekable.zt", Some("pattern"), "16384 elements"),
@@ -106,7 +115,9 @@ fn every_kind_of_tensor() {
     let record: serde_json::Value = serde_json::from_str(&out(&["list", "--json", &file])).unwrap();
     for tensor in record["tensors"].as_array().unwrap() {
         let text = out(&["show", &file, tensor["name"].as_str().unwrap()]);
-        assert!(text.contains("gguf.q4_k") && text.contains("elements"), "{text}");
+        let count: u64 = tensor["shape"].as_array().unwrap().iter().map(|length| length.as_u64().unwrap()).product();
+        let sizes = format!("  {count} elements, {} bytes stored, {} as f32\n", count / 256 * 144, kib(4 * count));
+        assert!(text.contains("gguf.q4_k") && text.contains(&sizes), "{text}");
     }
 }
 
@@ -174,7 +185,11 @@ fn a_few_elements_of_a_tensor_train() {
         let text = out(&["show", &file]);
         let first = text.lines().find(|line| line.contains("values:")).unwrap();
         is_near(&numbers(first), &[0, 1, 1, 2, 1, 2, 2, 3]);
-        let size = if dimensions < 64 { "281474976710656 elements, 2.0 PiB" } else { "2^64 elements or more" };
+        let size = if dimensions < 64 {
+            "281474976710656 elements, 450.0 KiB stored, 2.0 PiB as f64\n"
+        } else {
+            "2^64 elements or more"
+        };
         assert!(text.contains(size), "{text}");
         // Decoding all elements would exceed the limit.
         let extracted = run(&["extract", &file, "-o", &folder.path("x.npy")]);

@@ -46,7 +46,10 @@ fn the_first_lines_say_what_it_is() {
     let file = layers(&folder);
     let text = out(&["list", &file]);
     assert!(
-        text.lines().next().unwrap().ends_with("safetensors, 9 tensors, 112 parameters, 400 bytes stored"),
+        text.lines()
+            .next()
+            .unwrap()
+            .ends_with("safetensors, 9 tensors, 112 parameters, 400 bytes stored, file 1.2 KiB"),
         "{text}"
     );
     assert_eq!(line(&text, "complete"), "yes");
@@ -59,6 +62,8 @@ fn the_first_lines_say_what_it_is() {
         (&summary["parameters"], &summary["bytes"], &summary["complete"]),
         (&112.into(), &400.into(), &true.into())
     );
+    assert_eq!(summary["file_bytes"], std::fs::metadata(&file).unwrap().len());
+    assert_eq!((&summary["stated_tensors"], &summary["stated_bytes"]), (&Value::Null, &Value::Null));
     assert_eq!((&summary["dtypes"][0]["dtype"], &summary["dtypes"][0]["tensors"]), (&"f32".into(), &5.into()));
     // Arrays have elements, not parameters.
     let text = out(&["list", &fixture("npz/stored.npz")]);
@@ -99,9 +104,80 @@ fn files_that_are_missing_are_in_the_first_lines() {
     assert_eq!(line(&text, "files"), "1 of 2");
     let record: Value = serde_json::from_str(&out(&["list", "--json", &index])).unwrap();
     assert_eq!(record["summary"]["complete"], false);
+    assert!(lines[2].ends_with(", and with it 1 tensor of the index; download it into this folder"), "{text}");
+    assert!(lines[0].ends_with(": safetensors index, 2 of 3 tensors, 8 parameters, 32 bytes stored, file 192 bytes"));
     // One table, with the file of each tensor.
     assert!(
         text.contains("  name   dtype  shape   size  file\n  enc.b  f32    [2]      8 B  1.safetensors\n"),
+        "{text}"
+    );
+}
+
+/// An index states the number and the size of the tensors, also of those whose files are missing.
+#[test]
+fn a_remainder_is_compared_with_the_whole() {
+    let folder = Folder::new();
+    let [index, first, second] =
+        [".safetensors.index.json", "-00001-of-00002.safetensors", "-00002-of-00002.safetensors"];
+    let place = |name: &str| folder.path(&format!("rs_sharded{name}"));
+    let copy = |name: &str| std::fs::copy(fixture(&format!("safetensors/rs_sharded{name}")), place(name)).unwrap();
+    let listed = || out(&["list", &place(index)]);
+    let head = |text: &str| text.lines().next().unwrap().rsplit_once(": ").unwrap().1.to_owned();
+    copy(index);
+    let text = listed();
+    assert_eq!(head(&text), "safetensors index, 0 of 3 tensors, 0 parameters, 0 bytes of 56 bytes stored");
+    assert_eq!((line(&text, "complete"), line(&text, "files")), ("NO: 2 missing files", "0 of 2"));
+    copy(first);
+    let expected = "safetensors index, 2 of 3 tensors, 8 parameters, 32 bytes of 56 bytes stored, file 192 bytes";
+    assert_eq!(head(&listed()), expected);
+    let record: Value = serde_json::from_str(&out(&["list", "--json", &place(index)])).unwrap();
+    let summary = ["tensors", "stated_tensors", "bytes", "stated_bytes", "file_bytes"];
+    assert_eq!(summary.map(|field| record["summary"][field].as_u64()), [2, 3, 32, 56, 192].map(Some));
+    copy(second);
+    assert_eq!(head(&listed()), "safetensors index, 3 tensors, 14 parameters, 56 bytes stored, files 320 bytes");
+}
+
+/// Nothing in a safetensors file says that it is a part of a model. Its name and an index next to it do.
+#[test]
+fn a_shard_alone_is_not_complete() {
+    let folder = Folder::new();
+    let bytes = safetensors("{}", &[("a", "U8", "8")]);
+    let shard = folder.write("m-00001-of-00003.safetensors", &bytes);
+    let complete = |file: &str| line(&out(&["list", file]), "complete").to_owned();
+    let of_index = |name: &str| {
+        folder
+            .write(name, br#"{"weight_map":{"a":"m-00001-of-00003.safetensors","b":"m-00002-of-00003.safetensors"}}"#)
+    };
+    assert_eq!(complete(&shard), "unknown: by its name part 1 of 3");
+    folder.write("a.safetensors.index.json", br#"{"weight_map":{"a":"other.safetensors"}}"#);
+    assert_eq!(complete(&shard), "unknown: by its name part 1 of 3");
+    of_index("m.safetensors.index.json");
+    assert_eq!(complete(&shard), "unknown: by its name part 1 of 3; the model is m.safetensors.index.json");
+    let record: Value = serde_json::from_str(&out(&["list", "--json", &shard])).unwrap();
+    assert_eq!(record["summary"]["complete"], Value::Null);
+    for name in ["m.safetensors", "m-00001-of-00001.safetensors", "m-1-of-3.safetensors"] {
+        assert_eq!(complete(&folder.write(name, &bytes)), "yes", "{name}");
+    }
+}
+
+/// A narrow table cuts the files of the tensors before their names.
+#[test]
+fn files_leave_room_for_names() {
+    let folder = Folder::new();
+    let names = [1, 2].map(|part| format!("model-0000{part}-of-00002.safetensors"));
+    let tensors = ["gate", "up"].map(|name| format!("model.layers.0.mlp.{name}_proj.weight"));
+    for (file, tensor) in names.iter().zip(&tensors) {
+        folder.write(file, &safetensors("{}", &[(tensor, "U8", "8")]));
+    }
+    let [(a, b), (c, d)] = [(&tensors[0], &names[0]), (&tensors[1], &names[1])];
+    let index = format!(r#"{{"weight_map":{{"{a}":"{b}","{c}":"{d}"}}}}"#);
+    let index = folder.write("model.safetensors.index.json", index.as_bytes());
+    let text = out(&["list", "--width", "80", &index]);
+    let rows: Vec<Vec<&str>> = text.lines().rev().take(2).map(|row| row.split_whitespace().collect()).collect();
+    assert_eq!((rows[1][0], rows[0][0]), (&*tensors[0], &*tensors[1]));
+    assert_eq!(
+        (rows[1].last(), rows[0].last()),
+        (Some(&"…-00001-of-…fetensors"), Some(&"…-00002-of-…fetensors")),
         "{text}"
     );
 }

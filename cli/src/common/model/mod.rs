@@ -10,7 +10,7 @@ mod problems;
 use std::path::{Path, PathBuf};
 
 use tenslice::safetensors::Index;
-use tenslice::{Error, ErrorKind, Expected, File, Format, Tensor, Warnings};
+use tenslice::{Error, ErrorKind, Expected, File, Format, ProblemKind, Tensor, Warnings};
 use tenslice_host::{Host, Tables};
 
 pub use self::array::Array;
@@ -106,7 +106,10 @@ impl Mapped {
             files.push(Opened::new((names, number), *file, (name, mapped), warnings, lacking));
         }
         Opened::select(&mut files, &names);
-        let file_count = self.host.files().iter().filter(|file| !file.is_shard()).count() as u64;
+        let found = self.host.files().iter().filter(|file| !file.is_shard()).count() - spare.len();
+        let is_part = |problem: &&Problem| problem.kind == ProblemKind::MissingPart.name();
+        let missing: u64 = problems.iter().filter(is_part).map(|problem| problem.missing_files).sum();
+        let file_count = (found as u64).saturating_add(missing);
         problems.extend(self.host.index().into_iter().flat_map(problems::without_file));
         problems.extend(files.iter().flat_map(Opened::problems));
         Ok(Model { path: &self.path, index, files, problems, warnings, file_count, names, host: &self.host })
@@ -157,6 +160,21 @@ impl<'m> Model<'m> {
             Some(Format::Pytorch) => "pytorch index",
             _ => "safetensors index",
         }
+    }
+
+    /// The numbers of tensors and of stored bytes in the whole model, if its index or its parts state them.
+    pub fn stated(&self) -> (Option<u64>, Option<u64>) {
+        if let Some((index, _)) = &self.index {
+            return (Some(index.tensor_count()), index.metadata().get_u64("total_size"));
+        }
+        let split = self.files.iter().find_map(|opened| opened.file.as_gguf()?.split());
+        (split.and_then(|split| split.tensors), None)
+    }
+
+    /// The lengths in bytes of the open files and their shards.
+    pub fn file_lengths(&self) -> impl Iterator<Item = u64> {
+        let shards = self.host.files().iter().filter(|file| file.is_shard()).filter_map(|file| file.input().ok());
+        self.files.iter().map(|opened| opened.input).chain(shards).map(|input| input.length())
     }
 
     /// The total length of the files in bytes.

@@ -45,6 +45,13 @@ impl<'h> Files<'h> {
             tensor: problem.tensor().map(|tensor| tensor.to_string()),
             message: without_name(file, &problem.to_string()).into(),
             offset: error.and_then(|error| error.offset()),
+            missing_files: match problem.kind() {
+                ProblemKind::MissingFile | ProblemKind::MissingShard => 1,
+                ProblemKind::MissingPart => {
+                    problem.parts().map_or(1, |(first, last)| last.saturating_sub(first).saturating_add(1))
+                }
+                _ => 0,
+            },
         };
         if let (Some((first, last)), Some(part)) = (problem.parts(), self.part) {
             let name = |index| PartName { index, ..part }.to_string();
@@ -57,6 +64,13 @@ impl<'h> Files<'h> {
         let unreadable = file.and_then(|file| self.get(file)?.input().err());
         if let Some(error) = unreadable.filter(|error| error.kind() != io::ErrorKind::NotFound) {
             (record.kind, record.message) = ("Io", format!("the file cannot be read: {error}"));
+            record.missing_files = 0;
+        }
+        match record.missing_files {
+            0 => {}
+            _ if self.is_stream => {}
+            1 => record.message += "; download it into this folder",
+            _ => record.message += "; download them into this folder",
         }
         record
     }
