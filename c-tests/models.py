@@ -2,6 +2,7 @@
 the problems."""
 import json
 import os
+import re
 import sys
 
 WARNINGS = {"UnlistedTensor", "MisnamedPart", "UncountedTensors"}
@@ -13,7 +14,7 @@ if "error" in record:
 for tensor in record["tensors"]:
     print("tensor", tensor["name"], "in", tensor.get("file", only))
 for problem in record["problems"] + [one for one in record["warnings"] if one["kind"] in WARNINGS]:
-    message = problem["message"]
+    message = re.sub("; download (it|them) into this folder$", "", problem["message"])  # the tool says what to do
     if problem["kind"] == "MissingPart":
         print("problem", message.split(": ")[0])  # the tool adds the names that the parts should have
     elif problem["kind"] in ("MissingShard", "WrongShard"):
