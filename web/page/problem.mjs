@@ -4,7 +4,7 @@ import { countText, facts, h } from "./text.mjs";
 const BEFORE = 64, SHOWN = 160;
 
 /** The bytes of a line, by the least width of the screen. */
-const WIDTHS = [[760, 16], [480, 8], [0, 4]];
+const LINE_WIDTHS = [[760, 16], [480, 8], [0, 4]];
 
 const CUT = "; the file is truncated: ";
 const AGAIN = "download or copy the file again, if its size is not that of the original";
@@ -42,7 +42,7 @@ export async function showProblem(place, name, error, ranges) {
     );
     if (typeof offset !== "number" || !ranges || ranges.length === 0) return;
     const at = Math.min(offset, ranges.length);
-    const [, width] = WIDTHS.find(([least]) => innerWidth >= least), first = Math.max(0, Math.floor((at - BEFORE) / width) * width);
+    const [, width] = LINE_WIDTHS.find(([least]) => innerWidth >= least), first = Math.max(0, Math.floor((at - BEFORE) / width) * width);
     try {
         const bytes = await ranges.read(first, Math.min(SHOWN, ranges.length - first));
         place.append(hexOf(bytes, first, at, width));

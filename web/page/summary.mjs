@@ -106,7 +106,7 @@ function filesText({ length, files }, stored) {
 }
 
 /** The name of a part: `model-00001-of-00003.safetensors`. */
-const PART = /-(\d{5,})-of-(\d{5,})(\.[^/]*)?$/;
+const PART_BY_NAME = /-(\d{5,})-of-(\d{5,})(\.[^/]*)?$/;
 /** Formats in which a file states itself which other files the model has. */
 const WITH_PARTS = ["gguf", "ztensor 2"];
 
@@ -115,7 +115,7 @@ function completeness({ name, format, index, files, missing, problems }) {
     const parts = [missing.length && plural(missing.length, "missing file"), others && plural(others, "problem")].filter(Boolean);
     if (parts.length) return `NO: ${parts.join(", ")}`;
     const isAlone = !index && files.length === 1 && !WITH_PARTS.includes(format);
-    const [number, count] = ((isAlone && PART.exec(name)) || [0, 0, 0]).slice(1).map(Number);
+    const [number, count] = ((isAlone && PART_BY_NAME.exec(name)) || [0, 0, 0]).slice(1).map(Number);
     return count > 1 && number >= 1 && number <= count ? `unknown: by its name part ${number} of ${count}` : "yes";
 }
 
