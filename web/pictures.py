@@ -16,7 +16,7 @@ MODEL = pathlib.Path("examples/firmware/model/digits.safetensors")
 COMMANDS = [["list", "examples/firmware/model/digits.gguf"], ["layout", "--summary", "examples/firmware/model/digits.gguf"]]
 COLORS = {"1": "font-weight: bold", "31": "color: #f47067", "33": "color: #daaa3f", "34": "color: #6cb6ff",
           "35": "color: #b083f0", "36": "color: #76e3ea"}
-STYLE = "body { margin: 0; background: #1c2128; color: #cdd9e5; font: 14px/1.35 monospace } pre { margin: 0; padding: 16px }"
+STYLE = "body { margin: 0; background: #1c2128; color: #cdd9e5; font: 14px/1.35 monospace } pre { margin: 0; padding: 16px; width: max-content }"
 
 
 def terminal():
