@@ -167,7 +167,8 @@ async function refusedFiles() {
         "error.safetensors": [text('{"error":"not found"}'), "JSON"],
         "empty.npy": [text(""), "empty"],
         "zeros.gguf": [Buffer.alloc(20_000), "only zeros"],
-        "model.onnx": [Buffer.concat([text("\x08\x08\x3a\x80\x40"), Buffer.alloc(8192, "\x0a\x00")]), "ONNX"],
+        "model.ort": [text(`\x18\0\0\0ORTM${"\0".repeat(30)}`), "ORT"],
+        "model.onnx": [text("\x08\x08\x12\x06writer\x3a\x80\x40\x12\x01g"), "ONNX"],
         "weights.h5": [text("\x89HDF\r\n\x1a\n0000000000"), "hdf5"],
         "old.bin": [text(`tjgg\x03${"\0".repeat(30)}`), "GGJT version 3"],
         "file.gz": [text("\x1f\x8b\x08aaaaaaaaaaaaaaaa"), "gzip"],
@@ -191,6 +192,6 @@ test("what a refused file is, and what to do, in the words of the tool", async (
         const { what, todo, details } = refusalOf(error);
         assert.ok(what.includes(kind), `${name}: ${what}`);
         for (const part of [what, todo, details]) assert.ok(part === null || stderr.includes(part), `${name}: ${part} in ${stderr}`);
-        assert.equal(todo === null, name === "model.onnx", `${name}: ${todo}`);
+        assert.equal(todo === null, name === "model.ort", `${name}: ${todo}`);
     }
 });
