@@ -402,6 +402,22 @@ static void code(const tenslice_file *pytorch, const tenslice_file *other)
     EXPECT(BAD, tenslice_pytorch_globals_next(&cursor, &global, NULL));
 }
 
+static void segments(const tenslice_file *ptd, const tenslice_file *other)
+{
+    tenslice_cursor cursor;
+    tenslice_ptd_segment segment;
+
+    segment.struct_size = sizeof segment;
+    EXPECT(HANDLE, tenslice_ptd_segments(NULL, &cursor));
+    EXPECT(BAD, tenslice_ptd_segments(other, &cursor));
+    EXPECT(BAD, tenslice_ptd_segments(ptd, NULL));
+    EXPECT(TENSLICE_OK, tenslice_ptd_segments(ptd, &cursor));
+    EXPECT(HANDLE, tenslice_ptd_segments_next(NULL, &segment, NULL));
+    EXPECT(BAD, tenslice_ptd_segments_next(&cursor, NULL, NULL));
+    segment.struct_size = sizeof segment - 1;
+    EXPECT(BAD, tenslice_ptd_segments_next(&cursor, &segment, NULL));
+}
+
 /* The shards of a zTensor 2 file. */
 static void listed_shards(const char *folder, const tenslice_file *other)
 {
@@ -1028,7 +1044,7 @@ static void formats(const char *folder, const tenslice_file *other)
     blob a = load(folder, "tens/good/sym_1_sym.tens"), b = load(folder, "blz/good/identity_matrix_f64.blz");
     blob c = load(folder, "tens/good/ix_f64_x2.tens"), d = load(folder, "b2nd/good/nd02_lz4_0.b2nd");
     blob e = load(folder, "npy/struct_nested_4.npy"), f = load(folder, "npz/mixed_methods.npz");
-    blob g = load(folder, "pytorch/views.pt");
+    blob g = load(folder, "pytorch/views.pt"), h = load(folder, "ptd/py_tied.ptd");
     tenslice_file file, archive;
     tenslice_tensor tensor;
     tenslice_cursor cursor;
@@ -1048,6 +1064,9 @@ static void formats(const char *folder, const tenslice_file *other)
     EXPECT(TENSLICE_OK, tenslice_file_open(&archive, g.data, g.size, NULL));
     code(&archive, other);
     free(g.data);
+    EXPECT(TENSLICE_OK, tenslice_file_open(&archive, h.data, h.size, NULL));
+    segments(&archive, other);
+    free(h.data);
     EXPECT(TENSLICE_OK, tenslice_file_tensors(&file, &cursor));
     shards(folder, &cursor);
     listed_shards(folder, &file);

@@ -231,6 +231,11 @@ int main(void)
     AT(tenslice_pytorch_global, module, 8);
     AT(tenslice_pytorch_global, name, 8 + S);
     AT(tenslice_pytorch_global, offset, 8 + 2 * S);
+    SIZE(tenslice_ptd_segment, 24);
+    AT(tenslice_ptd_segment, struct_size, 0);
+    AT(tenslice_ptd_segment, reserved, 4);
+    AT(tenslice_ptd_segment, offset, 8);
+    AT(tenslice_ptd_segment, length, 16);
     SIZE(tenslice_bytes, 2 * P);
     AT(tenslice_bytes, data, 0);
     AT(tenslice_bytes, length, P);

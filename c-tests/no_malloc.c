@@ -284,6 +284,19 @@ static void read_code(const tenslice_file *file)
         ;
 }
 
+/* The segments of an ExecuTorch file. */
+static void read_segments(const tenslice_file *file)
+{
+    tenslice_ptd_segment segment;
+    tenslice_cursor cursor;
+
+    segment.struct_size = sizeof segment;
+    if (IN(tenslice_ptd_segments(file, &cursor)) != TENSLICE_OK)
+        return;
+    while (IN(tenslice_ptd_segments_next(&cursor, &segment, NULL)) == TENSLICE_OK)
+        ;
+}
+
 int main(int argc, char **argv)
 {
     static const char *const names[] = {"v0.1/custom_fields.zt", "v1.0/sparse_csr_coo.zt", "v1.2/many_tensors.zt",
@@ -293,6 +306,7 @@ int main(int argc, char **argv)
                                         "b2nd/good/nd03_lz4d_0.b2nd", "b2nd/good/cf_blosclz_bshuf_0.b2nd",
                                         "npy/struct_nested_4.npy", "npz/mixed_methods.npz",
                                         "pytorch/views.pt", "pytorch/nested.pt", "pytorch/legacy_two.pt",
+                                        "ptd/py_dim_orders.ptd", "ptd/py_blobs.ptd",
                                         "v2/layout_profiles.zt", "v2/dense_all_dtypes_4k.zt",
                                         "v1.2/zstd.zt", "v2/zstd_seekable.zt", "b2nd/good/dict_zstd_shuffle_0.b2nd",
                                         "safetensors/py_tiny_mlp.safetensors",
@@ -332,6 +346,7 @@ int main(int argc, char **argv)
             continue;
         read_gguf(&file);
         read_code(&file);
+        read_segments(&file);
         open_in_rounds(size);
         read_planned(&file, size);
         IN(tenslice_model_file_opened(&model_file, names[i], TENSLICE_NUL, &file));

@@ -1444,6 +1444,12 @@ inline tenslice_status next_pytorch_global(tenslice_cursor *cursor, tenslice_pyt
     return tenslice_pytorch_globals_next(cursor, global, why);
 }
 
+inline tenslice_status next_ptd_segment(tenslice_cursor *cursor, tenslice_ptd_segment *segment, tenslice_error *why)
+{
+    segment->struct_size = sizeof *segment;
+    return tenslice_ptd_segments_next(cursor, segment, why);
+}
+
 inline tenslice_status next_gguf_info(tenslice_cursor *cursor, tenslice_gguf_tensor_info *info, tenslice_error *why)
 {
     info->struct_size = sizeof *info;
@@ -1454,6 +1460,8 @@ inline tenslice_status next_gguf_info(tenslice_cursor *cursor, tenslice_gguf_ten
 using npz_entry_range = detail::range<tenslice_cursor, tenslice_npz_entry, tenslice_npz_entry, detail::next_npz_entry>;
 using pytorch_global_range =
     detail::range<tenslice_cursor, tenslice_pytorch_global, tenslice_pytorch_global, detail::next_pytorch_global>;
+using ptd_segment_range =
+    detail::range<tenslice_cursor, tenslice_ptd_segment, tenslice_ptd_segment, detail::next_ptd_segment>;
 using gguf_info_range =
     detail::range<tenslice_cursor, tenslice_gguf_tensor_info, tenslice_gguf_tensor_info, detail::next_gguf_info>;
 using tens_chunk_range =
@@ -1930,6 +1938,13 @@ public:
         tenslice_cursor cursor{};
         const auto status = tenslice_pytorch_globals(&handle_, &cursor);
         return detail::finish(status, detail::no_details, pytorch_global_range(cursor));
+    }
+    /** The segments of an ExecuTorch `.ptd` file, in the order of the file. A single-pass range. */
+    result<ptd_segment_range> ptd_segments() const
+    {
+        tenslice_cursor cursor{};
+        const auto status = tenslice_ptd_segments(&handle_, &cursor);
+        return detail::finish(status, detail::no_details, ptd_segment_range(cursor));
     }
     /** The properties that only a TENS file has; INVALID_ARGUMENT for a file of another format. */
     result<class tens> tens() const

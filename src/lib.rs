@@ -3,7 +3,7 @@
 //! The bytes can be a slice of flash, a mapped file, an embedded asset, or ranges of a file that the program fetches
 //! itself. Opening checks the whole structure in one pass over the metadata and reads no tensor data. After that,
 //! tensors are listed, found and read in place. The formats are zTensor 0.1 to 1.2, zTensor 2, safetensors, GGUF, NPY,
-//! NPZ, PyTorch checkpoints, TENS, BLZ1 tensor trains, and Blosc2 frames and arrays.
+//! NPZ, PyTorch checkpoints, ExecuTorch (PTD), TENS, BLZ1 tensor trains, and Blosc2 frames and arrays.
 //!
 //! # First program
 //!
@@ -79,6 +79,7 @@
     feature = "pytorch",
     doc = "- [`File::as_pytorch`], module [`pytorch`]: the names in the pickles that stand for code."
 )]
+#![cfg_attr(feature = "ptd", doc = "- [`File::as_ptd`], module [`ptd`]: the segments of the data.")]
 #![cfg_attr(
     feature = "tens",
     doc = "- [`File::as_tens`], module [`tens`]: dimensions, symmetries, single elements, pairs of index and value."
@@ -115,7 +116,7 @@
 //!
 //! | feature | effect |
 //! |---|---|
-//! | `ztensor`, `ztensor2`, `safetensors`, `gguf`, `npy`, `npz`, `pytorch`, `tens`, `blz`, `b2nd` | enables one format |
+//! | `ztensor`, `ztensor2`, `safetensors`, `gguf`, `npy`, `npz`, `pytorch`, `ptd`, `tens`, `blz`, `b2nd` | enables one format |
 //! | `formats` | enables all formats |
 //! | `dequantize` | converts elements of any real type to `f32`, including quantized blocks |
 //! | `crc32c`, `sha256` | verifies digests of zTensor |
@@ -244,6 +245,7 @@ mod pages {
         npy "../docs/npy.md"
         parts "../docs/parts.md"
         promises "../docs/promises.md"
+        ptd "../docs/ptd.md"
         pytorch "../docs/pytorch.md"
         quantize "../docs/quantize.md"
         reading "../docs/reading.md"

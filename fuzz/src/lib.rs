@@ -47,6 +47,7 @@ targets! {
     npy
     npz
     pytorch
+    ptd
     b2nd
     write
 }

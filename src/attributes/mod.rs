@@ -5,6 +5,8 @@
 
 #[cfg(any(feature = "ztensor", feature = "ztensor2"))]
 mod cbor;
+#[cfg(feature = "ptd")]
+mod flatbuffers;
 #[cfg(feature = "gguf")]
 mod gguf;
 #[cfg(feature = "safetensors")]
@@ -15,6 +17,8 @@ mod pytorch;
 use core::iter::FusedIterator;
 use core::marker::PhantomData;
 
+#[cfg(feature = "ptd")]
+pub(crate) use self::flatbuffers::Property;
 use crate::bytes::extent::Extent;
 use crate::bytes::text::Text;
 use crate::error::Error;
@@ -174,6 +178,8 @@ enum Inner<'a> {
     None(PhantomData<&'a [u8]>),
     #[cfg(any(feature = "ztensor", feature = "ztensor2"))]
     Cbor(cbor::Items<'a>),
+    #[cfg(feature = "ptd")]
+    Flatbuffers(flatbuffers::Items<'a>),
     #[cfg(feature = "gguf")]
     Gguf(gguf::Items<'a>),
     #[cfg(feature = "safetensors")]
@@ -193,6 +199,8 @@ enum Inside<'a> {
     None(PhantomData<&'a [u8]>),
     #[cfg(any(feature = "ztensor", feature = "ztensor2"))]
     Cbor(cbor::Items<'a>),
+    #[cfg(feature = "ptd")]
+    Flatbuffers(flatbuffers::Items<'a>),
     #[cfg(feature = "gguf")]
     Gguf(gguf::Items<'a>),
     #[cfg(feature = "safetensors")]
@@ -206,6 +214,8 @@ impl<'a> From<Attributes<'a>> for Nested<'a> {
             Inner::None(none) => Inside::None(none),
             #[cfg(any(feature = "ztensor", feature = "ztensor2"))]
             Inner::Cbor(items) => Inside::Cbor(items),
+            #[cfg(feature = "ptd")]
+            Inner::Flatbuffers(items) => Inside::Flatbuffers(items),
             #[cfg(feature = "gguf")]
             Inner::Gguf(items) => Inside::Gguf(items),
             #[cfg(feature = "safetensors")]
@@ -223,6 +233,8 @@ impl<'a> From<Nested<'a>> for Attributes<'a> {
             Inside::None(none) => Inner::None(none),
             #[cfg(any(feature = "ztensor", feature = "ztensor2"))]
             Inside::Cbor(items) => Inner::Cbor(items),
+            #[cfg(feature = "ptd")]
+            Inside::Flatbuffers(items) => Inner::Flatbuffers(items),
             #[cfg(feature = "gguf")]
             Inside::Gguf(items) => Inner::Gguf(items),
             #[cfg(feature = "safetensors")]
@@ -242,6 +254,8 @@ impl<'a> Attributes<'a> {
             Inner::None(_) => None,
             #[cfg(any(feature = "ztensor", feature = "ztensor2"))]
             Inner::Cbor(items) => items.error(),
+            #[cfg(feature = "ptd")]
+            Inner::Flatbuffers(items) => items.error(),
             #[cfg(feature = "gguf")]
             Inner::Gguf(items) => items.error(),
             #[cfg(feature = "safetensors")]
@@ -371,6 +385,8 @@ impl<'a> Iterator for Attributes<'a> {
             Inner::None(_) => None,
             #[cfg(any(feature = "ztensor", feature = "ztensor2"))]
             Inner::Cbor(items) => items.next(),
+            #[cfg(feature = "ptd")]
+            Inner::Flatbuffers(items) => items.next(),
             #[cfg(feature = "gguf")]
             Inner::Gguf(items) => items.next(),
             #[cfg(feature = "safetensors")]

@@ -97,6 +97,11 @@ held! {
     tenslice_cursor: crate::pytorch::Globals<'static> = b"PTGL";
 }
 
+#[cfg(feature = "ptd")]
+held! {
+    tenslice_cursor: crate::ptd::Segments<'static> = b"PTSG";
+}
+
 #[cfg(feature = "blz")]
 held! {
     blz::tenslice_train: crate::blz::Train<'static> = b"TRAN";

@@ -4,6 +4,7 @@ use super::super::entry::*;
 use super::super::npy::*;
 use super::super::npz::*;
 use super::super::plan::*;
+use super::super::ptd::*;
 use super::super::pytorch::*;
 use super::super::ztensor2::*;
 use super::*;
@@ -111,6 +112,25 @@ fn code_in_a_checkpoint() {
         ok!(tenslice_pytorch_globals(file, cursor), tenslice_pytorch_globals_next(cursor, global, null_mut()));
         let tenslice_pytorch_global { is_known, module, .. } = global.read();
         assert_eq!((is_known, text(module)), (1, b"torch._utils".to_vec()));
+    }
+}
+
+/// Segments, and a tensor whose dimensions are in another order.
+#[test]
+fn weights_of_executorch() {
+    // SAFETY: the arguments are as the header requires.
+    unsafe {
+        places!(file: tenslice_file, cursor: tenslice_cursor, tensor: tenslice_tensor, strides: [u64; 4]);
+        places!(numbers: [f32; 24], length: u64);
+        infos!(segment: tenslice_ptd_segment);
+        open(fixture!("ptd/py_dim_orders.ptd"), file);
+        ok!(tenslice_ptd_segments(file, cursor), tenslice_ptd_segments_next(cursor, segment, null_mut()));
+        let tenslice_ptd_segment { offset, length: bytes, .. } = segment.read();
+        assert_eq!((offset, bytes), (896, 96));
+        ok!(tenslice_file_find(file, of("channels_last"), 13, tensor, null_mut()));
+        ok!(tenslice_tensor_strides(tensor, strides.cast(), 4));
+        ok!(tenslice_tensor_read_into(tensor, numbers.cast(), 96, null(), length, null_mut()));
+        assert_eq!((strides.read(), length.read()), ([12, 1, 6, 3], 96));
     }
 }
 

@@ -26,6 +26,8 @@ pub mod npz;
 mod name;
 #[cfg(not(target_os = "none"))]
 mod other;
+#[cfg(feature = "ptd")]
+pub mod ptd;
 mod record;
 #[cfg(feature = "pytorch")]
 pub mod pytorch;
@@ -105,6 +107,8 @@ macro_rules! formats {
                 as_pytorch "Returns the view specific to PyTorch; `None` for a file of another format.";
             "ztensor2" Ztensor2 ztensor2::Ztensor2File [0 b"\x89ZT2\r\n\x1a\n"]
                 as_ztensor2 "Returns the view specific to zTensor 2; `None` for a file of another format.";
+            "ptd" Ptd ptd::PtdFile [4 b"FT01"]
+                as_ptd "Returns the view specific to ExecuTorch; `None` for a file of another format.";
         }
     };
 }

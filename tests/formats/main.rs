@@ -13,6 +13,7 @@ mod gguf;
 mod manifest;
 mod npy;
 mod npz;
+mod ptd;
 #[cfg(feature = "pytorch")]
 mod pytorch;
 mod safetensors;

@@ -1,8 +1,10 @@
 //! Code that the tests share: the files with known contents, sources for opening in parts, and a CBOR writer.
 #![allow(dead_code)] // each test uses only a part
 
+pub mod flatbuffers;
 pub mod frames;
 pub mod gguf;
+pub mod ptd;
 #[cfg(feature = "ztensor2")]
 pub mod ztensor2;
 
@@ -83,6 +85,7 @@ pub fn is_built_in(format: &str) -> bool {
         ("gguf", cfg!(feature = "gguf")),
         ("ztensor2", cfg!(feature = "ztensor2")),
         ("pytorch", cfg!(feature = "pytorch")),
+        ("ptd", cfg!(feature = "ptd")),
     ];
     formats.contains(&(format, true))
 }
@@ -95,7 +98,7 @@ const CONTRADICTED: [&str; 1] = ["gg_rank5.gguf"];
 pub const CHECKPOINT: &str = "np_torch_like.npz";
 
 /// The endings of the files that have side-cars.
-const ENDINGS: &[&str] = &["zt", "b2nd", "b2frame", "npy", "npz", "safetensors", "gguf", "tens", "blz", "pt"];
+const ENDINGS: &[&str] = &["zt", "b2nd", "b2frame", "npy", "npz", "safetensors", "gguf", "tens", "blz", "pt", "ptd"];
 
 fn below(folder: &Path, all: &mut Vec<Case>) {
     for path in entries(folder) {

@@ -27,32 +27,32 @@ use tenslice::{Attributes, File, Opened, Purpose, ReadOptions, Source, Tensor};
 /// The dimensions that a file of each format controls. `x`: there are cases. `1`: the file has at most one. `-`: the
 /// format has no such thing. A number: the format's limit.
 const TABLE: &str = "
-    dimension        zt1  zt2  safetensors  index  gguf  npz  npy  tens  blz  b2nd     pytorch
-    tensors          x    x    x            x      x     x    1    1     1    1     x
-    unsorted names   x    -    x            x      x     x    x    1     1    1     x
-    unsorted places  -    x    x            -      -     x    1    1     1    -     x
-    long texts       x    x    x            x      x     x    -    x     -    -     x
-    components       x    x    1            -      1     1    1    1     x    1     1
-    unsorted roles   x    -    1            -      1     1    1    1     -    1     1
-    attributes       x    x    x            x      x     -    -    -     -    x     x
-    nesting          x    x    x            x      x     -    x    -     -    -     x
-    rank             x    64   x            -      4     x    x    x     255  16     x
-    unknown parts    x    -    x            -      -     x    -    x     -    -     x
-    escapes          -    -    x            x      -     -    x    -     -    -     -
-    lists            x    -    -            -      x     -    -    -     -    -     -
-    data             x    x    x            -      x     x    x    x     x    x     x
-    sparse           x    x    -            -      -     -    -    x     -    -     -
-    compressed       x    x    -            -      -     x    -    -     -    x     -
-    chunks           -    x    -            -      -     -    -    x     -    x     -
-    blocks           -    x    -            -      x     -    -    -     -    x     -
-    filters          -    -    -            -      -     -    -    -     -    x     -
-    shards           -    x    -            -      -     -    -    -     -    -     -
-    extra fields     -    -    -            -      -     x    -    -     -    -     -
-    comments         -    -    -            -      -     x    -    -     -    -     -
-    fields           -    -    -            -      -     x    x    -     -    -     -
-    bonds            -    -    -            -      -     -    -    -     x    -     -
-    ranges           x    x    x            -      x     x    x    x     x    x     -
-    a fault at the end  x  x   x            x      x     x    x    x     x    x     x
+    dimension        zt1  zt2  safetensors  index  gguf  npz  npy  tens  blz  b2nd     pytorch      ptd
+    tensors          x    x    x            x      x     x    1    1     1    1     x               x
+    unsorted names   x    -    x            x      x     x    x    1     1    1     x               x
+    unsorted places  -    x    x            -      -     x    1    1     1    -     x               -
+    long texts       x    x    x            x      x     x    -    x     -    -     x               x
+    components       x    x    1            -      1     1    1    1     x    1     1               1
+    unsorted roles   x    -    1            -      1     1    1    1     -    1     1               1
+    attributes       x    x    x            x      x     -    -    -     -    x     x               2
+    nesting          x    x    x            x      x     -    x    -     -    -     x               -
+    rank             x    64   x            -      4     x    x    x     255  16     x              256
+    unknown parts    x    -    x            -      -     x    -    x     -    -     x               x
+    escapes          -    -    x            x      -     -    x    -     -    -     -               -
+    lists            x    -    -            -      x     -    -    -     -    -     -               256
+    data             x    x    x            -      x     x    x    x     x    x     x               x
+    sparse           x    x    -            -      -     -    -    x     -    -     -               -
+    compressed       x    x    -            -      -     x    -    -     -    x     -               -
+    chunks           -    x    -            -      -     -    -    x     -    x     -               -
+    blocks           -    x    -            -      x     -    -    -     -    x     -               -
+    filters          -    -    -            -      -     -    -    -     -    x     -               -
+    shards           -    x    -            -      -     -    -    -     -    -     -               -
+    extra fields     -    -    -            -      -     x    -    -     -    -     -               -
+    comments         -    -    -            -      -     x    -    -     -    -     -               -
+    fields           -    -    -            -      -     x    x    -     -    -     -               -
+    bonds            -    -    -            -      -     -    -    -     x    -     -               -
+    ranges           x    x    x            -      x     x    x    x     x    x     -               x
+    a fault at the end  x  x   x            x      x     x    x    x     x    x     x               x
 ";
 
 /// The factor by which the work may grow when the size doubles.
@@ -101,7 +101,7 @@ const COMPARED: &[Work] = &[OPEN, LIST, INDEX, FIND_ALL, CHECK, CHECK_IN_PARTS, 
 /// The operations on one tensor.
 const ONE: &[Work] = &[OPEN, LIST, VERIFY, READ, EXPLAIN, PARTS];
 
-use doubled::{b2nd, blz, gguf, npy, npz, pytorch, safetensors as st, tens, ztensor as zt1, ztensor2 as zt2};
+use doubled::{b2nd, blz, gguf, npy, npz, ptd, pytorch, safetensors as st, tens, ztensor as zt1, ztensor2 as zt2};
 
 const CASES: &[Case] = &[
     Case("tensors", "zt1", "ascending", 250, zt1::tensors, ALL),
@@ -279,6 +279,18 @@ const CASES: &[Case] = &[
     Case("unknown parts", "pytorch", "more than are compared", 1100, pytorch::unused_storages, &[OPEN, CHECK]),
     Case("data", "pytorch", "a tensor", 1 << 13, pytorch::data, &[VERIFY, READ]),
     Case("a fault at the end", "pytorch", "an opcode", 250, pytorch::spoiled, &[REFUSE]),
+    Case("tensors", "ptd", "ascending", 250, ptd::tensors, ALL),
+    Case("tensors", "ptd", "of one segment", 250, ptd::shared, ALL),
+    Case("tensors", "ptd", "of the highest rank", 60, ptd::strided, &[OPEN, LIST, FIND, INDEX, WALK]),
+    Case("unsorted names", "ptd", "falling", 450, ptd::falling_tensors, COMPARED),
+    Case("unsorted names", "ptd", "more than are compared", 1100, ptd::falling_tensors, COMPARED),
+    Case("unsorted names", "ptd", "beginning alike", 1100, ptd::tensors_alike, COMPARED),
+    Case("long texts", "ptd", "one as long as all others", 1100, ptd::long_name, COMPARED),
+    Case("unknown parts", "ptd", "segments", 1000, ptd::unused_segments, &[OPEN, LIST, FIND, EXPLAIN]),
+    Case("data", "ptd", "bytes", 1 << 10, ptd::data, &[READ, READ_F32, RANGE]),
+    Case("data", "ptd", "in another order", 1 << 10, ptd::strided_data, &[READ, READ_F32]),
+    Case("ranges", "ptd", "tensors", 250, ptd::falling_tensors, &[PARTS]),
+    Case("a fault at the end", "ptd", "a tensor", 250, ptd::spoiled, &[REFUSE]),
 ];
 
 /// Runs the measured work. valgrind finds this function by name.

@@ -294,6 +294,7 @@ impl<'a> Tensor<'a> {
             feature = "npy",
             feature = "npz",
             feature = "pytorch",
+            feature = "ptd",
             feature = "safetensors",
             feature = "gguf"
         ),
@@ -407,7 +408,7 @@ impl<'a> Tensor<'a> {
     /// product exceeds 64 bits.
     pub fn strides<'r>(&self, dst: &'r mut [u64]) -> Result<&'r mut [u64]> {
         let shape = self.shape();
-        #[cfg(feature = "pytorch")]
+        #[cfg(any(feature = "pytorch", feature = "ptd"))]
         if self.layout() == Layout::Strided {
             let dst = to_usize(u64::from(shape.rank())).and_then(|rank| dst.get_mut(..rank));
             let dst = dst.ok_or_else(|| self.error(ErrorKind::TooSmall))?;

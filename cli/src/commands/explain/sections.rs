@@ -22,6 +22,8 @@ pub fn of(error: &Error, bytes: &[u8]) -> Option<String> {
         Format::Npz | Format::Zip => ("PKWARE, APPNOTE.TXT", npz(error.kind(), item)),
         Format::Pytorch if is_of_pickle(item) => ("Python, pickletools", "\"opcodes\""),
         Format::Pytorch => ("PKWARE, APPNOTE.TXT", npz(error.kind(), item)),
+        Format::Ptd if is_of_header(item) => ("ExecuTorch, docs/source/ptd-file-format.md", "\"Header\""),
+        Format::Ptd => ("ExecuTorch, extension/flat_tensor/serialize/flat_tensor.fbs", ptd(item)),
         Format::Tens => ("cc4s, tensor file format", tens(item)),
         Format::Blz => ("BLZ1", blz(item)),
         Format::B2nd => b2nd(item),
@@ -89,6 +91,21 @@ fn npz(kind: ErrorKind, item: Part) -> &'static str {
         (_, Part::Footer) => "4.3.16",
         (ErrorKind::HeadersDiffer, _) => "4.3.7",
         _ => "4.3.12",
+    }
+}
+
+/// Returns true for an error in the header of a `.ptd` file.
+fn is_of_header(item: Part) -> bool {
+    matches!(item, Part::Header | Part::Length | Part::Manifest)
+}
+
+/// The table of the schema of a `.ptd` file.
+fn ptd(item: Part) -> &'static str {
+    match item {
+        Part::Version | Part::Tensors => "FlatTensor",
+        Part::Data | Part::Offset => "DataSegment",
+        Part::DType | Part::Shape | Part::Order => "TensorLayout",
+        _ => "NamedData",
     }
 }
 
