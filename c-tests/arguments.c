@@ -402,6 +402,38 @@ static void code(const tenslice_file *pytorch, const tenslice_file *other)
     EXPECT(BAD, tenslice_pytorch_globals_next(&cursor, &global, NULL));
 }
 
+static void subgraphs(const char *folder, const tenslice_file *other)
+{
+    blob a = load(folder, "tflite/py_subgraphs.tflite"), b = load(folder, "tflite/py_strings.tflite");
+    tenslice_file file;
+    tenslice_tensor tensor;
+    tenslice_cursor cursor;
+    tenslice_tflite_subgraph subgraph;
+    tenslice_str text;
+
+    subgraph.struct_size = sizeof subgraph;
+    EXPECT(TENSLICE_OK, tenslice_file_open(&file, a.data, a.size, NULL));
+    EXPECT(HANDLE, tenslice_tflite_subgraphs(NULL, &cursor));
+    EXPECT(BAD, tenslice_tflite_subgraphs(other, &cursor));
+    EXPECT(BAD, tenslice_tflite_subgraphs(&file, NULL));
+    EXPECT(TENSLICE_OK, tenslice_tflite_subgraphs(&file, &cursor));
+    EXPECT(HANDLE, tenslice_tflite_subgraphs_next(NULL, &subgraph, NULL));
+    EXPECT(BAD, tenslice_tflite_subgraphs_next(&cursor, NULL, NULL));
+    subgraph.struct_size = sizeof subgraph - 1;
+    EXPECT(BAD, tenslice_tflite_subgraphs_next(&cursor, &subgraph, NULL));
+    EXPECT(TENSLICE_OK, tenslice_file_find(other, "t.float64", 9, &tensor, NULL));
+    EXPECT(BAD, tenslice_tflite_texts(&tensor, &cursor, NULL));
+    EXPECT(TENSLICE_OK, tenslice_file_open(&file, b.data, b.size, NULL));
+    EXPECT(TENSLICE_OK, tenslice_file_find(&file, "words", 5, &tensor, NULL));
+    EXPECT(HANDLE, tenslice_tflite_texts(NULL, &cursor, NULL));
+    EXPECT(BAD, tenslice_tflite_texts(&tensor, NULL, NULL));
+    EXPECT(TENSLICE_OK, tenslice_tflite_texts(&tensor, &cursor, NULL));
+    EXPECT(HANDLE, tenslice_tflite_texts_next(NULL, &text));
+    EXPECT(BAD, tenslice_tflite_texts_next(&cursor, NULL));
+    free(a.data);
+    free(b.data);
+}
+
 static void segments(const tenslice_file *ptd, const tenslice_file *other)
 {
     tenslice_cursor cursor;
@@ -1066,6 +1098,7 @@ static void formats(const char *folder, const tenslice_file *other)
     free(g.data);
     EXPECT(TENSLICE_OK, tenslice_file_open(&archive, h.data, h.size, NULL));
     segments(&archive, other);
+    subgraphs(folder, other);
     free(h.data);
     EXPECT(TENSLICE_OK, tenslice_file_tensors(&file, &cursor));
     shards(folder, &cursor);

@@ -682,6 +682,64 @@ static void weights(const char *folder)
     free(c.data);
 }
 
+/* The constants of a TFLite model: quantized numbers, texts, a sparse tensor, bytes in other files. */
+static void constants(const char *folder)
+{
+    static const char *const words[] = {"tflite/py_quantized.tflite", "tflite/py_strings.tflite",
+                                        "tflite/py_sparse.tflite", "tflite/py_external_buffers.tflite"};
+    blob b[4];
+    tenslice_file file[4];
+    tenslice_cursor cursor;
+    tenslice_tensor tensor;
+    tenslice_component component;
+    tenslice_component_info info;
+    tenslice_bytes bytes;
+    tenslice_str text;
+    tenslice_tflite_subgraph subgraph;
+    float numbers[12];
+    int8_t stored[12];
+    uint64_t length;
+    size_t i, count = 0;
+
+    info.struct_size = sizeof info;
+    subgraph.struct_size = sizeof subgraph;
+    for (i = 0; i < 4; i++) {
+        b[i] = load(folder, words[i]);
+        EXPECT(TENSLICE_OK, tenslice_file_open(&file[i], b[i].data, b[i].size, NULL));
+    }
+    EXPECT(TENSLICE_OK, tenslice_file_find(&file[0], "per_tensor", 10, &tensor, NULL));
+    EXPECT(TENSLICE_OK, tenslice_tensor_read_into(&tensor, stored, sizeof stored, NULL, &length, NULL));
+    CHECK(length == 12);
+    EXPECT(TENSLICE_OK, tenslice_tensor_read_f32(&tensor, 0, numbers, 12, NULL));
+    for (i = 0; i < 12; i++) /* scale 0.5, zero point -3 */
+        CHECK(memcmp(&numbers[i], &(float){((float)stored[i] + 3.0f) * 0.5f}, sizeof(float)) == 0);
+    EXPECT(TENSLICE_OK, tenslice_file_find(&file[1], "words", 5, &tensor, NULL));
+    EXPECT(TENSLICE_OK, tenslice_tflite_texts(&tensor, &cursor, NULL));
+    while (tenslice_tflite_texts_next(&cursor, &text) == TENSLICE_OK)
+        count++;
+    CHECK(count == 3);
+    EXPECT(TENSLICE_OK, tenslice_file_find(&file[2], "csr", 3, &tensor, NULL));
+    EXPECT(TENSLICE_OK, tenslice_tensor_component(&tensor, "indices.1", 9, &component, NULL));
+    EXPECT(TENSLICE_OK, tenslice_component_stored(&component, &bytes, NULL));
+    CHECK(bytes.length == 16 && tenslice_tensor_layout(&tensor) == TENSLICE_LAYOUT_OTHER);
+    EXPECT(TENSLICE_OK, tenslice_file_find(&file[3], "e9", 2, &tensor, NULL));
+    EXPECT(TENSLICE_OK, tenslice_tensor_component(&tensor, "data", 4, &component, NULL));
+    EXPECT(TENSLICE_OK, tenslice_component_get_info(&component, &info));
+    CHECK(info.offset == 4096 && info.length == 12);
+    EXPECT(TENSLICE_OK, tenslice_component_shard(&component, &text));
+    CHECK(text.length > 0);
+    EXPECT(TENSLICE_IN_SHARD, tenslice_component_stored(&component, &bytes, NULL));
+    EXPECT(TENSLICE_OK, tenslice_component_with_bytes(&component, stored, sizeof stored, &component, NULL));
+    EXPECT(TENSLICE_OK, tenslice_component_stored(&component, &bytes, NULL));
+    CHECK(bytes.data == (const void *)stored);
+    EXPECT(TENSLICE_OK, tenslice_tflite_subgraphs(&file[0], &cursor));
+    for (count = 0; tenslice_tflite_subgraphs_next(&cursor, &subgraph, NULL) == TENSLICE_OK; count++)
+        CHECK(subgraph.tensor_count > 0);
+    CHECK(count == 1);
+    for (i = 0; i < 4; i++)
+        free(b[i].data);
+}
+
 /* The pieces of a name are counted, compared and found, also if the module that the tensor is in has some of them. */
 static void pieces(const char *folder)
 {
@@ -1703,6 +1761,7 @@ int main(int argc, char **argv)
     checkpoint(argv[1]);
     views(argv[1]);
     weights(argv[1]);
+    constants(argv[1]);
     pieces(argv[1]);
     safetensors(argv[1]);
     escapes(argv[1]);

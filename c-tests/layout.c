@@ -231,6 +231,10 @@ int main(void)
     AT(tenslice_pytorch_global, module, 8);
     AT(tenslice_pytorch_global, name, 8 + S);
     AT(tenslice_pytorch_global, offset, 8 + 2 * S);
+    SIZE(tenslice_tflite_subgraph, 8 + S);
+    AT(tenslice_tflite_subgraph, struct_size, 0);
+    AT(tenslice_tflite_subgraph, tensor_count, 4);
+    AT(tenslice_tflite_subgraph, name, 8);
     SIZE(tenslice_ptd_segment, 24);
     AT(tenslice_ptd_segment, struct_size, 0);
     AT(tenslice_ptd_segment, reserved, 4);

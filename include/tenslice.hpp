@@ -1444,6 +1444,13 @@ inline tenslice_status next_pytorch_global(tenslice_cursor *cursor, tenslice_pyt
     return tenslice_pytorch_globals_next(cursor, global, why);
 }
 
+inline tenslice_status
+next_tflite_subgraph(tenslice_cursor *cursor, tenslice_tflite_subgraph *subgraph, tenslice_error *why)
+{
+    subgraph->struct_size = sizeof *subgraph;
+    return tenslice_tflite_subgraphs_next(cursor, subgraph, why);
+}
+
 inline tenslice_status next_ptd_segment(tenslice_cursor *cursor, tenslice_ptd_segment *segment, tenslice_error *why)
 {
     segment->struct_size = sizeof *segment;
@@ -1460,6 +1467,8 @@ inline tenslice_status next_gguf_info(tenslice_cursor *cursor, tenslice_gguf_ten
 using npz_entry_range = detail::range<tenslice_cursor, tenslice_npz_entry, tenslice_npz_entry, detail::next_npz_entry>;
 using pytorch_global_range =
     detail::range<tenslice_cursor, tenslice_pytorch_global, tenslice_pytorch_global, detail::next_pytorch_global>;
+using tflite_subgraph_range =
+    detail::range<tenslice_cursor, tenslice_tflite_subgraph, tenslice_tflite_subgraph, detail::next_tflite_subgraph>;
 using ptd_segment_range =
     detail::range<tenslice_cursor, tenslice_ptd_segment, tenslice_ptd_segment, detail::next_ptd_segment>;
 using gguf_info_range =
@@ -1938,6 +1947,13 @@ public:
         tenslice_cursor cursor{};
         const auto status = tenslice_pytorch_globals(&handle_, &cursor);
         return detail::finish(status, detail::no_details, pytorch_global_range(cursor));
+    }
+    /** The subgraphs of a TFLite model, in the order of the file. A single-pass range. */
+    result<tflite_subgraph_range> tflite_subgraphs() const
+    {
+        tenslice_cursor cursor{};
+        const auto status = tenslice_tflite_subgraphs(&handle_, &cursor);
+        return detail::finish(status, detail::no_details, tflite_subgraph_range(cursor));
     }
     /** The segments of an ExecuTorch `.ptd` file, in the order of the file. A single-pass range. */
     result<ptd_segment_range> ptd_segments() const

@@ -3,7 +3,7 @@
 //! The bytes can be a slice of flash, a mapped file, an embedded asset, or ranges of a file that the program fetches
 //! itself. Opening checks the whole structure in one pass over the metadata and reads no tensor data. After that,
 //! tensors are listed, found and read in place. The formats are zTensor 0.1 to 1.2, zTensor 2, safetensors, GGUF, NPY,
-//! NPZ, PyTorch checkpoints, ExecuTorch (PTD), TENS, BLZ1 tensor trains, and Blosc2 frames and arrays.
+//! NPZ, PyTorch checkpoints, TFLite, ExecuTorch (PTD), TENS, BLZ1 tensor trains, and Blosc2 frames and arrays.
 //!
 //! # First program
 //!
@@ -79,6 +79,10 @@
     feature = "pytorch",
     doc = "- [`File::as_pytorch`], module [`pytorch`]: the names in the pickles that stand for code."
 )]
+#![cfg_attr(
+    feature = "tflite",
+    doc = "- [`File::as_tflite`], module [`tflite`]: the subgraphs of a model, tensors of texts."
+)]
 #![cfg_attr(feature = "ptd", doc = "- [`File::as_ptd`], module [`ptd`]: the segments of the data.")]
 #![cfg_attr(
     feature = "tens",
@@ -116,7 +120,7 @@
 //!
 //! | feature | effect |
 //! |---|---|
-//! | `ztensor`, `ztensor2`, `safetensors`, `gguf`, `npy`, `npz`, `pytorch`, `ptd`, `tens`, `blz`, `b2nd` | enables one format |
+//! | `ztensor`, `ztensor2`, `safetensors`, `gguf`, `npy`, `npz`, `pytorch`, `tflite`, `ptd`, `tens`, `blz`, `b2nd` | enables one format |
 //! | `formats` | enables all formats |
 //! | `dequantize` | converts elements of any real type to `f32`, including quantized blocks |
 //! | `crc32c`, `sha256` | verifies digests of zTensor |
@@ -252,6 +256,7 @@ mod pages {
         safetensors "../docs/safetensors.md"
         strange_files "../docs/strange-files.md"
         tens "../docs/tens.md"
+        tflite "../docs/tflite.md"
         writing "../docs/writing.md"
         ztensor "../docs/ztensor.md"
         ztensor2 "../docs/ztensor2.md"

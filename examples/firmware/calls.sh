@@ -19,6 +19,7 @@ safetensors) default=digits8.safetensors ;;
 npy) default=$top/tests/fixtures/npy/dt_le_f4.npy ;;
 npz) default=$top/tests/fixtures/npz/stored.npz ;;
 pytorch) default=$top/tests/fixtures/pytorch/views.pt ;;
+tflite) default=$top/tests/fixtures/tflite/py_quantized.tflite ;;
 ptd) default=$top/tests/fixtures/ptd/py_module.ptd ;;
 *) default=digits.$format ;;
 esac

@@ -48,6 +48,7 @@ targets! {
     npz
     pytorch
     ptd
+    tflite
     b2nd
     write
 }

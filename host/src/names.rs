@@ -18,6 +18,7 @@ const ENDINGS: &[&str] = &[
     ".pth",
     ".ckpt",
     ".ptd",
+    ".tflite",
 ];
 
 /// Returns true if the name is one of a tensor file: it has such an ending, or is one of transformers, such as

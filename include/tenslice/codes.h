@@ -167,6 +167,10 @@ enum {
     TENSLICE_F4_E2M1 = 40,
     TENSLICE_F6_E2M3 = 41,
     TENSLICE_F6_E3M2 = 42,
+    TENSLICE_UINT4 = 43,
+    TENSLICE_INT4 = 44,
+    TENSLICE_UINT2 = 45,
+    TENSLICE_INT2 = 46,
 };
 
 /**
@@ -230,6 +234,9 @@ enum {
     TENSLICE_FORMAT_NPZ = 13, /**< npz */
     TENSLICE_FORMAT_SAFETENSORS_INDEX = 14, /**< safetensors index */
     TENSLICE_FORMAT_PYTORCH = 15, /**< pytorch */
+    TENSLICE_FORMAT_ONNX = 16, /**< onnx */
+    TENSLICE_FORMAT_TFLITE = 17, /**< tflite */
+    TENSLICE_FORMAT_PTD = 18, /**< ptd */
 };
 
 /** A part of the library that a build may lack: see tenslice_has. */
@@ -251,6 +258,8 @@ enum {
     TENSLICE_FEATURE_ZLIB = 15, /**< decoding zlib and deflate */
     TENSLICE_FEATURE_ZSTD = 16, /**< decoding Zstandard */
     TENSLICE_FEATURE_PYTORCH = 17, /**< PyTorch checkpoints */
+    TENSLICE_FEATURE_TFLITE = 19, /**< TFLite models */
+    TENSLICE_FEATURE_PTD = 20, /**< ExecuTorch .ptd */
 };
 
 /** Warnings, as bits: findings that are not errors. */

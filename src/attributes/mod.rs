@@ -5,7 +5,7 @@
 
 #[cfg(any(feature = "ztensor", feature = "ztensor2"))]
 mod cbor;
-#[cfg(feature = "ptd")]
+#[cfg(any(feature = "ptd", feature = "tflite"))]
 mod flatbuffers;
 #[cfg(feature = "gguf")]
 mod gguf;
@@ -13,12 +13,14 @@ mod gguf;
 mod json;
 #[cfg(feature = "pytorch")]
 mod pytorch;
+#[cfg(feature = "tflite")]
+mod tflite;
 
 use core::iter::FusedIterator;
 use core::marker::PhantomData;
 
-#[cfg(feature = "ptd")]
-pub(crate) use self::flatbuffers::Property;
+#[cfg(any(feature = "ptd", feature = "tflite"))]
+pub(crate) use self::flatbuffers::{Kind, Number, Property};
 use crate::bytes::extent::Extent;
 use crate::bytes::text::Text;
 use crate::error::Error;
@@ -178,7 +180,7 @@ enum Inner<'a> {
     None(PhantomData<&'a [u8]>),
     #[cfg(any(feature = "ztensor", feature = "ztensor2"))]
     Cbor(cbor::Items<'a>),
-    #[cfg(feature = "ptd")]
+    #[cfg(any(feature = "ptd", feature = "tflite"))]
     Flatbuffers(flatbuffers::Items<'a>),
     #[cfg(feature = "gguf")]
     Gguf(gguf::Items<'a>),
@@ -186,9 +188,12 @@ enum Inner<'a> {
     Json(json::Items<'a>),
     #[cfg(feature = "pytorch")]
     Pytorch(pytorch::Items<'a>),
+    #[cfg(feature = "tflite")]
+    Tflite(tflite::Items<'a>),
 }
 
-/// The items of a value. Those of a PyTorch checkpoint are never inside a value: they would need more memory.
+/// The items of a value. Those of a PyTorch checkpoint or a TFLite model are never inside a value: they would need more
+/// memory.
 #[cfg(feature = "capi")]
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Nested<'a>(Inside<'a>);
@@ -199,7 +204,7 @@ enum Inside<'a> {
     None(PhantomData<&'a [u8]>),
     #[cfg(any(feature = "ztensor", feature = "ztensor2"))]
     Cbor(cbor::Items<'a>),
-    #[cfg(feature = "ptd")]
+    #[cfg(any(feature = "ptd", feature = "tflite"))]
     Flatbuffers(flatbuffers::Items<'a>),
     #[cfg(feature = "gguf")]
     Gguf(gguf::Items<'a>),
@@ -214,7 +219,7 @@ impl<'a> From<Attributes<'a>> for Nested<'a> {
             Inner::None(none) => Inside::None(none),
             #[cfg(any(feature = "ztensor", feature = "ztensor2"))]
             Inner::Cbor(items) => Inside::Cbor(items),
-            #[cfg(feature = "ptd")]
+            #[cfg(any(feature = "ptd", feature = "tflite"))]
             Inner::Flatbuffers(items) => Inside::Flatbuffers(items),
             #[cfg(feature = "gguf")]
             Inner::Gguf(items) => Inside::Gguf(items),
@@ -222,6 +227,8 @@ impl<'a> From<Attributes<'a>> for Nested<'a> {
             Inner::Json(items) => Inside::Json(items),
             #[cfg(feature = "pytorch")]
             Inner::Pytorch(_) => Inside::None(PhantomData),
+            #[cfg(feature = "tflite")]
+            Inner::Tflite(_) => Inside::None(PhantomData),
         })
     }
 }
@@ -233,7 +240,7 @@ impl<'a> From<Nested<'a>> for Attributes<'a> {
             Inside::None(none) => Inner::None(none),
             #[cfg(any(feature = "ztensor", feature = "ztensor2"))]
             Inside::Cbor(items) => Inner::Cbor(items),
-            #[cfg(feature = "ptd")]
+            #[cfg(any(feature = "ptd", feature = "tflite"))]
             Inside::Flatbuffers(items) => Inner::Flatbuffers(items),
             #[cfg(feature = "gguf")]
             Inside::Gguf(items) => Inner::Gguf(items),
@@ -254,7 +261,7 @@ impl<'a> Attributes<'a> {
             Inner::None(_) => None,
             #[cfg(any(feature = "ztensor", feature = "ztensor2"))]
             Inner::Cbor(items) => items.error(),
-            #[cfg(feature = "ptd")]
+            #[cfg(any(feature = "ptd", feature = "tflite"))]
             Inner::Flatbuffers(items) => items.error(),
             #[cfg(feature = "gguf")]
             Inner::Gguf(items) => items.error(),
@@ -262,6 +269,8 @@ impl<'a> Attributes<'a> {
             Inner::Json(items) => items.error(),
             #[cfg(feature = "pytorch")]
             Inner::Pytorch(items) => items.error(),
+            #[cfg(feature = "tflite")]
+            Inner::Tflite(items) => items.error(),
         }
     }
 
@@ -385,7 +394,7 @@ impl<'a> Iterator for Attributes<'a> {
             Inner::None(_) => None,
             #[cfg(any(feature = "ztensor", feature = "ztensor2"))]
             Inner::Cbor(items) => items.next(),
-            #[cfg(feature = "ptd")]
+            #[cfg(any(feature = "ptd", feature = "tflite"))]
             Inner::Flatbuffers(items) => items.next(),
             #[cfg(feature = "gguf")]
             Inner::Gguf(items) => items.next(),
@@ -393,6 +402,8 @@ impl<'a> Iterator for Attributes<'a> {
             Inner::Json(items) => items.next(),
             #[cfg(feature = "pytorch")]
             Inner::Pytorch(items) => items.next(),
+            #[cfg(feature = "tflite")]
+            Inner::Tflite(items) => items.next(),
         }
     }
 }

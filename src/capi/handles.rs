@@ -97,6 +97,12 @@ held! {
     tenslice_cursor: crate::pytorch::Globals<'static> = b"PTGL";
 }
 
+#[cfg(feature = "tflite")]
+held! {
+    tenslice_cursor: crate::tflite::Subgraphs<'static> = b"TFSG";
+    tenslice_cursor: crate::tflite::Texts<'static> = b"TFTX";
+}
+
 #[cfg(feature = "ptd")]
 held! {
     tenslice_cursor: crate::ptd::Segments<'static> = b"PTSG";

@@ -44,6 +44,8 @@ mod npz;
 mod ptd;
 #[cfg(feature = "pytorch")]
 mod pytorch;
+#[cfg(feature = "tflite")]
+mod tflite;
 #[cfg(feature = "safetensors")]
 mod safetensors;
 #[cfg(feature = "gguf")]

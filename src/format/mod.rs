@@ -37,6 +37,8 @@ pub mod safetensors;
 mod json_str;
 #[cfg(feature = "tens")]
 pub mod tens;
+#[cfg(feature = "tflite")]
+pub mod tflite;
 #[cfg(feature = "ztensor")]
 pub mod ztensor;
 mod wanted;
@@ -54,6 +56,7 @@ pub(crate) use name::{Name, Named};
 #[cfg(feature = "ztensor2")]
 #[allow(unused_imports)] // unused if zTensor 2 is the only format built in
 pub(crate) use record::Contents;
+pub(crate) use record::Quantization;
 pub(crate) use record::{
     ComponentCursor, ComponentRecord, Context, Cursor, ListedShard, Stated, Summary, TensorRecord,
 };
@@ -107,6 +110,8 @@ macro_rules! formats {
                 as_pytorch "Returns the view specific to PyTorch; `None` for a file of another format.";
             "ztensor2" Ztensor2 ztensor2::Ztensor2File [0 b"\x89ZT2\r\n\x1a\n"]
                 as_ztensor2 "Returns the view specific to zTensor 2; `None` for a file of another format.";
+            "tflite" Tflite tflite::TfliteFile [4 b"TFL3"]
+                as_tflite "Returns the view specific to TFLite; `None` for a file of another format.";
             "ptd" Ptd ptd::PtdFile [4 b"FT01"]
                 as_ptd "Returns the view specific to ExecuTorch; `None` for a file of another format.";
         }

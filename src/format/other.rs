@@ -38,8 +38,6 @@ const MARKS: &[(usize, &[u8], &str)] = &[
         "this is a Git LFS pointer, not the file itself: fetch that with `git lfs pull`",
     ),
     (0, b"/annex/objects/", "this is a git-annex pointer, not the file itself: fetch that with `git annex get`"),
-    (4, b"TFL3", "this is a TensorFlow Lite model, which is not supported"),
-    (4, b"FT01", "this is a .ptd file of ExecuTorch, which is not supported"),
     (4, b"ET12", "this is a program of ExecuTorch (.pte), which is not supported"),
     (4, b"ORTM", "this is a model in the ORT format of ONNX Runtime, which is not supported"),
     (

@@ -44,5 +44,6 @@ features! {
     Zlib = 15, "zlib", "decoding zlib and deflate";
     Zstd = 16, "zstd", "decoding Zstandard";
     Pytorch = 17, "pytorch", "PyTorch checkpoints";
+    Tflite = 19, "tflite", "TFLite models";
     Ptd = 20, "ptd", "ExecuTorch .ptd";
 }

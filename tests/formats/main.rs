@@ -18,4 +18,5 @@ mod ptd;
 mod pytorch;
 mod safetensors;
 mod tens;
+mod tflite;
 mod ztensor2;

@@ -5,6 +5,7 @@ pub mod flatbuffers;
 pub mod frames;
 pub mod gguf;
 pub mod ptd;
+pub mod tflite;
 #[cfg(feature = "ztensor2")]
 pub mod ztensor2;
 
@@ -86,6 +87,7 @@ pub fn is_built_in(format: &str) -> bool {
         ("ztensor2", cfg!(feature = "ztensor2")),
         ("pytorch", cfg!(feature = "pytorch")),
         ("ptd", cfg!(feature = "ptd")),
+        ("tflite", cfg!(feature = "tflite")),
     ];
     formats.contains(&(format, true))
 }
@@ -98,7 +100,8 @@ const CONTRADICTED: [&str; 1] = ["gg_rank5.gguf"];
 pub const CHECKPOINT: &str = "np_torch_like.npz";
 
 /// The endings of the files that have side-cars.
-const ENDINGS: &[&str] = &["zt", "b2nd", "b2frame", "npy", "npz", "safetensors", "gguf", "tens", "blz", "pt", "ptd"];
+const ENDINGS: &[&str] =
+    &["zt", "b2nd", "b2frame", "npy", "npz", "safetensors", "gguf", "tens", "blz", "pt", "ptd", "tflite"];
 
 fn below(folder: &Path, all: &mut Vec<Case>) {
     for path in entries(folder) {

@@ -27,32 +27,32 @@ use tenslice::{Attributes, File, Opened, Purpose, ReadOptions, Source, Tensor};
 /// The dimensions that a file of each format controls. `x`: there are cases. `1`: the file has at most one. `-`: the
 /// format has no such thing. A number: the format's limit.
 const TABLE: &str = "
-    dimension        zt1  zt2  safetensors  index  gguf  npz  npy  tens  blz  b2nd     pytorch      ptd
-    tensors          x    x    x            x      x     x    1    1     1    1     x               x
-    unsorted names   x    -    x            x      x     x    x    1     1    1     x               x
-    unsorted places  -    x    x            -      -     x    1    1     1    -     x               -
-    long texts       x    x    x            x      x     x    -    x     -    -     x               x
-    components       x    x    1            -      1     1    1    1     x    1     1               1
-    unsorted roles   x    -    1            -      1     1    1    1     -    1     1               1
-    attributes       x    x    x            x      x     -    -    -     -    x     x               2
-    nesting          x    x    x            x      x     -    x    -     -    -     x               -
-    rank             x    64   x            -      4     x    x    x     255  16     x              256
-    unknown parts    x    -    x            -      -     x    -    x     -    -     x               x
-    escapes          -    -    x            x      -     -    x    -     -    -     -               -
-    lists            x    -    -            -      x     -    -    -     -    -     -               256
-    data             x    x    x            -      x     x    x    x     x    x     x               x
-    sparse           x    x    -            -      -     -    -    x     -    -     -               -
-    compressed       x    x    -            -      -     x    -    -     -    x     -               -
-    chunks           -    x    -            -      -     -    -    x     -    x     -               -
-    blocks           -    x    -            -      x     -    -    -     -    x     -               -
-    filters          -    -    -            -      -     -    -    -     -    x     -               -
-    shards           -    x    -            -      -     -    -    -     -    -     -               -
-    extra fields     -    -    -            -      -     x    -    -     -    -     -               -
-    comments         -    -    -            -      -     x    -    -     -    -     -               -
-    fields           -    -    -            -      -     x    x    -     -    -     -               -
-    bonds            -    -    -            -      -     -    -    -     x    -     -               -
-    ranges           x    x    x            -      x     x    x    x     x    x     -               x
-    a fault at the end  x  x   x            x      x     x    x    x     x    x     x               x
+    dimension        zt1  zt2  safetensors  index  gguf  npz  npy  tens  blz  b2nd     pytorch      ptd  tflite
+    tensors          x    x    x            x      x     x    1    1     1    1     x               x    x
+    unsorted names   x    -    x            x      x     x    x    1     1    1     x               x    -
+    unsorted places  -    x    x            -      -     x    1    1     1    -     x               -    -
+    long texts       x    x    x            x      x     x    -    x     -    -     x               x    x
+    components       x    x    1            -      1     1    1    1     x    1     1               1    16
+    unsorted roles   x    -    1            -      1     1    1    1     -    1     1               1    -
+    attributes       x    x    x            x      x     -    -    -     -    x     x               2    x
+    nesting          x    x    x            x      x     -    x    -     -    -     x               -    -
+    rank             x    64   x            -      4     x    x    x     255  16     x              256  x
+    unknown parts    x    -    x            -      -     x    -    x     -    -     x               x    x
+    escapes          -    -    x            x      -     -    x    -     -    -     -               -    -
+    lists            x    -    -            -      x     -    -    -     -    -     -               256  x
+    data             x    x    x            -      x     x    x    x     x    x     x               x    x
+    sparse           x    x    -            -      -     -    -    x     -    -     -               -    x
+    compressed       x    x    -            -      -     x    -    -     -    x     -               -    -
+    chunks           -    x    -            -      -     -    -    x     -    x     -               -    -
+    blocks           -    x    -            -      x     -    -    -     -    x     -               -    -
+    filters          -    -    -            -      -     -    -    -     -    x     -               -    -
+    shards           -    x    -            -      -     -    -    -     -    -     -               -    x
+    extra fields     -    -    -            -      -     x    -    -     -    -     -               -    -
+    comments         -    -    -            -      -     x    -    -     -    -     -               -    -
+    fields           -    -    -            -      -     x    x    -     -    -     -               -    -
+    bonds            -    -    -            -      -     -    -    -     x    -     -               -    -
+    ranges           x    x    x            -      x     x    x    x     x    x     -               x    x
+    a fault at the end  x  x   x            x      x     x    x    x     x    x     x               x    x
 ";
 
 /// The factor by which the work may grow when the size doubles.
@@ -101,7 +101,9 @@ const COMPARED: &[Work] = &[OPEN, LIST, INDEX, FIND_ALL, CHECK, CHECK_IN_PARTS, 
 /// The operations on one tensor.
 const ONE: &[Work] = &[OPEN, LIST, VERIFY, READ, EXPLAIN, PARTS];
 
-use doubled::{b2nd, blz, gguf, npy, npz, ptd, pytorch, safetensors as st, tens, ztensor as zt1, ztensor2 as zt2};
+use doubled::{
+    b2nd, blz, gguf, npy, npz, ptd, pytorch, safetensors as st, tens, tflite, ztensor as zt1, ztensor2 as zt2,
+};
 
 const CASES: &[Case] = &[
     Case("tensors", "zt1", "ascending", 250, zt1::tensors, ALL),
@@ -291,6 +293,27 @@ const CASES: &[Case] = &[
     Case("data", "ptd", "in another order", 1 << 10, ptd::strided_data, &[READ, READ_F32]),
     Case("ranges", "ptd", "tensors", 250, ptd::falling_tensors, &[PARTS]),
     Case("a fault at the end", "ptd", "a tensor", 250, ptd::spoiled, &[REFUSE]),
+    Case("tensors", "tflite", "with buffers", 250, tflite::tensors, ALL),
+    Case("tensors", "tflite", "of one buffer", 250, tflite::shared, ALL),
+    Case("tensors", "tflite", "of one name", 250, tflite::nameless, &[OPEN, LIST, INDEX]),
+    Case("tensors", "tflite", "in a subgraph each", 250, tflite::subgraphs, ALL),
+    Case("tensors", "tflite", "between activations", 250, tflite::activations, ALL),
+    Case("long texts", "tflite", "one as long as all others", 1100, tflite::long_name, &[OPEN, LIST, FIND, FIND_ALL]),
+    Case("long texts", "tflite", "a description", 1 << 12, tflite::description, &[OPEN, WALK]),
+    Case("attributes", "tflite", "of tensors", 250, tflite::quantized, &[OPEN, LIST, WALK]),
+    Case("attributes", "tflite", "metadata", 500, tflite::metadata, &[OPEN, WALK, GET]),
+    Case("rank", "tflite", "lengths", 1000, tflite::rank, ONE),
+    Case("unknown parts", "tflite", "buffers", 1000, tflite::unused_buffers, &[OPEN, LIST, FIND, EXPLAIN]),
+    Case("unknown parts", "tflite", "empty subgraphs", 1000, tflite::empty_subgraphs, &[OPEN, LIST, FIND]),
+    Case("lists", "tflite", "scales", 1 << 10, tflite::channels, &[OPEN, WALK, READ_F32]),
+    Case("data", "tflite", "bytes", 1 << 13, tflite::data, &[READ, READ_F32, RANGE]),
+    Case("data", "tflite", "quantized", 1 << 13, tflite::quantized_data, &[READ, READ_F32]),
+    Case("data", "tflite", "texts", 1 << 10, tflite::texts, &[VERIFY]),
+    Case("sparse", "tflite", "rows", 1 << 10, tflite::rows, &[OPEN, VERIFY]),
+    Case("shards", "tflite", "rising", 250, tflite::external_rising, &[OPEN, LIST, FIND_ALL]),
+    Case("shards", "tflite", "falling", 250, tflite::external_falling, &[OPEN, LIST, FIND_ALL]),
+    Case("ranges", "tflite", "tensors", 2000, tflite::tensors, &[PARTS]),
+    Case("a fault at the end", "tflite", "a tensor", 250, tflite::spoiled, &[REFUSE]),
 ];
 
 /// Runs the measured work. valgrind finds this function by name.

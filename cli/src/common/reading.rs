@@ -65,6 +65,10 @@ impl Reading {
             let checked = check_sparse(tensor, work.budget);
             reading.verdict = checked.map(|warnings| reading.warnings = warnings);
         }
+        // Texts, and the indices of sparse tensors.
+        if reading.verdict.is_ok() && opened.file.as_tflite().is_some() && is_here {
+            reading.verdict = tensor.verify(ReadOptions::new()).map(drop).map_err(Stop::from);
+        }
         reading
     }
 

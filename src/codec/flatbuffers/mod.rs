@@ -19,6 +19,7 @@ pub(crate) mod explain;
 #[cfg(test)]
 mod tests;
 
+use crate::bytes::extent::Extent;
 use crate::bytes::num::{to_u64, to_usize};
 use crate::error::origin::{Format, Part};
 use crate::error::{Error, ErrorKind, Result};
@@ -141,13 +142,16 @@ impl<'a> Buffer<'a> {
         table().ok_or_else(|| self.error(ErrorKind::Malformed, part, at))
     }
 
+    /// Returns the position of the vector that the offset at `at` leads to.
+    fn vector_at(&self, at: u32, part: Part) -> Result<u32> {
+        let start = self.follow(at, part)?;
+        if start & 3 == 0 { Ok(start) } else { Err(self.error(ErrorKind::MisalignedOffset, part, start)) }
+    }
+
     /// Returns the vector that the offset at `at` leads to, with elements of `size` bytes.
     #[cfg_attr(small, inline(never))]
     fn vector(&self, at: u32, size: u32, part: Part) -> Result<Vector<'a>> {
-        let start = self.follow(at, part)?;
-        if start & 3 != 0 {
-            return Err(self.error(ErrorKind::MisalignedOffset, part, start));
-        }
+        let start = self.vector_at(at, part)?;
         let count = u32::from_le_bytes(self.number(start));
         let elements = || {
             let at = start.checked_add(4)?;
@@ -186,6 +190,20 @@ impl<'a> Table<'a> {
         Ok(self.place(field, width)?.map_or([0; N], |at| self.buffer.number(at)))
     }
 
+    /// Returns the place of the elements of a vector, which must end before `end` but need not be in memory.
+    pub(crate) fn extent(&self, field: Field, size: u32, end: u64) -> Result<Option<Extent>> {
+        let Some(at) = self.offset(field)? else { return Ok(None) };
+        let start = self.buffer.vector_at(at, field.part)?;
+        let count = u32::from_le_bytes(self.buffer.number(start));
+        let length = u64::from(count).saturating_mul(size.into());
+        let extent = Extent::new(u64::from(start).saturating_add(4), length);
+        if extent.is_within(end) {
+            Ok(Some(extent))
+        } else {
+            Err(self.buffer.error(ErrorKind::CountTooLarge, field.part, start))
+        }
+    }
+
     /// Returns the bytes of a number of 8 bytes in the file; other bytes, zeros, if the field has its default.
     pub(crate) fn bytes(&self, field: Field) -> Result<&'a [u8]> {
         let bytes = |at: u32| self.buffer.bytes.get(to_usize(at.into())?..)?.get(..8);
@@ -194,6 +212,10 @@ impl<'a> Table<'a> {
 
     pub(crate) fn i8(&self, field: Field) -> Result<i8> {
         self.number(field, 1).map(i8::from_le_bytes)
+    }
+
+    pub(crate) fn i32(&self, field: Field) -> Result<i32> {
+        self.number(field, 4).map(i32::from_le_bytes)
     }
 
     pub(crate) fn u32(&self, field: Field) -> Result<u32> {

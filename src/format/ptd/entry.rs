@@ -4,7 +4,7 @@
 use super::order::DimOrder;
 use super::scalar::ScalarType;
 use super::{PtdFile, segments};
-use crate::attributes::Property;
+use crate::attributes::{Kind, Number, Property};
 use crate::bytes::extent::Extent;
 use crate::bytes::num::{Product, to_u64};
 use crate::bytes::utf8::Utf8;
@@ -26,7 +26,10 @@ const SIZES: Field = Field::new(1, Part::Shape);
 const DIM_ORDER: Field = Field::new(2, Part::Order);
 
 /// The attributes of a tensor, in the table of its layout.
-const ATTRIBUTES: &[Property] = &[Property::i8("scalar_type", SCALAR_TYPE), Property::u8s("dim_order", DIM_ORDER)];
+const ATTRIBUTES: &[Property] = &[
+    Property::new("scalar_type", SCALAR_TYPE, Kind::I8),
+    Property::new("dim_order", DIM_ORDER, Kind::Numbers(Number::U8)),
+];
 
 /// Named data that has been checked, except that its key is UTF-8.
 pub(super) struct Entry<'a> {

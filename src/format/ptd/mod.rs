@@ -196,7 +196,7 @@ impl<'a> FileFormat<'a> for PtdFile<'a> {
     }
 
     fn tensor_attributes(&self, tensor: &TensorRecord<'a>) -> Attributes<'a> {
-        Attributes::flatbuffers(self.buffer(), tensor.attributes, entry::attributes(tensor))
+        Attributes::flatbuffers(self.buffer(), tensor.attributes, 0, entry::attributes(tensor))
     }
 
     fn stated_type(&self, tensor: &TensorRecord<'a>) -> Option<Stated<'a>> {

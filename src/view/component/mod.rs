@@ -121,7 +121,7 @@ impl<'a> Component<'a> {
 
     /// Returns the name of the shard that contains the bytes, if they are in another file. [`extent`](Self::extent) is
     /// then a place in the shard, and the component can be read after [`with_shard`](Self::with_shard) or
-    /// [`with_bytes`](Self::with_bytes). Only zTensor 2 has shards.
+    /// [`with_bytes`](Self::with_bytes). Only zTensor 2 and TFLite have shards.
     #[must_use]
     pub const fn shard(&self) -> Option<&'a str> {
         match self.shard_text() {
@@ -131,9 +131,9 @@ impl<'a> Component<'a> {
     }
 
     pub(crate) const fn shard_text(&self) -> Option<Utf8<'a>> {
-        #[cfg(feature = "ztensor2")]
+        #[cfg(any(feature = "ztensor2", feature = "tflite"))]
         return self.record.shard;
-        #[cfg(not(feature = "ztensor2"))]
+        #[cfg(not(any(feature = "ztensor2", feature = "tflite")))]
         None
     }
 

@@ -50,6 +50,12 @@ impl<'a> Tensor<'a> {
         Self { file, record: TensorRecord::blank() }
     }
 
+    /// Returns the file, and the record of the tensor in it.
+    #[cfg(all(feature = "tflite", feature = "dequantize"))]
+    pub(crate) const fn parts(&self) -> (&AnyFile<'a>, &TensorRecord<'a>) {
+        (&self.file, &self.record)
+    }
+
     pub(crate) const fn record_mut(&mut self) -> &mut TensorRecord<'a> {
         &mut self.record
     }
@@ -295,6 +301,7 @@ impl<'a> Tensor<'a> {
             feature = "npz",
             feature = "pytorch",
             feature = "ptd",
+            feature = "tflite",
             feature = "safetensors",
             feature = "gguf"
         ),

@@ -10,6 +10,7 @@ pub mod ptd;
 pub mod pytorch;
 pub mod safetensors;
 pub mod tens;
+pub mod tflite;
 pub mod ztensor;
 pub mod ztensor2;
 

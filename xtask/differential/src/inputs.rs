@@ -124,6 +124,7 @@ fn group(path: &Path) -> Result<Option<&'static str>, Box<dyn Error>> {
         Some("npz") => Some("npz"),
         Some("pt") => Some("pytorch"),
         Some("ptd") => Some("ptd"),
+        Some("tflite") => Some("tflite"),
         Some("safetensors") => Some("safetensors"),
         Some("gguf") => Some("gguf"),
         Some("tens") => Some("tens"),

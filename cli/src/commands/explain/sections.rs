@@ -22,6 +22,7 @@ pub fn of(error: &Error, bytes: &[u8]) -> Option<String> {
         Format::Npz | Format::Zip => ("PKWARE, APPNOTE.TXT", npz(error.kind(), item)),
         Format::Pytorch if is_of_pickle(item) => ("Python, pickletools", "\"opcodes\""),
         Format::Pytorch => ("PKWARE, APPNOTE.TXT", npz(error.kind(), item)),
+        Format::Tflite => ("LiteRT, tflite/converter/schema/schema.fbs", tflite(item)),
         Format::Ptd if is_of_header(item) => ("ExecuTorch, docs/source/ptd-file-format.md", "\"Header\""),
         Format::Ptd => ("ExecuTorch, extension/flat_tensor/serialize/flat_tensor.fbs", ptd(item)),
         Format::Tens => ("cc4s, tensor file format", tens(item)),
@@ -97,6 +98,20 @@ fn npz(kind: ErrorKind, item: Part) -> &'static str {
 /// Returns true for an error in the header of a `.ptd` file.
 fn is_of_header(item: Part) -> bool {
     matches!(item, Part::Header | Part::Length | Part::Manifest)
+}
+
+/// The table of the schema of a TFLite model.
+fn tflite(item: Part) -> &'static str {
+    match item {
+        Part::Header | Part::Version => "Model",
+        Part::Tensors => "SubGraph",
+        Part::Data => "Buffer",
+        Part::Key | Part::Value => "Metadata",
+        Part::Attributes => "QuantizationParameters",
+        Part::Layout => "SparsityParameters",
+        Part::Shard | Part::Shards => "ExternalBuffer",
+        _ => "Tensor",
+    }
 }
 
 /// The table of the schema of a `.ptd` file.
