@@ -185,7 +185,7 @@ pub struct Described<'a> {
 pub(crate) struct Quantization<'a> {
     /// An `f32` for the whole tensor, or for each index of a dimension.
     pub(crate) scales: &'a [u8],
-    /// As many `i64`, or none: then all are 0.
+    /// The zero points: as many `i64`, or none. Then all are 0.
     pub(crate) zero_points: &'a [u8],
     /// The number of elements, one after the other, that have one scale; 1 if there is only one scale.
     pub(crate) inner: u64,
