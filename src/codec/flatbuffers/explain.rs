@@ -1,9 +1,9 @@
 //! The rules of the encoding, and the bytes that are missing, for error messages.
 #![forbid(unsafe_code)]
 
-#[cfg(not(target_os = "none"))]
+#[cfg(all(not(target_os = "none"), feature = "tflite"))]
 use super::Buffer;
-#[cfg(not(target_os = "none"))]
+#[cfg(all(not(target_os = "none"), feature = "tflite"))]
 use crate::bytes::num::to_u64;
 use crate::error::{Error, ErrorKind};
 
@@ -25,8 +25,9 @@ pub(crate) const fn rule(error: &Error) -> Option<&'static str> {
 /// Returns the least length of a file that is a flatbuffer up to its end, if its bytes are too few for what is at an
 /// error.
 #[cfg(all(not(target_os = "none"), feature = "tflite"))]
-pub(crate) fn needed(buffer: &Buffer<'_>, error: &Error) -> Option<u64> {
-    let (at, length) = (error.offset()?, to_u64(buffer.bytes.len()));
+pub(crate) fn needed(bytes: &[u8], error: &Error) -> Option<u64> {
+    let buffer = Buffer::new(bytes, error.format());
+    let (at, length) = (error.offset()?, to_u64(bytes.len()));
     let more = length.saturating_add(1);
     let number = |at: u64| u32::try_from(at).ok().and_then(|at| buffer.get(at)).map(u32::from_le_bytes);
     let short = |at: u64| u32::try_from(at).ok().and_then(|at| buffer.get(at)).map(u16::from_le_bytes);

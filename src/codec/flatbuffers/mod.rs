@@ -92,6 +92,7 @@ impl<'a> Buffer<'a> {
     }
 
     /// Returns an error of `part` at a position.
+    #[cfg_attr(small, inline(never))]
     pub(crate) fn error(&self, kind: ErrorKind, part: Part, at: u32) -> Error {
         Error::at(kind, self.format, part, at.into())
     }
@@ -113,6 +114,7 @@ impl<'a> Buffer<'a> {
 
     /// Returns the position that the offset at `at` leads to. At least the 4 bytes that begin a table or a vector follow
     /// there.
+    #[cfg_attr(small, inline(never))]
     fn follow(&self, at: u32, part: Part) -> Result<u32> {
         let offset = self.get(at).map_or(0, u32::from_le_bytes);
         let target = at.checked_add(offset).filter(|target| offset > 0 && self.has(*target, 4));
@@ -120,6 +122,7 @@ impl<'a> Buffer<'a> {
     }
 
     /// Returns the table that the offset at `at` leads to.
+    #[cfg_attr(small, inline(never))]
     pub(crate) fn table(&self, at: u32, part: Part) -> Result<Table<'a>> {
         self.table_at(self.follow(at, part)?, part)
     }
@@ -143,6 +146,7 @@ impl<'a> Buffer<'a> {
     }
 
     /// Returns the position of the vector that the offset at `at` leads to.
+    #[cfg_attr(small, inline(never))]
     fn vector_at(&self, at: u32, part: Part) -> Result<u32> {
         let start = self.follow(at, part)?;
         if start & 3 == 0 { Ok(start) } else { Err(self.error(ErrorKind::MisalignedOffset, part, start)) }
@@ -165,6 +169,7 @@ impl<'a> Buffer<'a> {
 
 impl<'a> Table<'a> {
     /// Returns the position of a field of `width` bytes; `None` if the field has its default.
+    #[cfg_attr(small, inline(never))]
     fn place(&self, Field { slot, part }: Field, width: u16) -> Result<Option<u32>> {
         let entry = slot.saturating_mul(2).saturating_add(4);
         if entry >= self.vtable_length {
@@ -191,6 +196,7 @@ impl<'a> Table<'a> {
     }
 
     /// Returns the place of the elements of a vector, which must end before `end` but need not be in memory.
+    #[cfg_attr(small, inline(never))]
     pub(crate) fn extent(&self, field: Field, size: u32, end: u64) -> Result<Option<Extent>> {
         let Some(at) = self.offset(field)? else { return Ok(None) };
         let start = self.buffer.vector_at(at, field.part)?;
@@ -210,18 +216,22 @@ impl<'a> Table<'a> {
         Ok(self.place(field, 8)?.and_then(bytes).unwrap_or(&[0; 8]))
     }
 
+    #[cfg_attr(small, inline(never))]
     pub(crate) fn i8(&self, field: Field) -> Result<i8> {
         self.number(field, 1).map(i8::from_le_bytes)
     }
 
+    #[cfg_attr(small, inline(never))]
     pub(crate) fn i32(&self, field: Field) -> Result<i32> {
         self.number(field, 4).map(i32::from_le_bytes)
     }
 
+    #[cfg_attr(small, inline(never))]
     pub(crate) fn u32(&self, field: Field) -> Result<u32> {
         self.number(field, 4).map(u32::from_le_bytes)
     }
 
+    #[cfg_attr(small, inline(never))]
     pub(crate) fn u64(&self, field: Field) -> Result<u64> {
         self.number(field, 8).map(u64::from_le_bytes)
     }
@@ -231,21 +241,25 @@ impl<'a> Table<'a> {
         self.place(field, 4)
     }
 
+    #[cfg_attr(small, inline(never))]
     pub(crate) fn table(&self, field: Field) -> Result<Option<Self>> {
         self.offset(field)?.map(|at| self.buffer.table(at, field.part)).transpose()
     }
 
     /// Returns a vector of elements of `size` bytes.
+    #[cfg_attr(small, inline(never))]
     pub(crate) fn vector(&self, field: Field, size: u32) -> Result<Option<Vector<'a>>> {
         self.offset(field)?.map(|at| self.buffer.vector(at, size, field.part)).transpose()
     }
 
     /// Returns a vector of offsets.
+    #[cfg_attr(small, inline(never))]
     pub(crate) fn offsets(&self, field: Field) -> Result<Option<Offsets>> {
         Ok(self.vector(field, 4)?.map(|Vector { at, count, .. }| Offsets { at, count }))
     }
 
     /// Returns the bytes of a text, which need not be UTF-8.
+    #[cfg_attr(small, inline(never))]
     pub(crate) fn text(&self, field: Field) -> Result<Option<Vector<'a>>> {
         let Some(text) = self.vector(field, 1)? else { return Ok(None) };
         let end = text.at.saturating_add(text.count);

@@ -150,7 +150,7 @@ impl<'a> Entry<'a> {
             return;
         };
         tensor.attributes = layout.at;
-        tensor.dtype = layout.scalar.dtype;
+        tensor.dtype = layout.scalar.dtype();
         tensor.shape = layout.shape;
         match layout.order {
             DimOrder::RowMajor => {}

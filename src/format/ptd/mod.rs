@@ -200,7 +200,7 @@ impl<'a> FileFormat<'a> for PtdFile<'a> {
     }
 
     fn stated_type(&self, tensor: &TensorRecord<'a>) -> Option<Stated<'a>> {
-        let layout = self.entry(tensor.components).ok()?.layout.filter(|layout| layout.scalar.dtype.is_none())?;
+        let layout = self.entry(tensor.components).ok()?.layout.filter(|layout| layout.scalar.dtype().is_none())?;
         Some(Stated { text: layout.scalar.name().as_bytes(), is_latin_1: false })
     }
 

@@ -21,26 +21,25 @@ pub(super) enum DimOrder<'a> {
 impl<'a> DimOrder<'a> {
     /// Returns an order; `None` if it lacks a dimension. A list of bytes names at most 256.
     pub(super) fn of(order: &'a [u8]) -> Option<Self> {
-        let rising = || (0..=u8::MAX).take(order.len());
-        if order.len() > 256 {
-            return None;
-        }
-        if order.iter().copied().eq(rising()) {
-            return Some(Self::RowMajor);
-        }
-        if order.iter().rev().copied().eq(rising()) {
-            return Some(Self::ColumnMajor);
-        }
-        let mut seen = [0_u32; 8];
-        for &dimension in order {
-            let word = seen.get_mut(usize::from(dimension >> 5))?;
-            let bit = 1_u32.wrapping_shl(u32::from(dimension & 31));
-            if *word & bit != 0 || usize::from(dimension) >= order.len() {
+        let (mut is_rising, mut is_falling, mut seen) = (true, true, [0_u32; 8]);
+        let mut left = order.len();
+        for (number, place) in order.iter().zip(0_usize..) {
+            left = left.wrapping_sub(1);
+            let dimension = usize::from(*number);
+            is_rising &= dimension == place;
+            is_falling &= dimension == left;
+            let word = seen.get_mut(dimension >> 5)?;
+            let bit = 1_u32.wrapping_shl(u32::from(*number));
+            if *word & bit != 0 || dimension >= order.len() {
                 return None;
             }
             *word |= bit;
         }
-        Some(Self::Other(order))
+        Some(match (is_rising, is_falling) {
+            (true, _) => Self::RowMajor,
+            (_, true) => Self::ColumnMajor,
+            _ => Self::Other(order),
+        })
     }
 }
 

@@ -9,10 +9,10 @@ use crate::bytes::num::to_usize;
 use crate::bytes::source::Input;
 use crate::bytes::text::Text;
 use crate::bytes::utf8::Utf8;
-use crate::codec::flatbuffers::{self, Buffer, Table};
+use crate::codec::flatbuffers::{self, Table};
 use crate::codec::tflite::Model;
 use crate::codec::tflite::schema::{buffer, model, tensor as field};
-use crate::error::origin::{Format, Part};
+use crate::error::origin::Part;
 use crate::error::{Error, ErrorKind};
 use crate::format::Context;
 
@@ -58,7 +58,7 @@ pub(super) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {
     let bytes = to_usize(MOST).and_then(|most| bytes.get(..most)).unwrap_or(bytes);
     #[cfg(not(target_os = "none"))]
     {
-        context.needed = flatbuffers::explain::needed(&Buffer::new(bytes, Format::Tflite), error);
+        context.needed = flatbuffers::explain::needed(bytes, error);
     }
     let (Ok(model), Some(at)) = (Model::read(input, bytes), error.offset()) else { return context };
     let table_at = |at: u64| model.flatbuffer().table_at(u32::try_from(at).ok()?, Part::Tensor).ok();

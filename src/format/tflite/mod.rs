@@ -182,9 +182,7 @@ impl<'a> TfliteFile<'a> {
         self.count = self.count.saturating_add(1);
         let mut record = TensorRecord::blank();
         self.fill(&Constant { place, table: *table, bytes }, name, 0, &mut record)?;
-        let mut attributes = self.tensor_attributes(&record);
-        while attributes.next().is_some() {}
-        attributes.error().map_or(Ok(()), Err)
+        properties::check(*table)
     }
 
     /// Checks that there is a buffer with a number that a table states. 0 stands for none.
@@ -335,8 +333,8 @@ impl<'a> FileFormat<'a> for TfliteFile<'a> {
     }
 
     fn verify_whole(&self, tensor: &TensorRecord<'a>, _: &mut dyn Decoder, _: &mut [u8]) -> Result<Warnings> {
-        match tensor.layout_name.as_str() {
-            Texts::LAYOUT => self.verify_texts(tensor)?,
+        match tensor.layout_name.bytes() {
+            texts::LAYOUT => self.verify_texts(tensor)?,
             sparse::LAYOUT => self.verify_sparse(tensor)?,
             _ => {}
         }

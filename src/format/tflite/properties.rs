@@ -4,7 +4,7 @@
 use super::TfliteFile;
 use crate::attributes::{Attributes, Kind, Number, Property};
 use crate::bytes::num::Product;
-use crate::codec::flatbuffers::{Buffer, Field};
+use crate::codec::flatbuffers::{Buffer, Field, Table};
 use crate::codec::tflite::schema::{details, dimension, quantization, sparsity, tensor};
 use crate::error::origin::Part;
 use crate::error::{ErrorKind, Result};
@@ -56,6 +56,11 @@ const PROPERTIES: &[Property] = &[
 /// Returns the attributes of a tensor.
 pub(super) const fn of<'a>(flatbuffer: Buffer<'a>, record: &TensorRecord<'a>) -> Attributes<'a> {
     Attributes::flatbuffers(flatbuffer, record.components, record.attributes, PROPERTIES)
+}
+
+/// Checks the offsets that lead to the attributes of a tensor.
+pub(super) fn check(table: Table<'_>) -> Result<()> {
+    PROPERTIES.iter().try_for_each(|property| property.check(table))
 }
 
 impl<'a> TfliteFile<'a> {

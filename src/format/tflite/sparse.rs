@@ -17,7 +17,7 @@ use crate::format::{ComponentRecord, Cursor, TensorRecord};
 use crate::types::DType;
 use crate::types::shape::Shape;
 
-pub(super) const LAYOUT: &str = "tflite.sparse";
+pub(super) const LAYOUT: &[u8] = b"tflite.sparse";
 
 /// The most dimensions, those of blocks included. This limit is our own.
 const MOST: usize = 16;

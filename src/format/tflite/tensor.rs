@@ -3,7 +3,7 @@
 
 use super::external::External;
 use super::types::ElementType;
-use super::{Constant, Texts, TfliteFile, sparse};
+use super::{Constant, TfliteFile, sparse, texts};
 use crate::bytes::extent::Extent;
 use crate::bytes::num::to_u64;
 use crate::bytes::utf8::Utf8;
@@ -92,13 +92,13 @@ impl<'a> TfliteFile<'a> {
         }
         let ElementType::Number(dtype) = element else {
             tensor.layout = Layout::Other;
-            tensor.layout_name = Utf8::new(Texts::LAYOUT);
+            tensor.layout_name = Utf8::known(texts::LAYOUT);
             return Ok(());
         };
         tensor.dtype = Some(dtype);
         if is_sparse {
             tensor.layout = Layout::Other;
-            tensor.layout_name = Utf8::new(sparse::LAYOUT);
+            tensor.layout_name = Utf8::known(sparse::LAYOUT);
             return self.check_sparse(table, &shape, dtype, bytes.extent().length);
         }
         let length = shape.element_count().and_then(|count| dtype.byte_length(count));
@@ -128,7 +128,7 @@ impl<'a> TfliteFile<'a> {
     ) -> Result<bool> {
         let table = self.table(tensor)?;
         if cursor.index > 0 {
-            let is_sparse = tensor.layout_name.as_str() == sparse::LAYOUT;
+            let is_sparse = tensor.layout_name.bytes() == sparse::LAYOUT;
             return if is_sparse { self.sparse_component(&table, cursor, part) } else { Ok(false) };
         }
         cursor.index = 1;

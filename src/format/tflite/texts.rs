@@ -15,6 +15,8 @@ use crate::error::origin::{Format, Part};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::{ComponentRecord, Cursor, TensorRecord};
 
+pub(super) const LAYOUT: &[u8] = Texts::LAYOUT.as_bytes();
+
 /// The texts in the bytes of a tensor of the layout `tflite.string`: an iterator. They need not be UTF-8.
 ///
 /// ```
