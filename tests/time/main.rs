@@ -29,7 +29,7 @@ use tenslice::{Attributes, File, Opened, Purpose, ReadOptions, Source, Tensor};
 const TABLE: &str = "
     dimension        zt1  zt2  safetensors  index  gguf  npz  npy  tens  blz  b2nd     pytorch      ptd  tflite
     tensors          x    x    x            x      x     x    1    1     1    1     x               x    x
-    unsorted names   x    -    x            x      x     x    x    1     1    1     x               x    -
+    unsorted names   x    -    x            x      x     x    x    1     1    1     x               x    x
     unsorted places  -    x    x            -      -     x    1    1     1    -     x               -    -
     long texts       x    x    x            x      x     x    -    x     -    -     x               x    x
     components       x    x    1            -      1     1    1    1     x    1     1               1    16
@@ -295,7 +295,8 @@ const CASES: &[Case] = &[
     Case("a fault at the end", "ptd", "a tensor", 250, ptd::spoiled, &[REFUSE]),
     Case("tensors", "tflite", "with buffers", 250, tflite::tensors, ALL),
     Case("tensors", "tflite", "of one buffer", 250, tflite::shared, ALL),
-    Case("tensors", "tflite", "of one name", 250, tflite::nameless, &[OPEN, LIST, INDEX]),
+    Case("unsorted names", "tflite", "falling", 450, tflite::falling, &[OPEN, LIST, INDEX, FIND_ALL]),
+    Case("unsorted names", "tflite", "all empty", 450, tflite::nameless, &[OPEN, LIST, INDEX]),
     Case("tensors", "tflite", "in a subgraph each", 250, tflite::subgraphs, ALL),
     Case("tensors", "tflite", "between activations", 250, tflite::activations, ALL),
     Case("long texts", "tflite", "one as long as all others", 1100, tflite::long_name, &[OPEN, LIST, FIND, FIND_ALL]),
@@ -797,8 +798,10 @@ fn is_chosen(column: &str) -> bool {
 
 /// True if the operation includes sorting.
 fn is_sorted(dimension: &str, work: &str) -> bool {
-    let by_opening = dimension.starts_with("unsorted") || ["shards", "extra fields"].contains(&dimension);
-    by_opening && work == "open" || work.starts_with("check") || work == "files"
+    let is_unsorted = dimension.starts_with("unsorted");
+    let by_opening = is_unsorted || ["shards", "extra fields"].contains(&dimension);
+    // Names that may repeat are sorted by the index alone.
+    is_unsorted && work == "index" || by_opening && work == "open" || work.starts_with("check") || work == "files"
 }
 
 /// Every dimension of every format has a case, or a reason for having none.

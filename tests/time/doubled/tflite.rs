@@ -41,6 +41,14 @@ pub fn nameless(size: usize) -> Vec<u8> {
     model.bytes()
 }
 
+pub fn falling(size: usize) -> Vec<u8> {
+    let mut model = with_buffer();
+    for i in (0..size).rev() {
+        model.add(of_one_buffer(format!("{i:06}")));
+    }
+    model.bytes()
+}
+
 pub fn subgraphs(size: usize) -> Vec<u8> {
     let mut model = with_buffer();
     for i in 0..size {
