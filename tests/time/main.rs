@@ -74,6 +74,8 @@ const REFUSE: Work = ("refuse", refuse);
 const LIST: Work = ("list", list);
 const FIND: Work = ("find", find);
 const INDEX: Work = ("index", index);
+/// The same for names that nothing else sorts, since they may repeat.
+const INDEX_SORTED: Work = ("index, sorted", index);
 const FIND_ALL: Work = ("find all by the index", find_all);
 const FIND_AGAIN: Work = ("find again and again by the index", find_again);
 const CHECK: Work = ("check", check);
@@ -295,8 +297,8 @@ const CASES: &[Case] = &[
     Case("a fault at the end", "ptd", "a tensor", 250, ptd::spoiled, &[REFUSE]),
     Case("tensors", "tflite", "with buffers", 250, tflite::tensors, ALL),
     Case("tensors", "tflite", "of one buffer", 250, tflite::shared, ALL),
-    Case("unsorted names", "tflite", "falling", 450, tflite::falling, &[OPEN, LIST, INDEX, FIND_ALL]),
-    Case("unsorted names", "tflite", "all empty", 450, tflite::nameless, &[OPEN, LIST, INDEX]),
+    Case("unsorted names", "tflite", "falling", 450, tflite::falling, &[OPEN, LIST, INDEX_SORTED, FIND_ALL]),
+    Case("unsorted names", "tflite", "all empty", 450, tflite::nameless, &[OPEN, LIST, INDEX_SORTED]),
     Case("tensors", "tflite", "in a subgraph each", 250, tflite::subgraphs, ALL),
     Case("tensors", "tflite", "between activations", 250, tflite::activations, ALL),
     Case("long texts", "tflite", "one as long as all others", 1100, tflite::long_name, &[OPEN, LIST, FIND, FIND_ALL]),
@@ -798,10 +800,9 @@ fn is_chosen(column: &str) -> bool {
 
 /// True if the operation includes sorting.
 fn is_sorted(dimension: &str, work: &str) -> bool {
-    let is_unsorted = dimension.starts_with("unsorted");
-    let by_opening = is_unsorted || ["shards", "extra fields"].contains(&dimension);
-    // Names that may repeat are sorted by the index alone.
-    is_unsorted && work == "index" || by_opening && work == "open" || work.starts_with("check") || work == "files"
+    let by_opening = dimension.starts_with("unsorted") || ["shards", "extra fields"].contains(&dimension);
+    let by_others = work.starts_with("check") || ["files", INDEX_SORTED.0].contains(&work);
+    by_opening && work == "open" || by_others
 }
 
 /// Every dimension of every format has a case, or a reason for having none.
