@@ -57,21 +57,21 @@ mod tests {
         let bytes = |numbers: &[f32]| numbers.iter().flat_map(|number| number.to_le_bytes()).collect::<Vec<u8>>();
         let (scales, one) = (bytes(&[1.0, 0.5, 2.0]), bytes(&[0.25]));
         let zero_points: Vec<u8> = [0_i64, 2, -1].iter().flat_map(|number| number.to_le_bytes()).collect();
-        let apply = |scales: &[u8], zero_points: &[u8], inner, first, count: usize| {
+        let applied = |scales: &[u8], zero_points: &[u8], inner, first, count: usize| {
             let mut numbers: Vec<f32> = (0..count).map(|i| (first + i as u64) as f32).collect();
             let of = Quantization { scales, zero_points, inner };
-            super::apply(&of, first, &mut numbers).map(|()| numbers)
+            apply(&of, first, &mut numbers).map(|()| numbers)
         };
-        let all = apply(&scales, &zero_points, 2, 0, 8).unwrap();
+        let all = applied(&scales, &zero_points, 2, 0, 8).unwrap();
         assert_eq!(all, [0.0, 1.0, 0.0, 0.5, 10.0, 12.0, 6.0, 7.0]);
         for first in 0..8 {
             for count in 0..=8 - first {
-                let found = apply(&scales, &zero_points, 2, first as u64, count).unwrap();
+                let found = applied(&scales, &zero_points, 2, first as u64, count).unwrap();
                 assert_eq!(found, all[first..first + count]);
             }
         }
-        assert_eq!(apply(&one, &[], 1, 3, 3).unwrap(), [0.75, 1.0, 1.25]);
-        assert_eq!(apply(&one, &zero_points[8..16], 1, 3, 3).unwrap(), [0.25, 0.5, 0.75]);
-        assert_eq!((apply(&scales, &[], 0, 0, 0), apply(&[], &[], 1, 0, 1)), (Some(vec![]), None));
+        assert_eq!(applied(&one, &[], 1, 3, 3).unwrap(), [0.75, 1.0, 1.25]);
+        assert_eq!(applied(&one, &zero_points[8..16], 1, 3, 3).unwrap(), [0.25, 0.5, 0.75]);
+        assert_eq!((applied(&scales, &[], 0, 0, 0), applied(&[], &[], 1, 0, 1)), (Some(vec![]), None));
     }
 }
