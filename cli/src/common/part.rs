@@ -81,7 +81,7 @@ fn index_of(folder: &Path, name: &str) -> Option<String> {
         let text = fs::read(place.join(index)).unwrap_or_default();
         let Ok(index) = Index::open(&text) else { return false };
         let mut scratch = vec![0; usize::try_from(index.tensor_count()).unwrap_or(usize::MAX)];
-        index.files(&mut scratch).is_ok_and(|mut files| files.any(|file| file.to_string() == name))
+        index.files(&mut scratch).is_ok_and(|mut files| files.any(|file| file == *name))
     };
     names.into_iter().find(lists)
 }
