@@ -112,6 +112,25 @@ export interface TensorFile {
     part(): Promise<{ index: number; count: number; tensors: number } | null>;
     /** The functions and classes that a PyTorch checkpoint names; `isKnown` if tensors need them. Nothing of them runs. */
     globals(): Promise<{ module: string; name: string; isKnown: boolean }[] | null>;
+    /** The frame of a Blosc2 file; null for other files. */
+    frame(): Promise<Frame | null>;
+}
+
+/** The chunks, the codec and the metalayers of a Blosc2 file. Codec and filters are the defaults of its chunks. */
+export interface Frame {
+    readonly chunkCount: number;
+    /** The shapes of chunks and of blocks; null if the frame has no array. */
+    readonly chunkShape: number[] | null;
+    readonly blockShape: number[] | null;
+    readonly codec: string;
+    readonly level: number;
+    /** The filters in the order of application. */
+    readonly filters: string[];
+    /** The decoded and the stored size of all chunks in bytes, with padding. */
+    readonly decoded: number;
+    readonly stored: number;
+    /** The first metalayers, at most 256 of the header and of the trailer, and their stored lengths in bytes. */
+    readonly metalayers: { name: string; length: number; isInTrailer: boolean }[];
 }
 
 /** A model of one or several files. */

@@ -1,6 +1,7 @@
 // tenslice: opens tensor files of any size from a Blob, an address or memory, and reads only the requested parts.
 import { FORMAT_NAMES, STATUS, WARNING_TEXTS } from "./src/abi.mjs";
 import { LongList, readAttributes, readListAt } from "./src/attributes.mjs";
+import { frameOf } from "./src/frame.mjs";
 import { Library, TensliceError } from "./src/library.mjs";
 import { Model, modelOf } from "./src/model.mjs";
 import { compiledModule, FORMATS_MODULE, instanceOf, MAIN_MODULE, provideModule } from "./src/module.mjs";
@@ -194,6 +195,11 @@ class TensorFile {
             }
             return found;
         });
+    }
+
+    /** The chunks, the codec and the metalayers of a Blosc2 frame; null for other formats. */
+    async frame() {
+        return this.format === "b2nd" ? this.using(frameOf) : null;
     }
 
     async #attributesWith(missing, later) {

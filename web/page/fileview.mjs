@@ -1,7 +1,7 @@
 // The view of a model: its summary, its files, its metadata, maps of its files.
 import { List } from "./list.mjs";
 import { mapOf } from "./map.mjs";
-import { summaryOf } from "./summary.mjs";
+import { frameLines, summaryOf } from "./summary.mjs";
 import { bytesText, countText, facts, h, nameText, plural, table, valueText } from "./text.mjs";
 
 /** The maximum number of warnings, of files and of maps that are shown. */
@@ -21,6 +21,7 @@ export async function showFile(summary, view, model, onTensor, isCurrent) {
         if (!isCurrent()) return;
         showSummary(summary, model, await model.attributes(), await model.globals());
         place.replaceChildren(...metadataView(all));
+        await showFrame(place, model, isCurrent);
     } catch (error) {
         if (isCurrent()) place.replaceChildren(h("p", { className: "warning" }, `It cannot be read: ${error.message}`));
     }
@@ -37,6 +38,14 @@ function metadataView(all) {
         found.push(attributesView(pairs));
     }
     return found.length ? found : [h("p", { className: "quiet" }, "There is none.")];
+}
+
+/** Shows the chunks, the codec and the metalayers of a Blosc2 file before its metadata. */
+async function showFrame(place, model, isCurrent) {
+    const frame = model.files.length === 1 ? await model.files[0].frame() : null;
+    if (!frame || !isCurrent()) return;
+    const heading = place.previousElementSibling;
+    heading.before(h("h3", {}, "Chunks"), facts(frameLines(frame).slice(0, 2 * MOST_SHOWN)));
 }
 
 /** Says what the model is, if it is whole, and how large it is. */

@@ -1,6 +1,6 @@
 // The summary of a model: what it is, if it is complete, how large it is. The words are those of `tenslice list`.
 import { LAYOUT } from "../src/abi.mjs";
-import { bytesText, countText, fixed, lineText, plural, shortCount } from "./text.mjs";
+import { bytesText, countText, fixed, lineText, nameText, plural, shapeText, shortCount } from "./text.mjs";
 
 /** Keys for the architecture and the name of a model, as different writers spell them. */
 const ARCHITECTURE = ["general.architecture", "modelspec.architecture", "ss_base_model_version", "architecture"];
@@ -117,6 +117,20 @@ function completeness({ name, format, index, files, missing, problems }) {
     const isAlone = !index && files.length === 1 && !WITH_PARTS.includes(format);
     const [number, count] = ((isAlone && PART_BY_NAME.exec(name)) || [0, 0, 0]).slice(1).map(Number);
     return count > 1 && number >= 1 && number <= count ? `unknown: by its name part ${number} of ${count}` : "yes";
+}
+
+/** The lines about a Blosc2 frame: labels and texts. */
+export function frameLines({ chunkCount, chunkShape, blockShape, codec, level, filters, decoded, stored, metalayers }) {
+    const shapes = chunkShape && blockShape ? ` of ${shapeText(chunkShape)}, blocks of ${shapeText(blockShape)}` : "";
+    return [
+        ["chunks", `${countText(chunkCount)}${shapes}`],
+        ["codec", `${[...filters, codec].join(" + ")}, level ${level}`],
+        ["ratio", stored > 0 ? `${fixed(Number(decoded) / Number(stored), 2)}: ${bytesText(decoded)} decoded, with padding` : null],
+        ...metalayers.map(({ name, length, isInTrailer }) => [
+            isInTrailer ? "vlmetalayer" : "metalayer",
+            `${nameText(name)}, ${plural(length, "byte")}`,
+        ]),
+    ];
 }
 
 /** The first value of each key that is a text or a number. */

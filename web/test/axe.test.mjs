@@ -78,6 +78,10 @@ const VIEWS = {
         await tab.page.focus("#tree .list");
         for (const key of ["ArrowDown", "ArrowLeft", "ArrowRight"]) await tab.page.keyboard.press(key);
     },
+    "the chunks and the metalayers of a Blosc2 file": async (tab) => {
+        await tab.open(at("b2nd/good/vlmeta_disk_0.b2nd"));
+        assert.match(await tab.text("#details dl"), /chunks.*codec.*ratio.*vlmetalayer/s);
+    },
     "a search without a result": async (tab) => {
         await tab.open(MODEL);
         await tab.page.type("#search", "no such name");

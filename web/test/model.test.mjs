@@ -8,8 +8,8 @@ import { join } from "node:path";
 import test from "node:test";
 
 import { refusalOf } from "../page/problem.mjs";
-import { summaryOf } from "../page/summary.mjs";
-import { files, fixtures, hasTool, tool } from "./common.mjs";
+import { frameLines, summaryOf } from "../page/summary.mjs";
+import { files, fixture, fixtures, hasTool, tool } from "./common.mjs";
 import { open, openModel, rangesOf } from "../../target/web/tenslice/tenslice.mjs";
 
 /** The headline and the lines of the summary of each file, as the tool prints them. */
@@ -60,6 +60,25 @@ test("the summary of the page is that of the tool", async (t) => {
 
 /** Files of a folder of fixtures, with their names. */
 const named = (folder, names) => inMemory(names.map((name) => join(fixtures, folder, name)));
+
+test("the chunks, the codec and the metalayers of Blosc2 files are those that the tool lists", async (t) => {
+    if (!(await hasTool())) return t.skip("the tool is not built");
+    const names = (await files(join(fixtures, "b2nd/good"))).filter((path) => path.endsWith(".b2nd"));
+    const { stdout } = spawnSync(tool, ["list", ...names], { encoding: "utf8", maxBuffer: 1 << 26 });
+    const told = stdout.split("\n").map((line) => /^ {2}(chunks|codec|ratio|metalayer|vlmetalayer) +(.*)/.exec(line)).filter(Boolean);
+    const lines = [];
+    for (const path of names) {
+        const file = await open(new Uint8Array(await readFile(path)));
+        lines.push(...frameLines(await file.frame()).filter(([, text]) => text !== null));
+    }
+    const shape = (text) => text.split(", ").join(" × ") || "scalar";
+    const plain = ([, label, text]) => [label, text
+        .replace(/^"(.*)", (\d+) bytes.*/, (_, name, length) => `${name || "(no name)"}, ${length} byte${length === "1" ? "" : "s"}`)
+        .replaceAll(/\[([^\]]*)\]/g, (_, lengths) => shape(lengths))];
+    assert.deepEqual(lines.map(([label, text]) => [label, text.replaceAll("\u202f", "")]), told.map(plain));
+    assert.ok(lines.length > 400 && told.some(([, label]) => label === "vlmetalayer"), `${lines.length} lines`);
+    assert.equal(await (await open(await fixture("gguf/rank2.gguf"))).frame(), null);
+});
 
 test("an index, parts and shards are one model, whose missing files are named", async () => {
     const names = [1, 2].map((part) => `rs_sharded-0000${part}-of-00002.safetensors`), index = "rs_sharded.safetensors.index.json";
