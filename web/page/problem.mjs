@@ -6,7 +6,7 @@ const BEFORE = 64, SHOWN = 160;
 /** The bytes of a line, by the least width of the screen. */
 const LINE_WIDTHS = [[760, 16], [480, 8], [0, 4]];
 
-const CUT = "; the file is truncated: ";
+const CUT = /; (?:unless the count is wrong, )?the file is truncated: /;
 const AGAIN = "download or copy the file again, if its size is not that of the original";
 
 /**
@@ -21,7 +21,7 @@ export function refusalOf({ message, statusName = "" }) {
         const [what, ...rest] = text.split(": ");
         return { what, todo: rest.join(": ") || null, details: null };
     }
-    const isShort = /^(TRUNCATED|OUT_OF_FILE)$/.test(statusName), at = text.indexOf(CUT);
+    const isShort = /^(TRUNCATED|OUT_OF_FILE)$/.test(statusName) || text.includes("truncated"), at = text.search(CUT);
     if (isShort && at >= 0) return { what: text.slice(at + 2), todo: AGAIN, details: text.slice(0, at) };
     return { what: text, todo: isShort ? AGAIN : null, details: null };
 }

@@ -198,6 +198,7 @@ async function refusedFiles() {
         "notes.txt": [text("only a text, for people\n"), "this is text"],
         "cut.safetensors": [await cut("safetensors/py_tiny_mlp.safetensors", 500), "684 are missing"],
         "cut.gguf": [await cut("gguf-blocks/q4_k.gguf", 700), "1332 are missing"],
+        "list.gguf": [await cut("gguf/vocab_601.gguf", 200), "unless the count is wrong, the file is truncated"],
         "header.safetensors": [await cut("safetensors/py_tiny_mlp.safetensors", 100), "it has 100 bytes and should have at least 336"],
     };
 }
