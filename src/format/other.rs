@@ -384,7 +384,9 @@ fn json(available: &[u8], has_mark: bool, is_whole: bool) -> Phrase {
         (true, true) => {
             "this begins like JSON behind a byte order mark (U+FEFF): if it is the index of a model, save it without"
         }
-        (true, false) => "this begins like JSON: an index of safetensors files is no tensor file itself",
+        (true, false) => {
+            "this begins like JSON: an index of safetensors files is no tensor file itself: open the files that it names"
+        }
         _ if is_whole => {
             "this begins like JSON, and has no \"weight_map\": it is neither a tensor file nor the index of a model"
         }

@@ -153,7 +153,8 @@ fn other_files_are_named() {
         refusal(b"\x1f\x8b\x08\0\0\0"),
         "gzip: files of this kind are not supported yet (the file is compressed: decompress it first) [at byte 0]"
     );
-    let json = "this begins like JSON: an index of safetensors files is no tensor file itself [at byte 0]";
+    let json = "this begins like JSON: an index of safetensors files is no tensor file itself: open the files that it \
+        names [at byte 0]";
     assert_eq!(refusal(br#"{"weight_map": {}}"#), json);
     let space = "this is not a known kind of tensor file (if this is safetensors: its header must begin with `{`, \
         without white space before it) [at byte 0]";
