@@ -181,7 +181,7 @@ fn advice(kind: &str, message: &str, path: &Path) -> Option<String> {
         ErrorKind::DigestMismatch | ErrorKind::ChecksumMismatch => {
             "download or copy the file again: these are not the bytes that were written; "
         }
-        _ if message.contains("truncated") => AGAIN_IF_SHORT,
+        _ if message.contains("the file is truncated") => AGAIN_IF_SHORT,
         _ => "",
     };
     Some(format!("{again}`tenslice explain --digest {}` shows the rule and the bytes", path.display()))

@@ -21,7 +21,7 @@ export function refusalOf({ message, statusName = "" }) {
         const [what, ...rest] = text.split(": ");
         return { what, todo: rest.join(": ") || null, details: null };
     }
-    const isShort = /^(TRUNCATED|OUT_OF_FILE)$/.test(statusName) || text.includes("truncated"), at = text.search(CUT);
+    const isShort = /^(TRUNCATED|OUT_OF_FILE)$/.test(statusName) || text.includes("the file is truncated"), at = text.search(CUT);
     if (isShort && at >= 0) return { what: text.slice(at + 2), todo: AGAIN, details: text.slice(0, at) };
     return { what: text, todo: isShort ? AGAIN : null, details: null };
 }
