@@ -9,6 +9,8 @@ mod cbor;
 mod gguf;
 #[cfg(feature = "safetensors")]
 mod json;
+#[cfg(feature = "onnx")]
+mod onnx;
 #[cfg(feature = "pytorch")]
 mod pytorch;
 
@@ -180,9 +182,12 @@ enum Inner<'a> {
     Json(json::Items<'a>),
     #[cfg(feature = "pytorch")]
     Pytorch(pytorch::Items<'a>),
+    #[cfg(feature = "onnx")]
+    Onnx(onnx::Items<'a>),
 }
 
-/// The items of a value. Those of a PyTorch checkpoint are never inside a value: they would need more memory.
+/// The items of a value. Those of a PyTorch checkpoint and of an ONNX model are never inside a value: they would need more
+/// memory.
 #[cfg(feature = "capi")]
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Nested<'a>(Inside<'a>);
@@ -212,6 +217,8 @@ impl<'a> From<Attributes<'a>> for Nested<'a> {
             Inner::Json(items) => Inside::Json(items),
             #[cfg(feature = "pytorch")]
             Inner::Pytorch(_) => Inside::None(PhantomData),
+            #[cfg(feature = "onnx")]
+            Inner::Onnx(_) => Inside::None(PhantomData),
         })
     }
 }
@@ -248,6 +255,8 @@ impl<'a> Attributes<'a> {
             Inner::Json(items) => items.error(),
             #[cfg(feature = "pytorch")]
             Inner::Pytorch(items) => items.error(),
+            #[cfg(feature = "onnx")]
+            Inner::Onnx(items) => items.error(),
         }
     }
 
@@ -377,6 +386,8 @@ impl<'a> Iterator for Attributes<'a> {
             Inner::Json(items) => items.next(),
             #[cfg(feature = "pytorch")]
             Inner::Pytorch(items) => items.next(),
+            #[cfg(feature = "onnx")]
+            Inner::Onnx(items) => items.next(),
         }
     }
 }

@@ -45,6 +45,7 @@ pub(crate) fn quick_product(a: Option<u64>, b: u64) -> Option<u64> {
 /// the others exceed 64 bits.
 ///
 /// Chips change it in place: a 64-bit number that may be missing is returned through memory, which takes more code.
+#[derive(Clone, Copy)]
 pub(crate) struct Product {
     value: u64,
     /// True if the product exceeds 64 bits.

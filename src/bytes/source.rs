@@ -497,6 +497,12 @@ impl<'a> ParseContext<'a> {
         self.error.get() // always set: only the methods above create an `Interrupted`
     }
 
+    /// True if the parser stopped because bytes are missing.
+    #[cfg(feature = "onnx")]
+    pub(crate) const fn is_lacking(&self) -> bool {
+        self.lacks.get()
+    }
+
     /// Returns the progress of the walk over the file in earlier calls.
     pub(crate) fn walk(&self) -> Walk {
         self.source.map_or(Walk::NONE, |source| source.walk.get())

@@ -34,6 +34,8 @@ pub(crate) mod lz4;
 #[cfg(feature = "npy")]
 pub(crate) mod npy;
 pub(crate) mod options;
+#[cfg(feature = "onnx")]
+pub(crate) mod protobuf;
 #[cfg(feature = "ztensor2")]
 pub(crate) mod seekable;
 #[cfg(feature = "b2nd")]

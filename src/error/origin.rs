@@ -22,6 +22,7 @@ abi_enum! {
         Npz = 13, "npz";
         SafetensorsIndex = 14, "safetensors index";
         Pytorch = 15, "pytorch";
+        Onnx = 16, "onnx";
     }
 }
 

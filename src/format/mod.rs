@@ -27,6 +27,8 @@ mod name;
 #[cfg(not(target_os = "none"))]
 mod other;
 mod record;
+#[cfg(feature = "onnx")]
+pub mod onnx;
 #[cfg(feature = "pytorch")]
 pub mod pytorch;
 #[cfg(feature = "safetensors")]
@@ -105,6 +107,9 @@ macro_rules! formats {
                 as_pytorch "Returns the view specific to PyTorch; `None` for a file of another format.";
             "ztensor2" Ztensor2 ztensor2::Ztensor2File [0 b"\x89ZT2\r\n\x1a\n"]
                 as_ztensor2 "Returns the view specific to zTensor 2; `None` for a file of another format.";
+            // No magic: `AnyFile::open` walks the fields of a file that no other format has taken.
+            "onnx" Onnx onnx::OnnxFile []
+                as_onnx "Returns the view specific to ONNX; `None` for a file of another format.";
         }
     };
 }
@@ -144,6 +149,10 @@ macro_rules! any_file {
                 let is_checkpoint = format == Format::Npz && pytorch::is_checkpoint(opening)?;
                 #[cfg(feature = "pytorch")]
                 let format = if is_checkpoint { Format::Pytorch } else { format };
+                #[cfg(feature = "onnx")]
+                let is_model = format == Format::Unknown && onnx::is_model(opening)?;
+                #[cfg(feature = "onnx")]
+                let format = if is_model { Format::Onnx } else { format };
                 Ok(match format {
                     $(#[cfg(feature = $feature)] Format::$variant => Self::$variant($module::$file::open(opening)?),)*
                     format => {
@@ -363,7 +372,7 @@ fn elements_in<'a, F: FileFormat<'a>>(file: &F, at: u64) -> Option<(u64, usize)>
         let (mut components, mut part) = (Cursor::START, ComponentRecord::blank());
         while file.next_component(&tensor, &mut components, &mut part).ok()? {
             if part.at == at {
-                #[cfg(feature = "ztensor2")]
+                #[cfg(any(feature = "ztensor2", feature = "onnx"))]
                 if part.shard.is_some() {
                     return None;
                 }

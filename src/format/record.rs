@@ -12,6 +12,8 @@ use crate::bytes::pickle::trail::Trail;
 use crate::bytes::text::Phrase;
 use crate::bytes::text::Text;
 use crate::bytes::utf8::Utf8;
+#[cfg(feature = "onnx")]
+use crate::codec::protobuf::{levels::Levels, numbers::Numbers};
 use crate::error::NO_ENTRY;
 #[cfg(any(feature = "gguf", feature = "npz"))]
 use crate::error::warning::Warning;
@@ -43,16 +45,25 @@ pub(crate) struct Cursor {
     pub(crate) left: u32,
     /// The number of tensors or components read so far.
     pub(crate) index: u32,
-    /// The containers in a pickle that the next tensor is in.
+    /// What the next tensor is inside of.
+    #[cfg(any(feature = "pytorch", feature = "onnx"))]
+    pub(crate) inside: Inside,
+}
+
+/// The containers or messages around a tensor, of a format in which they nest.
+#[cfg(any(feature = "pytorch", feature = "onnx"))]
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Inside {
+    Nothing,
+    /// The containers in a pickle, and the values that were last taken from its memo.
     #[cfg(feature = "pytorch")]
-    pub(crate) frames: Frames,
-    /// The values that were last taken from the memo of the pickle.
-    #[cfg(feature = "pytorch")]
-    pub(crate) recent: Recent,
+    Pickle(Frames, Recent),
+    #[cfg(feature = "onnx")]
+    Messages(Levels),
 }
 
 /// The position of an iteration over components: a [`Cursor`] without what only tensors need.
-#[cfg(feature = "pytorch")]
+#[cfg(any(feature = "pytorch", feature = "onnx"))]
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ComponentCursor {
     at: u64,
@@ -60,7 +71,7 @@ pub(crate) struct ComponentCursor {
     index: u32,
 }
 
-#[cfg(feature = "pytorch")]
+#[cfg(any(feature = "pytorch", feature = "onnx"))]
 impl ComponentCursor {
     pub(crate) const START: Self = Self { at: 0, left: 0, index: 0 };
 
@@ -74,7 +85,7 @@ impl ComponentCursor {
 }
 
 /// The position of an iteration over components. A copy of its fields would take more flash.
-#[cfg(not(feature = "pytorch"))]
+#[cfg(not(any(feature = "pytorch", feature = "onnx")))]
 pub(crate) type ComponentCursor = Cursor;
 
 impl Cursor {
@@ -85,15 +96,35 @@ impl Cursor {
             at,
             left,
             index,
-            #[cfg(feature = "pytorch")]
-            frames: Frames::START,
-            #[cfg(feature = "pytorch")]
-            recent: Recent::NONE,
+            #[cfg(any(feature = "pytorch", feature = "onnx"))]
+            inside: Inside::Nothing,
         }
     }
 
+    /// The containers in a pickle that the next tensor is in, and the values that were last taken from the memo.
+    #[cfg(feature = "pytorch")]
+    pub(crate) const fn pickle(&self) -> (Frames, Recent) {
+        if let Inside::Pickle(frames, recent) = self.inside { (frames, recent) } else { (Frames::START, Recent::NONE) }
+    }
+
+    #[cfg(feature = "pytorch")]
+    pub(crate) const fn set_pickle(&mut self, frames: Frames, recent: Recent) {
+        self.inside = Inside::Pickle(frames, recent);
+    }
+
+    /// The messages that the next tensor is in.
+    #[cfg(feature = "onnx")]
+    pub(crate) const fn levels(&self) -> Levels {
+        if let Inside::Messages(levels) = self.inside { levels } else { Levels::START }
+    }
+
+    #[cfg(feature = "onnx")]
+    pub(crate) const fn set_levels(&mut self, levels: Levels) {
+        self.inside = Inside::Messages(levels);
+    }
+
     /// Returns what `next` returns for this cursor, which moves.
-    #[cfg(not(feature = "pytorch"))]
+    #[cfg(not(any(feature = "pytorch", feature = "onnx")))]
     pub(crate) fn advance<T>(&mut self, next: impl FnOnce(&mut Self) -> T) -> T {
         next(self)
     }
@@ -149,7 +180,8 @@ pub struct Split {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ListedShard<'a> {
     pub(crate) name: &'a str,
-    pub(crate) size: u64,
+    /// The length of the whole file, if it is stated.
+    pub(crate) size: Option<u64>,
 }
 
 /// An element type as a file spells it.
@@ -279,8 +311,11 @@ pub(crate) struct ComponentRecord<'a> {
     #[cfg(any(feature = "npz", feature = "pytorch"))]
     pub(crate) crc32: Option<(u32, Extent)>,
     /// The name, as this file spells it, of the other file that contains the extent.
-    #[cfg(feature = "ztensor2")]
+    #[cfg(any(feature = "ztensor2", feature = "onnx"))]
     pub(crate) shard: Option<Utf8<'a>>,
+    /// The numbers of a protobuf message that the elements are decoded from.
+    #[cfg(feature = "onnx")]
+    pub(crate) numbers: Numbers,
     /// The content check for the decoded bytes. If it is `None`, the digest covers the stored bytes.
     #[cfg(feature = "ztensor2")]
     pub(crate) decoded: Option<Contents>,
@@ -316,8 +351,10 @@ impl<'a> ComponentRecord<'a> {
             digest: None,
             #[cfg(any(feature = "npz", feature = "pytorch"))]
             crc32: None,
-            #[cfg(feature = "ztensor2")]
+            #[cfg(any(feature = "ztensor2", feature = "onnx"))]
             shard: None,
+            #[cfg(feature = "onnx")]
+            numbers: Numbers::NONE,
             #[cfg(feature = "ztensor2")]
             decoded: None,
             warnings: 0,

@@ -44,4 +44,5 @@ features! {
     Zlib = 15, "zlib", "decoding zlib and deflate";
     Zstd = 16, "zstd", "decoding Zstandard";
     Pytorch = 17, "pytorch", "PyTorch checkpoints";
+    Onnx = 18, "onnx", "ONNX models";
 }

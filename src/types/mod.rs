@@ -143,6 +143,14 @@ dtypes! {
     F6_E2M3 = 41, "f6_e2m3", 0;
     /// 6-bit float with 3 exponent and 2 mantissa bits, without NaN and infinities. Four are packed in three bytes.
     F6_E3M2 = 42, "f6_e3m2", 0;
+    /// Unsigned 4-bit integer. Two are packed in a byte, the first in the low bits. (`u4` is NumPy's name for 4 bytes.)
+    UINT4 = 43, "uint4", 0;
+    /// Signed 4-bit integer, in two's complement. Two are packed in a byte, the first in the low bits.
+    INT4 = 44, "int4", 0;
+    /// Unsigned 2-bit integer. Four are packed in a byte, the first in the low bits.
+    UINT2 = 45, "uint2", 0;
+    /// Signed 2-bit integer, in two's complement. Four are packed in a byte, the first in the low bits.
+    INT2 = 46, "int2", 0;
 }
 
 impl DType {
@@ -248,7 +256,7 @@ impl DType {
         self.log2_lanes().saturating_add(self.log2_number_size() as u32)
     }
 
-    /// Returns the number of bits of one element: 4 to 1024.
+    /// Returns the number of bits of one element: 2 to 1024.
     #[must_use]
     pub const fn bits(self) -> u64 {
         #[allow(clippy::as_conversions)] // widens
@@ -261,7 +269,11 @@ impl DType {
     #[cfg_attr(small, inline(never))]
     pub(crate) const fn short_bits(self) -> u32 {
         if self.is_packed() {
-            if self.code() == Self::F4_E2M1.code() { 4 } else { 6 }
+            match self {
+                Self::F6_E2M3 | Self::F6_E3M2 => 6,
+                Self::UINT2 | Self::INT2 => 2,
+                _ => 4,
+            }
         } else {
             8_u32.wrapping_shl(self.log2_size())
         }
@@ -271,7 +283,7 @@ impl DType {
     /// addressed.
     #[must_use]
     pub const fn is_packed(self) -> bool {
-        self.code() >= Self::F4_E2M1.code() && self.code() <= Self::F6_E3M2.code()
+        self.code() >= Self::F4_E2M1.code() && self.code() <= Self::INT2.code()
     }
 
     /// Returns the size of one element in bytes: 1 to 128, a power of two; `None` if it is less than a byte.
@@ -445,6 +457,11 @@ abi_enum! {
         /// Zstandard frames that are decoded one by one, and a table of them: any range can be read without decoding
         /// what is before it. A [`Decoder`](crate::Decoder) is asked for [`Zstd`](Self::Zstd), one frame at a time.
         ZstdSeekable = 5, "zt.zstd-seekable/1";
+        /// Numbers as protobuf writes them: 7 bits in a byte, the lowest first. They are in one run, or in the fields of a
+        /// message.
+        Varint = 6, "varint";
+        /// Numbers of 4 or 8 bytes in several fields of a protobuf message.
+        Fixed = 7, "fixed";
         /// An encoding that the file names but this library does not know.
         Other = 255, "other";
     }

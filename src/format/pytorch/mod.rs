@@ -222,7 +222,8 @@ impl<'a> PytorchFile<'a> {
         loop {
             let in_constants = cursor.left & 1 != 0;
             if cursor.at == 0 && !in_constants && self.first_key > 0 {
-                (cursor.at, cursor.frames) = (u64::from(self.first_key) << 32, self.container.frames());
+                cursor.at = u64::from(self.first_key) << 32;
+                cursor.set_pickle(self.container.frames(), cursor.pickle().1);
             }
             let found = self.tree(in_constants).next(cursor);
             match found.map_err(|fault| self.error(in_constants, fault))? {

@@ -243,13 +243,14 @@ impl<'a> Tree<'a> {
                 return Ok(Some(found));
             }
         }
-        let outline = Outline { recent: cursor.recent, ..self.outline() };
-        let mut machine = cursor.frames.machine(self.pickle, &outline, start);
+        let (frames, recent) = cursor.pickle();
+        let outline = Outline { recent, ..self.outline() };
+        let mut machine = frames.machine(self.pickle, &outline, start);
         let mut path = Path::EMPTY;
         let Some(found) = self.next_behind(&mut machine, after, &mut path)? else { return Ok(None) };
-        let (start, frames) = path.restart(found.position).unwrap_or((start, cursor.frames));
-        (cursor.at, cursor.frames) = (u64::from(start) << 32 | u64::from(found.position), frames);
-        cursor.recent = machine.outline().recent;
+        let (start, frames) = path.restart(found.position).unwrap_or((start, frames));
+        cursor.at = u64::from(start) << 32 | u64::from(found.position);
+        cursor.set_pickle(frames, machine.outline().recent);
         Ok(Some(found))
     }
 
@@ -261,7 +262,8 @@ impl<'a> Tree<'a> {
         let mut put = Put::NONE;
         let mut words = if self.in_constants { Words::NONE } else { self.words };
         let call = reader.call(&mut words, |op| put.named(self.pickle, op))?;
-        let (frames, pieces) = cursor.frames.with_key(self.pickle, &key)?;
+        let (frames, recent) = cursor.pickle();
+        let (frames, pieces) = frames.with_key(self.pickle, &key)?;
         let position = call.next;
         let name = pieces.text(self.pickle, self.in_constants)?;
         let place = if self.in_constants {
@@ -271,7 +273,8 @@ impl<'a> Tree<'a> {
         } else {
             frames.container().filter(|own| *own == self.container).map(|_| key.start | IN_CONTAINER)
         };
-        (cursor.at, cursor.frames) = (u64::from(position) << 32 | u64::from(position), frames);
+        cursor.at = u64::from(position) << 32 | u64::from(position);
+        cursor.set_pickle(frames, recent);
         Some(Found {
             base: Base::plain(call.arguments),
             position,
@@ -279,7 +282,7 @@ impl<'a> Tree<'a> {
             key: place,
             outer_key: None,
             in_constants: self.in_constants,
-            recent: cursor.recent,
+            recent,
             described: Some(call.described),
             is_alias: false,
         })

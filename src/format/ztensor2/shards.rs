@@ -262,7 +262,7 @@ impl<'a> Shards<'a> {
         if !cursor.is_first() {
             (shards.at, shards.left) = (u32::try_from(cursor.at).unwrap_or(u32::MAX), cursor.left);
         }
-        let next = shards.next().map(|Shard { name, size, .. }| ListedShard { name, size });
+        let next = shards.next().map(|Shard { name, size, .. }| ListedShard { name, size: Some(size) });
         (cursor.at, cursor.left) = (shards.at.into(), shards.left);
         shards.error.map_or(Ok(next), Err)
     }

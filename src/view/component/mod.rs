@@ -121,7 +121,8 @@ impl<'a> Component<'a> {
 
     /// Returns the name of the shard that contains the bytes, if they are in another file. [`extent`](Self::extent) is
     /// then a place in the shard, and the component can be read after [`with_shard`](Self::with_shard) or
-    /// [`with_bytes`](Self::with_bytes). Only zTensor 2 has shards.
+    /// [`with_bytes`](Self::with_bytes). Only zTensor 2 and ONNX have shards. In ONNX, the name is a path from the folder
+    /// of the model, which never leads out of that folder.
     #[must_use]
     pub const fn shard(&self) -> Option<&'a str> {
         match self.shard_text() {
@@ -131,9 +132,9 @@ impl<'a> Component<'a> {
     }
 
     pub(crate) const fn shard_text(&self) -> Option<Utf8<'a>> {
-        #[cfg(feature = "ztensor2")]
+        #[cfg(any(feature = "ztensor2", feature = "onnx"))]
         return self.record.shard;
-        #[cfg(not(feature = "ztensor2"))]
+        #[cfg(not(any(feature = "ztensor2", feature = "onnx")))]
         None
     }
 
@@ -163,10 +164,8 @@ impl<'a> Component<'a> {
     pub fn bytes(&self) -> Result<&'a [u8]> {
         match self.record.encoding {
             Encoding::Raw => self.stored(),
-            Encoding::Zstd | Encoding::ZstdSeekable | Encoding::Zlib | Encoding::Deflate | Encoding::Blosc => {
-                Err(self.error(ErrorKind::Encoded, Part::Component))
-            }
             Encoding::Other => Err(self.error(ErrorKind::UnsupportedEncoding, Part::Encoding)),
+            _ => Err(self.error(ErrorKind::Encoded, Part::Component)),
         }
     }
 
@@ -255,6 +254,12 @@ impl<'a> Component<'a> {
             }
             #[cfg(feature = "ztensor2")]
             Encoding::ZstdSeekable => self.read_frames(decoder, stored, dst)?,
+            #[cfg(feature = "onnx")]
+            encoding @ (Encoding::Varint | Encoding::Fixed) => {
+                let dtype = self.record.dtype.ok_or_else(|| fail(ErrorKind::UnsupportedEncoding))?;
+                self.record.numbers.decode(encoding, stored, dtype, dst).map_err(fail)?;
+                dst.len()
+            }
             encoding => decoder.decode(encoding, stored, dst).map_err(|error| match error {
                 DecodeError::Malformed => fail(ErrorKind::CorruptStream),
                 DecodeError::Checksum => fail(ErrorKind::ChecksumMismatch),

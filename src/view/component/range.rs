@@ -52,6 +52,7 @@ impl<'a> Component<'a> {
     pub fn caps(&self) -> Caps {
         let is_decoded = match self.record.encoding {
             Encoding::Raw => true,
+            Encoding::Varint | Encoding::Fixed => cfg!(feature = "onnx"),
             Encoding::ZstdSeekable => BuiltIn::decodes(Encoding::Zstd),
             encoding => BuiltIn::decodes(encoding),
         };

@@ -479,11 +479,11 @@ impl<'m, 'a> Problems<'m, 'a> {
             };
             let kind = match shard_bytes(self.model.files(), name.into()) {
                 None => ProblemKind::MissingShard,
-                Some(bytes) if to_u64(bytes.len()) != size => ProblemKind::WrongShard,
+                Some(bytes) if size.is_some_and(|size| size != to_u64(bytes.len())) => ProblemKind::WrongShard,
                 Some(_) => continue,
             };
             self.next = number;
-            return Some(self.problem(kind, number).with(Details::Name(name.into(), size)));
+            return Some(self.problem(kind, number).with(Details::Name(name.into(), size.unwrap_or(0))));
         }
     }
 }

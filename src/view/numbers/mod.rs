@@ -251,12 +251,18 @@ fn to_f32(bytes: &[u8], first: u64, dtype: DType, order: ByteOrder, dst: &mut [f
     let convert: fn(u8) -> f32 = match dtype {
         DType::F4_E2M1 => float::f4_e2m1_to_f32,
         DType::F6_E2M3 => float::f6_e2m3_to_f32,
-        _ => float::f6_e3m2_to_f32,
+        DType::F6_E3M2 => float::f6_e3m2_to_f32,
+        DType::UINT4 => |bits| f32::from(bits & 15),
+        DType::UINT2 => |bits| f32::from(bits & 3),
+        // Shifting the sign to the top of a byte and back extends it.
+        DType::INT4 => |bits| f32::from((bits << 4).cast_signed() >> 4),
+        _ => |bits| f32::from((bits << 6).cast_signed() >> 6),
     };
     #[cfg(not(small))]
     if dst.len() >= 256 {
-        return match dtype {
-            DType::F4_E2M1 => packed_to_f32::<4>(bytes, first, dst, convert),
+        return match dtype.bits() {
+            2 => packed_to_f32::<2>(bytes, first, dst, convert),
+            4 => packed_to_f32::<4>(bytes, first, dst, convert),
             _ => packed_to_f32::<6>(bytes, first, dst, convert),
         };
     }

@@ -294,6 +294,7 @@ impl<'a> Tensor<'a> {
             feature = "npy",
             feature = "npz",
             feature = "pytorch",
+            feature = "onnx",
             feature = "safetensors",
             feature = "gguf"
         ),
