@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use tenslice::safetensors::Index;
 use tenslice::{ErrorKind, File, Part};
@@ -92,11 +92,28 @@ fn open_file(folder: &Path, path: &Path, name: &str) -> Result<Host, Error> {
     };
     let parts = part_count(&file).map_or_else(|| Ok(Vec::new()), |count| other_parts(folder, name, count))?;
     let shards = file.as_ztensor2().into_iter().flat_map(|file| file.shards());
-    let shard = |shard: &str| HostFile::shard(shard, &folder.join(shard_file_name(name, shard)));
-    let others = parts.into_iter().chain(shards.filter_map(|one| shard(one.name))).collect::<Vec<_>>();
+    let shards =
+        shards.filter_map(|shard| HostFile::shard(shard.name, &folder.join(shard_file_name(name, shard.name))));
+    let outside = outside(&file).into_iter().filter_map(|path| HostFile::shard(path, &inside(folder, path)?));
+    let others = parts.into_iter().chain(shards).chain(outside).collect::<Vec<_>>();
     let mut files = vec![HostFile::opened(name, path, bytes, None)];
     files.extend(others);
     Ok(Host { index: None, files })
+}
+
+/// The files that have data of an ONNX model, as paths from its folder.
+fn outside<'a>(file: &File<'a>) -> BTreeSet<&'a str> {
+    let tensors = file.as_onnx().map(|_| file.tensors());
+    let components = tensors.into_iter().flatten().flat_map(|tensor| tensor.components());
+    components.filter_map(|component| component.shard()).collect()
+}
+
+/// The file at a path from a folder; `None` if it is missing. The library has checked that the path does not lead out of
+/// the folder, but a symbolic link on the way may.
+fn inside(folder: &Path, path: &str) -> Option<PathBuf> {
+    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    let (folder, file) = (fs::canonicalize(folder).ok()?, fs::canonicalize(folder.join(path)).ok()?);
+    file.starts_with(folder).then_some(file)
 }
 
 /// Maps the files that an index names. `error` says that its text is not a tensor file.

@@ -97,6 +97,11 @@ held! {
     tenslice_cursor: crate::pytorch::Globals<'static> = b"PTGL";
 }
 
+#[cfg(feature = "onnx")]
+held! {
+    tenslice_cursor: crate::onnx::Opsets<'static> = b"ONOP";
+}
+
 #[cfg(feature = "blz")]
 held! {
     blz::tenslice_train: crate::blz::Train<'static> = b"TRAN";

@@ -40,6 +40,8 @@ mod b2nd;
 mod npy;
 #[cfg(feature = "npz")]
 mod npz;
+#[cfg(feature = "onnx")]
+mod onnx;
 #[cfg(feature = "pytorch")]
 mod pytorch;
 #[cfg(feature = "safetensors")]

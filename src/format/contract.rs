@@ -60,6 +60,11 @@ pub(crate) trait FileFormat<'a>: NamedTensors<'a> + Computed<'a> + Copy {
         None
     }
 
+    /// True if two tensors may have the same name. The first one counts.
+    fn may_names_repeat(&self) -> bool {
+        false
+    }
+
     /// Reads the next shard that the file lists. Returns `None` after the last. The cursor advances on success.
     fn next_shard(&self, _cursor: &mut Cursor) -> Result<Option<ListedShard<'a>>> {
         Ok(None)

@@ -65,6 +65,9 @@ impl Reading {
             let checked = check_sparse(tensor, work.budget);
             reading.verdict = checked.map(|warnings| reading.warnings = warnings);
         }
+        if reading.verdict.is_ok() && tensor.layout_name() == SPARSE_OF_ONNX && is_here {
+            reading.verdict = tensor.verify(ReadOptions::new()).map(drop).map_err(Stop::from);
+        }
         reading
     }
 
@@ -287,6 +290,9 @@ pub fn is_compressed_array(tensor: &Tensor<'_>) -> bool {
 pub fn is_without_header(tensor: &Tensor<'_>) -> bool {
     tensor.layout() == Layout::Other && tensor.layout_name() == "npy"
 }
+
+/// The layout of sparse tensors of ONNX.
+const SPARSE_OF_ONNX: &str = "onnx.sparse";
 
 pub fn is_sparse(tensor: &Tensor<'_>) -> bool {
     matches!(tensor.layout(), Layout::SparseCsr | Layout::SparseCoo | Layout::IndexValue)

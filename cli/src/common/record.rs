@@ -3,8 +3,8 @@
 use serde_json::{Map, Value as Json, json};
 use sha2::{Digest, Sha256};
 use tenslice::{
-    Attributes, ByteOrder, Component, DType, Encoding, ErrorKind, Layout, Purpose, ReadOptions, Tensor, Value, b2nd,
-    blz, tens, ztensor2,
+    Attributes, ByteOrder, Component, DType, Encoding, ErrorKind, File, Layout, Purpose, ReadOptions, Tensor, Value,
+    b2nd, blz, tens, ztensor2,
 };
 
 use super::budget::{Budget, Stop};
@@ -61,7 +61,7 @@ pub fn of_model(model: &Model<'_>, rows: &[Row<'_, '_>], work: Option<Work<'_>>)
         // All parts of a model state the attributes of the whole; only the first part has other attributes.
         (None, Some(Opened { file, uninitialised_chunks, .. })) => json!({
             "format": file.format().text(),
-            "version": file.version(),
+            "version": version(file),
             "attributes": attributes(file.attributes()),
             "shards": file.as_ztensor2().map(|file| of_shards(&file)),
             "tens": file.as_tens().map(|tens| of_tens(&tens)),
@@ -223,6 +223,12 @@ fn of_component(
             (Some(budget), _) => Some(sha256(component, budget)?),
         },
     }))
+}
+
+/// The version of a file. That of an ONNX model may be any number.
+pub fn version(file: &File<'_>) -> Option<String> {
+    let number = file.as_onnx().map(|onnx| onnx.ir_version().to_string());
+    number.or_else(|| file.version().map(String::from))
 }
 
 /// The shards of a zTensor 2 file.

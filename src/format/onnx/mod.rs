@@ -187,6 +187,11 @@ impl<'a> FileFormat<'a> for OnnxFile<'a> {
         Attributes::onnx(self.input, Extent::new(0, self.input.length()), schema::model::METADATA, None)
     }
 
+    /// A graph inside another one may repeat its names, as may two graphs of a node.
+    fn may_names_repeat(&self) -> bool {
+        self.is_nested
+    }
+
     fn next_shard(&self, cursor: &mut Cursor) -> Result<Option<ListedShard<'a>>> {
         values::next_shard(self, cursor)
     }

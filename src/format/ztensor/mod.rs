@@ -271,6 +271,11 @@ impl<'a> FileFormat<'a> for ZtensorFile<'a> {
         self.manifest.attributes(self.attributes, Keywords::NONE)
     }
 
+    /// In 0.1, whose manifest is a list.
+    fn may_names_repeat(&self) -> bool {
+        self.manifest.is_list()
+    }
+
     #[cfg_attr(small, inline(never))]
     fn next_tensor(&self, cursor: &mut Cursor, tensor: &mut TensorRecord<'a>) -> Result<bool> {
         let key = if cursor.index == 0 { self.first_name() } else { Key::at(cursor) };

@@ -64,7 +64,7 @@ enum Details<'a> {
     Error(Error),
     /// Two numbers that the sentence states.
     Numbers(u64, u64),
-    /// The name of a file or of a shard, and the length that it should have.
+    /// The name of a file or of a shard, and the length that it should have; 0 if that is not stated.
     Name(Text<'a>, u64),
 }
 
@@ -180,8 +180,11 @@ impl<'a> Problem<'_, 'a> {
             ProblemKind::MissingShard => {
                 let Details::Name(name, length) = self.details else { return };
                 quoted(out, "shard ", name);
-                number(out, " of ", length);
-                out.text(" bytes is missing");
+                if length > 0 {
+                    number(out, " of ", length);
+                    out.text(" bytes");
+                }
+                out.text(" is missing");
             }
             ProblemKind::WrongShard => {
                 let Details::Name(name, length) = self.details else { return };

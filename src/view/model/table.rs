@@ -23,9 +23,8 @@ use super::listing::Listing;
 use crate::bytes::num::{to_u64, to_usize};
 use crate::bytes::text::Text;
 use crate::duplicates::sort_by;
-use crate::error::warning::Warning;
 use crate::error::{Error, ErrorKind, Result};
-use crate::format::{Cursor, Name, Named, NamedTensors, TensorRecord, dispatch};
+use crate::format::{Cursor, FileFormat, Name, Named, NamedTensors, TensorRecord, dispatch};
 use crate::view::file::File;
 use crate::view::index::hash::hash_of;
 use crate::view::index::{MAX_COLLISIONS, MAX_STEPS, Place, number, number_bits};
@@ -161,7 +160,7 @@ impl<'a> Names<'_, 'a> {
     /// Returns true if two tensors of a file may have the same name: the first one counts.
     fn may_repeat(&self, entry: &Entry) -> bool {
         let file = entry.file().and_then(|number| self.files.get(number)?.file());
-        file.is_some_and(|file| file.warnings().contains(Warning::RepeatedName))
+        file.is_some_and(|file| dispatch!(file.inner(), format => format.may_names_repeat()))
     }
 
     /// Marks two entries with the same name, if the name may not repeat.
