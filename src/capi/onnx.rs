@@ -64,10 +64,7 @@ pub extern "C" fn tenslice_onnx_info(
 
 /// Sets `cursor` before the first set of operators that an ONNX model needs, for tenslice_onnx_opsets_next.
 #[unsafe(no_mangle)]
-pub extern "C" fn tenslice_onnx_opsets(
-    file: Handle<tenslice_file>,
-    cursor: Out<tenslice_cursor>,
-) -> tenslice_status {
+pub extern "C" fn tenslice_onnx_opsets(file: Handle<tenslice_file>, cursor: Out<tenslice_cursor>) -> tenslice_status {
     run(|| {
         let model = of(file)?;
         cursor.writable()?.store(&model.opsets());

@@ -108,12 +108,8 @@ pub(super) fn describe(input: Input<'_>) -> Option<Phrase> {
         .or_else(|| pickle(input, head))
         .or_else(|| nothing(available, length))
         .or_else(|| inside(available))
-        .or_else(|| {
-            is_onnx(input).then_some(phrase(
-                "this is an ONNX model, which is not supported: save its tensors as NPZ or safetensors",
-            ))
-        })
         .or_else(|| text(available, head, length).filter(|_| length >= 8))
+        .or_else(|| onnx(input))
         .or_else(|| {
             (length < 10).then_some([
                 ("the file has only ", Some(length)),
@@ -260,46 +256,63 @@ fn inside(available: &[u8]) -> Option<Phrase> {
     Some([(name, Some(at)), (cut, at.checked_add(1)), ("`", None)])
 }
 
-/// Returns true if the whole file consists of the fields of an ONNX model, including a format version and a graph.
-fn is_onnx(input: Input<'_>) -> bool {
-    let Some(mut rest) = input.get(Extent::new(0, input.length())) else { return false };
-    let (mut has_version, mut has_graph) = (false, false);
+/// Describes an ONNX model that this build does not read, or whose last bytes are missing.
+fn onnx(input: Input<'_>) -> Option<Phrase> {
+    const CUT: &str = "this begins like an ONNX model: it may be cut off";
+    let all = input.get(Extent::new(0, input.length()))?;
+    let (mut rest, mut has_version, mut has_graph) = (all, false, false);
     for _ in 0..MOST {
-        if rest.is_empty() {
-            break;
-        }
-        let Some((number, value, after)) = field(rest) else { return false };
-        let is_known = match (number, value) {
-            (1, Value::Number(version)) => {
-                has_version = version > 0;
-                true
-            }
-            (7, Value::Bytes) => {
-                has_graph = true;
-                true
-            }
-            (5, value) => matches!(value, Value::Number(_)),
-            (2..=4 | 6 | 8 | 14 | 20 | 25 | 26, value) => matches!(value, Value::Bytes),
-            (1 | 7, _) => false,
-            _ => true,
-        };
-        if !is_known {
-            return false;
+        let Some((number, value, after)) = field(rest) else { break };
+        match (number, value) {
+            (1, Value::Number(version)) => has_version = version > 0,
+            (7, Value::Bytes(_)) => has_graph = true,
+            (2..=4, Value::Bytes(text)) if is_text(text, true) => {}
+            (6 | 8 | 14 | 20 | 25 | 26, Value::Bytes(_)) | (5, Value::Number(_)) => {}
+            (1..=8 | 14 | 20 | 25 | 26, _) => return None,
+            _ => {}
         }
         rest = after;
     }
-    rest.is_empty() && has_version && has_graph
+    if rest.is_empty() {
+        return match (has_version, has_graph) {
+            (true, true) => Some(phrase("this is an ONNX model: build with the feature `onnx`")),
+            (true, false) | (false, true) => Some(phrase(CUT)),
+            _ => None,
+        };
+    }
+    // The first field of a graph is a node, a name or an initializer.
+    let is_graph = matches!(rest, [0x3a, ..]) && {
+        let content = varint(rest.get(1..)?).map(|(_, content)| content);
+        content.is_none_or(|content| matches!(content, [] | [0x0a | 0x12 | 0x2a | 0x52 | 0x5a, ..]))
+    };
+    let is_field = matches!(rest, [0x12 | 0x1a | 0x22 | 0x28 | 0x32 | 0x42 | 0x72, ..] | [0xa2 | 0xca, ..] | [0x08]);
+    if !is_graph && !(has_version && is_field) {
+        return None;
+    }
+    let needed = varint(rest).and_then(|(_, value)| {
+        let (length, content) = varint(value)?;
+        to_u64(all.len().checked_sub(content.len())?).checked_add(length)
+    });
+    let missing = needed.and_then(|needed| needed.checked_sub(input.length()));
+    match needed.zip(missing) {
+        Some((needed, missing @ 1..)) if rest.first() != Some(&0x28) => Some([
+            ("this begins like an ONNX model that is cut off: it should have at least ", Some(needed)),
+            (" bytes, ", Some(missing)),
+            (if missing == 1 { " is missing" } else { " are missing" }, None),
+        ]),
+        _ => Some(phrase(CUT)),
+    }
 }
 
 /// The value of a protobuf field, as far as it matters here.
-enum Value {
+enum Value<'a> {
     Number(u64),
-    Bytes,
+    Bytes(&'a [u8]),
     Other,
 }
 
 /// Reads a field. Returns its number, its value, and the bytes after it.
-fn field(bytes: &[u8]) -> Option<(u64, Value, &[u8])> {
+fn field(bytes: &[u8]) -> Option<(u64, Value<'_>, &[u8])> {
     let (tag, rest) = varint(bytes)?;
     let number = tag >> 3;
     if number == 0 || tag > u64::from(u32::MAX) {
@@ -313,7 +326,8 @@ fn field(bytes: &[u8]) -> Option<(u64, Value, &[u8])> {
         1 => (number, Value::Other, rest.get(8..)?),
         2 => {
             let (length, rest) = varint(rest)?;
-            (number, Value::Bytes, rest.get(to_usize(length)?..)?)
+            let (value, rest) = rest.split_at_checked(to_usize(length)?)?;
+            (number, Value::Bytes(value), rest)
         }
         5 => (number, Value::Other, rest.get(4..)?),
         _ => return None,

@@ -45,7 +45,7 @@ pub(crate) struct Cursor {
     pub(crate) left: u32,
     /// The number of tensors or components read so far.
     pub(crate) index: u32,
-    /// What the next tensor is inside of.
+    /// The containers or messages around the next tensor.
     #[cfg(any(feature = "pytorch", feature = "onnx"))]
     pub(crate) inside: Inside,
 }
@@ -104,7 +104,11 @@ impl Cursor {
     /// The containers in a pickle that the next tensor is in, and the values that were last taken from the memo.
     #[cfg(feature = "pytorch")]
     pub(crate) const fn pickle(&self) -> (Frames, Recent) {
-        if let Inside::Pickle(frames, recent) = self.inside { (frames, recent) } else { (Frames::START, Recent::NONE) }
+        if let Inside::Pickle(frames, recent) = self.inside {
+            (frames, recent)
+        } else {
+            (Frames::START, Recent::NONE)
+        }
     }
 
     #[cfg(feature = "pytorch")]

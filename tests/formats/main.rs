@@ -13,6 +13,8 @@ mod gguf;
 mod manifest;
 mod npy;
 mod npz;
+#[cfg(feature = "onnx")]
+mod onnx;
 #[cfg(feature = "pytorch")]
 mod pytorch;
 mod safetensors;

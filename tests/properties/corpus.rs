@@ -29,7 +29,7 @@ fn verdicts() {
 
 /// Formats whose side-cars have a form of their own, and tests of their own in tests/formats or tests/reference. Any other
 /// format uses the side-cars of zTensor.
-const OTHER_SIDE_CARS: &[&str] = &["tens", "blz", "b2nd", "b2frame", "npy", "npz", "safetensors", "gguf"];
+const OTHER_SIDE_CARS: &[&str] = &["tens", "blz", "b2nd", "b2frame", "npy", "npz", "safetensors", "gguf", "onnx"];
 
 #[test]
 fn contents() {

@@ -312,12 +312,17 @@ fn formats_of_ggml_before_gguf() {
 fn onnx() {
     // The version of the format, the name of a producer, a graph of three bytes, a set of operators.
     let model = b"\x08\x0a\x12\x03abc\x3a\x03\x12\x01g\x42\x04\x0a\x00\x10\x15";
-    is_named(model, &["ONNX"]);
-    is_named(b"\x3a\x00\x08\x01\x28\x05\x72\x04abcd", &["ONNX"]);
-    is_unnamed(&model[..model.len() - 1]);
-    is_unnamed(&[&model[..], b"\x08"].concat());
-    is_unnamed(b"\x08\x00\x3a\x03\x12\x01g\x42\x04\x0a\x00\x10\x15"); // no version
-    is_unnamed(b"\x08\x0a\x42\x04\x0a\x00\x10\x15\x12\x02\x01\x02"); // no graph
+    for whole in [&model[..], b"\x3a\x00\x08\x01\x28\x05\x42\x02\x10\x01"] {
+        assert_eq!(File::open(whole).unwrap().format(), tenslice::Format::Onnx);
+    }
+    let cut = "begins like an ONNX model that is cut off: it should have at least 18 bytes, 1 is missing";
+    is_named(&model[..model.len() - 1], &[cut]);
+    is_named(&model[..11], &["begins like an ONNX model that is cut off", "12 bytes, 1 is missing"]);
+    is_named(b"\x08\x0a\x12\x05abcde\x3a", &["begins like an ONNX model: it may be cut off"]);
+    is_named(b"\x08\x0a\x12\x06abcdef", &["begins like an ONNX model: it may be cut off"]); // no graph yet
+    is_unnamed(&[&model[..], b"\x0b"].concat());
+    is_unnamed(b"\x08\x00\x3a\x03\x12\x01g\x42\x04\x0a\x00\x10\x15\x0b"); // no version
+    is_unnamed(b"\x08\x0a\x42\x04\x0a\x00\x10\x15\x12\x02\x01\x02"); // no graph, and a producer that is no text
     is_unnamed(b"\x08\x0a\x38\x03\x42\x04\x0a\x00\x10\x15"); // a graph that is a number
     is_unnamed(b"\x08\x0a\x3a\x00\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01");
 }

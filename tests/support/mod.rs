@@ -83,6 +83,7 @@ pub fn is_built_in(format: &str) -> bool {
         ("gguf", cfg!(feature = "gguf")),
         ("ztensor2", cfg!(feature = "ztensor2")),
         ("pytorch", cfg!(feature = "pytorch")),
+        ("onnx", cfg!(feature = "onnx")),
     ];
     formats.contains(&(format, true))
 }
@@ -95,7 +96,7 @@ const CONTRADICTED: [&str; 1] = ["gg_rank5.gguf"];
 pub const CHECKPOINT: &str = "np_torch_like.npz";
 
 /// The endings of the files that have side-cars.
-const ENDINGS: &[&str] = &["zt", "b2nd", "b2frame", "npy", "npz", "safetensors", "gguf", "tens", "blz", "pt"];
+const ENDINGS: &[&str] = &["zt", "b2nd", "b2frame", "npy", "npz", "safetensors", "gguf", "tens", "blz", "pt", "onnx"];
 
 fn below(folder: &Path, all: &mut Vec<Case>) {
     for path in entries(folder) {

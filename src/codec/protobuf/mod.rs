@@ -175,6 +175,9 @@ impl<'r, 'a> Reader<'r, 'a> {
 
     #[inline(never)]
     fn long_varint(&mut self, part: Part) -> ParseResult<u64> {
+        if let Varint::Cut = varint(self.rest) {
+            self.load(); // another segment may continue here
+        }
         match varint(self.rest) {
             Varint::Number(value, rest) => {
                 let length = self.rest.len().saturating_sub(rest.len());

@@ -14,7 +14,7 @@ use crate::types::{DType, Encoding};
 /// The numbers that a component is decoded from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Numbers {
-    /// How many there must be.
+    /// The number of numbers that there must be.
     pub(crate) count: u32,
     /// The field of the message that has them; 0 if the bytes are a single packed run.
     pub(crate) field: u32,
@@ -95,7 +95,9 @@ fn element(number: u64, dtype: DType) -> Option<u64> {
         DType::I64 | DType::U64 => return Some(number),
         DType::U32 => return u32::try_from(number).ok().map(u64::from),
         DType::I32 => return narrow().map(|number| number.cast_unsigned().into()),
-        DType::I16 => return narrow().and_then(|number| i16::try_from(number).ok()).map(|n| n.cast_unsigned().into()),
+        DType::I16 => {
+            return narrow().and_then(|number| i16::try_from(number).ok()).map(|n| n.cast_unsigned().into());
+        }
         DType::I8 => return narrow().and_then(|number| i8::try_from(number).ok()).map(|n| n.cast_unsigned().into()),
         _ => {}
     }

@@ -38,7 +38,8 @@ pub(super) struct Dims {
 }
 
 impl Dims {
-    pub(super) const NONE: Self = Self { rank: 0, product: Product::ONE, last: 0, form: Form::Single, first: None, end: 0 };
+    pub(super) const NONE: Self =
+        Self { rank: 0, product: Product::ONE, last: 0, form: Form::Single, first: None, end: 0 };
 
     /// The offset of the first length; `otherwise` without one.
     pub(super) fn at(&self, otherwise: u64) -> u64 {
@@ -162,4 +163,3 @@ fn whole(bytes: &[u8]) -> Option<(u64, u64)> {
     let start = to_u64(all.checked_sub(rest.len())?);
     Some((start, start.checked_add(length)?))
 }
-

@@ -64,7 +64,10 @@ impl<'a> Elsewhere<'a> {
             seen |= bit;
             match number {
                 0 => location = Some((check(&fields, field.at, value)?, field.at)),
-                1 => offset = decimal(value).ok_or_else(|| fields.fail(ErrorKind::UnexpectedType, Part::Offset, field.at))?,
+                1 => {
+                    offset = decimal(value)
+                        .ok_or_else(|| fields.fail(ErrorKind::UnexpectedType, Part::Offset, field.at))?
+                }
                 2 if decimal(value) != Some(length) => {
                     return Err(fields.fail(ErrorKind::SizeMismatch, Part::Length, field.at));
                 }

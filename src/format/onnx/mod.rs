@@ -26,8 +26,8 @@ mod tensor;
 mod values;
 
 use self::graphs::{Found, MAIN, NAMELESS, UNKNOWN, Walk};
-pub use self::model::{Opset, Opsets};
 pub(super) use self::model::is_model;
+pub use self::model::{Opset, Opsets};
 use self::names::NameOf;
 use self::sparse::Sparse;
 use self::tensor::{Place, Proto};

@@ -33,10 +33,10 @@ impl<'a> NameOf<'a> {
             (found.output, found.fields)
         } else {
             let (values, fields) = if found.is_sparse { values(opening, found)? } else { (Some(found.message), 0) };
-            match values {
-                Some(values) => name_field(opening, values, fields)?,
-                None => (None, fields),
-            }
+            let Some(values) = values else {
+                return Err(opening.fail((ErrorKind::MissingComponent, FORMAT, Part::Components), found.at));
+            };
+            name_field(opening, values, fields)?
         };
         let Some(field) = field.filter(|field| field.value > 0) else {
             let at = field.map_or(found.at, |field| field.at);

@@ -18,8 +18,8 @@ pub(super) mod model {
 
 /// The numbers beyond 14 are texts and messages of newer versions, which [`is_model`](super::is_model) does not need.
 pub(super) const MODEL: Schema = Schema(&[
-    ANY, NUMBER, BYTES, BYTES, BYTES, NUMBER, BYTES, BYTES, BYTES, ANY, ANY, ANY, ANY, ANY, BYTES, ANY, ANY, ANY, ANY,
-    ANY, BYTES, ANY, ANY, ANY, ANY, BYTES, BYTES,
+    ANY, NUMBER, BYTES, BYTES, BYTES, NUMBER, BYTES, BYTES, BYTES, ANY, ANY, ANY, ANY, ANY, BYTES, ANY, ANY, ANY,
+    ANY, ANY, BYTES, ANY, ANY, ANY, ANY, BYTES, BYTES,
 ]);
 
 pub(super) mod opset {
@@ -47,8 +47,7 @@ pub(super) mod node {
     pub(in super::super) const DOMAIN: u32 = 7;
 }
 
-pub(super) const NODE: Schema =
-    Schema(&[ANY, BYTES, BYTES, BYTES, BYTES, BYTES, BYTES, BYTES, BYTES, BYTES, BYTES]);
+pub(super) const NODE: Schema = Schema(&[ANY, BYTES, BYTES, BYTES, BYTES, BYTES, BYTES, BYTES, BYTES, BYTES, BYTES]);
 
 pub(super) mod attribute {
     pub(in super::super) const NAME: u32 = 1;
@@ -59,8 +58,30 @@ pub(super) mod attribute {
 }
 
 pub(super) const ATTRIBUTE: Schema = Schema(&[
-    ANY, BYTES, Schema::FLOAT, NUMBER, BYTES, BYTES, BYTES, Schema::FLOATS, Schema::NUMBERS, BYTES, BYTES, BYTES, ANY,
-    BYTES, BYTES, BYTES, ANY, ANY, ANY, ANY, NUMBER, BYTES, BYTES, BYTES,
+    ANY,
+    BYTES,
+    Schema::FLOAT,
+    NUMBER,
+    BYTES,
+    BYTES,
+    BYTES,
+    Schema::FLOATS,
+    Schema::NUMBERS,
+    BYTES,
+    BYTES,
+    BYTES,
+    ANY,
+    BYTES,
+    BYTES,
+    BYTES,
+    ANY,
+    ANY,
+    ANY,
+    ANY,
+    NUMBER,
+    BYTES,
+    BYTES,
+    BYTES,
 ]);
 
 pub(super) mod tensor {

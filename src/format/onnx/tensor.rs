@@ -1,9 +1,9 @@
 //! A tensor: its fields, and the rules that they must follow. Validated and read by the same code.
 #![forbid(unsafe_code)]
 
+use super::FORMAT;
 use super::dims::Dims;
 use super::external::{Elsewhere, Pair};
-use super::FORMAT;
 use super::schema::{self, tensor};
 use crate::bytes::extent::Extent;
 use crate::bytes::num::to_usize;
@@ -252,9 +252,7 @@ impl Proto {
     /// Returns the name of the file that has the elements, if they are in another file.
     pub(super) fn location<'a>(&self, opening: &ParseContext<'a>) -> ParseResult<Option<Utf8<'a>>> {
         match self.check(opening)?.1 {
-            Place::Elsewhere(extent) => {
-                Ok(Some(Elsewhere::read(opening, self.message, extent.length)?.location))
-            }
+            Place::Elsewhere(extent) => Ok(Some(Elsewhere::read(opening, self.message, extent.length)?.location)),
             _ => Ok(None),
         }
     }

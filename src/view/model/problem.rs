@@ -328,8 +328,15 @@ pub struct Problems<'m, 'a> {
     stage: Stage,
     /// The number of the next file or entry of the stage, and the positions in that file.
     next: usize,
-    tensors: Option<Tensors<'a>>,
-    shards: Cursor,
+    progress: Progress<'a>,
+}
+
+/// The position in a file.
+#[derive(Clone, Copy, Debug)]
+enum Progress<'a> {
+    Start,
+    Tensors(Tensors<'a>),
+    Shards(Cursor),
 }
 
 /// The things to look at, in this order.
@@ -348,7 +355,7 @@ enum Stage {
 
 impl<'m, 'a> Problems<'m, 'a> {
     pub(super) const fn new(model: Model<'m, 'a>) -> Self {
-        Self { model, stage: Stage::Files, next: 0, tensors: None, shards: Cursor::START }
+        Self { model, stage: Stage::Files, next: 0, progress: Progress::Start }
     }
 
     const fn problem(&self, kind: ProblemKind, file: usize) -> Problem<'m, 'a> {
@@ -441,10 +448,13 @@ impl<'m, 'a> Problems<'m, 'a> {
 
     /// The next tensor of a file that has a problem.
     fn of_next_tensor(&mut self, number: usize, file: &File<'a>) -> Option<Problem<'m, 'a>> {
-        let mut tensors = self.tensors.take().unwrap_or_else(|| file.tensors());
+        let mut tensors = match core::mem::replace(&mut self.progress, Progress::Start) {
+            Progress::Tensors(tensors) => tensors,
+            _ => file.tensors(),
+        };
         for tensor in tensors.by_ref() {
             if let Some(problem) = self.of_tensor(number, file, &tensor) {
-                (self.tensors, self.next) = (Some(tensors), number);
+                (self.progress, self.next) = (Progress::Tensors(tensors), number);
                 return Some(problem);
             }
         }
@@ -473,19 +483,20 @@ impl<'m, 'a> Problems<'m, 'a> {
 
     /// The next shard of a file that is missing, or has another length.
     fn of_next_shard(&mut self, number: usize, file: &File<'a>) -> Option<Problem<'m, 'a>> {
+        let mut shards = match core::mem::replace(&mut self.progress, Progress::Start) {
+            Progress::Shards(shards) => shards,
+            _ => Cursor::START,
+        };
         loop {
             let next: Result<Option<ListedShard<'a>>> =
-                dispatch!(file.inner(), format => format.next_shard(&mut self.shards));
-            let Ok(Some(ListedShard { name, size })) = next else {
-                self.shards = Cursor::START;
-                return None;
-            };
+                dispatch!(file.inner(), format => format.next_shard(&mut shards));
+            let Ok(Some(ListedShard { name, size })) = next else { return None };
             let kind = match shard_bytes(self.model.files(), name.into()) {
                 None => ProblemKind::MissingShard,
                 Some(bytes) if size.is_some_and(|size| size != to_u64(bytes.len())) => ProblemKind::WrongShard,
                 Some(_) => continue,
             };
-            self.next = number;
+            (self.progress, self.next) = (Progress::Shards(shards), number);
             return Some(self.problem(kind, number).with(Details::Name(name.into(), size.unwrap_or(0))));
         }
     }

@@ -1,0 +1,442 @@
+//! ONNX: every field, every rule, and the files of the corpus.
+
+use std::fs;
+use std::path::PathBuf;
+
+use serde_json::{Value as Json, json};
+use tenslice::{
+    ByteOrder, DType, Encoding, ErrorKind, File, Format, Layout, Part, Purpose, ReadOptions, Source, Tensor, Value,
+};
+
+/// The fixtures in a folder, each with its side-car.
+fn cases(folder: &str) -> Vec<(String, Vec<u8>, Json)> {
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/onnx").join(folder);
+    let mut all = Vec::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let Some(file) = path.to_str().unwrap().strip_suffix(".onnx.json") else { continue };
+        let case = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+        let bytes = fs::read(format!("{file}.onnx")).unwrap();
+        all.push((file.rsplit('/').next().unwrap().to_owned(), bytes, case));
+    }
+    all.sort_by(|a, b| a.0.cmp(&b.0));
+    all
+}
+
+fn fixture(name: &str) -> Vec<u8> {
+    crate::support::fixture(&format!("onnx/{name}.onnx"))
+}
+
+fn attributes(all: tenslice::Attributes<'_>) -> Json {
+    let pair = |attribute: tenslice::Attribute<'_>| match (attribute.key, attribute.value) {
+        (Some(Value::Text(key)), Value::Text(value)) => (key.to_string(), json!(value.to_string())),
+        other => panic!("{other:?}"),
+    };
+    Json::Object(all.map(pair).collect())
+}
+
+/// All elements of a tensor, in little-endian order.
+fn elements(tensor: &Tensor<'_>) -> Vec<u8> {
+    let mut bytes = vec![0xee; usize::try_from(tensor.requirements(Purpose::Read).output.unwrap()).unwrap()];
+    let length = tensor.read_into(&mut bytes, ReadOptions::new()).unwrap().len();
+    assert_eq!(length, bytes.len());
+    crate::support::little(&bytes, ByteOrder::NATIVE, tensor.dtype().map_or(1, DType::lane_size))
+}
+
+/// Compares a tensor with its description in a side-car.
+fn check(file: &str, tensor: &Tensor<'_>, expected: &Json) {
+    let place = format!("{file}: {}", tensor.name());
+    assert_eq!(tensor.name(), expected["name"].as_str().unwrap(), "{place}");
+    assert_eq!(json!(tensor.layout_name()), expected["layout"], "{place}");
+    assert_eq!(json!(tensor.shape().iter().collect::<Vec<_>>()), expected["shape"], "{place}");
+    assert_eq!(json!(tensor.dtype().map(DType::name)), expected["dtype"], "{place}");
+    assert_eq!(attributes(tensor.attributes()), expected["attributes"], "{place}");
+    let parts: Vec<_> = tensor.components().collect();
+    let of_parts = expected["components"].as_array().unwrap();
+    assert_eq!(parts.len(), of_parts.len(), "{place}");
+    for (part, expected) in parts.iter().zip(of_parts) {
+        assert_eq!(json!(part.role()), expected["role"], "{place}");
+        assert_eq!(json!(part.dtype().map(DType::name)), expected["dtype"], "{place}");
+        assert_eq!(json!(part.shard()), expected["shard"], "{place}");
+        if let (Some(offset), Some(length)) = (expected["offset"].as_u64(), expected["length"].as_u64()) {
+            assert_eq!((part.extent().offset, part.extent().length), (offset, length), "{place}");
+        }
+        let Some(hash) = expected["data_sha256"].as_str() else { continue };
+        assert_eq!(part.encoding_name(), expected["encoding"].as_str().unwrap_or("raw"), "{place}");
+        let mut bytes = vec![0; usize::try_from(part.decoded_length().unwrap()).unwrap()];
+        let bytes = part.read_into(&mut bytes, ReadOptions::new()).unwrap();
+        let size = part.dtype().map_or(1, DType::lane_size);
+        assert_eq!(crate::support::sha256(&crate::support::little(bytes, ByteOrder::NATIVE, size)), hash, "{place}");
+    }
+    if let Some(hash) = expected["data_sha256"].as_str() {
+        assert_eq!(crate::support::sha256(&elements(tensor)), hash, "{place}");
+    }
+}
+
+#[test]
+fn fixtures_are_read_as_their_side_cars_say() {
+    let all = cases("");
+    assert!(all.len() > 40);
+    for (name, bytes, case) in all {
+        let file = File::open(&bytes).unwrap_or_else(|error| panic!("{name}: {}", error.explain(&bytes[..])));
+        assert_eq!((file.format(), file.warnings().is_empty()), (Format::Onnx, true), "{name}");
+        assert_eq!(json!(file.as_onnx().unwrap().ir_version().to_string()), case["version"], "{name}");
+        assert_eq!(attributes(file.attributes()), case["attributes"], "{name}");
+        let expected = case["tensors"].as_array().unwrap();
+        assert_eq!(file.tensor_count(), expected.len() as u64, "{name}");
+        let mut words = vec![0; file.index_length().unwrap()];
+        let index = file.index(&mut words).unwrap();
+        let mut entries = vec![tenslice::TensorEntry::default(); expected.len()];
+        let entries = file.list(&mut entries).unwrap();
+        let mut tensors = file.tensors();
+        // The side-cars list the nodes of a graph before its initializers, wherever they are.
+        let mut left: Vec<&Json> = expected.iter().collect();
+        for (tensor, entry) in tensors.by_ref().zip(entries) {
+            let place = left.iter().position(|other| tensor.name() == other["name"].as_str().unwrap());
+            let expected = left.remove(place.unwrap_or_else(|| panic!("{name}: {}", tensor.name())));
+            check(&name, &tensor, expected);
+            // Of several tensors with one name, the first is found.
+            let text = tensor.name().to_string();
+            let first = file.tensors().find(|other| other.name() == tensor.name()).unwrap();
+            for found in [file.find(&text).unwrap(), index.find(&text).unwrap()] {
+                assert_eq!((found.index(), found.shape()), (first.index(), first.shape()), "{name}: {text}");
+                assert_eq!(attributes(found.attributes()), attributes(first.attributes()), "{name}: {text}");
+            }
+            check(&name, &file.tensor(entry).unwrap(), expected);
+        }
+        assert!(tensors.next().is_none() && tensors.error().is_none(), "{name}");
+        assert_eq!(file.find("no such tensor").unwrap_err().kind(), ErrorKind::NotFound, "{name}");
+    }
+}
+
+/// The kind and the part of the error for each rule of the facts, besides those of files that are not detected.
+fn is_of_rule(rule: &str, kind: ErrorKind, part: Part) -> bool {
+    use ErrorKind as K;
+    match rule {
+        "PB1" => (kind, part) == (K::Malformed, Part::Key),
+        "PB2" => matches!(kind, K::Malformed | K::CorruptStream),
+        "PB3" => matches!(kind, K::OutOfPlace | K::CorruptStream),
+        "PB4" => kind == K::WrongMarker,
+        "PB5" => kind == K::UnexpectedType,
+        "OX2" => kind == K::RepeatedKey,
+        "OX3" => kind == K::NameLength,
+        "OX4" => matches!((kind, part), (K::UnknownDType | K::MissingKey, Part::DType)),
+        "OX5" => kind == K::NegativeLength,
+        "size" => kind == K::ShapeOverflow,
+        "OX6" => matches!(kind, K::MissingData | K::UnexpectedData),
+        "OX7" => matches!(kind, K::SizeMismatch | K::TypeMismatch | K::UnexpectedData | K::DecodedLength),
+        "OX8" => kind == K::UnsupportedChunk,
+        "OX9" => matches!(
+            kind,
+            K::InvalidName
+                | K::MissingKey
+                | K::RepeatedKey
+                | K::UnexpectedType
+                | K::SizeMismatch
+                | K::OutOfShard
+                | K::UnknownFlags
+                | K::UnexpectedData
+        ),
+        "OX10" => kind == K::InvalidUtf8,
+        "OX11" => kind == K::RepeatedName,
+        "OX12" => kind == K::TooDeep,
+        "OX13" => kind == K::InvalidElement,
+        "OX14" => {
+            matches!(kind, K::MissingComponent | K::RankMismatch | K::IndexType | K::CountMismatch | K::ZeroLength)
+        }
+        "OX15" => matches!(kind, K::IndexOutOfRange | K::IndexOrder),
+        _ => false,
+    }
+}
+
+/// The first error of the data of a file.
+fn data_error(file: &File<'_>) -> Option<tenslice::Error> {
+    let of_tensor = |tensor: Tensor<'_>| {
+        let mut bytes = vec![0; usize::try_from(tensor.requirements(Purpose::Read).output.unwrap_or(0)).unwrap()];
+        tensor.read_into(&mut bytes, ReadOptions::new()).err().or(tensor.verify(ReadOptions::new()).err())
+    };
+    file.tensors().find_map(of_tensor)
+}
+
+#[test]
+fn errors_name_the_rule_and_the_byte() {
+    let (mut of_open, mut of_data, mut unknown) = (0, 0, 0);
+    for (name, bytes, case) in cases("bad") {
+        let rule = case["rule"].as_str().unwrap();
+        let error = match File::open(&bytes) {
+            Err(error) => error,
+            Ok(_) if case["expect"] == "either" => continue,
+            Ok(file) => {
+                assert_eq!(case["level"], "data", "{name}: accepted");
+                of_data += 1;
+                data_error(&file).unwrap_or_else(|| panic!("{name}: read"))
+            }
+        };
+        if matches!(error.kind(), ErrorKind::UnknownFormat | ErrorKind::Truncated) {
+            // The fields of the model itself are what an ONNX file is recognized by.
+            unknown += 1;
+            continue;
+        }
+        of_open += 1;
+        assert_eq!(error.format(), Format::Onnx, "{name}");
+        assert!(error.offset().unwrap() <= bytes.len() as u64, "{name}: {error:?}");
+        let message = error.explain(&bytes[..]).to_string();
+        let is_rule = is_of_rule(rule, error.kind(), error.part()) || case["expect"] == "either";
+        assert!(is_rule, "{name}: {rule}, {:?}, {message}", error.kind());
+    }
+    assert!(of_open > 130 && of_data >= 18 && unknown < 40, "{of_open} {of_data} {unknown}");
+}
+
+#[test]
+fn messages_name_the_tensor_and_the_numbers() {
+    for (name, message) in [
+        (
+            "bad/raw_short",
+            "tensor \"w\": the length does not match the shape and the data_type: length 23, shape [2, 3]",
+        ),
+        ("bad/dims_minus_one", "tensor \"w\""),
+        ("bad/name_twice", "\""),
+        ("bad/kind_99", "99"),
+        ("bad/external_parent", "../w.bin"),
+    ] {
+        let bytes = fixture(name);
+        let text = File::open(&bytes).unwrap_err().explain(&bytes[..]).to_string();
+        assert!(text.contains(message), "{name}: {text}");
+    }
+}
+
+#[test]
+fn a_model_states_its_producer_and_its_operators() {
+    let bytes = fixture("py_metadata");
+    let file = File::open(&bytes).unwrap();
+    let model = file.as_onnx().unwrap();
+    let opsets: Vec<_> = model.opsets().map(|opset| (opset.domain, opset.version)).collect();
+    assert_eq!((model.ir_version(), file.version()), (10, Some("10")));
+    assert!(model.producer_name().is_some_and(|name| !name.is_empty()), "{model:?}");
+    assert_eq!(opsets.len(), 1, "{opsets:?}");
+    assert_eq!(opsets[0].0, "");
+    // No producer, and a version without a text.
+    let bytes = [0x08, 0xe8, 0x07, 0x3a, 0];
+    let file = File::open(&bytes).unwrap();
+    let model = file.as_onnx().unwrap();
+    assert_eq!((model.ir_version(), file.version(), model.producer_name()), (1000, None, None));
+    assert_eq!((model.producer_version(), model.opsets().count()), (None, 0));
+    for (version, text) in [(1, "1"), (9, "9"), (10, "10"), (99, "99")] {
+        assert_eq!(File::open(&[0x08, version, 0x3a, 0]).unwrap().version(), Some(text));
+    }
+}
+
+#[test]
+fn external_data_is_read_from_its_file() {
+    let bytes = fixture("py_external");
+    let file = File::open(&bytes).unwrap();
+    let tensor = file.find("w2").unwrap();
+    let data = tensor.data().unwrap();
+    assert_eq!((data.shard(), data.bytes().unwrap_err().kind()), (Some("model.data"), ErrorKind::InShard));
+    let shard: Vec<u8> = (0..8192_u32).map(|i| i as u8 ^ 0x5a).collect();
+    assert_eq!(data.with_shard(&shard).unwrap().bytes(), Ok(&shard[4096..4099]));
+    assert_eq!(data.with_shard(&shard[..4098]).unwrap_err().kind(), ErrorKind::OutOfFile);
+    let inside = file.find("inside").unwrap().data().unwrap();
+    assert_eq!(inside.with_shard(&shard).unwrap_err().kind(), ErrorKind::NotInShard);
+}
+
+#[test]
+fn sparse_tensors_become_dense() {
+    let bytes = fixture("py_sparse");
+    let file = File::open(&bytes).unwrap();
+    for name in ["sp.linear", "sp.coords", "sp.typed", "sp.none", "sp.i8"] {
+        let tensor = file.find(name).unwrap();
+        assert_eq!((tensor.layout(), tensor.layout_name()), (Layout::Other, "onnx.sparse"));
+        let [values, indices] = ["values", "indices"].map(|role| {
+            let part = tensor.component(role).unwrap();
+            let mut bytes = vec![0; usize::try_from(part.decoded_length().unwrap()).unwrap()];
+            let bytes = part.read_into(&mut bytes, ReadOptions::new()).unwrap().to_vec();
+            crate::support::little(&bytes, ByteOrder::NATIVE, part.dtype().unwrap().lane_size())
+        });
+        let lengths: Vec<usize> = tensor.shape().iter().map(|length| length as usize).collect();
+        let size = tensor.dtype().unwrap().lane_size();
+        let mut expected = vec![0; lengths.iter().product::<usize>() * size];
+        let numbers: Vec<usize> =
+            indices.chunks(8).map(|n| i64::from_le_bytes(n.try_into().unwrap()) as usize).collect();
+        let count = values.len() / size;
+        let rank = numbers.len().checked_div(count).unwrap_or(1);
+        for (value, index) in values.chunks(size).zip(numbers.chunks(rank)) {
+            let linear = match index {
+                [index] => *index,
+                index => index.iter().zip(&lengths).fold(0, |linear, (index, length)| linear * length + index),
+            };
+            expected[linear * size..][..size].copy_from_slice(value);
+        }
+        assert_eq!(elements(&tensor), expected, "{name}");
+        assert!(tensor.verify(ReadOptions::new()).is_ok());
+        #[cfg(feature = "dequantize")]
+        assert_eq!(tensor.requirements(Purpose::ReadF32).scratch, Some(expected.len() as u64), "{name}");
+        let mut small = vec![0; expected.len() - 1];
+        let error = tensor.read_into(&mut small, ReadOptions::new()).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::TooSmall, "{name}");
+    }
+    // Texts and indices that are wrong are not read.
+    for (name, kind) in [("bad/sparse_order", ErrorKind::IndexOrder), ("bad/sparse_out", ErrorKind::IndexOutOfRange)]
+    {
+        let bytes = fixture(name);
+        let file = File::open(&bytes).unwrap();
+        assert_eq!(data_error(&file).unwrap().kind(), kind, "{name}");
+    }
+    let bytes = fixture("py_strings");
+    let texts = File::open(&bytes).unwrap().find("words").unwrap();
+    let read = texts.read_into(&mut [0; 100], ReadOptions::new()).unwrap_err();
+    assert_eq!((read.kind(), texts.dtype()), (ErrorKind::UnsupportedLayout, None));
+}
+
+#[test]
+fn numbers_of_varints_are_decoded() {
+    let bytes = fixture("py_typed_all_types");
+    let file = File::open(&bytes).unwrap();
+    let mut encoded = 0;
+    for tensor in &file {
+        let data = tensor.data().unwrap();
+        if data.encoding() != Encoding::Varint {
+            continue;
+        }
+        encoded += 1;
+        assert_eq!((tensor.layout_name(), tensor.layout()), ("onnx.varint", Layout::Dense), "{}", tensor.name());
+        assert_eq!(data.bytes().unwrap_err().kind(), ErrorKind::Encoded);
+        assert!(!data.caps().bytes && !data.caps().range && data.caps().decode);
+        let mut short = vec![0; usize::try_from(data.decoded_length().unwrap()).unwrap() - 1];
+        let error = tensor.read_into(&mut short, ReadOptions::new()).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::TooSmall);
+    }
+    assert!(encoded > 15, "{encoded}");
+}
+
+/// Integers of 4 and 2 bits as numbers, the first in the low bits.
+#[cfg(feature = "dequantize")]
+#[test]
+fn small_integers_become_numbers() {
+    let model = |kind: u8, data: &[u8], count: u8| {
+        let tensor = [&[0x08, count, 0x10, kind, 0x42, 1, b'x', 0x4a, data.len() as u8][..], data].concat();
+        let graph = [&[0x2a, tensor.len() as u8][..], &tensor].concat();
+        [&[0x08, 10, 0x3a, graph.len() as u8][..], &graph].concat()
+    };
+    for (kind, data, expected) in [
+        (21, &[0xf1, 0x08][..], &[1.0, 15.0, 8.0][..]),
+        (22, &[0xf1, 0x08], &[1.0, -1.0, -8.0]),
+        (25, &[0xe4], &[0.0, 1.0, 2.0, 3.0]),
+        (26, &[0xe4], &[0.0, 1.0, -2.0, -1.0]),
+    ] {
+        let bytes = model(kind, data, expected.len() as u8);
+        let file = File::open(&bytes).unwrap();
+        let mut numbers = vec![0.0; expected.len()];
+        let tensor = file.find("x").unwrap();
+        assert_eq!(tensor.read_f32_into(&mut numbers, ReadOptions::new()).unwrap(), expected, "{kind}");
+        let mut last = [0.0];
+        tensor.read_f32_range(expected.len() as u64 - 1, &mut last).unwrap();
+        assert_eq!(&last[..], &expected[expected.len() - 1..]);
+    }
+    // Many are converted with a table.
+    let bytes = [0x08, 0x88, 0x80, 0].to_vec(); // not a model
+    assert!(File::open(&bytes).is_err());
+}
+
+/// A message of many fields that come before the graphs of a node, and nodes inside.
+#[test]
+fn work_on_hostile_nodes_is_bounded() {
+    let field = |tag: u8, content: &[u8]| {
+        let (mut length, mut bytes) = (content.len(), vec![tag]);
+        while length > 0x7f {
+            bytes.push(length as u8 | 0x80);
+            length >>= 7;
+        }
+        bytes.push(length as u8);
+        bytes.extend(content);
+        bytes
+    };
+    let node_with = |fields: &[u8], graph: &[u8]| field(0x0a, &[fields, &field(0x2a, &field(0x32, graph))].concat());
+    let model = |inputs: usize, nodes: usize| {
+        let leaves = node_with(&[], &[]).repeat(nodes);
+        let outer = node_with(&[0x0a, 0].repeat(inputs), &leaves);
+        [&[0x08, 10][..], &field(0x3a, &outer)].concat()
+    };
+    assert!(File::open(&model(100, 1000)).is_ok());
+    let bytes = model(100_000, 10_000);
+    let error = File::open(&bytes).unwrap_err();
+    assert_eq!((error.kind(), error.part()), (ErrorKind::TooMany, Part::Tensors));
+    // Graphs side by side in one node.
+    let graphs: Vec<u8> = field(0x5a, &[]).repeat(10_000);
+    let node = field(0x0a, &field(0x2a, &graphs));
+    let bytes = [&[0x08, 10][..], &field(0x3a, &node)].concat();
+    assert!(File::open(&bytes).is_err_and(|error| error.kind() == ErrorKind::TooMany));
+}
+
+#[test]
+fn lengths_may_be_packed_or_not() {
+    let of = |dims: &[u8], count: u8| {
+        let tensor = [dims, &[0x10, 2, 0x42, 1, b'x', 0x4a, count], &vec![7; count.into()]].concat();
+        let graph = [&[0x2a, tensor.len() as u8][..], &tensor].concat();
+        [&[0x08, 10, 0x3a, graph.len() as u8][..], &graph].concat()
+    };
+    for dims in [
+        &[0x08, 2, 0x08, 3, 0x08, 4][..],
+        &[0x0a, 3, 2, 3, 4],
+        &[0x08, 2, 0x0a, 2, 3, 4],
+        &[0x0a, 1, 2, 0x0a, 0, 0x08, 3, 0x0a, 1, 4],
+        &[0x08, 2, 0x92, 0x3f, 0, 0x08, 3, 0x08, 4], // another field between them
+    ] {
+        let bytes = of(dims, 24);
+        let file = File::open(&bytes).unwrap();
+        let shape = file.find("x").unwrap().shape();
+        assert_eq!((shape, shape.rank()), (shape, 3));
+        assert_eq!(shape.iter().collect::<Vec<_>>(), [2, 3, 4], "{dims:x?}");
+        assert_eq!(shape.dims::<3>(), Some([2, 3, 4]));
+    }
+    // In two forms, and too close to the end to be read again.
+    let bytes = [0x08, 10, 0x3a, 15, 0x2a, 13, 0x10, 2, 0x4a, 1, 7, 0x42, 1, b'x', 0x08, 1, 0x0a, 1, 1];
+    assert_eq!(File::open(&bytes).unwrap_err().kind(), ErrorKind::TooMany);
+}
+
+/// A file in parts needs the fields, not the data.
+#[test]
+fn opening_in_parts_passes_over_data() {
+    let long = 1 << 22;
+    let tensor = |name: u8| {
+        let mut bytes = vec![0x08, 0x80, 0x80, 0x80, 0x02, 0x10, 2, 0x42, 1, name, 0x4a, 0x80, 0x80, 0x80, 0x02];
+        bytes.resize(bytes.len() + long, name);
+        bytes
+    };
+    let mut graph = Vec::new();
+    for name in b'a'..b'e' {
+        let tensor = tensor(name);
+        graph.extend([0x2a, tensor.len() as u8 | 0x80, (tensor.len() >> 7) as u8 | 0x80]);
+        graph.extend([(tensor.len() >> 14) as u8 | 0x80, (tensor.len() >> 21) as u8]);
+        graph.extend(tensor);
+    }
+    let length = graph.len();
+    let mut bytes = vec![0x08, 10, 0x3a];
+    bytes.extend([
+        length as u8 | 0x80,
+        (length >> 7) as u8 | 0x80,
+        (length >> 14) as u8 | 0x80,
+        (length >> 21) as u8,
+    ]);
+    bytes.extend(graph);
+    let whole = File::open(&bytes).unwrap();
+    assert_eq!(whole.tensor_count(), 4);
+    let mut source = Source::new(bytes.len() as u64);
+    let mut fetched = 0;
+    while let tenslice::Opened::Need(need) = File::open_source(&source).unwrap() {
+        let from = need.extent.offset as usize;
+        source.add(need.extent.offset, &bytes[from..from + need.extent.length as usize]).unwrap();
+        fetched += need.extent.length;
+    }
+    assert!(fetched < 2 << 20, "{fetched}");
+    let tenslice::Opened::File(file) = File::open_source(&source).unwrap() else { panic!() };
+    assert_eq!(crate::support::describe(&file), crate::support::describe(&whole));
+}
+
+#[test]
+fn every_prefix_and_its_verdict() {
+    for damaged in crate::support::damaged("onnx") {
+        let opened = File::open(&damaged.bytes);
+        assert_eq!(opened.is_ok(), damaged.expect == "accept", "{}: {opened:?}", damaged.name);
+    }
+}
