@@ -402,6 +402,35 @@ static void code(const tenslice_file *pytorch, const tenslice_file *other)
     EXPECT(BAD, tenslice_pytorch_globals_next(&cursor, &global, NULL));
 }
 
+/* The facts about an ONNX model and its sets of operators. */
+static void model_facts(const char *folder, const tenslice_file *other)
+{
+    blob b = load(folder, "onnx/py_metadata.onnx");
+    tenslice_file file;
+    tenslice_cursor cursor;
+    tenslice_onnx_info info;
+    tenslice_onnx_opset opset;
+
+    info.struct_size = sizeof info;
+    opset.struct_size = sizeof opset;
+    EXPECT(TENSLICE_OK, tenslice_file_open(&file, b.data, b.size, NULL));
+    EXPECT(HANDLE, tenslice_onnx_get_info(NULL, &info));
+    EXPECT(BAD, tenslice_onnx_get_info(other, &info));
+    EXPECT(BAD, tenslice_onnx_get_info(&file, NULL));
+    EXPECT(TENSLICE_OK, tenslice_onnx_get_info(&file, &info));
+    info.struct_size = sizeof info - 1;
+    EXPECT(BAD, tenslice_onnx_get_info(&file, &info));
+    EXPECT(HANDLE, tenslice_onnx_opsets(NULL, &cursor));
+    EXPECT(BAD, tenslice_onnx_opsets(other, &cursor));
+    EXPECT(BAD, tenslice_onnx_opsets(&file, NULL));
+    EXPECT(TENSLICE_OK, tenslice_onnx_opsets(&file, &cursor));
+    EXPECT(HANDLE, tenslice_onnx_opsets_next(NULL, &opset, NULL));
+    EXPECT(BAD, tenslice_onnx_opsets_next(&cursor, NULL, NULL));
+    opset.struct_size = sizeof opset - 1;
+    EXPECT(BAD, tenslice_onnx_opsets_next(&cursor, &opset, NULL));
+    free(b.data);
+}
+
 /* The shards of a zTensor 2 file. */
 static void listed_shards(const char *folder, const tenslice_file *other)
 {
@@ -1047,6 +1076,7 @@ static void formats(const char *folder, const tenslice_file *other)
     arrays(&file, &archive, other);
     EXPECT(TENSLICE_OK, tenslice_file_open(&archive, g.data, g.size, NULL));
     code(&archive, other);
+    model_facts(folder, other);
     free(g.data);
     EXPECT(TENSLICE_OK, tenslice_file_tensors(&file, &cursor));
     shards(folder, &cursor);

@@ -597,6 +597,55 @@ static void checkpoint(const char *folder)
     free(b.data);
 }
 
+/* An ONNX model: who wrote it, its operators, numbers that are decoded, and data in another file. */
+static void onnx(const char *folder)
+{
+    blob b = load(folder, "onnx/py_metadata.onnx"), c = load(folder, "onnx/py_typed_all_types.onnx");
+    blob d = load(folder, "onnx/py_external.onnx");
+    tenslice_file file;
+    tenslice_cursor cursor;
+    tenslice_onnx_info info;
+    tenslice_onnx_opset opset;
+    tenslice_tensor tensor;
+    tenslice_component data;
+    tenslice_file_info of_file;
+    tenslice_tensor_info about;
+    tenslice_str shard;
+    uint64_t length, decoded = 0;
+    unsigned char elements[256];
+
+    info.struct_size = sizeof info;
+    opset.struct_size = sizeof opset;
+    of_file.struct_size = sizeof of_file;
+    about.struct_size = sizeof about;
+    EXPECT(TENSLICE_OK, tenslice_file_open(&file, b.data, b.size, NULL));
+    EXPECT(TENSLICE_OK, tenslice_file_get_info(&file, &of_file));
+    CHECK(of_file.format == TENSLICE_FORMAT_ONNX && same(of_file.version, "10"));
+    EXPECT(TENSLICE_OK, tenslice_onnx_get_info(&file, &info));
+    CHECK(info.ir_version == 10 && info.producer_name.length > 0);
+    EXPECT(TENSLICE_OK, tenslice_onnx_opsets(&file, &cursor));
+    EXPECT(TENSLICE_OK, tenslice_onnx_opsets_next(&cursor, &opset, NULL));
+    CHECK(opset.domain.length == 0 && opset.version > 0);
+    EXPECT(TENSLICE_END, tenslice_onnx_opsets_next(&cursor, &opset, NULL));
+    EXPECT(TENSLICE_OK, tenslice_file_open(&file, c.data, c.size, NULL));
+    EXPECT(TENSLICE_OK, tenslice_file_tensors(&file, &cursor));
+    while (tenslice_tensors_next(&cursor, &tensor, NULL) == TENSLICE_OK) {
+        EXPECT(TENSLICE_OK, tenslice_tensor_get_info(&tensor, &about));
+        EXPECT(TENSLICE_OK, tenslice_tensor_read_into(&tensor, elements, sizeof elements, NULL, &length, NULL));
+        CHECK(length > 0);
+        decoded += same(about.layout_name, "onnx.varint");
+    }
+    CHECK(decoded > 15);
+    EXPECT(TENSLICE_OK, tenslice_file_open(&file, d.data, d.size, NULL));
+    EXPECT(TENSLICE_OK, tenslice_file_find(&file, "w1", 2, &tensor, NULL));
+    EXPECT(TENSLICE_OK, tenslice_tensor_data(&tensor, &data, NULL));
+    EXPECT(TENSLICE_OK, tenslice_component_shard(&data, &shard));
+    CHECK(same(shard, "model.data"));
+    free(b.data);
+    free(c.data);
+    free(d.data);
+}
+
 /* A transposed view: its strides, its bytes in place, and its elements row after row. */
 static void views(const char *folder)
 {
@@ -1647,6 +1696,7 @@ int main(int argc, char **argv)
     checkpoint(argv[1]);
     views(argv[1]);
     pieces(argv[1]);
+    onnx(argv[1]);
     safetensors(argv[1]);
     escapes(argv[1]);
     shards(argv[1]);

@@ -53,15 +53,15 @@ static tenslice_error *details_of_call(void)
 
 /* ---- Handles of every kind ---- */
 
-enum { ZTENSOR, TENS, BLZ, B2ND, METALAYERS, NPY, NPZ, GGUF, BLOCKS, ZTENSOR2, PYTORCH, FILES };
+enum { ZTENSOR, TENS, BLZ, B2ND, METALAYERS, NPY, NPZ, GGUF, BLOCKS, ZTENSOR2, PYTORCH, ONNX, FILES };
 static const char *const names[FILES] = {
     "v1.2/dense_all_dtypes.zt", "tens/good/sym_1_sym.tens", "blz/good/identity_matrix_f64.blz",
     "b2nd/good/nd02_lz4_0.b2nd", "b2nd/good/vlmeta_mem_0.b2nd", "npy/struct_nested_4.npy", "npz/mixed_methods.npz",
     "gguf/kv_all_types.gguf", "gguf-blocks/q8_0.gguf", "v2/shards.zt",
-    "pytorch/views.pt",
+    "pytorch/views.pt", "onnx/py_metadata.onnx",
 };
 enum { DENSE = FILES, OF_NPY, OF_BLOCKS, IN_ORDER, COMPONENT, IN_SHARD, TENSORS, COMPONENTS, ATTRIBUTES, LIST, SHARDED, INFOS,
-       SHARDS, CHUNKS, ENTRIES, GLOBALS, READS, SOURCE, PLAN, SPARSE, INDEX, SHARD_INDEX, TRAIN, MODEL_FILE, MODEL, OF_MODEL, PROBLEMS, PROBLEM,
+       SHARDS, CHUNKS, ENTRIES, GLOBALS, OPSETS, READS, SOURCE, PLAN, SPARSE, INDEX, SHARD_INDEX, TRAIN, MODEL_FILE, MODEL, OF_MODEL, PROBLEMS, PROBLEM,
        WRITER, WRITING, FILLED, HANDLES };
 
 static struct {
@@ -155,6 +155,8 @@ static size_t rank_of_tens; /* for the TENS tensor */
     X(NPY, tenslice_file, npy_descr, 0, tenslice_npy_descr(h, OUT(0, tenslice_str)))                                   \
     X(NPZ, tenslice_file, npz_entries, 0, tenslice_npz_entries(h, OUT(0, tenslice_cursor)))                            \
     X(PYTORCH, tenslice_file, pytorch_globals, 0, tenslice_pytorch_globals(h, OUT(0, tenslice_cursor)))                \
+    X(ONNX, tenslice_file, onnx_get_info, 0, tenslice_onnx_get_info(h, INFO(0, tenslice_onnx_info)))                   \
+    X(ONNX, tenslice_file, onnx_opsets, 0, tenslice_onnx_opsets(h, OUT(0, tenslice_cursor)))                           \
     X(GGUF, tenslice_file, gguf_get_info, 0, tenslice_gguf_get_info(h, INFO(0, tenslice_gguf_file_info)))              \
     X(GGUF, tenslice_file, gguf_infos, 0, tenslice_gguf_infos(h, OUT(0, tenslice_cursor)))                             \
     X(ZTENSOR2, tenslice_file, ztensor2_shards, 0, tenslice_ztensor2_shards(h, OUT(0, tenslice_cursor)))               \
@@ -244,6 +246,8 @@ static size_t rank_of_tens; /* for the TENS tensor */
     X(ENTRIES, tenslice_cursor, npz_entries_next, 0, tenslice_npz_entries_next(h, INFO(0, tenslice_npz_entry), ERR))   \
     X(GLOBALS, tenslice_cursor, pytorch_globals_next, 0,                                                               \
       tenslice_pytorch_globals_next(h, INFO(0, tenslice_pytorch_global), ERR))                                         \
+    X(OPSETS, tenslice_cursor, onnx_opsets_next, 0,                                                                    \
+      tenslice_onnx_opsets_next(h, INFO(0, tenslice_onnx_opset), ERR))                                                 \
     X(SOURCE, tenslice_source, source_add, 0, tenslice_source_add(h, 0, files[ZTENSOR].data, 1))                       \
     X(SOURCE, tenslice_source, source_needs, 0,                                                                        \
       tenslice_source_needs(h, OUT(0, tenslice_piece), 1, OUT(1, size_t)))                                             \
@@ -412,6 +416,7 @@ static void make_handles(const char *folder)
     rank_of_tens = tenslice_tensor_rank(&tensor);
     EXPECT(TENSLICE_OK, tenslice_npz_entries(AT(NPZ, tenslice_file), MAKE(ENTRIES, tenslice_cursor)));
     EXPECT(TENSLICE_OK, tenslice_pytorch_globals(AT(PYTORCH, tenslice_file), MAKE(GLOBALS, tenslice_cursor)));
+    EXPECT(TENSLICE_OK, tenslice_onnx_opsets(AT(ONNX, tenslice_file), MAKE(OPSETS, tenslice_cursor)));
 
     EXPECT(TENSLICE_OK, tenslice_source_init(MAKE(SOURCE, tenslice_source), files[ZTENSOR].size));
     EXPECT(TENSLICE_OK,

@@ -231,6 +231,17 @@ int main(void)
     AT(tenslice_pytorch_global, module, 8);
     AT(tenslice_pytorch_global, name, 8 + S);
     AT(tenslice_pytorch_global, offset, 8 + 2 * S);
+    SIZE(tenslice_onnx_info, 16 + 2 * S);
+    AT(tenslice_onnx_info, struct_size, 0);
+    AT(tenslice_onnx_info, reserved, 4);
+    AT(tenslice_onnx_info, ir_version, 8);
+    AT(tenslice_onnx_info, producer_name, 16);
+    AT(tenslice_onnx_info, producer_version, 16 + S);
+    SIZE(tenslice_onnx_opset, 16 + S);
+    AT(tenslice_onnx_opset, struct_size, 0);
+    AT(tenslice_onnx_opset, reserved, 4);
+    AT(tenslice_onnx_opset, domain, 8);
+    AT(tenslice_onnx_opset, version, 8 + S);
     SIZE(tenslice_bytes, 2 * P);
     AT(tenslice_bytes, data, 0);
     AT(tenslice_bytes, length, P);

@@ -284,6 +284,21 @@ static void read_code(const tenslice_file *file)
         ;
 }
 
+/* The facts about an ONNX model, and its sets of operators. */
+static void read_model(const tenslice_file *file)
+{
+    tenslice_onnx_info info;
+    tenslice_onnx_opset opset;
+    tenslice_cursor cursor;
+
+    info.struct_size = sizeof info;
+    opset.struct_size = sizeof opset;
+    if (IN(tenslice_onnx_get_info(file, &info)) != TENSLICE_OK || IN(tenslice_onnx_opsets(file, &cursor)) != TENSLICE_OK)
+        return;
+    while (IN(tenslice_onnx_opsets_next(&cursor, &opset, NULL)) == TENSLICE_OK)
+        ;
+}
+
 int main(int argc, char **argv)
 {
     static const char *const names[] = {"v0.1/custom_fields.zt", "v1.0/sparse_csr_coo.zt", "v1.2/many_tensors.zt",
@@ -293,6 +308,7 @@ int main(int argc, char **argv)
                                         "b2nd/good/nd03_lz4d_0.b2nd", "b2nd/good/cf_blosclz_bshuf_0.b2nd",
                                         "npy/struct_nested_4.npy", "npz/mixed_methods.npz",
                                         "pytorch/views.pt", "pytorch/nested.pt", "pytorch/legacy_two.pt",
+                                        "onnx/py_typed_all_types.onnx", "onnx/py_if_branches.onnx", "onnx/py_sparse.onnx",
                                         "v2/layout_profiles.zt", "v2/dense_all_dtypes_4k.zt",
                                         "v1.2/zstd.zt", "v2/zstd_seekable.zt", "b2nd/good/dict_zstd_shuffle_0.b2nd",
                                         "safetensors/py_tiny_mlp.safetensors",
@@ -332,6 +348,7 @@ int main(int argc, char **argv)
             continue;
         read_gguf(&file);
         read_code(&file);
+        read_model(&file);
         open_in_rounds(size);
         read_planned(&file, size);
         IN(tenslice_model_file_opened(&model_file, names[i], TENSLICE_NUL, &file));

@@ -1460,6 +1460,7 @@ uint32_t tenslice_has(uint32_t feature);
 #include "tenslice/gguf.h"
 #include "tenslice/npy.h"
 #include "tenslice/pytorch.h"
+#include "tenslice/onnx.h"
 #include "tenslice/tens.h"
 #include "tenslice/blz.h"
 #include "tenslice/b2nd.h"

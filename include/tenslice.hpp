@@ -1444,6 +1444,12 @@ inline tenslice_status next_pytorch_global(tenslice_cursor *cursor, tenslice_pyt
     return tenslice_pytorch_globals_next(cursor, global, why);
 }
 
+inline tenslice_status next_onnx_opset(tenslice_cursor *cursor, tenslice_onnx_opset *opset, tenslice_error *why)
+{
+    opset->struct_size = sizeof *opset;
+    return tenslice_onnx_opsets_next(cursor, opset, why);
+}
+
 inline tenslice_status next_gguf_info(tenslice_cursor *cursor, tenslice_gguf_tensor_info *info, tenslice_error *why)
 {
     info->struct_size = sizeof *info;
@@ -1454,6 +1460,8 @@ inline tenslice_status next_gguf_info(tenslice_cursor *cursor, tenslice_gguf_ten
 using npz_entry_range = detail::range<tenslice_cursor, tenslice_npz_entry, tenslice_npz_entry, detail::next_npz_entry>;
 using pytorch_global_range =
     detail::range<tenslice_cursor, tenslice_pytorch_global, tenslice_pytorch_global, detail::next_pytorch_global>;
+using onnx_opset_range =
+    detail::range<tenslice_cursor, tenslice_onnx_opset, tenslice_onnx_opset, detail::next_onnx_opset>;
 using gguf_info_range =
     detail::range<tenslice_cursor, tenslice_gguf_tensor_info, tenslice_gguf_tensor_info, detail::next_gguf_info>;
 using tens_chunk_range =
@@ -1930,6 +1938,21 @@ public:
         tenslice_cursor cursor{};
         const auto status = tenslice_pytorch_globals(&handle_, &cursor);
         return detail::finish(status, detail::no_details, pytorch_global_range(cursor));
+    }
+    /** The version of an ONNX model and the program that wrote it; INVALID_ARGUMENT for a file of another format. */
+    result<tenslice_onnx_info> onnx_info() const
+    {
+        tenslice_onnx_info info{};
+        info.struct_size = sizeof info;
+        const auto status = tenslice_onnx_get_info(&handle_, &info);
+        return detail::finish(status, detail::no_details, info);
+    }
+    /** The sets of operators that an ONNX model needs, in the order of the file. A single-pass range. */
+    result<onnx_opset_range> onnx_opsets() const
+    {
+        tenslice_cursor cursor{};
+        const auto status = tenslice_onnx_opsets(&handle_, &cursor);
+        return detail::finish(status, detail::no_details, onnx_opset_range(cursor));
     }
     /** The properties that only a TENS file has; INVALID_ARGUMENT for a file of another format. */
     result<class tens> tens() const

@@ -3,7 +3,7 @@
 //! The bytes can be a slice of flash, a mapped file, an embedded asset, or ranges of a file that the program fetches
 //! itself. Opening checks the whole structure in one pass over the metadata and reads no tensor data. After that,
 //! tensors are listed, found and read in place. The formats are zTensor 0.1 to 1.2, zTensor 2, safetensors, GGUF, NPY,
-//! NPZ, PyTorch checkpoints, TENS, BLZ1 tensor trains, and Blosc2 frames and arrays.
+//! NPZ, PyTorch checkpoints, ONNX models, TENS, BLZ1 tensor trains, and Blosc2 frames and arrays.
 //!
 //! # First program
 //!
@@ -80,6 +80,10 @@
     doc = "- [`File::as_pytorch`], module [`pytorch`]: the names in the pickles that stand for code."
 )]
 #![cfg_attr(
+    feature = "onnx",
+    doc = "- [`File::as_onnx`], module [`onnx`]: the version, the program that wrote the model, its sets of operators."
+)]
+#![cfg_attr(
     feature = "tens",
     doc = "- [`File::as_tens`], module [`tens`]: dimensions, symmetries, single elements, pairs of index and value."
 )]
@@ -115,7 +119,7 @@
 //!
 //! | feature | effect |
 //! |---|---|
-//! | `ztensor`, `ztensor2`, `safetensors`, `gguf`, `npy`, `npz`, `pytorch`, `tens`, `blz`, `b2nd` | enables one format |
+//! | `ztensor`, `ztensor2`, `safetensors`, `gguf`, `npy`, `npz`, `pytorch`, `onnx`, `tens`, `blz`, `b2nd` | enables one format |
 //! | `formats` | enables all formats |
 //! | `dequantize` | converts elements of any real type to `f32`, including quantized blocks |
 //! | `crc32c`, `sha256` | verifies digests of zTensor |
@@ -242,6 +246,7 @@ mod pages {
         features_and_figures "../docs/features-and-figures.md"
         gguf "../docs/gguf.md"
         npy "../docs/npy.md"
+        onnx "../docs/onnx.md"
         parts "../docs/parts.md"
         promises "../docs/promises.md"
         pytorch "../docs/pytorch.md"

@@ -19,6 +19,7 @@ safetensors) default=digits8.safetensors ;;
 npy) default=$top/tests/fixtures/npy/dt_le_f4.npy ;;
 npz) default=$top/tests/fixtures/npz/stored.npz ;;
 pytorch) default=$top/tests/fixtures/pytorch/views.pt ;;
+onnx) default=$top/tests/fixtures/onnx/py_many_200.onnx ;;
 *) default=digits.$format ;;
 esac
 [ "${default#/}" != "$default" ] || default=$PWD/model/$default

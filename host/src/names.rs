@@ -17,6 +17,7 @@ const ENDINGS: &[&str] = &[
     ".pt",
     ".pth",
     ".ckpt",
+    ".onnx",
 ];
 
 /// Returns true if the name is one of a tensor file: it has such an ending, or is one of transformers, such as

@@ -167,6 +167,10 @@ enum {
     TENSLICE_F4_E2M1 = 40,
     TENSLICE_F6_E2M3 = 41,
     TENSLICE_F6_E3M2 = 42,
+    TENSLICE_UINT4 = 43,
+    TENSLICE_INT4 = 44,
+    TENSLICE_UINT2 = 45,
+    TENSLICE_INT2 = 46,
 };
 
 /**
@@ -230,6 +234,7 @@ enum {
     TENSLICE_FORMAT_NPZ = 13, /**< npz */
     TENSLICE_FORMAT_SAFETENSORS_INDEX = 14, /**< safetensors index */
     TENSLICE_FORMAT_PYTORCH = 15, /**< pytorch */
+    TENSLICE_FORMAT_ONNX = 16, /**< onnx */
 };
 
 /** A part of the library that a build may lack: see tenslice_has. */
@@ -251,6 +256,7 @@ enum {
     TENSLICE_FEATURE_ZLIB = 15, /**< decoding zlib and deflate */
     TENSLICE_FEATURE_ZSTD = 16, /**< decoding Zstandard */
     TENSLICE_FEATURE_PYTORCH = 17, /**< PyTorch checkpoints */
+    TENSLICE_FEATURE_ONNX = 18, /**< ONNX models */
 };
 
 /** Warnings, as bits: findings that are not errors. */
@@ -400,6 +406,8 @@ enum {
     TENSLICE_ENCODING_BLOSC = 3, /**< blosc2 */
     TENSLICE_ENCODING_DEFLATE = 4, /**< deflate */
     TENSLICE_ENCODING_ZSTD_SEEKABLE = 5, /**< zt.zstd-seekable/1 */
+    TENSLICE_ENCODING_VARINT = 6, /**< varint */
+    TENSLICE_ENCODING_FIXED = 7, /**< fixed */
     TENSLICE_ENCODING_OTHER = 255, /**< other */
 };
 

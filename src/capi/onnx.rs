@@ -44,7 +44,7 @@ fn of(file: Handle<'_, tenslice_file>) -> FfiResult<OnnxFile<'static>> {
 
 /// Sets `info` to facts about an ONNX model. Linear in the fields of the model besides its graph.
 #[unsafe(no_mangle)]
-pub extern "C" fn tenslice_onnx_info(
+pub extern "C" fn tenslice_onnx_get_info(
     file: Handle<tenslice_file>,
     info: InfoOut<tenslice_onnx_info>,
 ) -> tenslice_status {

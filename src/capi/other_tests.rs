@@ -4,6 +4,7 @@ use super::super::entry::*;
 use super::super::npy::*;
 use super::super::npz::*;
 use super::super::plan::*;
+use super::super::onnx::*;
 use super::super::pytorch::*;
 use super::super::ztensor2::*;
 use super::*;
@@ -98,6 +99,22 @@ fn arrays_of_numpy() {
         open(fixture!("npz/mixed_methods.npz"), file);
         ok!(tenslice_npz_entries(file, cursor), tenslice_npz_entries_next(cursor, entry, null_mut()));
         assert!(text(entry.read().name).ends_with(b".npy"));
+    }
+}
+
+#[test]
+fn facts_about_a_model() {
+    // SAFETY: the arguments are as the header requires.
+    unsafe {
+        places!(file: tenslice_file, cursor: tenslice_cursor);
+        infos!(info: tenslice_onnx_info, opset: tenslice_onnx_opset);
+        open(fixture!("onnx/py_metadata.onnx"), file);
+        ok!(tenslice_onnx_get_info(file, info), tenslice_onnx_opsets(file, cursor));
+        let tenslice_onnx_info { ir_version, producer_name, .. } = info.read();
+        assert_eq!((ir_version, text(producer_name).is_empty()), (10, false));
+        ok!(tenslice_onnx_opsets_next(cursor, opset, null_mut()));
+        assert_eq!((text(opset.read().domain), opset.read().version > 0), (Vec::new(), true));
+        assert_eq!(call!(tenslice_onnx_opsets_next(cursor, opset, null_mut())), END);
     }
 }
 

@@ -113,7 +113,7 @@ fn every_byte_of_the_metadata_mutated(format: &str) {
             Some(file) => file.manifest().offset as usize..bytes.len(),
             None => 8..bytes.len().min(200),
         };
-        for at in (0..8).chain(metadata) {
+        for at in (0..bytes.len().min(8)).chain(metadata) {
             let original = bytes[at];
             for new in [0, 0x7f, 0xff, original.wrapping_add(1), original ^ 0x20, original ^ 0x80] {
                 bytes[at] = new;

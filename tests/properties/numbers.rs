@@ -57,6 +57,10 @@ fn expected(tensor: &Tensor<'_>, count: usize, scratch: &mut [u8]) -> Option<Res
         DType::F4_E2M1 => packed(scratch, 4, float::f4_e2m1_to_f32),
         DType::F6_E2M3 => packed(scratch, 6, float::f6_e2m3_to_f32),
         DType::F6_E3M2 => packed(scratch, 6, float::f6_e3m2_to_f32),
+        DType::UINT4 => packed(scratch, 4, |bits| bits as f32),
+        DType::UINT2 => packed(scratch, 2, |bits| bits as f32),
+        DType::INT4 => packed(scratch, 4, |bits| if bits < 8 { bits as f32 } else { bits as f32 - 16.0 }),
+        DType::INT2 => packed(scratch, 2, |bits| if bits < 2 { bits as f32 } else { bits as f32 - 4.0 }),
         _ => None,
     }
 }

@@ -123,6 +123,7 @@ fn group(path: &Path) -> Result<Option<&'static str>, Box<dyn Error>> {
         Some("npy") => Some("npy"),
         Some("npz") => Some("npz"),
         Some("pt") => Some("pytorch"),
+        Some("onnx") => Some("onnx"),
         Some("safetensors") => Some("safetensors"),
         Some("gguf") => Some("gguf"),
         Some("tens") => Some("tens"),

@@ -22,6 +22,9 @@ pub fn of(error: &Error, bytes: &[u8]) -> Option<String> {
         Format::Npz | Format::Zip => ("PKWARE, APPNOTE.TXT", npz(error.kind(), item)),
         Format::Pytorch if is_of_pickle(item) => ("Python, pickletools", "\"opcodes\""),
         Format::Pytorch => ("PKWARE, APPNOTE.TXT", npz(error.kind(), item)),
+        Format::Onnx if is_of_protobuf(error.kind(), item) => ("Protocol Buffers, Encoding", "\"Message Structure\""),
+        Format::Onnx if item == Part::Shard => ("ONNX, ExternalData.md", "\"External Tensor Data\""),
+        Format::Onnx => ("ONNX, IR.md", onnx(item)),
         Format::Tens => ("cc4s, tensor file format", tens(item)),
         Format::Blz => ("BLZ1", blz(item)),
         Format::B2nd => b2nd(item),
@@ -121,6 +124,21 @@ fn b2nd(item: Part) -> (&'static str, &'static str) {
         }
         Part::Trailer => ("c-blosc2, README_CFRAME_FORMAT.rst", "\"Trailer\""),
         _ => ("c-blosc2, README_CFRAME_FORMAT.rst", "\"Header\""),
+    }
+}
+
+/// True if an error of a model is in the encoding of its messages.
+fn is_of_protobuf(kind: ErrorKind, item: Part) -> bool {
+    matches!(kind, ErrorKind::Malformed | ErrorKind::WrongMarker | ErrorKind::OutOfPlace)
+        || (kind, item) == (ErrorKind::UnexpectedType, Part::Value)
+}
+
+fn onnx(item: Part) -> &'static str {
+    match item {
+        Part::Tensors | Part::Name => "\"Names Within a Graph\"",
+        Part::Attributes => "\"Attributes\"",
+        Part::DType => "\"Tensor Element Types\"",
+        _ => "\"Tensors\"",
     }
 }
 
