@@ -3,8 +3,8 @@
 use super::super::entry::*;
 use super::super::npy::*;
 use super::super::npz::*;
-use super::super::plan::*;
 use super::super::onnx::*;
+use super::super::plan::*;
 use super::super::pytorch::*;
 use super::super::ztensor2::*;
 use super::*;

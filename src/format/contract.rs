@@ -26,6 +26,9 @@ pub(crate) trait FileFormat<'a>: NamedTensors<'a> + Computed<'a> + Copy {
     const HAS_DENSE: bool = true;
     const HAS_SPARSE: bool = false;
 
+    /// True if [`name_at`](NamedTensors::name_at) also takes the position of a tensor that differs from that of its name.
+    const HAS_NAMES_AT_TENSORS: bool = false;
+
     /// Opens a file whose magic is that of the format. Checks the structure in one pass without reading tensor data, or
     /// stops and reports which bytes are needed first.
     fn open(opening: &ParseContext<'a>) -> ParseResult<Self>;

@@ -286,7 +286,7 @@ fn onnx(input: Input<'_>) -> Option<Phrase> {
         content.is_none_or(|content| matches!(content, [] | [0x0a | 0x12 | 0x2a | 0x52 | 0x5a, ..]))
     };
     let is_field = matches!(rest, [0x12 | 0x1a | 0x22 | 0x28 | 0x32 | 0x42 | 0x72, ..] | [0xa2 | 0xca, ..] | [0x08]);
-    if !is_graph && !(has_version && is_field) {
+    if !is_graph && !((has_version || has_graph) && is_field) {
         return None;
     }
     let needed = varint(rest).and_then(|(_, value)| {

@@ -39,7 +39,11 @@ const EXCEPTIONS: &[(&str, &str, &str)] = &[
         "detection",
         "it has no magic: `detect` looks for a `data.pkl` in an archive, or the start of a stream",
     ),
-    ("onnx", "detection", "it has no magic: `AnyFile::open` walks the fields of a file that no other format has taken"),
+    (
+        "onnx",
+        "detection",
+        "it has no magic: `AnyFile::open` walks the fields of a file that no other format has taken",
+    ),
     (
         "onnx",
         "truncation_test",

@@ -27,32 +27,32 @@ use tenslice::{Attributes, File, Opened, Purpose, ReadOptions, Source, Tensor};
 /// The dimensions that a file of each format controls. `x`: there are cases. `1`: the file has at most one. `-`: the
 /// format has no such thing. A number: the format's limit.
 const TABLE: &str = "
-    dimension        zt1  zt2  safetensors  index  gguf  npz  npy  tens  blz  b2nd     pytorch
-    tensors          x    x    x            x      x     x    1    1     1    1     x
-    unsorted names   x    -    x            x      x     x    x    1     1    1     x
-    unsorted places  -    x    x            -      -     x    1    1     1    -     x
-    long texts       x    x    x            x      x     x    -    x     -    -     x
-    components       x    x    1            -      1     1    1    1     x    1     1
-    unsorted roles   x    -    1            -      1     1    1    1     -    1     1
-    attributes       x    x    x            x      x     -    -    -     -    x     x
-    nesting          x    x    x            x      x     -    x    -     -    -     x
-    rank             x    64   x            -      4     x    x    x     255  16     x
-    unknown parts    x    -    x            -      -     x    -    x     -    -     x
-    escapes          -    -    x            x      -     -    x    -     -    -     -
-    lists            x    -    -            -      x     -    -    -     -    -     -
-    data             x    x    x            -      x     x    x    x     x    x     x
-    sparse           x    x    -            -      -     -    -    x     -    -     -
-    compressed       x    x    -            -      -     x    -    -     -    x     -
-    chunks           -    x    -            -      -     -    -    x     -    x     -
-    blocks           -    x    -            -      x     -    -    -     -    x     -
-    filters          -    -    -            -      -     -    -    -     -    x     -
-    shards           -    x    -            -      -     -    -    -     -    -     -
-    extra fields     -    -    -            -      -     x    -    -     -    -     -
-    comments         -    -    -            -      -     x    -    -     -    -     -
-    fields           -    -    -            -      -     x    x    -     -    -     -
-    bonds            -    -    -            -      -     -    -    -     x    -     -
-    ranges           x    x    x            -      x     x    x    x     x    x     -
-    a fault at the end  x  x   x            x      x     x    x    x     x    x     x
+    dimension        zt1  zt2  safetensors  index  gguf  npz  npy  tens  blz  b2nd     pytorch  onnx
+    tensors          x    x    x            x      x     x    1    1     1    1     x           x
+    unsorted names   x    -    x            x      x     x    x    1     1    1     x           x
+    unsorted places  -    x    x            -      -     x    1    1     1    -     x           -
+    long texts       x    x    x            x      x     x    -    x     -    -     x           x
+    components       x    x    1            -      1     1    1    1     x    1     1           1
+    unsorted roles   x    -    1            -      1     1    1    1     -    1     1           1
+    attributes       x    x    x            x      x     -    -    -     -    x     x           x
+    nesting          x    x    x            x      x     -    x    -     -    -     x           x
+    rank             x    64   x            -      4     x    x    x     255  16     x          x
+    unknown parts    x    -    x            -      -     x    -    x     -    -     x           x
+    escapes          -    -    x            x      -     -    x    -     -    -     -           -
+    lists            x    -    -            -      x     -    -    -     -    -     -           -
+    data             x    x    x            -      x     x    x    x     x    x     x           x
+    sparse           x    x    -            -      -     -    -    x     -    -     -           x
+    compressed       x    x    -            -      -     x    -    -     -    x     -           x
+    chunks           -    x    -            -      -     -    -    x     -    x     -           -
+    blocks           -    x    -            -      x     -    -    -     -    x     -           -
+    filters          -    -    -            -      -     -    -    -     -    x     -           -
+    shards           -    x    -            -      -     -    -    -     -    -     -           x
+    extra fields     -    -    -            -      -     x    -    -     -    -     -           -
+    comments         -    -    -            -      -     x    -    -     -    -     -           -
+    fields           -    -    -            -      -     x    x    -     -    -     -           -
+    bonds            -    -    -            -      -     -    -    -     x    -     -           -
+    ranges           x    x    x            -      x     x    x    x     x    x     -           x
+    a fault at the end  x  x   x            x      x     x    x    x     x    x     x           x
 ";
 
 /// The factor by which the work may grow when the size doubles.
@@ -101,7 +101,7 @@ const COMPARED: &[Work] = &[OPEN, LIST, INDEX, FIND_ALL, CHECK, CHECK_IN_PARTS, 
 /// The operations on one tensor.
 const ONE: &[Work] = &[OPEN, LIST, VERIFY, READ, EXPLAIN, PARTS];
 
-use doubled::{b2nd, blz, gguf, npy, npz, pytorch, safetensors as st, tens, ztensor as zt1, ztensor2 as zt2};
+use doubled::{b2nd, blz, gguf, npy, npz, onnx, pytorch, safetensors as st, tens, ztensor as zt1, ztensor2 as zt2};
 
 const CASES: &[Case] = &[
     Case("tensors", "zt1", "ascending", 250, zt1::tensors, ALL),
@@ -279,6 +279,28 @@ const CASES: &[Case] = &[
     Case("unknown parts", "pytorch", "more than are compared", 1100, pytorch::unused_storages, &[OPEN, CHECK]),
     Case("data", "pytorch", "a tensor", 1 << 13, pytorch::data, &[VERIFY, READ]),
     Case("a fault at the end", "pytorch", "an opcode", 250, pytorch::spoiled, &[REFUSE]),
+    Case("tensors", "onnx", "initializers", 250, onnx::tensors, IN_MEMORY),
+    Case("tensors", "onnx", "constants", 250, onnx::constants, IN_MEMORY),
+    Case("tensors", "onnx", "in parts", 4000, onnx::tensors, &[PARTS]),
+    Case("unsorted names", "onnx", "falling", 450, onnx::falling_names, COMPARED),
+    Case("unsorted names", "onnx", "more than are compared", 1100, onnx::falling_names, COMPARED),
+    Case("long texts", "onnx", "a name behind numbers", 450, onnx::long_name, COMPARED),
+    Case("attributes", "onnx", "of the model", 500, onnx::metadata, &[OPEN, WALK, GET]),
+    Case("attributes", "onnx", "of a tensor", 500, onnx::tensor_metadata, &[OPEN, LIST, WALK]),
+    Case("nesting", "onnx", "graphs beside each other", 250, onnx::graphs, &[OPEN, LIST, FIND, INDEX, WALK]),
+    Case("nesting", "onnx", "5 graphs around each tensor", 100, onnx::deep_graphs, &[OPEN, LIST, INDEX, FIND_ALL]),
+    Case("nesting", "onnx", "16 graphs around each tensor", 60, onnx::deepest_graphs, &[OPEN, LIST, INDEX]),
+    Case("nesting", "onnx", "the name of a graph behind tensors", 250, onnx::late_name, &[OPEN, LIST, WALK]),
+    Case("rank", "onnx", "ones", 1000, onnx::rank, &[OPEN, LIST]),
+    Case("rank", "onnx", "packed ones", 1000, onnx::packed_rank, &[OPEN, LIST]),
+    Case("unknown parts", "onnx", "fields", 1000, onnx::unknown_fields, &[OPEN, LIST, FIND]),
+    Case("data", "onnx", "a tensor", 1 << 13, onnx::data, &[VERIFY, READ]),
+    Case("ranges", "onnx", "of a tensor", 1 << 13, onnx::data, &[RANGE]),
+    Case("compressed", "onnx", "numbers in a run", 1 << 12, onnx::varints, &[OPEN, READ, READ_F32]),
+    Case("compressed", "onnx", "numbers that are not packed", 1 << 12, onnx::single_numbers, &[OPEN, LIST, READ]),
+    Case("sparse", "onnx", "indices", 1 << 11, onnx::sparse, &[OPEN, VERIFY, READ]),
+    Case("shards", "onnx", "a file for each tensor", 250, onnx::shards, &[OPEN, LIST, INDEX]),
+    Case("a fault at the end", "onnx", "a tensor", 250, onnx::spoiled, &[REFUSE]),
 ];
 
 /// Runs the measured work. valgrind finds this function by name.

@@ -103,6 +103,17 @@ pub fn print_format(out: &mut impl Write, look: Look, opened: &Opened<'_>) -> io
             cut(&printable(&header_text(npy.descr(), file.version() != Some("3.0"))))
         )?;
     }
+    if let Some(onnx) = file.as_onnx() {
+        let parts = [onnx.producer_name(), onnx.producer_version()];
+        let producer: Vec<String> =
+            parts.into_iter().flatten().filter(|part| !part.is_empty()).map(printable).collect();
+        if !producer.is_empty() {
+            writeln!(out, "  producer     {}", cut(&producer.join(" ")))?;
+        }
+        let name = |domain: &str| if domain.is_empty() { "ai.onnx".into() } else { printable(domain) };
+        let opsets = onnx.opsets().map(|opset| format!("{} {}", name(opset.domain), opset.version));
+        writeln!(out, "  operators    {}", cut(&opsets.collect::<Vec<_>>().join(", ")))?;
+    }
     if let Some(npz) = file.as_npz() {
         writeln!(out, "  entries      {}", npz.entries().count())?;
     }

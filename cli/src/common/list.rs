@@ -176,9 +176,9 @@ fn kind(model: &Model<'_>) -> String {
     let Some(opened) = model.files.first() else { return "no file".into() };
     let file = &opened.file;
     // The name "ztensor 2" includes the version. That of a checkpoint is not one of PyTorch.
-    let version = file.version();
+    let version = record::version(file);
     let version = version.filter(|version| !file.format().text().ends_with(version) && file.as_pytorch().is_none());
-    let version = version.map(|version| format!(" {}", printable(version))).unwrap_or_default();
+    let version = version.map(|version| format!(" {}", printable(&version))).unwrap_or_default();
     format!("{}{version}", file.format())
 }
 

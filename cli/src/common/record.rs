@@ -4,7 +4,7 @@ use serde_json::{Map, Value as Json, json};
 use sha2::{Digest, Sha256};
 use tenslice::{
     Attributes, ByteOrder, Component, DType, Encoding, ErrorKind, File, Layout, Purpose, ReadOptions, Tensor, Value,
-    b2nd, blz, tens, ztensor2,
+    b2nd, blz, onnx, tens, ztensor2,
 };
 
 use super::budget::{Budget, Stop};
@@ -64,6 +64,7 @@ pub fn of_model(model: &Model<'_>, rows: &[Row<'_, '_>], work: Option<Work<'_>>)
             "version": version(file),
             "attributes": attributes(file.attributes()),
             "shards": file.as_ztensor2().map(|file| of_shards(&file)),
+            "onnx": file.as_onnx().map(|onnx| of_onnx(&onnx)),
             "tens": file.as_tens().map(|tens| of_tens(&tens)),
             "blz": file.as_blz().map(|blz| of_blz(&blz)),
             "b2nd": file.as_b2nd().map(|b2nd| of_b2nd(&b2nd, *uninitialised_chunks)),
@@ -234,6 +235,16 @@ pub fn version(file: &File<'_>) -> Option<String> {
 /// The shards of a zTensor 2 file.
 fn of_shards(file: &ztensor2::Ztensor2File<'_>) -> Json {
     file.shards().map(|shard| json!({"name": shard.name, "size": shard.size, "digest": shard.digest})).collect()
+}
+
+/// The ONNX-specific data.
+fn of_onnx(onnx: &onnx::OnnxFile<'_>) -> Json {
+    let opset = |opset: onnx::Opset<'_>| json!({"domain": opset.domain, "version": opset.version});
+    json!({
+        "producer_name": onnx.producer_name(),
+        "producer_version": onnx.producer_version(),
+        "opsets": onnx.opsets().map(opset).collect::<Vec<_>>(),
+    })
 }
 
 /// The TENS-specific data.

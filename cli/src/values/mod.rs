@@ -102,7 +102,13 @@ impl<'a> Values<'a> {
                 values.origin = Origin::Rows(frame, rows_at_once(&frame, tensor), order);
                 Ok(())
             }
-            _ if is_converted => values.convert(tensor),
+            _ if is_converted => {
+                for component in tensor.components() {
+                    let here = opened.with_shard(&component).map_err(|error| opened.fail(error))?;
+                    here.ok_or_else(|| opened.without_shard(&component))?;
+                }
+                values.convert(opened, tensor)
+            }
             (Layout::Dense, None) => {
                 let data =
                     tensor.data().and_then(|data| opened.with_shard(&data)).map_err(|error| opened.fail(error))?;
@@ -122,7 +128,7 @@ impl<'a> Values<'a> {
     }
 
     /// Prepares quantized or packed elements.
-    fn convert<'m: 'a>(&mut self, tensor: &Tensor<'m>) -> Result<(), Stop> {
+    fn convert<'m: 'a>(&mut self, opened: &Opened<'m>, tensor: &Tensor<'m>) -> Result<(), Stop> {
         (self.dtype, self.size) = (Some(DType::F32), 4);
         let is_raw = tensor.components().all(|c| c.encoding() == Encoding::Raw && c.shard().is_none());
         if is_raw {
@@ -136,7 +142,7 @@ impl<'a> Values<'a> {
         let mut numbers = vec![0.0; counted.len() / 4];
         let scratch = tensor.requirements(Purpose::ReadF32).scratch;
         self.budget.with_room(scratch, |scratch| {
-            tensor.read_f32_into(&mut numbers, ReadOptions::new().scratch(scratch)).map(drop)
+            opened.read_f32(tensor, &mut numbers, ReadOptions::new().scratch(scratch))
         })?;
         room.chunks_exact_mut(4).zip(&numbers).for_each(|(bytes, x)| bytes.copy_from_slice(&x.to_ne_bytes()));
         self.window.1 = room;

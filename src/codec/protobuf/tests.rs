@@ -1,3 +1,5 @@
+#![forbid(unsafe_code)]
+
 use std::prelude::v1::*;
 use std::vec;
 

@@ -3,6 +3,7 @@
 
 use super::graphs::{self, Found};
 use super::names::NameOf;
+use super::schema::tensor::EXTERNAL_DATA;
 use super::tensor::Proto;
 use super::{FORMAT, model};
 use crate::bytes::extent::Extent;
@@ -22,7 +23,8 @@ pub(super) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {
     if let Some(field) = error.offset().and_then(at) {
         found_at(input, &field, error, &mut context);
     }
-    let found = error.entry().and_then(|at| graphs::found_at(&opening, model::graph(&opening)?, at).ok()?);
+    let entry = error.entry().or(error.offset().filter(|_| error.part() == Part::Tensor));
+    let found = entry.and_then(|at| graphs::found_at(&opening, model::graph(&opening)?, at).ok()?);
     if let Some(found) = found {
         describe(&opening, &found, error, &mut context);
     }
@@ -32,12 +34,13 @@ pub(super) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {
 /// Reads the value of the field at the error.
 fn found_at<'a>(input: Input<'a>, field: &Field, error: &Error, context: &mut Context<'a>) {
     let opening = ParseContext::of(input);
+    // A key of external data, and its value.
+    let is_pair = field.number == EXTERNAL_DATA;
     match error.kind() {
         ErrorKind::RepeatedName => context.text = text(input, field.extent()),
         ErrorKind::UnknownDType | ErrorKind::UnknownFlags => context.number = Some(field.value),
-        ErrorKind::SizeMismatch if field.has_length() => context.length = Some(field.value),
-        ErrorKind::InvalidName | ErrorKind::UnexpectedType => {
-            // The value of a pair.
+        ErrorKind::SizeMismatch if field.has_length() && !is_pair => context.length = Some(field.value),
+        ErrorKind::InvalidName | ErrorKind::UnexpectedType | ErrorKind::SizeMismatch if is_pair => {
             let mut fields = Reader::new(&opening, FORMAT, field.extent());
             while let Ok(Some(field)) = fields.next(Schema::UNKNOWN) {
                 if field.number == 2 && field.has_length() {

@@ -38,8 +38,6 @@ pub(super) struct Found {
     pub(super) output: Option<Field>,
     /// True if the tensor is the value of a Constant node.
     pub(super) is_constant: bool,
-    /// The number of fields of the node.
-    pub(super) fields: u32,
 }
 
 /// A step of a walk.
@@ -234,8 +232,7 @@ pub(super) fn next_item(opening: &ParseContext<'_>, fields: &mut Reader<'_, '_>)
 /// The tensor in a field of a graph, if the field is an initializer.
 fn initializer(field: &Field) -> Option<Found> {
     let is_sparse = field.number == graph::SPARSE_INITIALIZER;
-    let found =
-        Found { at: field.at, message: field.extent(), is_sparse, output: None, is_constant: false, fields: 0 };
+    let found = Found { at: field.at, message: field.extent(), is_sparse, output: None, is_constant: false };
     (is_sparse || field.number == graph::INITIALIZER).then_some(found)
 }
 

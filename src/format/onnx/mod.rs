@@ -152,6 +152,7 @@ impl<'a> OnnxFile<'a> {
 
 impl<'a> FileFormat<'a> for OnnxFile<'a> {
     const FORMAT: Format = FORMAT;
+    const HAS_NAMES_AT_TENSORS: bool = true;
 
     fn open(opening: &ParseContext<'a>) -> ParseResult<Self> {
         let graph = model::check(opening)?;
@@ -237,7 +238,8 @@ impl<'a> FileFormat<'a> for OnnxFile<'a> {
             NAMELESS => Some(&[][..]),
             at => Some(names::name_of_graph(self, at)),
         };
-        let message = if found.is_sparse { names::values_of(&opening, &found) } else { Some(found.message) };
+        let message =
+            if found.is_sparse { names::values(&opening, &found).ok().flatten() } else { Some(found.message) };
         let message = message.unwrap_or(Extent::new(0, 0));
         Attributes::onnx(self.input, message, schema::tensor::METADATA, graph)
     }
@@ -306,7 +308,7 @@ impl<'a> NamedTensors<'a> for OnnxFile<'a> {
         let mut next = || {
             let Some(found) = walk.next()? else { return Ok(None) };
             let name = NameOf::read(&opening, &found)?;
-            let (text, name_at) = (Text::new(name.bytes, false), name.position(&found));
+            let (text, name_at) = (Text::new(name.bytes, false), offset(name.at));
             Ok(Some(Named { name: text, name_at, tensor_at: offset(found.at) }))
         };
         let named = next().map_err(|stop| opening.error(stop))?;

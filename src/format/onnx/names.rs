@@ -13,30 +13,24 @@ use crate::duplicates::{Compared, Distinct, Memory};
 use crate::error::origin::Part;
 use crate::error::{Error, ErrorKind, Result};
 
-/// The most fields of a tensor, and of the node around it, whose name is found again from the tensor. Of any other, the
-/// place of the name is kept.
-const FEW: u32 = 32;
-
 /// The name of a tensor.
 pub(super) struct NameOf<'a> {
     pub(super) bytes: &'a [u8],
     /// The offset of the field with the name.
     pub(super) at: u64,
-    /// The number of fields that were read.
-    fields: u32,
 }
 
 impl<'a> NameOf<'a> {
     /// Reads and checks the name of a tensor.
     pub(super) fn read(opening: &ParseContext<'a>, found: &Found) -> ParseResult<Self> {
-        let (field, fields) = if found.is_constant {
-            (found.output, found.fields)
+        let field = if found.is_constant {
+            found.output
         } else {
-            let (values, fields) = if found.is_sparse { values(opening, found)? } else { (Some(found.message), 0) };
+            let values = if found.is_sparse { values(opening, found)? } else { Some(found.message) };
             let Some(values) = values else {
                 return Err(opening.fail((ErrorKind::MissingComponent, FORMAT, Part::Components), found.at));
             };
-            name_field(opening, values, fields)?
+            name_field(opening, values)?
         };
         let Some(field) = field.filter(|field| field.value > 0) else {
             let at = field.map_or(found.at, |field| field.at);
@@ -46,30 +40,19 @@ impl<'a> NameOf<'a> {
         if !is_utf8(bytes) {
             return Err(opening.fail((ErrorKind::InvalidUtf8, FORMAT, Part::Name), field.at));
         }
-        Ok(Self { bytes, at: field.at, fields })
-    }
-
-    /// The position of the name: the tensor's, if the name is found quickly from there.
-    pub(super) fn position(&self, found: &Found) -> u32 {
-        offset(if self.fields <= FEW { found.at } else { self.at })
+        Ok(Self { bytes, at: field.at })
     }
 }
 
-/// Returns the message with the values of a sparse tensor, and the number of fields that were read.
-fn values(opening: &ParseContext<'_>, found: &Found) -> ParseResult<(Option<Extent>, u32)> {
-    let (mut fields, mut values, mut count) = (Reader::new(opening, FORMAT, found.message), None, 0_u32);
+/// Returns the message with the values of a sparse tensor.
+pub(super) fn values(opening: &ParseContext<'_>, found: &Found) -> ParseResult<Option<Extent>> {
+    let (mut fields, mut values) = (Reader::new(opening, FORMAT, found.message), None);
     while let Some(field) = fields.next(schema::SPARSE)? {
-        count = count.saturating_add(1);
         if field.number == schema::sparse::VALUES {
             values = Some(field.extent());
         }
     }
-    Ok((values, count))
-}
-
-/// Returns the message with the values of a sparse tensor.
-pub(super) fn values_of(opening: &ParseContext<'_>, found: &Found) -> Option<Extent> {
-    values(opening, found).ok()?.0
+    Ok(values)
 }
 
 /// Returns the name of the graph with a mark, the offset of its field.
@@ -78,19 +61,18 @@ pub(super) fn name_of_graph<'a>(file: &OnnxFile<'a>, mark: u32) -> &'a [u8] {
     field.ok().and_then(|field| file.input.get(field.extent())).unwrap_or_default()
 }
 
-/// Returns the last field with a name of a tensor's message, and adds the number of fields that were read.
-fn name_field(opening: &ParseContext<'_>, message: Extent, before: u32) -> ParseResult<(Option<Field>, u32)> {
-    let (mut fields, mut name, mut count) = (Reader::new(opening, FORMAT, message), None, before);
+/// Returns the last field with a name of a tensor's message.
+fn name_field(opening: &ParseContext<'_>, message: Extent) -> ParseResult<Option<Field>> {
+    let (mut fields, mut name) = (Reader::new(opening, FORMAT, message), None);
     while let Some(field) = fields.next(schema::TENSOR)? {
-        count = count.saturating_add(1);
         if field.number == tensor::NAME {
             name = Some(field);
         }
     }
-    Ok((name, count))
+    Ok(name)
 }
 
-/// Returns the name at a position that [`NameOf::position`] returned; none if the bytes have changed.
+/// Returns the name at the offset of its field, or at the offset of its tensor; none if the bytes have changed.
 pub(super) fn name_at<'a>(file: &OnnxFile<'a>, position: u32) -> &'a [u8] {
     let opening = ParseContext::of(file.input);
     let read = || {

@@ -19,18 +19,15 @@ pub(super) struct Node {
     output: Option<Field>,
     /// True if attributes hold graphs. Those of a Constant are not read: the operator has no such attribute.
     pub(super) has_graphs: bool,
-    /// The number of fields of the node and of its attributes.
-    fields: u32,
 }
 
 impl Node {
     /// Reads the node in a field of a graph, and all of its attributes.
     pub(super) fn read(opening: &ParseContext<'_>, node: &Field) -> ParseResult<Self> {
         let mut fields = Reader::new(opening, FORMAT, node.extent());
-        let mut found = Self { value: None, output: None, has_graphs: false, fields: 0 };
+        let mut found = Self { value: None, output: None, has_graphs: false };
         let (mut is_constant, mut is_standard, mut second) = (false, true, None);
         while let Some(field) = fields.next(schema::NODE)? {
-            found.fields = found.fields.saturating_add(1);
             match field.number {
                 node::OUTPUT => found.output = found.output.or(Some(field)),
                 node::OP_TYPE => is_constant = is_text(&fields, &field, b"Constant")?,
@@ -64,7 +61,6 @@ impl Node {
         let mut fields = Reader::new(opening, FORMAT, attribute.extent());
         let (mut name, mut dense, mut sparse, mut graph) = (None, None, None, None);
         while let Some(field) = fields.next(schema::ATTRIBUTE)? {
-            self.fields = self.fields.saturating_add(1);
             let place = match field.number {
                 attribute::NAME => {
                     name = Some(field);
@@ -94,7 +90,7 @@ impl Node {
     /// Returns the tensor of a Constant node, which is in the field `node` of a graph.
     pub(super) fn found(&self, node: &Field) -> Option<Found> {
         let (message, is_sparse) = self.value?;
-        Some(Found { at: node.at, message, is_sparse, output: self.output, is_constant: true, fields: self.fields })
+        Some(Found { at: node.at, message, is_sparse, output: self.output, is_constant: true })
     }
 }
 

@@ -179,7 +179,7 @@ impl Proto {
             (None, _) if count > 0 => fail(ErrorKind::MissingData, Part::Data, start),
             (Some(data), _) if count == 0 => fail(ErrorKind::UnexpectedData, Part::Data, data.at),
             (None, _) => Ok((dtype, Place::Here(Extent::new(start, 0)))),
-            (Some(_), Some(raw)) if dtype.is_none() => fail(ErrorKind::UnexpectedData, Part::Data, raw.at),
+            (Some(_), Some(raw)) if dtype.is_none() => fail(ErrorKind::TypeMismatch, Part::Data, raw.at),
             (Some(_), Some(raw)) if raw.value != length => fail(ErrorKind::SizeMismatch, Part::Length, raw.at),
             (Some(_), Some(raw)) => Ok((dtype, Place::Here(raw.extent()))),
             (Some(typed), None) if typed.number != of_kind => fail(ErrorKind::TypeMismatch, Part::Data, typed.at),

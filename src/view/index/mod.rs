@@ -286,7 +286,7 @@ fn fill_slots<'a, F: FileFormat<'a>>(file: &F, words: &mut [u32], seed: u64) -> 
         // Inlined on a host: the returned value is large.
         let named = file.next_name(&mut cursor)?;
         let Named { name, name_at, tensor_at } = named.ok_or(Error::new(ErrorKind::Malformed))?;
-        if name_at != tensor_at {
+        if name_at != tensor_at && !F::HAS_NAMES_AT_TENSORS {
             return Ok(Filled::Apart);
         }
         let Place { slot: mut at, tag } = Place::of(hash_of(seed, name), slots);

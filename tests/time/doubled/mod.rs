@@ -6,6 +6,7 @@ pub mod blz;
 pub mod gguf;
 pub mod npy;
 pub mod npz;
+pub mod onnx;
 pub mod pytorch;
 pub mod safetensors;
 pub mod tens;

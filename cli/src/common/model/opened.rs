@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
-use tenslice::{Component, Error, ErrorKind, File, Input, Model, Tensor, Warning, Warnings};
+use tenslice::{Component, Error, ErrorKind, Expected, File, Input, Model, ReadOptions, Tensor, Warning, Warnings};
 
 use tenslice_host::HostFile;
 
@@ -205,6 +205,18 @@ impl<'m> Opened<'m> {
         let name = component.shard().unwrap_or_default();
         let why = self.lacking.get(name).map(|why| format!(": {why}")).unwrap_or_default();
         Failure::new(ErrorKind::InShard.name(), format!("the bytes are in shard \"{}\"{why}", printable(name)))
+    }
+
+    /// Reads the elements of a tensor as numbers, also if they are in a shard.
+    pub fn read_f32(&self, tensor: &Tensor<'m>, dst: &mut [f32], options: ReadOptions<'_>) -> Result<(), Error> {
+        let is_here = tensor.components().all(|component| component.shard().is_none());
+        let name = tensor.name().to_string();
+        // The model reads the first of several tensors with one name.
+        let (number, first) = self.model.find(&name)?;
+        if is_here || (number, first.index()) != (self.number, tensor.index()) {
+            return tensor.read_f32_into(dst, options).map(drop);
+        }
+        self.model.get_f32(&Expected::named(&name), dst, options).map(drop)
     }
 
     /// Adds the bytes of a component that is in a shard; `None` if the shard is missing or invalid.
