@@ -47,6 +47,7 @@ targets! {
     npy
     npz
     pytorch
+    onnx
     b2nd
     write
 }

@@ -95,7 +95,7 @@ fn fixtures_are_read_as_their_side_cars_say() {
             let place = left.iter().position(|other| tensor.name() == other["name"].as_str().unwrap());
             let expected = left.remove(place.unwrap_or_else(|| panic!("{name}: {}", tensor.name())));
             check(&name, &tensor, expected);
-            // Of several tensors with one name, the first is found.
+            // The first of several tensors with one name is found.
             let text = tensor.name().to_string();
             let first = file.tensors().find(|other| other.name() == tensor.name()).unwrap();
             for found in [file.find(&text).unwrap(), index.find(&text).unwrap()] {
