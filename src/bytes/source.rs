@@ -499,7 +499,7 @@ impl<'a> ParseContext<'a> {
 
     /// True if the parser stopped because bytes are missing.
     #[cfg(feature = "onnx")]
-    pub(crate) const fn is_lacking(&self) -> bool {
+    pub(crate) fn is_lacking(&self) -> bool {
         self.lacks.get()
     }
 
