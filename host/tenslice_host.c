@@ -569,6 +569,70 @@ static int add_shards(tenslice_host *host, const tenslice_file *file, const char
     return 1;
 }
 
+/* Returns 1 if no symbolic link on the path leads out of the folder. The library has checked the path itself. */
+static int is_inside(const char *folder, const char *path)
+{
+#ifdef _WIN32
+    (void)folder, (void)path;
+    return 1;
+#else
+    char *top = realpath(folder[0] != 0 ? folder : ".", NULL), *file = realpath(path, NULL);
+    const size_t length = top != NULL ? strlen(top) : 0;
+    const int is_it = top != NULL && file != NULL && strncmp(top, file, length) == 0
+                      && (top[length - 1] == '/' || file[length] == '/');
+    free(top);
+    free(file);
+    return is_it;
+#endif
+}
+
+/* Adds a file that has data of an ONNX model, which names it by its path from the folder. */
+static int add_data(tenslice_host *host, tenslice_str name)
+{
+    const size_t number = host->count;
+    char *text, *path, *kept;
+    mapping bytes = {NULL, 0, 0};
+    size_t i;
+
+    for (i = 1; i < number; i++)
+        if (strlen(host->names[i]) == name.length && memcmp(host->names[i], name.data, name.length) == 0) return 1;
+    text = copy_text(name.data, name.length);
+    path = text != NULL ? joined(host->folder, text) : NULL;
+    free(text);
+    if (path == NULL) return no_memory(host);
+    if (is_inside(host->folder, path)) bytes = map(path);
+    free(path);
+    if (!bytes.is_open) return 1; /* the model reports it */
+    kept = new_file(host, name.data, name.length);
+    if (kept == NULL) return unmap(bytes), no_memory(host);
+    free(kept);
+    host->mappings[number] = bytes;
+    host->count++;
+    tenslice_model_file_shard(&host->files[number], host->names[number], name.length, bytes.data, bytes.size);
+    return 1;
+}
+
+/* Adds the files that have data of an ONNX model. */
+static int add_data_of_model(tenslice_host *host, const tenslice_file *file)
+{
+    tenslice_onnx_info info;
+    tenslice_cursor tensors, components;
+    tenslice_tensor tensor;
+    tenslice_component component;
+    tenslice_str shard;
+
+    TENSLICE_INIT(info);
+    if (tenslice_onnx_get_info(file, &info) != TENSLICE_OK) return 1; /* another format */
+    if (tenslice_file_tensors(file, &tensors) != TENSLICE_OK) return 1;
+    while (tenslice_tensors_next(&tensors, &tensor, NULL) == TENSLICE_OK) {
+        if (tenslice_tensor_components(&tensor, &components) != TENSLICE_OK) continue;
+        while (tenslice_components_next(&components, &component, NULL) == TENSLICE_OK)
+            if (tenslice_component_shard(&component, &shard) == TENSLICE_OK && shard.length > 0 && !add_data(host, shard))
+                return 0;
+    }
+    return 1;
+}
+
 static int is_json(mapping bytes)
 {
     const char *text = (const char *)bytes.data;
@@ -610,7 +674,7 @@ static int open_file(tenslice_host *host, const char *name)
     info.part_count = 0;
     tenslice_gguf_get_info(&file, &info);
     if (info.part_count > 0 && !add_parts(host, name, info.part_count)) return 0;
-    return add_shards(host, &file, name) && make_model(host, 0);
+    return add_shards(host, &file, name) && add_data_of_model(host, &file) && make_model(host, 0);
 }
 
 /* Returns 1 if the name may be that of a shard of a file in the same folder: `model-NAME.zt` next to `model.zt`. */
