@@ -2,8 +2,8 @@
  * Opens a model on a machine with a file system: finds its files, maps them, and makes a tenslice_model of them. See
  * tenslice_host.h. Everything that is read from a file is read by the library.
  */
-#if !defined(_WIN32) && !defined(_POSIX_C_SOURCE)
-#define _POSIX_C_SOURCE 200809L
+#if !defined(_WIN32) && !defined(_XOPEN_SOURCE)
+#define _XOPEN_SOURCE 700 /* POSIX 2008, and realpath */
 #endif
 
 #include "tenslice_host.h"

@@ -30,10 +30,11 @@ typedef struct tenslice_host tenslice_host;
  * - the index of a safetensors model, model.safetensors.index.json: its files are in the folder of the index or below;
  * - a part of a GGUF model: the other parts are in the same folder;
  * - a zTensor 2 file: its shards are next to it, `model-NAME.zt` for shard NAME of `model.zt`;
+ * - an ONNX model: data in other files is at the paths that the model states, below its folder;
  * - a folder with one of these.
  *
- * Maps the files, so nothing is read before it is used. Links are followed, and the paths of an index stay in its
- * folder. A fault of one file leaves the others readable: tenslice_model_next_problem lists all faults.
+ * Maps the files, so nothing is read before it is used. Links are followed, but on POSIX none of an ONNX model that
+ * leads out of its folder. The paths of an index stay in its folder. A fault of one file leaves the others readable: tenslice_model_next_problem lists all faults.
  *
  * Returns NULL if nothing can be read, and writes the reason to the `capacity` bytes at `why`, cut off if it is longer.
  */

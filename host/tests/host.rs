@@ -72,6 +72,29 @@ fn bytes_in_memory() {
     assert!(error.to_string().starts_with("x: "), "{error}");
 }
 
+/// Data of an ONNX model is found below its folder, and not through a link that leads out of the folder.
+#[test]
+fn data_of_an_onnx_model() {
+    let folder = std::env::temp_dir().join(format!("tenslice-onnx-{}", std::process::id()));
+    fs::create_dir_all(folder.join("in/sub/folder")).unwrap();
+    let path = folder.join("in/m.onnx");
+    fs::copy(fixtures().join("onnx/py_external.onnx"), &path).unwrap();
+    fs::write(folder.join("in/sub/folder/b.bin"), [7; 12]).unwrap();
+    fs::write(folder.join("secret"), [1; 5000]).unwrap();
+    #[cfg(unix)]
+    std::os::unix::fs::symlink("../secret", folder.join("in/model.data")).unwrap();
+    let host = tenslice_host::open(&path).unwrap();
+    let mut tables = host.tables();
+    let model = tables.model().unwrap();
+    let (_, tensor) = model.find("bare").unwrap();
+    assert_eq!(model.with_shard(tensor.data().unwrap()).unwrap().bytes(), Ok(&[7; 12][..]));
+    let (_, tensor) = model.find("w1").unwrap();
+    assert!(model.with_shard(tensor.data().unwrap()).is_err());
+    let problems: Vec<String> = model.problems().map(|problem| problem.to_string()).collect();
+    assert!(problems.iter().any(|problem| problem.contains("shard \"model.data\" is missing")), "{problems:?}");
+    fs::remove_dir_all(folder).unwrap();
+}
+
 /// A folder with the same model as safetensors and as a checkpoint has one model, and so has a folder with only the
 /// checkpoint.
 #[test]
