@@ -431,6 +431,54 @@ static void model_facts(const char *folder, const tenslice_file *other)
     free(b.data);
 }
 
+static void subgraphs(const char *folder, const tenslice_file *other)
+{
+    blob a = load(folder, "tflite/py_subgraphs.tflite"), b = load(folder, "tflite/py_strings.tflite");
+    tenslice_file file;
+    tenslice_tensor tensor;
+    tenslice_cursor cursor;
+    tenslice_tflite_subgraph subgraph;
+    tenslice_str text;
+
+    subgraph.struct_size = sizeof subgraph;
+    EXPECT(TENSLICE_OK, tenslice_file_open(&file, a.data, a.size, NULL));
+    EXPECT(HANDLE, tenslice_tflite_subgraphs(NULL, &cursor));
+    EXPECT(BAD, tenslice_tflite_subgraphs(other, &cursor));
+    EXPECT(BAD, tenslice_tflite_subgraphs(&file, NULL));
+    EXPECT(TENSLICE_OK, tenslice_tflite_subgraphs(&file, &cursor));
+    EXPECT(HANDLE, tenslice_tflite_subgraphs_next(NULL, &subgraph, NULL));
+    EXPECT(BAD, tenslice_tflite_subgraphs_next(&cursor, NULL, NULL));
+    subgraph.struct_size = sizeof subgraph - 1;
+    EXPECT(BAD, tenslice_tflite_subgraphs_next(&cursor, &subgraph, NULL));
+    EXPECT(TENSLICE_OK, tenslice_file_find(other, "t.float64", 9, &tensor, NULL));
+    EXPECT(BAD, tenslice_tflite_texts(&tensor, &cursor, NULL));
+    EXPECT(TENSLICE_OK, tenslice_file_open(&file, b.data, b.size, NULL));
+    EXPECT(TENSLICE_OK, tenslice_file_find(&file, "words", 5, &tensor, NULL));
+    EXPECT(HANDLE, tenslice_tflite_texts(NULL, &cursor, NULL));
+    EXPECT(BAD, tenslice_tflite_texts(&tensor, NULL, NULL));
+    EXPECT(TENSLICE_OK, tenslice_tflite_texts(&tensor, &cursor, NULL));
+    EXPECT(HANDLE, tenslice_tflite_texts_next(NULL, &text));
+    EXPECT(BAD, tenslice_tflite_texts_next(&cursor, NULL));
+    free(a.data);
+    free(b.data);
+}
+
+static void segments(const tenslice_file *ptd, const tenslice_file *other)
+{
+    tenslice_cursor cursor;
+    tenslice_ptd_segment segment;
+
+    segment.struct_size = sizeof segment;
+    EXPECT(HANDLE, tenslice_ptd_segments(NULL, &cursor));
+    EXPECT(BAD, tenslice_ptd_segments(other, &cursor));
+    EXPECT(BAD, tenslice_ptd_segments(ptd, NULL));
+    EXPECT(TENSLICE_OK, tenslice_ptd_segments(ptd, &cursor));
+    EXPECT(HANDLE, tenslice_ptd_segments_next(NULL, &segment, NULL));
+    EXPECT(BAD, tenslice_ptd_segments_next(&cursor, NULL, NULL));
+    segment.struct_size = sizeof segment - 1;
+    EXPECT(BAD, tenslice_ptd_segments_next(&cursor, &segment, NULL));
+}
+
 /* The shards of a zTensor 2 file. */
 static void listed_shards(const char *folder, const tenslice_file *other)
 {
@@ -1057,7 +1105,7 @@ static void formats(const char *folder, const tenslice_file *other)
     blob a = load(folder, "tens/good/sym_1_sym.tens"), b = load(folder, "blz/good/identity_matrix_f64.blz");
     blob c = load(folder, "tens/good/ix_f64_x2.tens"), d = load(folder, "b2nd/good/nd02_lz4_0.b2nd");
     blob e = load(folder, "npy/struct_nested_4.npy"), f = load(folder, "npz/mixed_methods.npz");
-    blob g = load(folder, "pytorch/views.pt");
+    blob g = load(folder, "pytorch/views.pt"), h = load(folder, "ptd/py_tied.ptd");
     tenslice_file file, archive;
     tenslice_tensor tensor;
     tenslice_cursor cursor;
@@ -1078,6 +1126,10 @@ static void formats(const char *folder, const tenslice_file *other)
     code(&archive, other);
     model_facts(folder, other);
     free(g.data);
+    EXPECT(TENSLICE_OK, tenslice_file_open(&archive, h.data, h.size, NULL));
+    segments(&archive, other);
+    subgraphs(folder, other);
+    free(h.data);
     EXPECT(TENSLICE_OK, tenslice_file_tensors(&file, &cursor));
     shards(folder, &cursor);
     listed_shards(folder, &file);

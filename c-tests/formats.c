@@ -675,6 +675,120 @@ static void views(const char *folder)
     free(b.data);
 }
 
+/* Segments, a blob, and a tensor whose channels are the innermost dimension in the file. */
+static void weights(const char *folder)
+{
+    blob b = load(folder, "ptd/py_dim_orders.ptd"), c = load(folder, "ptd/py_blobs.ptd");
+    tenslice_file file;
+    tenslice_cursor cursor;
+    tenslice_tensor tensor;
+    tenslice_tensor_info info;
+    tenslice_ptd_segment segment;
+    uint64_t count = 0, blobs = 0, strides[4], length, i, at[4];
+    float stored[24], elements[24];
+    tenslice_component data;
+    tenslice_bytes bytes;
+
+    info.struct_size = sizeof info;
+    segment.struct_size = sizeof segment;
+    EXPECT(TENSLICE_OK, tenslice_file_open(&file, b.data, b.size, NULL));
+    EXPECT(TENSLICE_OK, tenslice_ptd_segments(&file, &cursor));
+    while (tenslice_ptd_segments_next(&cursor, &segment, NULL) == TENSLICE_OK) {
+        CHECK(segment.reserved == 0 && segment.offset + segment.length <= b.size);
+        count++;
+    }
+    CHECK(count == 7);
+    EXPECT(TENSLICE_OK, tenslice_file_find(&file, "channels_last", 13, &tensor, NULL));
+    EXPECT(TENSLICE_OK, tenslice_tensor_get_info(&tensor, &info));
+    CHECK(info.layout == TENSLICE_LAYOUT_STRIDED && info.rank == 4);
+    EXPECT(TENSLICE_OK, tenslice_tensor_strides(&tensor, strides, 4));
+    EXPECT(TENSLICE_OK, tenslice_tensor_component(&tensor, "data", 4, &data, NULL));
+    EXPECT(TENSLICE_OK, tenslice_component_stored(&data, &bytes, NULL));
+    CHECK(bytes.length == sizeof stored);
+    memcpy(stored, bytes.data, sizeof stored);
+    EXPECT(TENSLICE_OK, tenslice_tensor_read_into(&tensor, elements, sizeof elements, NULL, &length, NULL));
+    CHECK(length == sizeof elements);
+    for (i = 0; i < 24; i++) { /* shape 2, 3, 2, 2 */
+        at[0] = i / 12, at[1] = i / 4 % 3, at[2] = i / 2 % 2, at[3] = i % 2;
+        CHECK(memcmp(&elements[i],
+                     &stored[at[0] * strides[0] + at[1] * strides[1] + at[2] * strides[2] + at[3] * strides[3]],
+                     sizeof(float)) == 0);
+    }
+    EXPECT(TENSLICE_OK, tenslice_file_open(&file, c.data, c.size, NULL));
+    EXPECT(TENSLICE_OK, tenslice_file_tensors(&file, &cursor));
+    while (tenslice_tensors_next(&cursor, &tensor, NULL) == TENSLICE_OK) {
+        EXPECT(TENSLICE_OK, tenslice_tensor_get_info(&tensor, &info));
+        if (!same(info.layout_name, "ptd.blob")) continue;
+        blobs++;
+        CHECK(info.layout == TENSLICE_LAYOUT_OTHER && info.dtype == 0 && info.rank == 1);
+        EXPECT(TENSLICE_NOT_DENSE, tenslice_tensor_bytes(&tensor, 0, &bytes, NULL));
+        EXPECT(TENSLICE_OK, tenslice_tensor_component(&tensor, "data", 4, &data, NULL));
+        EXPECT(TENSLICE_OK, tenslice_component_stored(&data, &bytes, NULL));
+        CHECK(bytes.length == tenslice_tensor_dimension(&tensor, 0));
+    }
+    CHECK(blobs > 0);
+    free(b.data);
+    free(c.data);
+}
+
+/* The constants of a TFLite model: quantized numbers, texts, a sparse tensor, bytes in other files. */
+static void constants(const char *folder)
+{
+    static const char *const words[] = {"tflite/py_quantized.tflite", "tflite/py_strings.tflite",
+                                        "tflite/py_sparse.tflite", "tflite/py_external_buffers.tflite"};
+    blob b[4];
+    tenslice_file file[4];
+    tenslice_cursor cursor;
+    tenslice_tensor tensor;
+    tenslice_component component;
+    tenslice_component_info info;
+    tenslice_bytes bytes;
+    tenslice_str text;
+    tenslice_tflite_subgraph subgraph;
+    float numbers[12];
+    int8_t stored[12];
+    uint64_t length;
+    size_t i, count = 0;
+
+    info.struct_size = sizeof info;
+    subgraph.struct_size = sizeof subgraph;
+    for (i = 0; i < 4; i++) {
+        b[i] = load(folder, words[i]);
+        EXPECT(TENSLICE_OK, tenslice_file_open(&file[i], b[i].data, b[i].size, NULL));
+    }
+    EXPECT(TENSLICE_OK, tenslice_file_find(&file[0], "per_tensor", 10, &tensor, NULL));
+    EXPECT(TENSLICE_OK, tenslice_tensor_read_into(&tensor, stored, sizeof stored, NULL, &length, NULL));
+    CHECK(length == 12);
+    EXPECT(TENSLICE_OK, tenslice_tensor_read_f32(&tensor, 0, numbers, 12, NULL));
+    for (i = 0; i < 12; i++) /* scale 0.5, zero point -3 */
+        CHECK(memcmp(&numbers[i], &(float){((float)stored[i] + 3.0f) * 0.5f}, sizeof(float)) == 0);
+    EXPECT(TENSLICE_OK, tenslice_file_find(&file[1], "words", 5, &tensor, NULL));
+    EXPECT(TENSLICE_OK, tenslice_tflite_texts(&tensor, &cursor, NULL));
+    while (tenslice_tflite_texts_next(&cursor, &text) == TENSLICE_OK)
+        count++;
+    CHECK(count == 3);
+    EXPECT(TENSLICE_OK, tenslice_file_find(&file[2], "csr", 3, &tensor, NULL));
+    EXPECT(TENSLICE_OK, tenslice_tensor_component(&tensor, "indices.1", 9, &component, NULL));
+    EXPECT(TENSLICE_OK, tenslice_component_stored(&component, &bytes, NULL));
+    CHECK(bytes.length == 16 && tenslice_tensor_layout(&tensor) == TENSLICE_LAYOUT_OTHER);
+    EXPECT(TENSLICE_OK, tenslice_file_find(&file[3], "e9", 2, &tensor, NULL));
+    EXPECT(TENSLICE_OK, tenslice_tensor_component(&tensor, "data", 4, &component, NULL));
+    EXPECT(TENSLICE_OK, tenslice_component_get_info(&component, &info));
+    CHECK(info.offset == 4096 && info.length == 12);
+    EXPECT(TENSLICE_OK, tenslice_component_shard(&component, &text));
+    CHECK(text.length > 0);
+    EXPECT(TENSLICE_IN_SHARD, tenslice_component_stored(&component, &bytes, NULL));
+    EXPECT(TENSLICE_OK, tenslice_component_with_bytes(&component, stored, sizeof stored, &component, NULL));
+    EXPECT(TENSLICE_OK, tenslice_component_stored(&component, &bytes, NULL));
+    CHECK(bytes.data == (const void *)stored);
+    EXPECT(TENSLICE_OK, tenslice_tflite_subgraphs(&file[0], &cursor));
+    for (count = 0; tenslice_tflite_subgraphs_next(&cursor, &subgraph, NULL) == TENSLICE_OK; count++)
+        CHECK(subgraph.tensor_count > 0);
+    CHECK(count == 1);
+    for (i = 0; i < 4; i++)
+        free(b[i].data);
+}
+
 /* The pieces of a name are counted, compared and found, also if the module that the tensor is in has some of them. */
 static void pieces(const char *folder)
 {
@@ -1695,6 +1809,8 @@ int main(int argc, char **argv)
     arrays(argv[1]);
     checkpoint(argv[1]);
     views(argv[1]);
+    weights(argv[1]);
+    constants(argv[1]);
     pieces(argv[1]);
     onnx(argv[1]);
     safetensors(argv[1]);

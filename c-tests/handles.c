@@ -53,15 +53,16 @@ static tenslice_error *details_of_call(void)
 
 /* ---- Handles of every kind ---- */
 
-enum { ZTENSOR, TENS, BLZ, B2ND, METALAYERS, NPY, NPZ, GGUF, BLOCKS, ZTENSOR2, PYTORCH, ONNX, FILES };
+enum { ZTENSOR, TENS, BLZ, B2ND, METALAYERS, NPY, NPZ, GGUF, BLOCKS, ZTENSOR2, PYTORCH, ONNX, PTD, TFLITE, TEXTS_OF, FILES };
 static const char *const names[FILES] = {
     "v1.2/dense_all_dtypes.zt", "tens/good/sym_1_sym.tens", "blz/good/identity_matrix_f64.blz",
     "b2nd/good/nd02_lz4_0.b2nd", "b2nd/good/vlmeta_mem_0.b2nd", "npy/struct_nested_4.npy", "npz/mixed_methods.npz",
     "gguf/kv_all_types.gguf", "gguf-blocks/q8_0.gguf", "v2/shards.zt",
-    "pytorch/views.pt", "onnx/py_metadata.onnx",
+    "pytorch/views.pt", "onnx/py_metadata.onnx", "ptd/py_tied.ptd",
+    "tflite/py_subgraphs.tflite", "tflite/py_strings.tflite",
 };
 enum { DENSE = FILES, OF_NPY, OF_BLOCKS, IN_ORDER, COMPONENT, IN_SHARD, TENSORS, COMPONENTS, ATTRIBUTES, LIST, SHARDED, INFOS,
-       SHARDS, CHUNKS, ENTRIES, GLOBALS, OPSETS, READS, SOURCE, PLAN, SPARSE, INDEX, SHARD_INDEX, TRAIN, MODEL_FILE, MODEL, OF_MODEL, PROBLEMS, PROBLEM,
+       SHARDS, CHUNKS, ENTRIES, GLOBALS, OPSETS, SEGMENTS, SUBGRAPHS, WORDS, TEXTS, READS, SOURCE, PLAN, SPARSE, INDEX, SHARD_INDEX, TRAIN, MODEL_FILE, MODEL, OF_MODEL, PROBLEMS, PROBLEM,
        WRITER, WRITING, FILLED, HANDLES };
 
 static struct {
@@ -157,6 +158,9 @@ static size_t rank_of_tens; /* for the TENS tensor */
     X(PYTORCH, tenslice_file, pytorch_globals, 0, tenslice_pytorch_globals(h, OUT(0, tenslice_cursor)))                \
     X(ONNX, tenslice_file, onnx_get_info, 0, tenslice_onnx_get_info(h, INFO(0, tenslice_onnx_info)))                   \
     X(ONNX, tenslice_file, onnx_opsets, 0, tenslice_onnx_opsets(h, OUT(0, tenslice_cursor)))                           \
+    X(PTD, tenslice_file, ptd_segments, 0, tenslice_ptd_segments(h, OUT(0, tenslice_cursor)))                          \
+    X(TFLITE, tenslice_file, tflite_subgraphs, 0, tenslice_tflite_subgraphs(h, OUT(0, tenslice_cursor)))               \
+    X(WORDS, tenslice_tensor, tflite_texts, 0, tenslice_tflite_texts(h, OUT(0, tenslice_cursor), ERR))                 \
     X(GGUF, tenslice_file, gguf_get_info, 0, tenslice_gguf_get_info(h, INFO(0, tenslice_gguf_file_info)))              \
     X(GGUF, tenslice_file, gguf_infos, 0, tenslice_gguf_infos(h, OUT(0, tenslice_cursor)))                             \
     X(ZTENSOR2, tenslice_file, ztensor2_shards, 0, tenslice_ztensor2_shards(h, OUT(0, tenslice_cursor)))               \
@@ -248,6 +252,11 @@ static size_t rank_of_tens; /* for the TENS tensor */
       tenslice_pytorch_globals_next(h, INFO(0, tenslice_pytorch_global), ERR))                                         \
     X(OPSETS, tenslice_cursor, onnx_opsets_next, 0,                                                                    \
       tenslice_onnx_opsets_next(h, INFO(0, tenslice_onnx_opset), ERR))                                                 \
+    X(SUBGRAPHS, tenslice_cursor, tflite_subgraphs_next, 0,                                                            \
+      tenslice_tflite_subgraphs_next(h, INFO(0, tenslice_tflite_subgraph), ERR))                                       \
+    X(TEXTS, tenslice_cursor, tflite_texts_next, 0, tenslice_tflite_texts_next(h, OUT(0, tenslice_str)))               \
+    X(SEGMENTS, tenslice_cursor, ptd_segments_next, 0,                                                                 \
+      tenslice_ptd_segments_next(h, INFO(0, tenslice_ptd_segment), ERR))                                               \
     X(SOURCE, tenslice_source, source_add, 0, tenslice_source_add(h, 0, files[ZTENSOR].data, 1))                       \
     X(SOURCE, tenslice_source, source_needs, 0,                                                                        \
       tenslice_source_needs(h, OUT(0, tenslice_piece), 1, OUT(1, size_t)))                                             \
@@ -417,6 +426,11 @@ static void make_handles(const char *folder)
     EXPECT(TENSLICE_OK, tenslice_npz_entries(AT(NPZ, tenslice_file), MAKE(ENTRIES, tenslice_cursor)));
     EXPECT(TENSLICE_OK, tenslice_pytorch_globals(AT(PYTORCH, tenslice_file), MAKE(GLOBALS, tenslice_cursor)));
     EXPECT(TENSLICE_OK, tenslice_onnx_opsets(AT(ONNX, tenslice_file), MAKE(OPSETS, tenslice_cursor)));
+    EXPECT(TENSLICE_OK, tenslice_ptd_segments(AT(PTD, tenslice_file), MAKE(SEGMENTS, tenslice_cursor)));
+    EXPECT(TENSLICE_OK, tenslice_tflite_subgraphs(AT(TFLITE, tenslice_file), MAKE(SUBGRAPHS, tenslice_cursor)));
+    EXPECT(TENSLICE_OK,
+           tenslice_file_find(AT(TEXTS_OF, tenslice_file), "words", 5, MAKE(WORDS, tenslice_tensor), NULL));
+    EXPECT(TENSLICE_OK, tenslice_tflite_texts(AT(WORDS, tenslice_tensor), MAKE(TEXTS, tenslice_cursor), NULL));
 
     EXPECT(TENSLICE_OK, tenslice_source_init(MAKE(SOURCE, tenslice_source), files[ZTENSOR].size));
     EXPECT(TENSLICE_OK,

@@ -782,6 +782,8 @@ void particulars(const char *fixtures)
     CHECK(status_of([&] { return npz.pytorch_globals(); }) == TENSLICE_INVALID_ARGUMENT);
     CHECK(status_of([&] { return npz.onnx_info(); }) == TENSLICE_INVALID_ARGUMENT);
     CHECK(status_of([&] { return npz.onnx_opsets(); }) == TENSLICE_INVALID_ARGUMENT);
+    CHECK(status_of([&] { return npz.ptd_segments(); }) == TENSLICE_INVALID_ARGUMENT);
+    CHECK(status_of([&] { return npz.tflite_subgraphs(); }) == TENSLICE_INVALID_ARGUMENT);
     const auto array = get(npy.find("")); // 4 rows and 3 columns, column-major
     CHECK(status_of([&] { return array.get<std::int16_t>({4, 3}); }) == TENSLICE_WRONG_ORDER);
     CHECK(status_of([&] { return npy.get<std::int16_t>("", {4, 3}); }) == TENSLICE_WRONG_ORDER);

@@ -242,6 +242,15 @@ int main(void)
     AT(tenslice_onnx_opset, reserved, 4);
     AT(tenslice_onnx_opset, domain, 8);
     AT(tenslice_onnx_opset, version, 8 + S);
+    SIZE(tenslice_tflite_subgraph, 8 + S);
+    AT(tenslice_tflite_subgraph, struct_size, 0);
+    AT(tenslice_tflite_subgraph, tensor_count, 4);
+    AT(tenslice_tflite_subgraph, name, 8);
+    SIZE(tenslice_ptd_segment, 24);
+    AT(tenslice_ptd_segment, struct_size, 0);
+    AT(tenslice_ptd_segment, reserved, 4);
+    AT(tenslice_ptd_segment, offset, 8);
+    AT(tenslice_ptd_segment, length, 16);
     SIZE(tenslice_bytes, 2 * P);
     AT(tenslice_bytes, data, 0);
     AT(tenslice_bytes, length, P);

@@ -299,6 +299,39 @@ static void read_model(const tenslice_file *file)
         ;
 }
 
+/* The subgraphs of a TFLite model, and its texts. */
+static void read_constants(const tenslice_file *file)
+{
+    tenslice_tflite_subgraph subgraph;
+    tenslice_cursor cursor, texts;
+    tenslice_tensor tensor;
+    tenslice_str text;
+
+    subgraph.struct_size = sizeof subgraph;
+    if (IN(tenslice_tflite_subgraphs(file, &cursor)) != TENSLICE_OK)
+        return;
+    while (IN(tenslice_tflite_subgraphs_next(&cursor, &subgraph, NULL)) == TENSLICE_OK)
+        ;
+    IN(tenslice_file_tensors(file, &cursor));
+    while (IN(tenslice_tensors_next(&cursor, &tensor, NULL)) == TENSLICE_OK)
+        if (IN(tenslice_tflite_texts(&tensor, &texts, NULL)) == TENSLICE_OK)
+            while (IN(tenslice_tflite_texts_next(&texts, &text)) == TENSLICE_OK)
+                ;
+}
+
+/* The segments of an ExecuTorch file. */
+static void read_segments(const tenslice_file *file)
+{
+    tenslice_ptd_segment segment;
+    tenslice_cursor cursor;
+
+    segment.struct_size = sizeof segment;
+    if (IN(tenslice_ptd_segments(file, &cursor)) != TENSLICE_OK)
+        return;
+    while (IN(tenslice_ptd_segments_next(&cursor, &segment, NULL)) == TENSLICE_OK)
+        ;
+}
+
 int main(int argc, char **argv)
 {
     static const char *const names[] = {"v0.1/custom_fields.zt", "v1.0/sparse_csr_coo.zt", "v1.2/many_tensors.zt",
@@ -309,6 +342,9 @@ int main(int argc, char **argv)
                                         "npy/struct_nested_4.npy", "npz/mixed_methods.npz",
                                         "pytorch/views.pt", "pytorch/nested.pt", "pytorch/legacy_two.pt",
                                         "onnx/py_typed_all_types.onnx", "onnx/py_if_branches.onnx", "onnx/py_sparse.onnx",
+                                        "ptd/py_dim_orders.ptd", "ptd/py_blobs.ptd",
+                                        "tflite/py_strings.tflite", "tflite/py_quantized.tflite",
+                                        "tflite/py_sparse.tflite",
                                         "v2/layout_profiles.zt", "v2/dense_all_dtypes_4k.zt",
                                         "v1.2/zstd.zt", "v2/zstd_seekable.zt", "b2nd/good/dict_zstd_shuffle_0.b2nd",
                                         "safetensors/py_tiny_mlp.safetensors",
@@ -349,6 +385,8 @@ int main(int argc, char **argv)
         read_gguf(&file);
         read_code(&file);
         read_model(&file);
+        read_segments(&file);
+        read_constants(&file);
         open_in_rounds(size);
         read_planned(&file, size);
         IN(tenslice_model_file_opened(&model_file, names[i], TENSLICE_NUL, &file));

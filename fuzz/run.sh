@@ -30,7 +30,7 @@ folders() { # TARGET
 # The maximum length of the inputs. Targets that make files use few bytes, and more bytes would make no difference.
 max_len() { # TARGET
     case $1 in
-        b2nd | blz | npy | npz | onnx | pytorch | tens | write | ztensor | ztensor2) echo 512 ;;
+        b2nd | blz | npy | npz | onnx | ptd | pytorch | tens | tflite | write | ztensor | ztensor2) echo 512 ;;
         gguf) echo 1024 ;;
         *) echo 4096 ;;
     esac

@@ -282,7 +282,7 @@ static int is_tensor_file(const char *name)
 {
     static const char *const endings[] = {".zt",  ".safetensors", ".sft", ".gguf", ".npy",
                                           ".npz", ".tens",        ".blz", ".b2nd", ".b2frame",
-                                          ".pt",  ".pth",         ".ckpt", ".onnx"};
+                                          ".pt",  ".pth",         ".ckpt", ".onnx", ".ptd", ".tflite"};
     size_t i;
     for (i = 0; i < sizeof endings / sizeof *endings; i++)
         if (ends_with(name, endings[i])) return 1;

@@ -1461,6 +1461,8 @@ uint32_t tenslice_has(uint32_t feature);
 #include "tenslice/npy.h"
 #include "tenslice/pytorch.h"
 #include "tenslice/onnx.h"
+#include "tenslice/ptd.h"
+#include "tenslice/tflite.h"
 #include "tenslice/tens.h"
 #include "tenslice/blz.h"
 #include "tenslice/b2nd.h"

@@ -1450,6 +1450,19 @@ inline tenslice_status next_onnx_opset(tenslice_cursor *cursor, tenslice_onnx_op
     return tenslice_onnx_opsets_next(cursor, opset, why);
 }
 
+inline tenslice_status
+next_tflite_subgraph(tenslice_cursor *cursor, tenslice_tflite_subgraph *subgraph, tenslice_error *why)
+{
+    subgraph->struct_size = sizeof *subgraph;
+    return tenslice_tflite_subgraphs_next(cursor, subgraph, why);
+}
+
+inline tenslice_status next_ptd_segment(tenslice_cursor *cursor, tenslice_ptd_segment *segment, tenslice_error *why)
+{
+    segment->struct_size = sizeof *segment;
+    return tenslice_ptd_segments_next(cursor, segment, why);
+}
+
 inline tenslice_status next_gguf_info(tenslice_cursor *cursor, tenslice_gguf_tensor_info *info, tenslice_error *why)
 {
     info->struct_size = sizeof *info;
@@ -1462,6 +1475,10 @@ using pytorch_global_range =
     detail::range<tenslice_cursor, tenslice_pytorch_global, tenslice_pytorch_global, detail::next_pytorch_global>;
 using onnx_opset_range =
     detail::range<tenslice_cursor, tenslice_onnx_opset, tenslice_onnx_opset, detail::next_onnx_opset>;
+using tflite_subgraph_range =
+    detail::range<tenslice_cursor, tenslice_tflite_subgraph, tenslice_tflite_subgraph, detail::next_tflite_subgraph>;
+using ptd_segment_range =
+    detail::range<tenslice_cursor, tenslice_ptd_segment, tenslice_ptd_segment, detail::next_ptd_segment>;
 using gguf_info_range =
     detail::range<tenslice_cursor, tenslice_gguf_tensor_info, tenslice_gguf_tensor_info, detail::next_gguf_info>;
 using tens_chunk_range =
@@ -1953,6 +1970,20 @@ public:
         tenslice_cursor cursor{};
         const auto status = tenslice_onnx_opsets(&handle_, &cursor);
         return detail::finish(status, detail::no_details, onnx_opset_range(cursor));
+    }
+    /** The subgraphs of a TFLite model, in the order of the file. A single-pass range. */
+    result<tflite_subgraph_range> tflite_subgraphs() const
+    {
+        tenslice_cursor cursor{};
+        const auto status = tenslice_tflite_subgraphs(&handle_, &cursor);
+        return detail::finish(status, detail::no_details, tflite_subgraph_range(cursor));
+    }
+    /** The segments of an ExecuTorch `.ptd` file, in the order of the file. A single-pass range. */
+    result<ptd_segment_range> ptd_segments() const
+    {
+        tenslice_cursor cursor{};
+        const auto status = tenslice_ptd_segments(&handle_, &cursor);
+        return detail::finish(status, detail::no_details, ptd_segment_range(cursor));
     }
     /** The properties that only a TENS file has; INVALID_ARGUMENT for a file of another format. */
     result<class tens> tens() const

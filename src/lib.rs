@@ -3,7 +3,7 @@
 //! The bytes can be a slice of flash, a mapped file, an embedded asset, or ranges of a file that the program fetches
 //! itself. Opening checks the whole structure in one pass over the metadata and reads no tensor data. After that,
 //! tensors are listed, found and read in place. The formats are zTensor 0.1 to 1.2, zTensor 2, safetensors, GGUF, NPY,
-//! NPZ, PyTorch checkpoints, ONNX models, TENS, BLZ1 tensor trains, and Blosc2 frames and arrays.
+//! NPZ, PyTorch checkpoints, ONNX models, TFLite, ExecuTorch (PTD), TENS, BLZ1 tensor trains, and Blosc2 frames and arrays.
 //!
 //! # First program
 //!
@@ -84,6 +84,11 @@
     doc = "- [`File::as_onnx`], module [`onnx`]: the version, the program that wrote the model, its sets of operators."
 )]
 #![cfg_attr(
+    feature = "tflite",
+    doc = "- [`File::as_tflite`], module [`tflite`]: the subgraphs of a model, tensors of texts."
+)]
+#![cfg_attr(feature = "ptd", doc = "- [`File::as_ptd`], module [`ptd`]: the segments of the data.")]
+#![cfg_attr(
     feature = "tens",
     doc = "- [`File::as_tens`], module [`tens`]: dimensions, symmetries, single elements, pairs of index and value."
 )]
@@ -119,7 +124,7 @@
 //!
 //! | feature | effect |
 //! |---|---|
-//! | `ztensor`, `ztensor2`, `safetensors`, `gguf`, `npy`, `npz`, `pytorch`, `onnx`, `tens`, `blz`, `b2nd` | enables one format |
+//! | `ztensor`, `ztensor2`, `safetensors`, `gguf`, `npy`, `npz`, `pytorch`, `onnx`, `tflite`, `ptd`, `tens`, `blz`, `b2nd` | enables one format |
 //! | `formats` | enables all formats |
 //! | `dequantize` | converts elements of any real type to `f32`, including quantized blocks |
 //! | `crc32c`, `sha256` | verifies digests of zTensor |
@@ -249,12 +254,14 @@ mod pages {
         onnx "../docs/onnx.md"
         parts "../docs/parts.md"
         promises "../docs/promises.md"
+        ptd "../docs/ptd.md"
         pytorch "../docs/pytorch.md"
         quantize "../docs/quantize.md"
         reading "../docs/reading.md"
         safetensors "../docs/safetensors.md"
         strange_files "../docs/strange-files.md"
         tens "../docs/tens.md"
+        tflite "../docs/tflite.md"
         writing "../docs/writing.md"
         ztensor "../docs/ztensor.md"
         ztensor2 "../docs/ztensor2.md"

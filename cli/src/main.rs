@@ -40,7 +40,7 @@ For `diff`: 0 if there is no difference, 1 if there are differences, 2 for wrong
 A FILE may be `-` (standard input), a folder (all tensor files below it), the index of a model in several files
 (such as model.safetensors.index.json), or a part of a split GGUF model.";
 
-/// Inspect tensor files: safetensors, GGUF, NPY, NPZ, zTensor, PyTorch, ONNX, Blosc2, TENS, BLZ
+/// Inspect tensor files: safetensors, GGUF, NPY, NPZ, zTensor, PyTorch, ONNX, TFLite, ExecuTorch, Blosc2, TENS, BLZ
 #[derive(Parser)]
 #[command(name = "tenslice", version, after_help = EXIT_STATUS)]
 pub struct Arguments {

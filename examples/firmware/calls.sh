@@ -20,6 +20,8 @@ npy) default=$top/tests/fixtures/npy/dt_le_f4.npy ;;
 npz) default=$top/tests/fixtures/npz/stored.npz ;;
 pytorch) default=$top/tests/fixtures/pytorch/views.pt ;;
 onnx) default=$top/tests/fixtures/onnx/py_many_200.onnx ;;
+tflite) default=$top/tests/fixtures/tflite/py_quantized.tflite ;;
+ptd) default=$top/tests/fixtures/ptd/py_module.ptd ;;
 *) default=digits.$format ;;
 esac
 [ "${default#/}" != "$default" ] || default=$PWD/model/$default

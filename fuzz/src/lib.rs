@@ -48,6 +48,8 @@ targets! {
     npz
     pytorch
     onnx
+    ptd
+    tflite
     b2nd
     write
 }

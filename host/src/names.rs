@@ -18,6 +18,8 @@ const ENDINGS: &[&str] = &[
     ".pth",
     ".ckpt",
     ".onnx",
+    ".ptd",
+    ".tflite",
 ];
 
 /// Returns true if the name is one of a tensor file: it has such an ending, or is one of transformers, such as

@@ -235,6 +235,9 @@ enum {
     TENSLICE_FORMAT_SAFETENSORS_INDEX = 14, /**< safetensors index */
     TENSLICE_FORMAT_PYTORCH = 15, /**< pytorch */
     TENSLICE_FORMAT_ONNX = 16, /**< onnx */
+    TENSLICE_FORMAT_ONNX = 16, /**< onnx */
+    TENSLICE_FORMAT_TFLITE = 17, /**< tflite */
+    TENSLICE_FORMAT_PTD = 18, /**< ptd */
 };
 
 /** A part of the library that a build may lack: see tenslice_has. */
@@ -257,6 +260,8 @@ enum {
     TENSLICE_FEATURE_ZSTD = 16, /**< decoding Zstandard */
     TENSLICE_FEATURE_PYTORCH = 17, /**< PyTorch checkpoints */
     TENSLICE_FEATURE_ONNX = 18, /**< ONNX models */
+    TENSLICE_FEATURE_TFLITE = 19, /**< TFLite models */
+    TENSLICE_FEATURE_PTD = 20, /**< ExecuTorch .ptd */
 };
 
 /** Warnings, as bits: findings that are not errors. */

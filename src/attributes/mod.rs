@@ -5,6 +5,8 @@
 
 #[cfg(any(feature = "ztensor", feature = "ztensor2"))]
 mod cbor;
+#[cfg(any(feature = "ptd", feature = "tflite"))]
+mod flatbuffers;
 #[cfg(feature = "gguf")]
 mod gguf;
 #[cfg(feature = "safetensors")]
@@ -13,10 +15,14 @@ mod json;
 mod onnx;
 #[cfg(feature = "pytorch")]
 mod pytorch;
+#[cfg(feature = "tflite")]
+mod tflite;
 
 use core::iter::FusedIterator;
 use core::marker::PhantomData;
 
+#[cfg(any(feature = "ptd", feature = "tflite"))]
+pub(crate) use self::flatbuffers::{Kind, Number, Property};
 use crate::bytes::extent::Extent;
 use crate::bytes::text::Text;
 use crate::error::Error;
@@ -176,6 +182,8 @@ enum Inner<'a> {
     None(PhantomData<&'a [u8]>),
     #[cfg(any(feature = "ztensor", feature = "ztensor2"))]
     Cbor(cbor::Items<'a>),
+    #[cfg(any(feature = "ptd", feature = "tflite"))]
+    Flatbuffers(flatbuffers::Items<'a>),
     #[cfg(feature = "gguf")]
     Gguf(gguf::Items<'a>),
     #[cfg(feature = "safetensors")]
@@ -184,10 +192,12 @@ enum Inner<'a> {
     Pytorch(pytorch::Items<'a>),
     #[cfg(feature = "onnx")]
     Onnx(onnx::Items<'a>),
+    #[cfg(feature = "tflite")]
+    Tflite(tflite::Items<'a>),
 }
 
-/// The items of a value. Those of a PyTorch checkpoint and of an ONNX model are never inside a value: they would need more
-/// memory.
+/// The items of a value. Those of a PyTorch checkpoint, of an ONNX model or of a TFLite model are never inside a value:
+/// they would need more memory.
 #[cfg(feature = "capi")]
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Nested<'a>(Inside<'a>);
@@ -198,6 +208,8 @@ enum Inside<'a> {
     None(PhantomData<&'a [u8]>),
     #[cfg(any(feature = "ztensor", feature = "ztensor2"))]
     Cbor(cbor::Items<'a>),
+    #[cfg(any(feature = "ptd", feature = "tflite"))]
+    Flatbuffers(flatbuffers::Items<'a>),
     #[cfg(feature = "gguf")]
     Gguf(gguf::Items<'a>),
     #[cfg(feature = "safetensors")]
@@ -211,6 +223,8 @@ impl<'a> From<Attributes<'a>> for Nested<'a> {
             Inner::None(none) => Inside::None(none),
             #[cfg(any(feature = "ztensor", feature = "ztensor2"))]
             Inner::Cbor(items) => Inside::Cbor(items),
+            #[cfg(any(feature = "ptd", feature = "tflite"))]
+            Inner::Flatbuffers(items) => Inside::Flatbuffers(items),
             #[cfg(feature = "gguf")]
             Inner::Gguf(items) => Inside::Gguf(items),
             #[cfg(feature = "safetensors")]
@@ -219,6 +233,8 @@ impl<'a> From<Attributes<'a>> for Nested<'a> {
             Inner::Pytorch(_) => Inside::None(PhantomData),
             #[cfg(feature = "onnx")]
             Inner::Onnx(_) => Inside::None(PhantomData),
+            #[cfg(feature = "tflite")]
+            Inner::Tflite(_) => Inside::None(PhantomData),
         })
     }
 }
@@ -230,6 +246,8 @@ impl<'a> From<Nested<'a>> for Attributes<'a> {
             Inside::None(none) => Inner::None(none),
             #[cfg(any(feature = "ztensor", feature = "ztensor2"))]
             Inside::Cbor(items) => Inner::Cbor(items),
+            #[cfg(any(feature = "ptd", feature = "tflite"))]
+            Inside::Flatbuffers(items) => Inner::Flatbuffers(items),
             #[cfg(feature = "gguf")]
             Inside::Gguf(items) => Inner::Gguf(items),
             #[cfg(feature = "safetensors")]
@@ -249,6 +267,8 @@ impl<'a> Attributes<'a> {
             Inner::None(_) => None,
             #[cfg(any(feature = "ztensor", feature = "ztensor2"))]
             Inner::Cbor(items) => items.error(),
+            #[cfg(any(feature = "ptd", feature = "tflite"))]
+            Inner::Flatbuffers(items) => items.error(),
             #[cfg(feature = "gguf")]
             Inner::Gguf(items) => items.error(),
             #[cfg(feature = "safetensors")]
@@ -257,6 +277,8 @@ impl<'a> Attributes<'a> {
             Inner::Pytorch(items) => items.error(),
             #[cfg(feature = "onnx")]
             Inner::Onnx(items) => items.error(),
+            #[cfg(feature = "tflite")]
+            Inner::Tflite(items) => items.error(),
         }
     }
 
@@ -380,6 +402,8 @@ impl<'a> Iterator for Attributes<'a> {
             Inner::None(_) => None,
             #[cfg(any(feature = "ztensor", feature = "ztensor2"))]
             Inner::Cbor(items) => items.next(),
+            #[cfg(any(feature = "ptd", feature = "tflite"))]
+            Inner::Flatbuffers(items) => items.next(),
             #[cfg(feature = "gguf")]
             Inner::Gguf(items) => items.next(),
             #[cfg(feature = "safetensors")]
@@ -388,6 +412,8 @@ impl<'a> Iterator for Attributes<'a> {
             Inner::Pytorch(items) => items.next(),
             #[cfg(feature = "onnx")]
             Inner::Onnx(items) => items.next(),
+            #[cfg(feature = "tflite")]
+            Inner::Tflite(items) => items.next(),
         }
     }
 }

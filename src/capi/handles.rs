@@ -102,6 +102,17 @@ held! {
     tenslice_cursor: crate::onnx::Opsets<'static> = b"ONOP";
 }
 
+#[cfg(feature = "tflite")]
+held! {
+    tenslice_cursor: crate::tflite::Subgraphs<'static> = b"TFSG";
+    tenslice_cursor: crate::tflite::Texts<'static> = b"TFTX";
+}
+
+#[cfg(feature = "ptd")]
+held! {
+    tenslice_cursor: crate::ptd::Segments<'static> = b"PTSG";
+}
+
 #[cfg(feature = "blz")]
 held! {
     blz::tenslice_train: crate::blz::Train<'static> = b"TRAN";

@@ -42,8 +42,12 @@ mod npy;
 mod npz;
 #[cfg(feature = "onnx")]
 mod onnx;
+#[cfg(feature = "ptd")]
+mod ptd;
 #[cfg(feature = "pytorch")]
 mod pytorch;
+#[cfg(feature = "tflite")]
+mod tflite;
 #[cfg(feature = "safetensors")]
 mod safetensors;
 #[cfg(feature = "gguf")]

@@ -5,7 +5,9 @@ use super::super::npy::*;
 use super::super::npz::*;
 use super::super::onnx::*;
 use super::super::plan::*;
+use super::super::ptd::*;
 use super::super::pytorch::*;
+use super::super::tflite::*;
 use super::super::ztensor2::*;
 use super::*;
 
@@ -128,6 +130,50 @@ fn code_in_a_checkpoint() {
         ok!(tenslice_pytorch_globals(file, cursor), tenslice_pytorch_globals_next(cursor, global, null_mut()));
         let tenslice_pytorch_global { is_known, module, .. } = global.read();
         assert_eq!((is_known, text(module)), (1, b"torch._utils".to_vec()));
+    }
+}
+
+/// Segments, and a tensor whose dimensions are in another order.
+#[test]
+fn weights_of_executorch() {
+    // SAFETY: the arguments are as the header requires.
+    unsafe {
+        places!(file: tenslice_file, cursor: tenslice_cursor, tensor: tenslice_tensor, strides: [u64; 4]);
+        places!(numbers: [f32; 24], length: u64);
+        infos!(segment: tenslice_ptd_segment);
+        open(fixture!("ptd/py_dim_orders.ptd"), file);
+        ok!(tenslice_ptd_segments(file, cursor), tenslice_ptd_segments_next(cursor, segment, null_mut()));
+        let tenslice_ptd_segment { offset, length: bytes, .. } = segment.read();
+        assert_eq!((offset, bytes), (896, 96));
+        ok!(tenslice_file_find(file, of("channels_last"), 13, tensor, null_mut()));
+        ok!(tenslice_tensor_strides(tensor, strides.cast(), 4));
+        ok!(tenslice_tensor_read_into(tensor, numbers.cast(), 96, null(), length, null_mut()));
+        assert_eq!((strides.read(), length.read()), ([12, 1, 6, 3], 96));
+    }
+}
+
+/// Subgraphs, texts, and a quantized tensor.
+#[test]
+fn constants_of_tflite() {
+    // SAFETY: the arguments are as the header requires.
+    unsafe {
+        places!(file: tenslice_file, cursor: tenslice_cursor, tensor: tenslice_tensor, word: tenslice_str);
+        places!(numbers: [f32; 12]);
+        infos!(subgraph: tenslice_tflite_subgraph);
+        open(fixture!("tflite/py_subgraphs.tflite"), file);
+        ok!(tenslice_tflite_subgraphs(file, cursor), tenslice_tflite_subgraphs_next(cursor, subgraph, null_mut()));
+        assert!(subgraph.read().tensor_count > 0);
+        open(fixture!("tflite/py_strings.tflite"), file);
+        ok!(tenslice_file_find(file, of("words"), 5, tensor, null_mut()));
+        ok!(tenslice_tflite_texts(tensor, cursor, null_mut()));
+        for _ in 0..3 {
+            ok!(tenslice_tflite_texts_next(cursor, word));
+        }
+        assert_eq!(call!(tenslice_tflite_texts_next(cursor, word)), END);
+        open(fixture!("tflite/py_quantized.tflite"), file);
+        ok!(tenslice_file_find(file, of("per_tensor"), 10, tensor, null_mut()));
+        ok!(tenslice_tensor_read_f32(tensor, 0, numbers.cast(), 12, null_mut()));
+        assert!(numbers.read().iter().all(|number| number.fract().abs() == 0.0 || number.fract().abs() == 0.5));
     }
 }
 

@@ -25,6 +25,8 @@ pub(crate) mod digest;
 #[cfg(all(feature = "dequantize", not(small)))]
 #[allow(unsafe_code)]
 pub(crate) mod f16;
+#[cfg(any(feature = "ptd", feature = "tflite"))]
+pub(crate) mod flatbuffers;
 #[cfg(feature = "gguf")]
 pub(crate) mod gguf;
 #[cfg(feature = "safetensors")]
@@ -41,6 +43,10 @@ pub(crate) mod seekable;
 #[cfg(feature = "b2nd")]
 pub(crate) mod shuffle;
 pub mod sparse;
+#[cfg(any(feature = "pytorch", feature = "ptd"))]
+pub(crate) mod strided;
+#[cfg(feature = "tflite")]
+pub(crate) mod tflite;
 #[cfg(feature = "ztensor2")]
 pub(crate) mod xxh3;
 #[cfg(any(feature = "npz", feature = "pytorch"))]

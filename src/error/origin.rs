@@ -23,6 +23,8 @@ abi_enum! {
         SafetensorsIndex = 14, "safetensors index";
         Pytorch = 15, "pytorch";
         Onnx = 16, "onnx";
+        Tflite = 17, "tflite";
+        Ptd = 18, "ptd";
     }
 }
 

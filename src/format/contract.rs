@@ -2,8 +2,8 @@
 #![forbid(unsafe_code)]
 
 use super::{
-    ComponentRecord, Context, Cursor, Described, ListedShard, Name, Named, Split, Stated, Summary, TensorRecord,
-    Wanted,
+    ComponentRecord, Context, Cursor, Described, ListedShard, Name, Named, Quantization, Split, Stated, Summary,
+    TensorRecord, Wanted,
 };
 use crate::attributes::Attributes;
 use crate::bytes::source::{Input, ParseContext, ParseResult};
@@ -106,6 +106,12 @@ pub(crate) trait FileFormat<'a>: NamedTensors<'a> + Computed<'a> + Copy {
     /// The attributes of a tensor.
     fn tensor_attributes(&self, _tensor: &TensorRecord<'a>) -> Attributes<'a> {
         Attributes::NONE
+    }
+
+    /// The scales and zero points by which the elements of a tensor become numbers; `None` if the elements are the
+    /// numbers. Fails if the file states some that do not fit the tensor.
+    fn quantization(&self, _tensor: &TensorRecord<'a>) -> Result<Option<Quantization<'a>>> {
+        Ok(None)
     }
 
     /// The element type as the file spells it, if that says more than a dtype.

@@ -26,6 +26,8 @@ pub mod npz;
 mod name;
 #[cfg(not(target_os = "none"))]
 mod other;
+#[cfg(feature = "ptd")]
+pub mod ptd;
 mod record;
 #[cfg(feature = "onnx")]
 pub mod onnx;
@@ -37,6 +39,8 @@ pub mod safetensors;
 mod json_str;
 #[cfg(feature = "tens")]
 pub mod tens;
+#[cfg(feature = "tflite")]
+pub mod tflite;
 #[cfg(feature = "ztensor")]
 pub mod ztensor;
 mod wanted;
@@ -54,6 +58,7 @@ pub(crate) use name::{Name, Named};
 #[cfg(feature = "ztensor2")]
 #[allow(unused_imports)] // unused if zTensor 2 is the only format built in
 pub(crate) use record::Contents;
+pub(crate) use record::Quantization;
 pub(crate) use record::{
     ComponentCursor, ComponentRecord, Context, Cursor, ListedShard, Stated, Summary, TensorRecord,
 };
@@ -110,6 +115,10 @@ macro_rules! formats {
             // No magic: `AnyFile::open` walks the fields of a file that no other format has taken.
             "onnx" Onnx onnx::OnnxFile []
                 as_onnx "Returns the view specific to ONNX; `None` for a file of another format.";
+            "tflite" Tflite tflite::TfliteFile [4 b"TFL3"]
+                as_tflite "Returns the view specific to TFLite; `None` for a file of another format.";
+            "ptd" Ptd ptd::PtdFile [4 b"FT01"]
+                as_ptd "Returns the view specific to ExecuTorch; `None` for a file of another format.";
         }
     };
 }

@@ -28,8 +28,6 @@ pub(super) const EMPTY: Phrase = phrase("the file is empty: nothing was download
 /// Marks at fixed offsets, and the description of a file that has them.
 const MARKS: &[(usize, &[u8], &str)] = &[
     (0, b"/annex/objects/", "this is a git-annex pointer, not the file itself: fetch that with `git annex get`"),
-    (4, b"TFL3", "this is a TensorFlow Lite model, which is not supported: save its constants as NPZ or safetensors"),
-    (4, b"FT01", "this is a .ptd file of ExecuTorch, which is not supported"),
     (4, b"ET12", "this is a program of ExecuTorch (.pte), which is not supported"),
     (4, b"ORTM", "this is a model in the ORT format of ONNX Runtime, which is not supported"),
     (

@@ -216,6 +216,17 @@ pub struct Described<'a> {
     pub warnings: Warnings,
 }
 
+/// The scales and zero points of integers: an element stands for the difference to its zero point, times its scale.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Quantization<'a> {
+    /// An `f32` for the whole tensor, or for each index of a dimension.
+    pub(crate) scales: &'a [u8],
+    /// The zero points: as many `i64`, or none. Then all are 0.
+    pub(crate) zero_points: &'a [u8],
+    /// The number of elements, one after the other, that have one scale; 1 if there is only one scale.
+    pub(crate) inner: u64,
+}
+
 impl<'a> TensorRecord<'a> {
     /// A dense, row-major scalar without a name.
     #[cfg_attr(small, inline(never))] // a single copy: the record is large
@@ -315,7 +326,7 @@ pub(crate) struct ComponentRecord<'a> {
     #[cfg(any(feature = "npz", feature = "pytorch"))]
     pub(crate) crc32: Option<(u32, Extent)>,
     /// The name, as this file spells it, of the other file that contains the extent.
-    #[cfg(any(feature = "ztensor2", feature = "onnx"))]
+    #[cfg(any(feature = "ztensor2", feature = "onnx", feature = "tflite"))]
     pub(crate) shard: Option<Utf8<'a>>,
     /// The numbers of a protobuf message that the elements are decoded from.
     #[cfg(feature = "onnx")]
@@ -355,7 +366,7 @@ impl<'a> ComponentRecord<'a> {
             digest: None,
             #[cfg(any(feature = "npz", feature = "pytorch"))]
             crc32: None,
-            #[cfg(any(feature = "ztensor2", feature = "onnx"))]
+            #[cfg(any(feature = "ztensor2", feature = "onnx", feature = "tflite"))]
             shard: None,
             #[cfg(feature = "onnx")]
             numbers: Numbers::NONE,

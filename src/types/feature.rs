@@ -45,4 +45,6 @@ features! {
     Zstd = 16, "zstd", "decoding Zstandard";
     Pytorch = 17, "pytorch", "PyTorch checkpoints";
     Onnx = 18, "onnx", "ONNX models";
+    Tflite = 19, "tflite", "TFLite models";
+    Ptd = 20, "ptd", "ExecuTorch .ptd";
 }

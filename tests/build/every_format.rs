@@ -29,6 +29,7 @@ const OTHER_NAMES: &[(&str, &str, &str)] = &[
     ("b2nd", "title", "Blosc2"),
     ("npz", "page", "npy.md#npz"),
     ("pytorch", "ending", "pt"),
+    ("ptd", "title", "ExecuTorch"),
 ];
 
 /// Formats that lack a place, and the reason. The place is the name of a test below.

@@ -15,8 +15,10 @@ mod npy;
 mod npz;
 #[cfg(feature = "onnx")]
 mod onnx;
+mod ptd;
 #[cfg(feature = "pytorch")]
 mod pytorch;
 mod safetensors;
 mod tens;
+mod tflite;
 mod ztensor2;

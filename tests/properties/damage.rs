@@ -36,7 +36,7 @@ macro_rules! of_each_format {
     };
 }
 
-of_each_format!(ztensor tens blz b2nd npy npz safetensors gguf pytorch onnx);
+of_each_format!(ztensor tens blz b2nd npy npz safetensors gguf pytorch onnx ptd tflite);
 
 /// The cases of a format. (zTensor 2 files are too large for most of the tests; tests/formats/ztensor2.rs has its own.)
 fn cases_of(format: &str) -> Vec<Case> {

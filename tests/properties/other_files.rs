@@ -262,9 +262,7 @@ fn magics_of_other_formats() {
         bytes
     };
     for (at, magic, name) in [
-        (4, &b"TFL3"[..], "TensorFlow Lite"),
-        (4, b"FT01", ".ptd file of ExecuTorch"),
-        (4, b"ET12", "program of ExecuTorch"),
+        (4, &b"ET12"[..], "program of ExecuTorch"),
         (4, b"ORTM", "ORT format"),
         (257, b"ustar\x0000", "tar archive: extract it first"),
         (0, b"7z\xbc\xaf\x27\x1c", "7z archive"),

@@ -81,7 +81,7 @@ fn states_missing_bytes_in_every_format() {
     for format in [Format::Gguf, Format::Safetensors, Format::Npy, Format::Blz, Format::B2nd] {
         assert!(counts[&(format, true)] > 100, "{format:?}: {counts:?}");
     }
-    for format in [Format::Tens, Format::Npz, Format::Pytorch] {
+    for format in [Format::Tens, Format::Npz, Format::Pytorch, Format::Ptd, Format::Tflite] {
         assert!(counts[&(format, false)] > 100, "{format:?}: {counts:?}");
     }
 }

@@ -1,8 +1,11 @@
 //! Code that the tests share: the files with known contents, sources for opening in parts, and a CBOR writer.
 #![allow(dead_code)] // each test uses only a part
 
+pub mod flatbuffers;
 pub mod frames;
 pub mod gguf;
+pub mod ptd;
+pub mod tflite;
 #[cfg(feature = "ztensor2")]
 pub mod ztensor2;
 
@@ -84,6 +87,8 @@ pub fn is_built_in(format: &str) -> bool {
         ("ztensor2", cfg!(feature = "ztensor2")),
         ("pytorch", cfg!(feature = "pytorch")),
         ("onnx", cfg!(feature = "onnx")),
+        ("ptd", cfg!(feature = "ptd")),
+        ("tflite", cfg!(feature = "tflite")),
     ];
     formats.contains(&(format, true))
 }
@@ -96,7 +101,8 @@ const CONTRADICTED: [&str; 1] = ["gg_rank5.gguf"];
 pub const CHECKPOINT: &str = "np_torch_like.npz";
 
 /// The endings of the files that have side-cars.
-const ENDINGS: &[&str] = &["zt", "b2nd", "b2frame", "npy", "npz", "safetensors", "gguf", "tens", "blz", "pt", "onnx"];
+const ENDINGS: &[&str] =
+    &["zt", "b2nd", "b2frame", "npy", "npz", "safetensors", "gguf", "tens", "blz", "pt", "onnx", "ptd", "tflite"];
 
 fn below(folder: &Path, all: &mut Vec<Case>) {
     for path in entries(folder) {

@@ -27,32 +27,32 @@ use tenslice::{Attributes, File, Opened, Purpose, ReadOptions, Source, Tensor};
 /// The dimensions that a file of each format controls. `x`: there are cases. `1`: the file has at most one. `-`: the
 /// format has no such thing. A number: the format's limit.
 const TABLE: &str = "
-    dimension        zt1  zt2  safetensors  index  gguf  npz  npy  tens  blz  b2nd     pytorch  onnx
-    tensors          x    x    x            x      x     x    1    1     1    1     x           x
-    unsorted names   x    -    x            x      x     x    x    1     1    1     x           x
-    unsorted places  -    x    x            -      -     x    1    1     1    -     x           -
-    long texts       x    x    x            x      x     x    -    x     -    -     x           x
-    components       x    x    1            -      1     1    1    1     x    1     1           1
-    unsorted roles   x    -    1            -      1     1    1    1     -    1     1           1
-    attributes       x    x    x            x      x     -    -    -     -    x     x           x
-    nesting          x    x    x            x      x     -    x    -     -    -     x           x
-    rank             x    64   x            -      4     x    x    x     255  16     x          x
-    unknown parts    x    -    x            -      -     x    -    x     -    -     x           x
-    escapes          -    -    x            x      -     -    x    -     -    -     -           -
-    lists            x    -    -            -      x     -    -    -     -    -     -           -
-    data             x    x    x            -      x     x    x    x     x    x     x           x
-    sparse           x    x    -            -      -     -    -    x     -    -     -           x
-    compressed       x    x    -            -      -     x    -    -     -    x     -           x
-    chunks           -    x    -            -      -     -    -    x     -    x     -           -
-    blocks           -    x    -            -      x     -    -    -     -    x     -           -
-    filters          -    -    -            -      -     -    -    -     -    x     -           -
-    shards           -    x    -            -      -     -    -    -     -    -     -           x
-    extra fields     -    -    -            -      -     x    -    -     -    -     -           -
-    comments         -    -    -            -      -     x    -    -     -    -     -           -
-    fields           -    -    -            -      -     x    x    -     -    -     -           -
-    bonds            -    -    -            -      -     -    -    -     x    -     -           -
-    ranges           x    x    x            -      x     x    x    x     x    x     -           x
-    a fault at the end  x  x   x            x      x     x    x    x     x    x     x           x
+    dimension        zt1  zt2  safetensors  index  gguf  npz  npy  tens  blz  b2nd  pytorch  onnx  ptd  tflite
+    tensors          x    x    x            x      x     x    1    1     1    1     x        x     x    x
+    unsorted names   x    -    x            x      x     x    x    1     1    1     x        x     x    x
+    unsorted places  -    x    x            -      -     x    1    1     1    -     x        -     -    -
+    long texts       x    x    x            x      x     x    -    x     -    -     x        x     x    x
+    components       x    x    1            -      1     1    1    1     x    1     1        1     1    16
+    unsorted roles   x    -    1            -      1     1    1    1     -    1     1        1     1    -
+    attributes       x    x    x            x      x     -    -    -     -    x     x        x     2    x
+    nesting          x    x    x            x      x     -    x    -     -    -     x        x     -    -
+    rank             x    64   x            -      4     x    x    x     255  16    x        x     256  x
+    unknown parts    x    -    x            -      -     x    -    x     -    -     x        x     x    x
+    escapes          -    -    x            x      -     -    x    -     -    -     -        -     -    -
+    lists            x    -    -            -      x     -    -    -     -    -     -        -     256  x
+    data             x    x    x            -      x     x    x    x     x    x     x        x     x    x
+    sparse           x    x    -            -      -     -    -    x     -    -     -        x     -    x
+    compressed       x    x    -            -      -     x    -    -     -    x     -        x     -    -
+    chunks           -    x    -            -      -     -    -    x     -    x     -        -     -    -
+    blocks           -    x    -            -      x     -    -    -     -    x     -        -     -    -
+    filters          -    -    -            -      -     -    -    -     -    x     -        -     -    -
+    shards           -    x    -            -      -     -    -    -     -    -     -        x     -    x
+    extra fields     -    -    -            -      -     x    -    -     -    -     -        -     -    -
+    comments         -    -    -            -      -     x    -    -     -    -     -        -     -    -
+    fields           -    -    -            -      -     x    x    -     -    -     -        -     -    -
+    bonds            -    -    -            -      -     -    -    -     x    -     -        -     -    -
+    ranges           x    x    x            -      x     x    x    x     x    x     -        x     x    x
+    a fault at the end  x    x    x            x      x     x    x    x     x    x     x        x     x    x
 ";
 
 /// The factor by which the work may grow when the size doubles.
@@ -74,6 +74,8 @@ const REFUSE: Work = ("refuse", refuse);
 const LIST: Work = ("list", list);
 const FIND: Work = ("find", find);
 const INDEX: Work = ("index", index);
+/// The same for names that nothing else sorts, since they may repeat.
+const INDEX_SORTED: Work = ("index, sorted", index);
 const FIND_ALL: Work = ("find all by the index", find_all);
 const FIND_AGAIN: Work = ("find again and again by the index", find_again);
 const CHECK: Work = ("check", check);
@@ -101,7 +103,9 @@ const COMPARED: &[Work] = &[OPEN, LIST, INDEX, FIND_ALL, CHECK, CHECK_IN_PARTS, 
 /// The operations on one tensor.
 const ONE: &[Work] = &[OPEN, LIST, VERIFY, READ, EXPLAIN, PARTS];
 
-use doubled::{b2nd, blz, gguf, npy, npz, onnx, pytorch, safetensors as st, tens, ztensor as zt1, ztensor2 as zt2};
+use doubled::{
+    b2nd, blz, gguf, npy, npz, onnx, ptd, pytorch, safetensors as st, tens, tflite, ztensor as zt1, ztensor2 as zt2,
+};
 
 const CASES: &[Case] = &[
     Case("tensors", "zt1", "ascending", 250, zt1::tensors, ALL),
@@ -301,6 +305,40 @@ const CASES: &[Case] = &[
     Case("sparse", "onnx", "indices", 1 << 11, onnx::sparse, &[OPEN, VERIFY, READ]),
     Case("shards", "onnx", "a file for each tensor", 250, onnx::shards, &[OPEN, LIST, INDEX]),
     Case("a fault at the end", "onnx", "a tensor", 250, onnx::spoiled, &[REFUSE]),
+    Case("tensors", "ptd", "ascending", 250, ptd::tensors, ALL),
+    Case("tensors", "ptd", "of one segment", 250, ptd::shared, ALL),
+    Case("tensors", "ptd", "of the highest rank", 60, ptd::strided, &[OPEN, LIST, FIND, INDEX, WALK]),
+    Case("unsorted names", "ptd", "falling", 450, ptd::falling_tensors, COMPARED),
+    Case("unsorted names", "ptd", "more than are compared", 1100, ptd::falling_tensors, COMPARED),
+    Case("unsorted names", "ptd", "beginning alike", 1100, ptd::tensors_alike, COMPARED),
+    Case("long texts", "ptd", "one as long as all others", 1100, ptd::long_name, COMPARED),
+    Case("unknown parts", "ptd", "segments", 1000, ptd::unused_segments, &[OPEN, LIST, FIND, EXPLAIN]),
+    Case("data", "ptd", "bytes", 1 << 10, ptd::data, &[READ, READ_F32, RANGE]),
+    Case("data", "ptd", "in another order", 1 << 10, ptd::strided_data, &[READ, READ_F32]),
+    Case("ranges", "ptd", "tensors", 250, ptd::falling_tensors, &[PARTS]),
+    Case("a fault at the end", "ptd", "a tensor", 250, ptd::spoiled, &[REFUSE]),
+    Case("tensors", "tflite", "with buffers", 250, tflite::tensors, ALL),
+    Case("tensors", "tflite", "of one buffer", 250, tflite::shared, ALL),
+    Case("unsorted names", "tflite", "falling", 450, tflite::falling, &[OPEN, LIST, INDEX_SORTED, FIND_ALL]),
+    Case("unsorted names", "tflite", "all empty", 450, tflite::nameless, &[OPEN, LIST, INDEX_SORTED]),
+    Case("tensors", "tflite", "in a subgraph each", 250, tflite::subgraphs, ALL),
+    Case("tensors", "tflite", "between activations", 250, tflite::activations, ALL),
+    Case("long texts", "tflite", "one as long as all others", 1100, tflite::long_name, &[OPEN, LIST, FIND, FIND_ALL]),
+    Case("long texts", "tflite", "a description", 1 << 12, tflite::description, &[OPEN, WALK]),
+    Case("attributes", "tflite", "of tensors", 250, tflite::quantized, &[OPEN, LIST, WALK]),
+    Case("attributes", "tflite", "metadata", 500, tflite::metadata, &[OPEN, WALK, GET]),
+    Case("rank", "tflite", "lengths", 1000, tflite::rank, ONE),
+    Case("unknown parts", "tflite", "buffers", 1000, tflite::unused_buffers, &[OPEN, LIST, FIND, EXPLAIN]),
+    Case("unknown parts", "tflite", "empty subgraphs", 1000, tflite::empty_subgraphs, &[OPEN, LIST, FIND]),
+    Case("lists", "tflite", "scales", 1 << 10, tflite::channels, &[OPEN, WALK, READ_F32]),
+    Case("data", "tflite", "bytes", 1 << 13, tflite::data, &[READ, READ_F32, RANGE]),
+    Case("data", "tflite", "quantized", 1 << 13, tflite::quantized_data, &[READ, READ_F32]),
+    Case("data", "tflite", "texts", 1 << 10, tflite::texts, &[VERIFY]),
+    Case("sparse", "tflite", "rows", 1 << 10, tflite::rows, &[OPEN, VERIFY]),
+    Case("shards", "tflite", "rising", 250, tflite::external_rising, &[OPEN, LIST, FIND_ALL]),
+    Case("shards", "tflite", "falling", 250, tflite::external_falling, &[OPEN, LIST, FIND_ALL]),
+    Case("ranges", "tflite", "tensors", 2000, tflite::tensors, &[PARTS]),
+    Case("a fault at the end", "tflite", "a tensor", 250, tflite::spoiled, &[REFUSE]),
 ];
 
 /// Runs the measured work. valgrind finds this function by name.
@@ -785,7 +823,8 @@ fn is_chosen(column: &str) -> bool {
 /// True if the operation includes sorting.
 fn is_sorted(dimension: &str, work: &str) -> bool {
     let by_opening = dimension.starts_with("unsorted") || ["shards", "extra fields"].contains(&dimension);
-    by_opening && work == "open" || work.starts_with("check") || work == "files"
+    let by_others = work.starts_with("check") || ["files", INDEX_SORTED.0].contains(&work);
+    by_opening && work == "open" || by_others
 }
 
 /// Every dimension of every format has a case, or a reason for having none.

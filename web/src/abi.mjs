@@ -141,6 +141,8 @@ export const STATUS = {
     FEATURE_ZLIB: 15,
     FEATURE_ZSTD: 16,
     FEATURE_PYTORCH: 17,
+    FEATURE_TFLITE: 19,
+    FEATURE_PTD: 20,
     PROBLEM_MISSING_FILE: 1,
     PROBLEM_INVALID_FILE: 2,
     PROBLEM_MISSING_PART: 3,
@@ -175,6 +177,9 @@ export const FORMAT_NAMES = {
     13: "npz",
     14: "safetensors index",
     15: "pytorch",
+    16: "onnx",
+    17: "tflite",
+    18: "ptd",
 };
 
 /** The layouts of tensors. */
@@ -312,6 +317,8 @@ export const STRUCTS = {
     tenslice_gguf_tensor_info: {"size":112,"fields":{"struct_size":[0,"u32"],"ggml_type":[4,"u32"],"name":[8,"tenslice_str"],"ne":[32,"u64",8],"offset":[96,"u64"],"rank":[104,"u32"]}},
     tenslice_npz_entry: {"size":64,"fields":{"struct_size":[0,"u32"],"encoding":[4,"u32"],"name":[8,"tenslice_str"],"offset":[32,"u64"],"length":[40,"u64"],"decoded_length":[48,"u64"],"crc32":[56,"u32"]}},
     tenslice_pytorch_global: {"size":64,"fields":{"struct_size":[0,"u32"],"is_known":[4,"u32"],"module":[8,"tenslice_str"],"name":[32,"tenslice_str"],"offset":[56,"u64"]}},
+    tenslice_ptd_segment: {"size":24,"fields":{"struct_size":[0,"u32"],"offset":[8,"u64"],"length":[16,"u64"]}},
+    tenslice_tflite_subgraph: {"size":32,"fields":{"struct_size":[0,"u32"],"tensor_count":[4,"u32"],"name":[8,"tenslice_str"]}},
     tenslice_tens_dimension: {"size":16,"fields":{"struct_size":[0,"u32"],"length":[4,"u32"],"name":[8,"u8"],"is_sparse":[9,"u8"]}},
     tenslice_tens_chunk: {"size":80,"fields":{"struct_size":[0,"u32"],"is_packed":[4,"u32"],"magic":[8,"u8",8],"offset":[16,"u64"],"length":[24,"u64"],"operation":[32,"tenslice_str"],"map":[56,"tenslice_str"]}},
     tenslice_blz_info: {"size":48,"fields":{"struct_size":[0,"u32"],"dtype":[4,"u32"],"core_count":[8,"u32"],"offset":[16,"u64"],"length":[24,"u64"],"parameters":[32,"u64"],"compression_ratio":[40,"f64"]}},

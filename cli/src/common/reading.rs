@@ -68,6 +68,10 @@ impl Reading {
         if reading.verdict.is_ok() && tensor.layout_name() == SPARSE_OF_ONNX && is_here {
             reading.verdict = tensor.verify(ReadOptions::new()).map(drop).map_err(Stop::from);
         }
+        // Texts, and the indices of sparse tensors.
+        if reading.verdict.is_ok() && opened.file.as_tflite().is_some() && is_here {
+            reading.verdict = tensor.verify(ReadOptions::new()).map(drop).map_err(Stop::from);
+        }
         reading
     }
 

@@ -133,6 +133,8 @@ pub fn of_tensor<'m>(
                 let data = components.iter().find(|component| component["role"] == "data");
                 data.and_then(|data| data["sha256"].as_str()).map(String::from)
             }
+            // The component of a strided tensor has all of its elements, each once.
+            Some(_) if opened.file.as_ptd().is_some() => None,
             Some(_) => budget.map_or(Ok(None), |budget| data_sha256(tensor, budget))?,
             None => None,
         },

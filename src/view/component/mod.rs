@@ -121,8 +121,8 @@ impl<'a> Component<'a> {
 
     /// Returns the name of the shard that contains the bytes, if they are in another file. [`extent`](Self::extent) is
     /// then a place in the shard, and the component can be read after [`with_shard`](Self::with_shard) or
-    /// [`with_bytes`](Self::with_bytes). Only zTensor 2 and ONNX have shards. In ONNX, the name is a path from the folder
-    /// of the model, which never leads out of that folder.
+    /// [`with_bytes`](Self::with_bytes). Only zTensor 2, ONNX and TFLite have shards. In ONNX, the name is a path from the
+    /// folder of the model, which never leads out of that folder.
     #[must_use]
     pub const fn shard(&self) -> Option<&'a str> {
         match self.shard_text() {
@@ -132,9 +132,9 @@ impl<'a> Component<'a> {
     }
 
     pub(crate) const fn shard_text(&self) -> Option<Utf8<'a>> {
-        #[cfg(any(feature = "ztensor2", feature = "onnx"))]
+        #[cfg(any(feature = "ztensor2", feature = "onnx", feature = "tflite"))]
         return self.record.shard;
-        #[cfg(not(any(feature = "ztensor2", feature = "onnx")))]
+        #[cfg(not(any(feature = "ztensor2", feature = "onnx", feature = "tflite")))]
         None
     }
 

@@ -8,7 +8,7 @@ use super::{Out, bytes, colon, is_out_of_file, number, quoted};
 use crate::bytes::extent::Extent;
 use crate::bytes::num::to_u64;
 use crate::bytes::source::Input;
-use crate::error::origin::Part;
+use crate::error::origin::{Format, Part};
 use crate::error::{Error, ErrorKind};
 use crate::format::{self, Context};
 
@@ -43,12 +43,13 @@ pub(super) fn needed(error: &Error, context: &Context<'_>) -> Option<u64> {
 pub(super) fn truncation(out: &mut impl Out, error: &Error, context: &Context<'_>, file_length: Option<u64>) {
     let (Some(needed), Some(length)) = (needed(error, context), file_length) else { return };
     if let Some(missing @ 1..) = needed.checked_sub(length) {
-        // A count may be wrong instead. A place may be wrong, too, but hardly if everything before it is correct.
-        let is_counted = error.kind() == ErrorKind::CountTooLarge;
-        out.text(if is_counted {
-            "; unless the count is wrong, the file is truncated: it "
-        } else {
-            "; the file is truncated: it "
+        // A count may be wrong instead. A place may be wrong, too, but hardly if everything before it is correct. In a
+        // flatbuffer, an offset leads to any place.
+        let is_offset = error.format() == Format::Tflite && error.kind() != ErrorKind::OutOfFile;
+        out.text(match error.kind() {
+            ErrorKind::CountTooLarge => "; unless the count is wrong, the file is truncated: it ",
+            _ if is_offset => "; unless the offset is wrong, the file is truncated: it ",
+            _ => "; the file is truncated: it ",
         });
         let is_out_of_file = is_out_of_file(error);
         if !(is_out_of_file && context.offset.is_some()) {

@@ -3,6 +3,8 @@
 
 #[cfg(feature = "ztensor2")]
 mod microscaling;
+#[cfg(feature = "tflite")]
+mod quantized;
 
 #[cfg(not(small))]
 use zerocopy::{FromBytes, IntoBytes};
@@ -29,7 +31,8 @@ impl<'a> Tensor<'a> {
     /// each element.
     ///
     /// Elements are in the order in which [`read_into`](Self::read_into) writes them. Quantized blocks (in GGUF and
-    /// zTensor 2) and microscaling formats (in zTensor 2) are in the order in which the blocks store them. Booleans
+    /// zTensor 2) and microscaling formats (in zTensor 2) are in the order in which the blocks store them. Quantized
+    /// integers of TFLite become the numbers that they stand for, by their scales and zero points. Booleans
     /// become 0 or 1. Integers of 32 and 64 bits and `f64` are rounded to the nearest `f32`, ties to even; an `f64`
     /// beyond the range of `f32` becomes infinite.
     ///
@@ -40,7 +43,9 @@ impl<'a> Tensor<'a> {
     /// # Errors
     /// - `WrongType` if the elements are not real numbers (complex numbers, several lanes), or have 128 bits.
     /// - `ForeignEndian` for quantized blocks in a big-endian file, if the blocks contain numbers larger than a byte.
-    /// - `UnsupportedLayout` for blocks of an unknown type, or of a type whose attributes in zTensor 2 do not match.
+    /// - `UnsupportedLayout` for blocks of an unknown type, or of a type whose attributes in zTensor 2 do not match. Also
+    ///   for quantized integers of TFLite with other scales or zero points than one for the tensor, or one for each index of
+    ///   a dimension.
     /// - `TooSmall`, `OutOfScratch`, and the errors of [`read_into`](Self::read_into).
     ///
     /// ```
@@ -108,11 +113,17 @@ impl<'a> Tensor<'a> {
             return Ok(dst);
         }
         let kind = self.kind()?;
+        #[cfg(feature = "tflite")]
+        let quantization = self.quantization()?;
         if let Some(elements) = elements {
             let dst = self.room_in(dst)?;
             let mut scratch = &mut *scratch; // reborrowed for this call only
             let bytes = elements.decoded(decoder, &mut scratch)?;
             self.convert(bytes, decoded_order(elements), kind, 0, dst)?;
+            #[cfg(feature = "tflite")]
+            if let Some(quantization) = quantization {
+                self.dequantize(&quantization, 0, dst)?;
+            }
             return Ok(dst);
         }
         let length = self.read_length().ok_or_else(|| self.error(ErrorKind::UnsupportedLayout))?;
@@ -182,9 +193,16 @@ impl<'a> Tensor<'a> {
             return Scaled::of(self)?.read_range(first, dst);
         }
         let kind = self.kind()?;
+        #[cfg(feature = "tflite")]
+        let quantization = self.quantization()?;
         let data = self.stored_data()?;
         let bytes = data.bytes()?;
-        self.convert(bytes, data.byte_order(), kind, first, dst)
+        self.convert(bytes, data.byte_order(), kind, first, dst)?;
+        #[cfg(feature = "tflite")]
+        if let Some(quantization) = quantization {
+            self.dequantize(&quantization, first, dst)?;
+        }
+        Ok(())
     }
 
     /// Returns the kind of the elements, if they can be converted.

@@ -50,6 +50,12 @@ impl<'a> Tensor<'a> {
         Self { file, record: TensorRecord::blank() }
     }
 
+    /// Returns the file, and the record of the tensor in it.
+    #[cfg(all(feature = "tflite", feature = "dequantize"))]
+    pub(crate) const fn parts(&self) -> (&AnyFile<'a>, &TensorRecord<'a>) {
+        (&self.file, &self.record)
+    }
+
     pub(crate) const fn record_mut(&mut self) -> &mut TensorRecord<'a> {
         &mut self.record
     }
@@ -295,6 +301,8 @@ impl<'a> Tensor<'a> {
             feature = "npz",
             feature = "pytorch",
             feature = "onnx",
+            feature = "ptd",
+            feature = "tflite",
             feature = "safetensors",
             feature = "gguf"
         ),
@@ -408,7 +416,7 @@ impl<'a> Tensor<'a> {
     /// product exceeds 64 bits.
     pub fn strides<'r>(&self, dst: &'r mut [u64]) -> Result<&'r mut [u64]> {
         let shape = self.shape();
-        #[cfg(feature = "pytorch")]
+        #[cfg(any(feature = "pytorch", feature = "ptd"))]
         if self.layout() == Layout::Strided {
             let dst = to_usize(u64::from(shape.rank())).and_then(|rank| dst.get_mut(..rank));
             let dst = dst.ok_or_else(|| self.error(ErrorKind::TooSmall))?;

@@ -163,7 +163,7 @@ impl<'a> Tensor<'a> {
     /// True if the tensor may be a chunked array or a compressed NPZ entry. A proxy of another array and a
     /// compressed NPZ entry have the layout `Other`. Builds without these formats omit the code for them.
     pub(super) const fn is_verified_as_a_whole(&self) -> bool {
-        cfg!(any(feature = "b2nd", feature = "npz", feature = "onnx"))
+        cfg!(any(feature = "b2nd", feature = "npz", feature = "onnx", feature = "tflite"))
             && matches!(self.record.layout, Layout::Chunked | Layout::Other)
     }
 

@@ -7,9 +7,11 @@ pub mod gguf;
 pub mod npy;
 pub mod npz;
 pub mod onnx;
+pub mod ptd;
 pub mod pytorch;
 pub mod safetensors;
 pub mod tens;
+pub mod tflite;
 pub mod ztensor;
 pub mod ztensor2;
 

@@ -124,6 +124,8 @@ fn group(path: &Path) -> Result<Option<&'static str>, Box<dyn Error>> {
         Some("npz") => Some("npz"),
         Some("pt") => Some("pytorch"),
         Some("onnx") => Some("onnx"),
+        Some("ptd") => Some("ptd"),
+        Some("tflite") => Some("tflite"),
         Some("safetensors") => Some("safetensors"),
         Some("gguf") => Some("gguf"),
         Some("tens") => Some("tens"),

@@ -25,6 +25,9 @@ pub fn of(error: &Error, bytes: &[u8]) -> Option<String> {
         Format::Onnx if is_of_protobuf(error.kind(), item) => ("Protocol Buffers, Encoding", "\"Message Structure\""),
         Format::Onnx if item == Part::Shard => ("ONNX, ExternalData.md", "\"External Tensor Data\""),
         Format::Onnx => ("ONNX, IR.md", onnx(item)),
+        Format::Tflite => ("LiteRT, tflite/converter/schema/schema.fbs", tflite(item)),
+        Format::Ptd if is_of_header(item) => ("ExecuTorch, docs/source/ptd-file-format.md", "\"Header\""),
+        Format::Ptd => ("ExecuTorch, extension/flat_tensor/serialize/flat_tensor.fbs", ptd(item)),
         Format::Tens => ("cc4s, tensor file format", tens(item)),
         Format::Blz => ("BLZ1", blz(item)),
         Format::B2nd => b2nd(item),
@@ -92,6 +95,35 @@ fn npz(kind: ErrorKind, item: Part) -> &'static str {
         (_, Part::Footer) => "4.3.16",
         (ErrorKind::HeadersDiffer, _) => "4.3.7",
         _ => "4.3.12",
+    }
+}
+
+/// Returns true for an error in the header of a `.ptd` file.
+fn is_of_header(item: Part) -> bool {
+    matches!(item, Part::Header | Part::Length | Part::Manifest)
+}
+
+/// The table of the schema of a TFLite model.
+fn tflite(item: Part) -> &'static str {
+    match item {
+        Part::Header | Part::Version => "Model",
+        Part::Tensors => "SubGraph",
+        Part::Data => "Buffer",
+        Part::Key | Part::Value => "Metadata",
+        Part::Attributes => "QuantizationParameters",
+        Part::Layout => "SparsityParameters",
+        Part::Shard | Part::Shards => "ExternalBuffer",
+        _ => "Tensor",
+    }
+}
+
+/// The table of the schema of a `.ptd` file.
+fn ptd(item: Part) -> &'static str {
+    match item {
+        Part::Version | Part::Tensors => "FlatTensor",
+        Part::Data | Part::Offset => "DataSegment",
+        Part::DType | Part::Shape | Part::Order => "TensorLayout",
+        _ => "NamedData",
     }
 }
 

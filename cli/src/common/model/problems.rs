@@ -9,7 +9,7 @@ use tenslice::gguf::PartName;
 use tenslice::{ErrorKind, File, Model, ModelFile, ProblemKind};
 use tenslice_host::{Host, HostFile, shard_file_name};
 
-use crate::common::problem::{MISSING_SHARD, Problem};
+use crate::common::problem::Problem;
 use crate::common::text::printable;
 
 /// The files of a model by their names in it.
@@ -124,14 +124,15 @@ pub(super) fn has_parts(model: &Model<'_, '_>, has_index: bool) -> bool {
     has_index || model.files().iter().any(is_part)
 }
 
-/// Verifies the shards of a zTensor 2 file, and finds those of an ONNX model. Returns the reasons why shards cannot be used, by name. `problems` has the
-/// shards that are missing or have another length, to which it adds those with another digest.
+/// Verifies the shards of a zTensor 2 file, and finds those of an ONNX model. Returns the reasons why shards cannot be
+/// used, by name. `problems` has the shards that are missing or have another length, to which it adds those with another
+/// digest.
 pub(super) fn lacking(file: &File<'_>, name: &str, files: &Files<'_>, problems: &mut Vec<Problem>) -> Lacking {
     let mut lacking = Lacking::new();
     if file.as_onnx().is_some() {
         // The library lists a file once more behind data in another one.
         let mut seen = HashSet::new();
-        problems.retain(|problem| problem.kind != MISSING_SHARD || seen.insert(problem.message.clone()));
+        problems.retain(|problem| !problem.is_missing_file() || seen.insert(problem.message.clone()));
         let components = file.tensors().flat_map(|tensor| tensor.components());
         let names = components.filter_map(|component| component.shard());
         let missing = names.filter(|name| !files.shards.contains_key(name));

@@ -1,0 +1,153 @@
+#!/usr/bin/env python3
+"""ExecuTorch `.ptd` files that are expensive to read: see README.md."""
+import struct
+
+import command
+
+I8 = 1
+
+
+class Tables:
+    """A flatbuffer, written from the front to the back, behind 64 bytes for the header."""
+
+    def __init__(self):
+        self.bytes = bytearray(64)
+
+    def align(self, size):
+        self.bytes += bytes(-len(self.bytes) % size)
+
+    def point(self, at, target):
+        struct.pack_into("<I", self.bytes, at, target - at)
+
+    def table(self, at, *fields):
+        """Adds a table, to which the offset at `at` leads: formats of `struct`, each with a number. Returns their places."""
+        places, length = [], 4
+        for form, _ in fields:
+            width = struct.calcsize("<" + form)
+            length += -length % width
+            places.append(length)
+            length += width
+        self.align(2)
+        vtable = len(self.bytes)
+        self.bytes += struct.pack(f"<{len(places) + 2}H", 4 + 2 * len(places), length, *places)
+        self.align(8)
+        table = len(self.bytes)
+        self.point(at, table)
+        self.bytes += struct.pack("<i", table - vtable) + bytes(length - 4)
+        for (form, number), place in zip(fields, places):
+            struct.pack_into("<" + form, self.bytes, table + place, number)
+        return [table + place for place in places]
+
+    def vector(self, at, count, elements):
+        self.align(4)
+        self.point(at, len(self.bytes))
+        self.bytes += struct.pack("<I", count)
+        first = len(self.bytes)
+        self.bytes += elements
+        return first
+
+    def offsets(self, at, count):
+        first = self.vector(at, count, bytes(4 * count))
+        return range(first, first + 4 * count, 4)
+
+    def text(self, at, text):
+        self.vector(at, len(text), text + b"\0")
+
+
+def start(segments, names):
+    """Returns a flatbuffer with a root and the segments (offset, size), and the places of the names."""
+    tables = Tables()
+    _, of_segments, of_names = tables.table(0, ("I", 0), ("I", 0), ("I", 0))
+    for at, (offset, size) in zip(tables.offsets(of_segments, len(segments)), segments):
+        tables.table(at, ("Q", offset), ("Q", size))
+    return tables, tables.offsets(of_names, names)
+
+
+def layout(tables, at, sizes, order):
+    _, of_sizes, of_order = tables.table(at, ("b", I8), ("I", 0), ("I", 0))
+    tables.vector(of_sizes, len(sizes), struct.pack(f"<{len(sizes)}i", *sizes))
+    tables.vector(of_order, len(order), bytes(order))
+
+
+def file(tables, data):
+    """Puts the header in, and adds the data."""
+    end = len(tables.bytes)
+    tables.align(16)
+    struct.pack_into("<4s4sIQQQQ", tables.bytes, 4, b"FT01", b"FH01", 40, 48, end - 48, len(tables.bytes), len(data))
+    return bytes(tables.bytes) + data
+
+
+def named(keys, sizes=(1,), order=(0,), data=b"\7"):
+    """Tensors of one segment."""
+    keys = list(keys)
+    tables, places = start([(0, len(data))], len(keys))
+    for at, key in zip(places, keys):
+        of_key, _, of_layout = tables.table(at, ("I", 0), ("I", 0), ("I", 0))
+        tables.text(of_key, key)
+        layout(tables, of_layout, sizes, order)
+    return file(tables, data)
+
+
+def names(size):
+    """Names in falling order."""
+    return named(b"%08d" % i for i in reversed(range(size)))
+
+
+def names_alike(size):
+    """Names that differ in their last bytes, in falling order."""
+    return named(b"n" * 1000 + b"%08d" % i for i in reversed(range(size)))
+
+
+def ranks(size):
+    """Tensors of the highest rank, in another order."""
+    return named((b"%08d" % i for i in range(size)), [1] * 256, [1, 0, *range(2, 256)])
+
+
+def one_segment(size):
+    """Names of one segment of a megabyte."""
+    return named((b"%08d" % i for i in range(size)), [1 << 20], [0], bytes(1 << 20))
+
+
+def segments(size):
+    """Segments without names."""
+    tables, _ = start([(0, 0)] * size, 0)
+    return file(tables, b"")
+
+
+def shared_layout(size):
+    """Tensors with one layout of the highest rank."""
+    tables, places = start([(0, 1)], size)
+    layouts = []
+    for i, at in enumerate(places):
+        of_key, _, of_layout = tables.table(at, ("I", 0), ("I", 0), ("I", 0))
+        tables.text(of_key, b"%08d" % i)
+        layouts.append(of_layout)
+    tables.align(8)
+    layout(tables, layouts[-1], [1] * 256, range(256))
+    target = layouts[-1] + struct.unpack_from("<I", tables.bytes, layouts[-1])[0]
+    for at in layouts:
+        tables.point(at, target)
+    return file(tables, b"\7")
+
+
+def tails(size):
+    """Keys that are tails of one text: the bytes of the text are the lengths of the others."""
+    tables, places = start([(0, 1)], size)
+    keys = [tables.table(at, ("I", 0), ("I", 0))[0] for at in places]
+    tables.align(4)
+    first, end = len(tables.bytes), len(tables.bytes) + 4 * size + 4
+    for number, at in enumerate(keys):
+        place = first + 4 * number
+        tables.point(at, place)
+        tables.bytes += struct.pack("<I", end - place - 4)
+    tables.bytes += b"end.\0"
+    return file(tables, b"\7")
+
+
+CASES = {
+    function.__name__.replace("_", "-"): function
+    for function in [names, names_alike, ranks, one_segment, segments, shared_layout, tails]
+}
+
+if __name__ == "__main__":
+    command.run(CASES)

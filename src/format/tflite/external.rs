@@ -1,0 +1,194 @@
+//! External buffers: bytes in other files, by an ID.
+//!
+//! A tensor states an ID, not the place of the entry. Writers number the entries, so that they are in the order of their
+//! IDs, or in the reverse order. In any other order, only so many entries are searched one by one.
+#![forbid(unsafe_code)]
+
+use super::{TfliteFile, Work};
+use crate::bytes::extent::Extent;
+use crate::codec::flatbuffers::{Offsets, Table};
+use crate::codec::tflite::schema::{GROUP_NAME, external, model};
+use crate::duplicates::{Compared, Distinct, MAX_COMPARED, Memory, Stack};
+use crate::error::origin::Part;
+use crate::error::{Error, ErrorKind, Result};
+
+/// The order of the IDs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum IdOrder {
+    None,
+    Rising,
+    Falling,
+}
+
+/// An external buffer.
+#[derive(Clone, Copy)]
+pub(super) struct External<'a> {
+    /// The name of the file: that of its group.
+    pub(super) file: &'a [u8],
+    /// The place in that file.
+    pub(super) extent: Extent,
+    /// True if the bytes are not the elements one after the other.
+    pub(super) is_packed: bool,
+}
+
+impl<'a> TfliteFile<'a> {
+    fn entries(&self) -> Result<Offsets> {
+        Ok(self.model.root()?.offsets(model::EXTERNAL_BUFFERS)?.unwrap_or_default())
+    }
+
+    fn entry(&self, entries: &Offsets, index: u32) -> Result<Option<Table<'a>>> {
+        entries.get(index).map(|place| self.model.flatbuffer().table(place, Part::Shard)).transpose()
+    }
+
+    /// Checks all groups and external buffers, used or not.
+    pub(super) fn check_external(&mut self, work: &mut Work) -> Result<()> {
+        let groups = self.model.root()?.offsets(model::GROUPS)?.unwrap_or_default();
+        for index in 0..groups.count {
+            let Some(place) = groups.get(index) else { break };
+            let group = self.model.flatbuffer().table(place, Part::Shards)?;
+            self.text(&group, GROUP_NAME, Part::Shards, work)?;
+        }
+        let entries = self.entries()?;
+        let (mut is_rising, mut is_falling, mut last) = (true, true, None);
+        for index in 0..entries.count {
+            let Some(table) = self.entry(&entries, index)? else { break };
+            let id = table.u32(external::ID)?;
+            is_rising = is_rising && last.is_none_or(|last| last < id);
+            is_falling = is_falling && last.is_none_or(|last| last > id);
+            last = Some(id);
+            self.text(&table, external::PACKING, Part::Shard, work)?;
+            self.external_at(&table)?;
+        }
+        self.id_order = match (is_rising, is_falling) {
+            (true, _) => IdOrder::Rising,
+            (_, true) => IdOrder::Falling,
+            _ => return self.compare_ids(&entries),
+        };
+        Ok(())
+    }
+
+    /// Compares the IDs of few entries, which are in no order.
+    fn compare_ids(&self, entries: &Offsets) -> Result<()> {
+        let at = self.model.root()?.at;
+        if entries.count > MAX_COMPARED {
+            return Err(self.error(ErrorKind::TooMany, Part::Shard, at));
+        }
+        match Stack.compare(&mut Ids { file: self, error: None }, 0, entries.count)? {
+            Compared::Clash(position) => {
+                let table = self.entry(entries, position.saturating_sub(1))?;
+                let at = table.map_or(at, |table| table.at);
+                Err(self.error(ErrorKind::RepeatedKey, Part::Shard, at))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Returns the external buffer with an ID, if there is one.
+    pub(super) fn external(&self, id: u32) -> Result<Option<External<'a>>> {
+        let entries = self.entries()?;
+        if self.id_order == IdOrder::None {
+            for index in 0..entries.count {
+                if let Some(table) = self.entry(&entries, index)? {
+                    if table.u32(external::ID)? == id {
+                        return self.external_at(&table).map(Some);
+                    }
+                }
+            }
+            return Ok(None);
+        }
+        let (mut first, mut count) = (0_u32, entries.count);
+        while count > 0 {
+            let half = count >> 1;
+            let middle = first.saturating_add(half);
+            let Some(table) = self.entry(&entries, middle)? else { break };
+            let found = table.u32(external::ID)?;
+            if found == id {
+                return self.external_at(&table).map(Some);
+            }
+            if (found < id) == (self.id_order == IdOrder::Rising) {
+                (first, count) = (middle.saturating_add(1), count.saturating_sub(half).saturating_sub(1));
+            } else {
+                count = half;
+            }
+        }
+        Ok(None)
+    }
+
+    /// Reads an external buffer.
+    fn external_at(&self, table: &Table<'a>) -> Result<External<'a>> {
+        let groups = self.model.root()?.offsets(model::GROUPS)?.unwrap_or_default();
+        let Some(place) = groups.get(table.u32(external::GROUP)?) else {
+            return Err(self.error(ErrorKind::OutOfPlace, Part::Shards, table.at));
+        };
+        let group = self.model.flatbuffer().table(place, Part::Shards)?;
+        let file = group.text(GROUP_NAME)?.unwrap_or_default().bytes;
+        if file.is_empty() {
+            return Err(self.error(ErrorKind::NameLength, Part::Shards, group.at));
+        }
+        let extent = Extent::new(table.u64(external::OFFSET)?, table.u64(external::LENGTH)?);
+        if extent.end().is_none() {
+            return Err(self.error(ErrorKind::OutOfShard, Part::Shard, table.at));
+        }
+        let is_packed = table.text(external::PACKING)?.unwrap_or_default().count > 0;
+        Ok(External { file, extent, is_packed })
+    }
+}
+
+/// The IDs of external buffers. Positions are numbers of entries, plus 1.
+struct Ids<'r, 'a> {
+    file: &'r TfliteFile<'a>,
+    error: Option<Error>,
+}
+
+impl Ids<'_, '_> {
+    fn id(&self, index: u32) -> Result<Option<Id>> {
+        let entries = self.file.entries()?;
+        let table = self.file.entry(&entries, index)?;
+        table.map(|table| table.u32(external::ID).map(Id)).transpose()
+    }
+}
+
+/// An ID, as it is compared.
+#[derive(Clone, Copy)]
+struct Id(u32);
+
+impl crate::duplicates::Entry for Id {
+    fn order(self, other: Self) -> core::cmp::Ordering {
+        self.0.cmp(&other.0)
+    }
+
+    fn clashes_with(self, other: Self) -> bool {
+        self.0 == other.0
+    }
+
+    fn hash(self) -> u32 {
+        self.0
+    }
+}
+
+impl Distinct for Ids<'_, '_> {
+    type Entry = Id;
+    type Place = u32;
+    type Position = u32;
+
+    fn next(&mut self, index: &mut u32) -> Option<(Id, u32)> {
+        match self.id(*index) {
+            Ok(id) => {
+                *index = index.saturating_add(1);
+                id.map(|id| (id, *index))
+            }
+            Err(error) => {
+                self.error = Some(error);
+                None
+            }
+        }
+    }
+
+    fn at(&self, position: u32) -> Id {
+        self.id(position.saturating_sub(1)).ok().flatten().unwrap_or(Id(0))
+    }
+
+    fn check(&self) -> Result<()> {
+        self.error.map_or(Ok(()), Err)
+    }
+}

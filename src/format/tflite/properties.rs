@@ -1,0 +1,96 @@
+//! The attributes of tensors, and the numbers that quantized elements stand for.
+#![forbid(unsafe_code)]
+
+use super::TfliteFile;
+use crate::attributes::{Attributes, Kind, Number, Property};
+use crate::bytes::num::Product;
+use crate::codec::flatbuffers::{Buffer, Field, Table};
+use crate::codec::tflite::schema::{details, dimension, quantization, sparsity, tensor};
+use crate::error::origin::Part;
+use crate::error::{ErrorKind, Result};
+use crate::format::{Quantization, TensorRecord};
+
+const IN_QUANTIZATION: &[Field] = &[tensor::QUANTIZATION];
+const IN_DETAILS: &[Field] = &[tensor::QUANTIZATION, quantization::DETAILS];
+const IN_SPARSITY: &[Field] = &[tensor::SPARSITY];
+
+/// A list of numbers in the quantization.
+const fn list(key: &'static str, field: Field, number: Number) -> Property {
+    Property::new(key, field, Kind::Numbers(number)).at(IN_QUANTIZATION)
+}
+
+/// A field of details of a kind.
+const fn detail(key: &'static str, field: Field, kind: Kind, of: i8) -> Property {
+    Property::new(key, field, kind).at(IN_DETAILS).of_kind(quantization::DETAILS_KIND, of)
+}
+
+/// A list of numbers in the description of a sparse tensor.
+const fn sparse(key: &'static str, field: Field) -> Property {
+    Property::new(key, field, Kind::Numbers(Number::I32)).at(IN_SPARSITY)
+}
+
+const PROPERTIES: &[Property] = &[
+    Property::new("subgraph", tensor::NAME, Kind::Given),
+    Property::new("shape_signature", tensor::SHAPE_SIGNATURE, Kind::Numbers(Number::I32)),
+    list("scale", quantization::SCALE, Number::F32),
+    list("zero_point", quantization::ZERO_POINT, Number::I64),
+    Property::new("quantized_dimension", quantization::DIMENSION, Kind::I32)
+        .at(IN_QUANTIZATION)
+        .with(quantization::SCALE),
+    list("min", quantization::MIN, Number::F32),
+    list("max", quantization::MAX, Number::F32),
+    detail("custom", details::CUSTOM, Kind::Bytes, details::CUSTOM_KIND),
+    detail("scales", details::SCALES, Kind::I32, details::BLOCKS_KIND),
+    detail("zero_points", details::ZERO_POINTS, Kind::I32, details::BLOCKS_KIND),
+    detail("block_size", details::BLOCK_SIZE, Kind::I32, details::BLOCKS_KIND),
+    detail("scales", details::SCALES, Kind::I32, details::DIMENSIONS_KIND),
+    detail("zero_points", details::ZERO_POINTS, Kind::I32, details::DIMENSIONS_KIND),
+    detail("block_size", details::BLOCK_SIZE, Kind::I32, details::DIMENSIONS_KIND),
+    detail("quantized_dimensions", details::DIMENSIONS, Kind::Numbers(Number::I32), details::DIMENSIONS_KIND),
+    sparse("traversal_order", sparsity::TRAVERSAL_ORDER),
+    sparse("block_map", sparsity::BLOCK_MAP),
+    Property::new("dim_sizes", sparsity::DIMENSIONS, Kind::Sizes(dimension::FORMAT, dimension::DENSE_SIZE))
+        .at(IN_SPARSITY),
+];
+
+/// Returns the attributes of a tensor.
+pub(super) const fn of<'a>(flatbuffer: Buffer<'a>, record: &TensorRecord<'a>) -> Attributes<'a> {
+    Attributes::flatbuffers(flatbuffer, record.components, record.attributes, PROPERTIES)
+}
+
+/// Checks the offsets that lead to the attributes of a tensor.
+pub(super) fn check(table: Table<'_>) -> Result<()> {
+    PROPERTIES.iter().try_for_each(|property| property.check(table))
+}
+
+impl<'a> TfliteFile<'a> {
+    /// Returns the scales and zero points of integers; `None` if the elements are their own values. Fails if their number
+    /// does not fit the shape, or if the details say that they are not all: then no number can be given.
+    pub(super) fn quantization_of(&self, record: &TensorRecord<'a>) -> Result<Option<Quantization<'a>>> {
+        let is_integer = record.dtype.is_some_and(Self::is_integer);
+        let table = self.table(record)?;
+        let Some(found) = table.table(tensor::QUANTIZATION)?.filter(|_| is_integer) else { return Ok(None) };
+        let unsupported = self.error(ErrorKind::UnsupportedLayout, Part::Attributes, table.at);
+        if found.offset(quantization::DETAILS)?.is_some() {
+            return Err(unsupported);
+        }
+        let scales = found.vector(quantization::SCALE, 4)?.unwrap_or_default();
+        let zero_points = found.vector(quantization::ZERO_POINT, 8)?.unwrap_or_default();
+        if scales.count == 0 {
+            return if zero_points.count == 0 { Ok(None) } else { Err(unsupported) };
+        }
+        if zero_points.count != 0 && zero_points.count != scales.count {
+            return Err(unsupported);
+        }
+        let mut inner = Product::ONE;
+        if scales.count > 1 {
+            let along = u32::try_from(found.i32(quantization::DIMENSION)?).ok();
+            let along = along.filter(|along| record.shape.dimension(*along) == Some(scales.count.into()));
+            let Some(along) = along else { return Err(unsupported) };
+            let after = record.shape.iter().zip(0_u32..).filter(|(_, number)| *number > along);
+            after.for_each(|(length, _)| inner.multiply(length));
+        }
+        let inner = inner.total().ok_or(unsupported)?;
+        Ok(Some(Quantization { scales: scales.bytes, zero_points: zero_points.bytes, inner }))
+    }
+}
