@@ -235,7 +235,6 @@ enum {
     TENSLICE_FORMAT_SAFETENSORS_INDEX = 14, /**< safetensors index */
     TENSLICE_FORMAT_PYTORCH = 15, /**< pytorch */
     TENSLICE_FORMAT_ONNX = 16, /**< onnx */
-    TENSLICE_FORMAT_ONNX = 16, /**< onnx */
     TENSLICE_FORMAT_TFLITE = 17, /**< tflite */
     TENSLICE_FORMAT_PTD = 18, /**< ptd */
 };

@@ -9,17 +9,18 @@ use super::tensor::tenslice_tensor;
 use crate::types::float;
 
 /// Reads `count` numbers of a dense or quantized tensor to `out`, from number `first` on. Booleans become 0 and 1.
-/// Integers of 32 and 64 bits and doubles are rounded to the nearest float, ties to even; a double beyond the range of
-/// a float becomes infinite. The cost per element is constant, wherever the element is.
+/// Quantized integers of TFLite become the numbers that they stand for, by their scales and zero points. Integers of 32
+/// and 64 bits and doubles are rounded to the nearest float, ties to even; a double beyond the range of a float becomes
+/// infinite. The cost per element is constant, wherever the element is.
 ///
 /// In a library with GGUF, this function links the code and tables of all block types; tenslice_q4_0_to_f32 and similar
 /// functions link those of one type.
 ///
 /// Errors: NO_SUCH_ELEMENT if the range extends past the last number; WRONG_TYPE for complex numbers, several lanes and
 /// 128 bits; NOT_DENSE, ENCODED: use tenslice_tensor_read_f32_into instead; UNSUPPORTED_LAYOUT for quantized blocks of
-/// an unknown type, SIZE_MISMATCH for blocks whose bytes do not match the shape; FOREIGN_ENDIAN for quantized blocks
-/// with numbers wider than a byte in a big-endian file, because no specification states their byte order;
-/// NOT_IN_MEMORY.
+/// an unknown type, and for integers of TFLite whose scales or zero points do not fit; SIZE_MISMATCH for blocks whose
+/// bytes do not match the shape; FOREIGN_ENDIAN for quantized blocks with numbers wider than a byte in a big-endian
+/// file, because no specification states their byte order; NOT_IN_MEMORY.
 #[unsafe(no_mangle)]
 pub extern "C" fn tenslice_tensor_read_f32(
     tensor: Handle<tenslice_tensor>,

@@ -274,6 +274,14 @@ fn quantized_numbers() {
     ] {
         assert_eq!(read(wrong), Err(ErrorKind::UnsupportedLayout));
     }
+    // Rounded to an f32, both numbers are 2^25, and their difference would be 0.
+    let near = |zero_point| {
+        let quantized = Some(of(&[1.0], &[zero_point], 0));
+        let shape = Made { shape: vec![2, 3], kind: 2, quantized, ..Made::default() };
+        scaled(&one(shape, &((1_i32 << 25) + 1).to_le_bytes().repeat(6)))
+    };
+    assert_eq!(near(1 << 25), Err(ErrorKind::UnsupportedLayout));
+    assert_eq!(near(0).unwrap(), [33_554_432.0; 6]);
     // The integers stay as they are, and floats are not quantized.
     let bytes = quantized(I8, of(&[0.5], &[1], 0));
     let file = File::open(&bytes).unwrap();

@@ -141,6 +141,7 @@ export const STATUS = {
     FEATURE_ZLIB: 15,
     FEATURE_ZSTD: 16,
     FEATURE_PYTORCH: 17,
+    FEATURE_ONNX: 18,
     FEATURE_TFLITE: 19,
     FEATURE_PTD: 20,
     PROBLEM_MISSING_FILE: 1,
@@ -206,6 +207,8 @@ export const ENCODING = {
     BLOSC: 3,
     DEFLATE: 4,
     ZSTD_SEEKABLE: 5,
+    VARINT: 6,
+    FIXED: 7,
     OTHER: 255,
 };
 
@@ -317,6 +320,8 @@ export const STRUCTS = {
     tenslice_gguf_tensor_info: {"size":112,"fields":{"struct_size":[0,"u32"],"ggml_type":[4,"u32"],"name":[8,"tenslice_str"],"ne":[32,"u64",8],"offset":[96,"u64"],"rank":[104,"u32"]}},
     tenslice_npz_entry: {"size":64,"fields":{"struct_size":[0,"u32"],"encoding":[4,"u32"],"name":[8,"tenslice_str"],"offset":[32,"u64"],"length":[40,"u64"],"decoded_length":[48,"u64"],"crc32":[56,"u32"]}},
     tenslice_pytorch_global: {"size":64,"fields":{"struct_size":[0,"u32"],"is_known":[4,"u32"],"module":[8,"tenslice_str"],"name":[32,"tenslice_str"],"offset":[56,"u64"]}},
+    tenslice_onnx_info: {"size":64,"fields":{"struct_size":[0,"u32"],"ir_version":[8,"u64"],"producer_name":[16,"tenslice_str"],"producer_version":[40,"tenslice_str"]}},
+    tenslice_onnx_opset: {"size":40,"fields":{"struct_size":[0,"u32"],"domain":[8,"tenslice_str"],"version":[32,"int64_t"]}},
     tenslice_ptd_segment: {"size":24,"fields":{"struct_size":[0,"u32"],"offset":[8,"u64"],"length":[16,"u64"]}},
     tenslice_tflite_subgraph: {"size":32,"fields":{"struct_size":[0,"u32"],"tensor_count":[4,"u32"],"name":[8,"tenslice_str"]}},
     tenslice_tens_dimension: {"size":16,"fields":{"struct_size":[0,"u32"],"length":[4,"u32"],"name":[8,"u8"],"is_sparse":[9,"u8"]}},

@@ -89,8 +89,10 @@ impl Numbers {
 /// than a byte share a number of 8 bits, except those of 6 bits.
 fn element(number: u64, dtype: DType) -> Option<u64> {
     // The numbers of the narrow types are those of a 32-bit integer, of which a negative one takes five or ten bytes.
-    let narrow = u32::try_from(number).ok().or_else(|| u32::try_from(number ^ !u64::from(u32::MAX)).ok());
-    let narrow = || narrow.map(u32::cast_signed);
+    let narrow = || {
+        let positive = u32::try_from(number).ok().map(u32::cast_signed);
+        positive.or_else(|| i32::try_from(number.cast_signed()).ok())
+    };
     match dtype {
         DType::I64 | DType::U64 => return Some(number),
         DType::U32 => return u32::try_from(number).ok().map(u64::from),

@@ -170,9 +170,7 @@ impl Proto {
             }
             _ => {}
         }
-        if let (Some(_), Some(second)) | (None, Some(second)) =
-            (raw, if raw.is_some() { self.typed } else { self.other })
-        {
+        if let Some(second) = if raw.is_some() { self.typed } else { self.other } {
             return fail(ErrorKind::UnexpectedData, Part::Data, second.at);
         }
         match (data, raw) {

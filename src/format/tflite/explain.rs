@@ -46,6 +46,7 @@ const fn rule(error: &Error) -> Option<&'static str> {
         (ErrorKind::UnsupportedLayout, Part::Attributes) => {
             "the scales or zero points are not those of the tensor, or of one of its dimensions"
         }
+        (ErrorKind::UnsupportedLayout, Part::Value) => "integers of more than 16 bits have zero points",
         (ErrorKind::CorruptStream, Part::Data) => "the places of the texts do not rise, or are not as many as stated",
         _ => return flatbuffers::explain::rule(error),
     })

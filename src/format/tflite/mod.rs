@@ -157,7 +157,7 @@ impl<'a> TfliteFile<'a> {
         self.check_external(work)?;
         for subgraph in 0..self.model.subgraphs.count {
             let Some(tensors) = self.tensors(subgraph)? else { break };
-            work.take(self, 4, self.model.root()?.at)?;
+            work.take(self, 4, root.at)?;
             if u64::from(tensors.count) > 1_u64 << self.tensor_bits {
                 return Err(self.error(ErrorKind::TooMany, Part::Tensors, root.at));
             }

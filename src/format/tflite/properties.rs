@@ -65,7 +65,8 @@ pub(super) fn check(table: Table<'_>) -> Result<()> {
 
 impl<'a> TfliteFile<'a> {
     /// Returns the scales and zero points of integers; `None` if the elements are their own values. Fails if their number
-    /// does not fit the shape, or if the details say that they are not all: then no number can be given.
+    /// does not fit the shape, or if the details say that they are not all, or if integers of more than 16 bits have zero
+    /// points: then no number can be given.
     pub(super) fn quantization_of(&self, record: &TensorRecord<'a>) -> Result<Option<Quantization<'a>>> {
         let is_integer = record.dtype.is_some_and(Self::is_integer);
         let table = self.table(record)?;
@@ -81,6 +82,11 @@ impl<'a> TfliteFile<'a> {
         }
         if zero_points.count != 0 && zero_points.count != scales.count {
             return Err(unsupported);
+        }
+        // An integer that is rounded to an f32 before the zero point is taken from it may leave nothing but the error.
+        let is_wide = record.dtype.is_some_and(|dtype| dtype.byte_size() > 2);
+        if is_wide && zero_points.bytes.iter().any(|byte| *byte != 0) {
+            return Err(self.error(ErrorKind::UnsupportedLayout, Part::Value, table.at));
         }
         let mut inner = Product::ONE;
         if scales.count > 1 {

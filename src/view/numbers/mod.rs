@@ -45,7 +45,7 @@ impl<'a> Tensor<'a> {
     /// - `ForeignEndian` for quantized blocks in a big-endian file, if the blocks contain numbers larger than a byte.
     /// - `UnsupportedLayout` for blocks of an unknown type, or of a type whose attributes in zTensor 2 do not match. Also
     ///   for quantized integers of TFLite with other scales or zero points than one for the tensor, or one for each index of
-    ///   a dimension.
+    ///   a dimension, and for those of more than 16 bits with a zero point.
     /// - `TooSmall`, `OutOfScratch`, and the errors of [`read_into`](Self::read_into).
     ///
     /// ```
