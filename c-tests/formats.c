@@ -760,8 +760,10 @@ static void constants(const char *folder)
     EXPECT(TENSLICE_OK, tenslice_tensor_read_into(&tensor, stored, sizeof stored, NULL, &length, NULL));
     CHECK(length == 12);
     EXPECT(TENSLICE_OK, tenslice_tensor_read_f32(&tensor, 0, numbers, 12, NULL));
-    for (i = 0; i < 12; i++) /* scale 0.5, zero point -3 */
-        CHECK(memcmp(&numbers[i], &(float){((float)stored[i] + 3.0f) * 0.5f}, sizeof(float)) == 0);
+    for (i = 0; i < 12; i++) {
+        const float expected = ((float)stored[i] + 3.0f) * 0.5f; /* scale 0.5, zero point -3 */
+        CHECK(memcmp(&numbers[i], &expected, sizeof expected) == 0);
+    }
     EXPECT(TENSLICE_OK, tenslice_file_find(&file[1], "words", 5, &tensor, NULL));
     EXPECT(TENSLICE_OK, tenslice_tflite_texts(&tensor, &cursor, NULL));
     while (tenslice_tflite_texts_next(&cursor, &text) == TENSLICE_OK)

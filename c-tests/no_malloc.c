@@ -285,7 +285,7 @@ static void read_code(const tenslice_file *file)
 }
 
 /* The facts about an ONNX model, and its sets of operators. */
-static void read_model(const tenslice_file *file)
+static void read_facts(const tenslice_file *file)
 {
     tenslice_onnx_info info;
     tenslice_onnx_opset opset;
@@ -384,7 +384,7 @@ int main(int argc, char **argv)
             continue;
         read_gguf(&file);
         read_code(&file);
-        read_model(&file);
+        read_facts(&file);
         read_segments(&file);
         read_constants(&file);
         open_in_rounds(size);

@@ -586,7 +586,7 @@ static int is_inside(const char *folder, const char *path)
 #endif
 }
 
-/* Adds a file that has data of an ONNX model, which names it by its path from the folder. */
+/* Adds a file that has data of an ONNX or a TFLite model, which names it by its path from the folder. */
 static int add_data(tenslice_host *host, tenslice_str name)
 {
     const size_t number = host->count;
@@ -612,17 +612,18 @@ static int add_data(tenslice_host *host, tenslice_str name)
     return 1;
 }
 
-/* Adds the files that have data of an ONNX model. */
+/* Adds the files that have data of an ONNX or a TFLite model. */
 static int add_data_of_model(tenslice_host *host, const tenslice_file *file)
 {
-    tenslice_onnx_info info;
+    tenslice_file_info info;
     tenslice_cursor tensors, components;
     tenslice_tensor tensor;
     tenslice_component component;
     tenslice_str shard;
 
     TENSLICE_INIT(info);
-    if (tenslice_onnx_get_info(file, &info) != TENSLICE_OK) return 1; /* another format */
+    if (tenslice_file_get_info(file, &info) != TENSLICE_OK) return 1;
+    if (info.format != TENSLICE_FORMAT_ONNX && info.format != TENSLICE_FORMAT_TFLITE) return 1;
     if (tenslice_file_tensors(file, &tensors) != TENSLICE_OK) return 1;
     while (tenslice_tensors_next(&tensors, &tensor, NULL) == TENSLICE_OK) {
         if (tenslice_tensor_components(&tensor, &components) != TENSLICE_OK) continue;

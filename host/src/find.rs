@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use tenslice::safetensors::Index;
-use tenslice::{ErrorKind, File, Part};
+use tenslice::{ErrorKind, File, Format, Part};
 
 use crate::names::{
     are_together, is_part_name, is_shard_name, may_be_a_copy, may_be_together, one_spelling, shard_file_name,
@@ -101,15 +101,16 @@ fn open_file(folder: &Path, path: &Path, name: &str) -> Result<Host, Error> {
     Ok(Host { index: None, files })
 }
 
-/// The files that have data of an ONNX model, as paths from its folder.
+/// The files that have data of an ONNX or a TFLite model, as paths from its folder.
 fn outside<'a>(file: &File<'a>) -> BTreeSet<&'a str> {
-    let tensors = file.as_onnx().map(|_| file.tensors());
+    let has_paths = matches!(file.format(), Format::Onnx | Format::Tflite);
+    let tensors = has_paths.then(|| file.tensors());
     let components = tensors.into_iter().flatten().flat_map(|tensor| tensor.components());
     components.filter_map(|component| component.shard()).collect()
 }
 
-/// The file at a path from a folder; `None` if it is missing. The library has checked that the path does not lead out of
-/// the folder, but a symbolic link on the way may.
+/// The file at a path from a folder; `None` if it is missing, or if the path or a symbolic link on the way leads out of the
+/// folder.
 fn inside(folder: &Path, path: &str) -> Option<PathBuf> {
     let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
     let (folder, file) = (fs::canonicalize(folder).ok()?, fs::canonicalize(folder.join(path)).ok()?);

@@ -47,10 +47,10 @@ pub use self::ranges::{Fetched, Ranges};
 ///   below;
 /// - a part of a GGUF model: the other parts are in the same folder;
 /// - a zTensor 2 file: its shards are next to it, `model-NAME.zt` for shard NAME of `model.zt`;
-/// - an ONNX model: data in other files is at the paths that the model states, below its folder;
+/// - an ONNX or a TFLite model: data in other files is at the paths that the model states, below its folder;
 /// - a folder with one of these.
 ///
-/// Follows links, but none of an ONNX model that leads out of its folder. The paths of an index stay in its folder.
+/// Follows links, but none of an ONNX or a TFLite model that leads out of its folder. The paths of an index stay in its folder.
 ///
 /// Maps the files and reads the metadata of each of them once. Tensor data is not read before it is used.
 ///
@@ -193,7 +193,7 @@ impl HostFile {
         }
     }
 
-    /// Returns true if the file is a shard: it has bytes of a zTensor 2 file or of an ONNX model.
+    /// Returns true if the file is a shard: it has bytes of a zTensor 2 file, or of an ONNX or a TFLite model.
     #[must_use]
     pub fn is_shard(&self) -> bool {
         matches!(self.contents, Contents::Shard(_))

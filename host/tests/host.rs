@@ -95,6 +95,37 @@ fn data_of_an_onnx_model() {
     fs::remove_dir_all(folder).unwrap();
 }
 
+/// The paths of a TFLite model may lead anywhere. Only those below its folder are followed.
+#[test]
+fn data_of_a_tflite_model() {
+    let folder = std::env::temp_dir().join(format!("tenslice-tflite-{}", std::process::id()));
+    fs::create_dir_all(folder.join("in")).unwrap();
+    let path = folder.join("in/m.tflite");
+    let bytes = fs::read(fixtures().join("tflite/py_external_buffers.tflite")).unwrap();
+    fs::write(&path, &bytes).unwrap();
+    fs::write(folder.join("in/weights.bin"), [7; 200]).unwrap();
+    let problems_of = |host: &tenslice_host::Host| {
+        let mut tables = host.tables();
+        let model = tables.model().unwrap();
+        let (_, tensor) = model.find("e5").unwrap();
+        let stored = model.with_shard(tensor.data().unwrap()).and_then(|data| Ok(data.bytes()?.to_vec()));
+        (stored, model.problems().map(|problem| problem.to_string()).collect::<Vec<_>>())
+    };
+    let (stored, problems) = problems_of(&tenslice_host::open(&path).unwrap());
+    assert_eq!(stored, Ok(vec![7; 24]));
+    assert!(matches!(&problems[..], [one] if one.contains("shard \"https://host.invalid/w2.bin\" is missing")));
+    // The same length as the name in the file.
+    let at = bytes.windows(11).position(|part| part == b"weights.bin").unwrap();
+    let mut elsewhere = bytes;
+    elsewhere[at..at + 11].copy_from_slice(b"../we/s.bin");
+    fs::create_dir_all(folder.join("we")).unwrap();
+    fs::write(folder.join("we/s.bin"), [1; 200]).unwrap();
+    fs::write(&path, &elsewhere).unwrap();
+    let (stored, problems) = problems_of(&tenslice_host::open(&path).unwrap());
+    assert!(stored.is_err() && problems.iter().any(|problem| problem.contains("\"../we/s.bin\" is missing")));
+    fs::remove_dir_all(folder).unwrap();
+}
+
 /// A folder with the same model as safetensors and as a checkpoint has one model, and so has a folder with only the
 /// checkpoint.
 #[test]

@@ -17,8 +17,10 @@ use super::text::{count, plural, printable, shortened, size};
 /// The summary of a model.
 pub struct Summary {
     pub tensors: u64,
-    /// The number of elements of all tensors whose shape is known; `None` if it is beyond 64 bits.
+    /// The number of elements of all tensors of numbers whose shape is known, and of their stored bytes; `None` if it is
+    /// beyond 64 bits.
     pub elements: Option<u64>,
+    of_numbers: u64,
     /// The number of stored bytes.
     pub stored: u64,
     /// The numbers of tensors and of stored bytes in the whole model, if it states more of them than there are.
@@ -56,6 +58,9 @@ const ARCHITECTURE: [&str; 4] =
     ["general.architecture", "modelspec.architecture", "ss_base_model_version", "architecture"];
 const NAME: [&str; 5] = ["general.name", "general.basename", "modelspec.title", "ss_output_name", "name"];
 
+/// The layouts of texts and of other bytes that are no numbers.
+const NO_NUMBERS: [&str; 3] = ["onnx.string", "tflite.string", "ptd.blob"];
+
 /// Endings of tensor names that quantizers of PyTorch models write, and what they mean.
 const QUANTIZERS: [(&str, &str); 8] = [
     (".quant_state.bitsandbytes__nf4", "bitsandbytes NF4"),
@@ -71,12 +76,13 @@ const QUANTIZERS: [(&str, &str); 8] = [
 impl Summary {
     pub fn of(model: &Model<'_>) -> Self {
         let mut types: HashMap<String, Type> = HashMap::new();
-        let (mut all, mut bytes, mut tensors) = (Some(0_u64), 0_u64, 0);
+        let (mut all, mut bytes, mut of_numbers, mut tensors) = (Some(0_u64), 0_u64, 0_u64, 0);
         let mut quantizers = [false; QUANTIZERS.len()];
         let mut checksums: HashMap<String, u64> = HashMap::new();
         for (opened, tensor) in model.tensors() {
             let name = tensor.name().to_string();
-            let elements = elements(opened, &tensor);
+            let are_numbers = !NO_NUMBERS.contains(&tensor.layout_name());
+            let elements = if are_numbers { elements(opened, &tensor) } else { Some(0) };
             let stored = stored(&tensor);
             let type_name = type_name(opened, &tensor);
             let of_type = types.entry(type_name).or_insert_with_key(|name| Type {
@@ -93,6 +99,7 @@ impl Summary {
             let is_beyond = elements.is_none() && opened.array(&tensor).is_some();
             all = all.filter(|_| !is_beyond).and_then(|all| all.checked_add(elements.unwrap_or(0)));
             bytes = bytes.saturating_add(stored);
+            of_numbers = of_numbers.saturating_add(if are_numbers { stored } else { 0 });
             for component in tensor.components() {
                 // The entries of archives have a CRC-32 instead of a digest.
                 let archived = component.caps().verify.then_some("crc32");
@@ -118,6 +125,7 @@ impl Summary {
         Self {
             tensors,
             elements: all,
+            of_numbers,
             stored: bytes,
             whole: (all_tensors, all_bytes.filter(|all| all_tensors.is_some() && *all > bytes)),
             files: model.file_lengths().fold((0, 0), |(count, sum), one| (count + 1, sum.saturating_add(one))),
@@ -217,7 +225,7 @@ impl Summary {
 
     /// The stored bits of an element, on average.
     fn bits(&self) -> Option<f64> {
-        self.elements.filter(|all| *all > 0).map(|all| self.stored as f64 * 8.0 / all as f64)
+        self.elements.filter(|all| *all > 0).map(|all| self.of_numbers as f64 * 8.0 / all as f64)
     }
 
     pub fn record(&self) -> Json {

@@ -18,6 +18,7 @@ mod layout;
 mod limits;
 mod list;
 mod model;
+mod networks;
 mod onnx;
 mod other_files;
 mod quantize;

@@ -6,11 +6,13 @@
 
 use super::{TfliteFile, Work};
 use crate::bytes::extent::Extent;
+use crate::bytes::utf8::Utf8;
 use crate::codec::flatbuffers::{Offsets, Table};
 use crate::codec::tflite::schema::{GROUP_NAME, external, model};
 use crate::duplicates::{Compared, Distinct, MAX_COMPARED, Memory, Stack};
 use crate::error::origin::Part;
 use crate::error::{Error, ErrorKind, Result};
+use crate::format::{Cursor, ListedShard};
 
 /// The order of the IDs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,6 +83,21 @@ impl<'a> TfliteFile<'a> {
             }
             _ => Ok(()),
         }
+    }
+
+    /// Returns the next file that a group of external buffers names.
+    pub(super) fn next_group(&self, cursor: &mut Cursor) -> Result<Option<ListedShard<'a>>> {
+        let groups = self.model.root()?.offsets(model::GROUPS)?.unwrap_or_default();
+        while let Some(place) = groups.get(cursor.index) {
+            let group = self.model.flatbuffer().table(place, Part::Shards)?;
+            let name = group.text(GROUP_NAME)?.unwrap_or_default().bytes;
+            cursor.index = cursor.index.saturating_add(1);
+            // A group without a name has no buffers. The texts were checked when the file was opened.
+            if !name.is_empty() {
+                return Ok(Some(ListedShard { name: Utf8::known(name).as_str(), size: None }));
+            }
+        }
+        Ok(None)
     }
 
     /// Returns the external buffer with an ID, if there is one.

@@ -25,8 +25,8 @@ pub use self::subgraphs::{Subgraph, Subgraphs};
 use self::tensor::Bytes;
 pub use self::texts::Texts;
 use super::{
-    ComponentRecord, Context, Cursor, FileFormat, Name, Named, NamedTensors, Quantization, StoredElements, Summary,
-    TensorRecord,
+    ComponentRecord, Context, Cursor, FileFormat, ListedShard, Name, Named, NamedTensors, Quantization,
+    StoredElements, Summary, TensorRecord,
 };
 use crate::attributes::Attributes;
 use crate::bytes::extent::Extent;
@@ -307,6 +307,10 @@ impl<'a> FileFormat<'a> for TfliteFile<'a> {
 
     fn attributes(&self) -> Attributes<'a> {
         Attributes::tflite(self.model)
+    }
+
+    fn next_shard(&self, cursor: &mut Cursor) -> Result<Option<ListedShard<'a>>> {
+        self.next_group(cursor)
     }
 
     fn next_tensor(&self, cursor: &mut Cursor, tensor: &mut TensorRecord<'a>) -> Result<bool> {

@@ -223,8 +223,6 @@ impl<'m> Opened<'m> {
     pub fn with_shard(&self, component: &Component<'m>) -> Result<Option<Component<'m>>, Error> {
         match component.shard() {
             Some(name) if self.lacking.contains_key(name) => Ok(None),
-            // The name is a path or an address, which the tool does not open.
-            Some(_) if self.file.as_tflite().is_some() => Ok(None),
             _ => self.model.with_shard(*component).map(Some),
         }
     }

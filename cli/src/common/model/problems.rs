@@ -6,7 +6,7 @@ use std::io;
 
 use serde_json::Value as Json;
 use tenslice::gguf::PartName;
-use tenslice::{ErrorKind, File, Model, ModelFile, ProblemKind};
+use tenslice::{ErrorKind, File, Format, Model, ModelFile, ProblemKind};
 use tenslice_host::{Host, HostFile, shard_file_name};
 
 use crate::common::problem::Problem;
@@ -124,13 +124,13 @@ pub(super) fn has_parts(model: &Model<'_, '_>, has_index: bool) -> bool {
     has_index || model.files().iter().any(is_part)
 }
 
-/// Verifies the shards of a zTensor 2 file, and finds those of an ONNX model. Returns the reasons why shards cannot be
+/// Verifies the shards of a zTensor 2 file, and finds those of an ONNX or a TFLite model. Returns the reasons why shards cannot be
 /// used, by name. `problems` has the shards that are missing or have another length, to which it adds those with another
 /// digest.
 pub(super) fn lacking(file: &File<'_>, name: &str, files: &Files<'_>, problems: &mut Vec<Problem>) -> Lacking {
     let mut lacking = Lacking::new();
-    if file.as_onnx().is_some() {
-        // The library lists a file once more behind data in another one.
+    if matches!(file.format(), Format::Onnx | Format::Tflite) {
+        // The library may list a file more than once.
         let mut seen = HashSet::new();
         problems.retain(|problem| !problem.is_missing_file() || seen.insert(problem.message.clone()));
         let components = file.tensors().flat_map(|tensor| tensor.components());
