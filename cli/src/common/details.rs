@@ -114,6 +114,16 @@ pub fn print_format(out: &mut impl Write, look: Look, opened: &Opened<'_>) -> io
         let opsets = onnx.opsets().map(|opset| format!("{} {}", name(opset.domain), opset.version));
         writeln!(out, "  operators    {}", cut(&opsets.collect::<Vec<_>>().join(", ")))?;
     }
+    if let Some(tflite) = file.as_tflite() {
+        let all = tflite.subgraphs().map(|graph| {
+            format!("\"{}\" of {} tensor{}", printable(graph.name), graph.tensors, plural(graph.tensors.into()))
+        });
+        let all: Vec<String> = all.collect();
+        writeln!(out, "  subgraphs    {}", cut(&all.join(", ")))?;
+    }
+    if let Some(ptd) = file.as_ptd() {
+        writeln!(out, "  segments     {}", ptd.segments().count())?;
+    }
     if let Some(npz) = file.as_npz() {
         writeln!(out, "  entries      {}", npz.entries().count())?;
     }

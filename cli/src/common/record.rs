@@ -3,8 +3,8 @@
 use serde_json::{Map, Value as Json, json};
 use sha2::{Digest, Sha256};
 use tenslice::{
-    Attributes, ByteOrder, Component, DType, Encoding, ErrorKind, File, Layout, Purpose, ReadOptions, Tensor, Value,
-    b2nd, blz, onnx, tens, ztensor2,
+    Attributes, ByteOrder, Component, DType, Encoding, ErrorKind, Extent, File, Layout, Purpose, ReadOptions, Tensor,
+    Value, b2nd, blz, onnx, ptd, tens, tflite, ztensor2,
 };
 
 use super::budget::{Budget, Stop};
@@ -65,6 +65,8 @@ pub fn of_model(model: &Model<'_>, rows: &[Row<'_, '_>], work: Option<Work<'_>>)
             "attributes": attributes(file.attributes()),
             "shards": file.as_ztensor2().map(|file| of_shards(&file)),
             "onnx": file.as_onnx().map(|onnx| of_onnx(&onnx)),
+            "tflite": file.as_tflite().map(|tflite| of_tflite(&tflite)),
+            "ptd": file.as_ptd().map(|ptd| of_ptd(&ptd)),
             "tens": file.as_tens().map(|tens| of_tens(&tens)),
             "blz": file.as_blz().map(|blz| of_blz(&blz)),
             "b2nd": file.as_b2nd().map(|b2nd| of_b2nd(&b2nd, *uninitialised_chunks)),
@@ -247,6 +249,18 @@ fn of_onnx(onnx: &onnx::OnnxFile<'_>) -> Json {
         "producer_version": onnx.producer_version(),
         "opsets": onnx.opsets().map(opset).collect::<Vec<_>>(),
     })
+}
+
+/// The subgraphs of a TFLite model. Their tensors are mostly activations.
+fn of_tflite(tflite: &tflite::TfliteFile<'_>) -> Json {
+    let subgraph = |graph: tflite::Subgraph<'_>| json!({"name": graph.name, "tensors": graph.tensors});
+    json!({"subgraphs": tflite.subgraphs().map(subgraph).collect::<Vec<_>>()})
+}
+
+/// The segments of an ExecuTorch file.
+fn of_ptd(ptd: &ptd::PtdFile<'_>) -> Json {
+    let segment = |place: Extent| json!({"offset": place.offset, "length": place.length});
+    json!({"segments": ptd.segments().map(segment).collect::<Vec<_>>()})
 }
 
 /// The TENS-specific data.

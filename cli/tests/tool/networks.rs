@@ -22,6 +22,8 @@ fn constants_of_a_model() {
     assert_eq!((&listed["format"], &listed["version"]), (&json!("tflite"), &json!("3")));
     // Three tensors have one name: the first counts, and nothing is wrong.
     assert_eq!((&listed["problems"], &listed["summary"]["complete"]), (&json!([]), &json!(true)));
+    assert_eq!(listed["tflite"]["subgraphs"][1], json!({"name": "then", "tensors": 2}), "{listed}");
+    assert!(out(&["list", &path]).contains("  subgraphs    \"main\" of "));
     let numbers = out(&["show", &fixture("tflite/py_quantized.tflite"), "per_tensor"]);
     assert!(numbers.contains("scale") && numbers.contains("zero_point"), "{numbers}");
 }
@@ -52,6 +54,9 @@ fn blobs_and_tensors() {
         (&summary["tensors"], &summary["parameters"], &summary["bits_per_parameter"]),
         (&json!(4), &json!(3), &json!(8.0))
     );
+    assert_eq!(listed["ptd"]["segments"][0]["length"], json!(33), "{listed}");
     let text = out(&["list", &fixture("ptd/py_blobs.ptd")]);
-    assert!(text.contains("4 tensors, 3 parameters") && text.contains("ptd.blob"), "{text}");
+    for part in ["4 tensors, 3 parameters", "ptd.blob", "  segments     4"] {
+        assert!(text.contains(part), "{text}");
+    }
 }
