@@ -5,8 +5,8 @@
 use std::fmt::{self, Write};
 
 use tenslice::{
-    Attributes, Component, Error, ErrorKind, File, Layout, Need, Opened, Purpose, ReadOptions, Source,
-    Tensor, Value, Verification, Warning,
+    Attributes, Component, Error, ErrorKind, File, Layout, Need, Opened, Purpose, ReadOptions, Source, Tensor, Value,
+    Verification, Warning,
 };
 
 /// The largest amount of memory in bytes that a file of the fuzzer is given.

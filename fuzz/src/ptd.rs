@@ -85,12 +85,11 @@ pub fn run(bytes: &[u8]) {
         choices.damage(&mut file);
         return both_ways(&file, &mut choices);
     }
+    let is_twice = |i: usize| made.names[..i].iter().any(|other| other.key == made.names[i].key);
+    let is_any_twice = (0..made.names.len()).any(is_twice);
     match File::open(&file) {
-        Ok(opened) => same_as_made(&opened, &made),
-        Err(error) => {
-            let is_twice = |i: usize| made.names[..i].iter().any(|other| other.key == made.names[i].key);
-            assert!(error.kind() == ErrorKind::RepeatedName && (0..made.names.len()).any(is_twice), "{error}");
-        }
+        Ok(opened) if !is_any_twice => same_as_made(&opened, &made),
+        opened => assert_eq!(opened.map(drop).map_err(|error| (error.kind(), is_any_twice)), Err((ErrorKind::RepeatedName, true))),
     }
     both_ways(&file, &mut choices);
 }

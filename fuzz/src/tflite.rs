@@ -175,8 +175,30 @@ fn same_as_made(file: &File<'_>, listed: &[Listed]) {
             let texts = Texts::new(data.stored().unwrap()).unwrap();
             assert_eq!(Some(texts.len() as u64), tensor.shape().element_count());
         }
+        attributes(&tensor, made);
+        sparse_parts(&tensor, made);
         numbers(&tensor, made);
     }
+}
+
+/// Compares the scales and the zero points.
+fn attributes(tensor: &Tensor<'_>, made: &Made) {
+    let list = |key| tensor.attributes().get(key).and_then(|value| value.items()).into_iter().flatten();
+    let quantized = made.quantized.clone().unwrap_or_default();
+    assert!(list("scale").map(|item| item.value.as_f64().unwrap() as f32).eq(quantized.scale));
+    assert!(list("zero_point").map(|item| item.value.as_i64().unwrap()).eq(quantized.zero_point));
+}
+
+/// Compares the components of a sparse tensor besides its values.
+fn sparse_parts(tensor: &Tensor<'_>, made: &Made) {
+    let others = tensor.components().skip(1).map(|component| component.stored().unwrap().to_vec());
+    let numbers = |list: &Vec<i32>| list.iter().flat_map(|number| number.to_le_bytes()).collect::<Vec<u8>>();
+    let dimensions = made.sparse.iter().flat_map(|(_, _, dimensions)| dimensions);
+    let expected = dimensions.flat_map(|dimension| match dimension {
+        Dimension::Dense(_) => vec![],
+        Dimension::Csr(segments, indices) => vec![numbers(segments), numbers(indices)],
+    });
+    assert!(others.eq(expected));
 }
 
 /// Compares the numbers of 8-bit integers with those that their scales give.
@@ -203,7 +225,7 @@ fn both_ways(bytes: &[u8], choices: &mut Choices<'_>) {
         })
         .collect();
     if let Ok(file) = check::open_given(bytes, &given) {
-        file.as_tflite().map_or(0, |tflite| tflite.subgraphs().count());
+        _ = file.as_tflite().map(|tflite| tflite.subgraphs().count());
         file.tensors().for_each(|tensor| check::read(&tensor));
     }
 }
