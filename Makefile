@@ -281,7 +281,7 @@ web: ## build the page that shows tensor files, and the npm package: target/web
 
 web-test: web target/web-venv target/web-node ## test the page and the package, in node, headless Chromium and Firefox
 	$(CARGO) build --quiet --release -p tenslice-cli
-	node --test web/test/module.test.mjs web/test/model.test.mjs
+	node --test web/test/module.test.mjs web/test/model.test.mjs web/test/networks.test.mjs
 	target/web-venv/bin/python web/test/page.py
 	node --test web/test/firefox.test.mjs web/test/axe.test.mjs
 

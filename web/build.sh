@@ -8,7 +8,6 @@ cd "$(dirname "$0")/.."
 out=target/web
 package=$out/tenslice
 triple=wasm32-unknown-unknown
-formats=$(packaging/formats.sh | grep -vx safetensors | tr '\n' ,)zlib,zstd
 rm -rf "$package"
 mkdir -p "$package/src"
 # Optimizes for size, because the modules are downloaded.
@@ -17,9 +16,11 @@ exports=$(node web/build/exports.mjs)
 wasm_opt=$out/node/node_modules/.bin/wasm-opt
 [ -x $wasm_opt ] || npm install --silent --no-save --prefix $out/node binaryen@132.0.0
 
-module() { # NAME FEATURES: builds a module with those of the exported functions that its features have
+module() { # NAME FEATURES: builds a module with its formats and these features, and with the functions that they have
+    local formats
+    formats=$(node web/build/features.mjs "$1")
     packaging/bare-metal.sh $triple "$out/cargo" rustc --quiet --profile size --no-default-features --lib \
-        --crate-type staticlib --features "capi,panic-handler,dequantize,$2"
+        --crate-type staticlib --features "capi,panic-handler,dequantize,$formats,$2"
     # No entry point, and 1 MiB of stack.
     # shellcheck disable=SC2086 # words
     wasm-ld --no-entry --gc-sections --strip-all -O2 --stack-first -z stack-size=1048576 \
@@ -29,9 +30,10 @@ module() { # NAME FEATURES: builds a module with those of the exported functions
     $wasm_opt -Oz --enable-bulk-memory --enable-multivalue --enable-mutable-globals --enable-nontrapping-float-to-int \
         --enable-reference-types --enable-sign-ext "$out/linked.wasm" -o "$package/$1"
 }
-module tenslice.wasm safetensors,gguf
-# GGUF is among the other formats because zTensor 2 has its quantized blocks. The code for chips is smaller.
-TENSLICE_SMALL=1 module formats.wasm "$formats"
+module tenslice.wasm ""
+# The code for chips is smaller. zTensor 2 has the quantized blocks of GGUF.
+TENSLICE_SMALL=1 module networks.wasm zlib
+TENSLICE_SMALL=1 module formats.wasm gguf,zlib,zstd
 
 cp web/tenslice.mjs web/tenslice.d.ts web/package.json web/README.md LICENSE-* "$package/"
 cp web/src/*.mjs "$package/src/"

@@ -61,7 +61,7 @@ export declare class Tensor {
     readonly typeName: string;
     readonly shape: Integer[];
     readonly elements: Integer;
-    /** The type as NPY, NPZ or Blosc2 spells it, such as `<M8[s]` or a list of fields; null in other formats. */
+    /** The type as NPY, NPZ, Blosc2 or ExecuTorch spells it, such as `<M8[s]` or `qint8`; null in other formats. */
     readonly statedType: string | null;
     readonly layout: string;
     readonly isColumnMajor: boolean;
@@ -71,7 +71,9 @@ export declare class Tensor {
     /** The number of elements and bytes in a block of a quantized tensor. */
     readonly block: { elements: number; bytes: number } | null;
     readonly blockType: string | null;
-    /** The type and the number of an element's lanes: two of `f32` for `c64`. */
+    /** True for integers of TFLite that are read as the numbers that they stand for, by scales and zero points. */
+    readonly isQuantized: boolean;
+    /** The type and the number of an element's lanes: two of `f32` for `c64`. Quantized integers are read as `f32`. */
     readonly numberType: string | null;
     readonly lanes: number;
     /** The error that each call that reads elements throws; null if the elements can be read. */
@@ -114,6 +116,20 @@ export interface TensorFile {
     globals(): Promise<{ module: string; name: string; isKnown: boolean }[] | null>;
     /** The frame of a Blosc2 file; null for other files. */
     frame(): Promise<Frame | null>;
+    /** The version, the producer and the sets of operators of an ONNX model; null for other files. */
+    onnx(): Promise<Onnx | null>;
+    /** The subgraphs of a TFLite model; null for other files. Their tensors include those without bytes in the file. */
+    subgraphs(): Promise<{ name: string; tensorCount: number }[] | null>;
+    /** The segments of an ExecuTorch file, which the names of tensors refer to; null for other files. */
+    segments(): Promise<{ offset: number; length: number }[] | null>;
+}
+
+/** Facts about an ONNX model. An empty domain is that of ONNX itself. */
+export interface Onnx {
+    readonly version: Integer;
+    readonly producerName: string | null;
+    readonly producerVersion: string | null;
+    readonly opsets: { domain: string; version: Integer }[];
 }
 
 /** The chunks, the codec and the metalayers of a Blosc2 file. Codec and filters are the defaults of its chunks. */
@@ -176,16 +192,16 @@ export declare class TensliceError extends Error {
 
 /** Opens a file. Only its metadata is read. Rejects with a TensliceError if the file violates a rule. */
 export declare function open(file: Input): Promise<TensorFile>;
-/** Opens the files of one model: an index and its files, the parts of a GGUF model, or any tensor files. */
+/** Opens the files of one model: an index and its files, parts or shards and what belongs to them, or any tensor files. */
 export declare function openModel(files: Input[]): Promise<Model>;
 /** Ranges of a file, which need not be a tensor file. */
 export declare function rangesOf(file: Input): Promise<Ranges>;
 /**
- * Provides a WebAssembly module, which is then not loaded: its bytes, or a function that returns them. `formats.wasm` is
- * only needed for files that are neither safetensors nor GGUF.
+ * Provides a WebAssembly module, which is then not loaded: its bytes, or a function that returns them. All files need
+ * `tenslice.wasm`, and those that are neither safetensors nor GGUF one of the others.
  */
 export declare function provideModule(
-    name: "tenslice.wasm" | "formats.wasm",
+    name: "tenslice.wasm" | "networks.wasm" | "formats.wasm",
     bytes: BufferSource | (() => BufferSource | Promise<BufferSource>),
 ): void;
 /** The version of the C library. */

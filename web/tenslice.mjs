@@ -1,10 +1,11 @@
 // tenslice: opens tensor files of any size from a Blob, an address or memory, and reads only the requested parts.
 import { FORMAT_NAMES, STATUS, WARNING_TEXTS } from "./src/abi.mjs";
 import { LongList, readAttributes, readListAt } from "./src/attributes.mjs";
+import { globalsOf, onnxOf, segmentsOf, subgraphsOf } from "./src/facts.mjs";
 import { frameOf } from "./src/frame.mjs";
 import { Library, TensliceError } from "./src/library.mjs";
 import { Model, modelOf } from "./src/model.mjs";
-import { compiledModule, FORMATS_MODULE, instanceOf, MAIN_MODULE, provideModule } from "./src/module.mjs";
+import { compiledModule, instanceOf, MAIN_MODULE, moduleOf, provideModule } from "./src/module.mjs";
 import { rangesOf } from "./src/ranges.mjs";
 import { RememberedRanges, Session } from "./src/session.mjs";
 import { Tensor } from "./src/tensor.mjs";
@@ -46,25 +47,27 @@ class TensorFile {
         library.call("tenslice_file_get_info", file, at);
         const info = library.read("tenslice_file_info", at);
         this.format = FORMAT_NAMES[info.format];
-        this.version = info.version;
+        // The library has texts for the versions of ONNX up to 99 only.
+        this.version = this.format === "onnx" ? String(onnxOf(this.#session).version) : info.version;
         this.tensorCount = info.tensor_count;
         this.warnings = Object.keys(WARNING_TEXTS).filter((bit) => info.warnings & bit).map((bit) => WARNING_TEXTS[bit]);
         return this;
     }
 
     /**
-     * Opens the file with the first module that has its format. If no format claims it, opens it again with its bytes in
-     * memory, because the message then says what the file is.
+     * Opens the file with the main module, or with the module of the format that it names. If no format claims the file,
+     * opens it again with its bytes in memory, because the message then says what the file is.
      */
     async #opened() {
-        let refusal;
-        for (const name of [MAIN_MODULE, FORMATS_MODULE]) {
+        let name = MAIN_MODULE, refusal;
+        while (name) {
             this.#module = await compiledModule(name);
             try {
                 return await this.sessionWith([]);
             } catch (error) {
                 if (!OF_OTHER_FORMAT.includes(error.status)) throw error;
                 refusal = error;
+                name = name === MAIN_MODULE ? moduleOf(error.format) : null;
             }
         }
         if (this.ranges.isRemote || this.length === 0) throw refusal;
@@ -184,22 +187,27 @@ class TensorFile {
      * it; null for other formats. Nothing of them runs.
      */
     async globals() {
-        if (this.format !== "pytorch") return null;
-        return this.using((session) => {
-            const { library, file } = session;
-            const cursor = library.make("tenslice_cursor"), at = library.make("tenslice_pytorch_global"), found = [];
-            library.call("tenslice_pytorch_globals", file, cursor);
-            while (session.call("tenslice_pytorch_globals_next", cursor, at) !== STATUS.END) {
-                const { module, name, is_known: isKnown } = library.read("tenslice_pytorch_global", at);
-                found.push({ module, name, isKnown: isKnown === 1 });
-            }
-            return found;
-        });
+        return this.format === "pytorch" ? this.using(globalsOf) : null;
     }
 
     /** The chunks, the codec and the metalayers of a Blosc2 frame; null for other formats. */
     async frame() {
         return this.format === "b2nd" ? this.using(frameOf) : null;
+    }
+
+    /** The version, the producer and the sets of operators of an ONNX model; null for other formats. */
+    async onnx() {
+        return this.format === "onnx" ? this.using(onnxOf) : null;
+    }
+
+    /** The subgraphs of a TFLite model; null for other formats. */
+    async subgraphs() {
+        return this.format === "tflite" ? this.using(subgraphsOf) : null;
+    }
+
+    /** The segments of an ExecuTorch file; null for other formats. */
+    async segments() {
+        return this.format === "ptd" ? this.using(segmentsOf) : null;
     }
 
     async #attributesWith(missing, later) {

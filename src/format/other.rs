@@ -29,7 +29,11 @@ pub(super) const EMPTY: Phrase = phrase("the file is empty: nothing was download
 const MARKS: &[(usize, &[u8], &str)] = &[
     (0, b"/annex/objects/", "this is a git-annex pointer, not the file itself: fetch that with `git annex get`"),
     (4, b"ET12", "this is a program of ExecuTorch (.pte), which is not supported"),
-    (4, b"ORTM", "this is a model in the ORT format of ONNX Runtime, which is not supported"),
+    (
+        4,
+        b"ORTM",
+        "this is a model in the ORT format of ONNX Runtime, which is not supported: open the ONNX model it was made from",
+    ),
     (
         0,
         b"PYTORCH1",

@@ -44,6 +44,7 @@ function kindOf(type) {
         uint16_t: "u16",
         uint32_t: "u32",
         int32_t: "i32",
+        int64_t: "i64",
         uint64_t: "u64",
         size_t: "u32",
         double: "f64",

@@ -7,6 +7,8 @@ import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
 
+import { MODULES } from "../src/module.mjs";
+
 const [folder, output] = process.argv.slice(2);
 const page = fileURLToPath(new URL("../page/", import.meta.url));
 const IMPORT = /^import \{[^}]*\} from "(\.[^"]+)";\n/gm;
@@ -24,7 +26,7 @@ function joined(path) {
 }
 
 const embedded = (path) => gzipSync(readFileSync(path), { level: 9 }).toString("base64");
-const modules = Object.fromEntries(["tenslice.wasm", "formats.wasm"].map((name) => [name, embedded(join(folder, name))]));
+const modules = Object.fromEntries(Object.keys(MODULES).map((name) => [name, embedded(join(folder, name))]));
 const example = embedded(fileURLToPath(new URL("../../examples/firmware/model/digits.gguf", import.meta.url)));
 const script = joined(join(page, "main.mjs"));
 
@@ -36,5 +38,5 @@ if (/<\/script/i.test(script)) throw new Error("a script cannot have the end of 
 
 const html = readFileSync(join(page, "index.html"), "utf8")
     .replace("/* style */", () => readFileSync(join(page, "style.css"), "utf8").trim())
-    .replace("/* script */", () => `const MODULES = ${JSON.stringify(modules)}, EXAMPLE = "${example}";\n${script.trim()}`);
+    .replace("/* script */", () => `const EMBEDDED = ${JSON.stringify(modules)}, EXAMPLE = "${example}";\n${script.trim()}`);
 writeFileSync(output, html);

@@ -1,7 +1,7 @@
 // The view of a model: its summary, its files, its metadata, maps of its files.
 import { List } from "./list.mjs";
 import { mapOf } from "./map.mjs";
-import { frameLines, summaryOf } from "./summary.mjs";
+import { formatFacts, summaryOf } from "./summary.mjs";
 import { bytesText, countText, facts, h, nameText, plural, table, valueText } from "./text.mjs";
 
 /** The maximum number of warnings, of files and of maps that are shown. */
@@ -21,7 +21,7 @@ export async function showFile(summary, view, model, onTensor, isCurrent) {
         if (!isCurrent()) return;
         showSummary(summary, model, await model.attributes(), await model.globals());
         place.replaceChildren(...metadataView(all));
-        await showFrame(place, model, isCurrent);
+        await showFacts(place, model, isCurrent);
     } catch (error) {
         if (isCurrent()) place.replaceChildren(h("p", { className: "warning" }, `It cannot be read: ${error.message}`));
     }
@@ -40,12 +40,13 @@ function metadataView(all) {
     return found.length ? found : [h("p", { className: "quiet" }, "There is none.")];
 }
 
-/** Shows the chunks, the codec and the metalayers of a Blosc2 file before its metadata. */
-async function showFrame(place, model, isCurrent) {
-    const frame = model.files.length === 1 ? await model.files[0].frame() : null;
-    if (!frame || !isCurrent()) return;
-    const heading = place.previousElementSibling;
-    heading.before(h("h3", {}, "Chunks"), facts(frameLines(frame).slice(0, 2 * MOST_SHOWN)));
+/** Shows the facts that only files of one format have, before the metadata. */
+async function showFacts(place, model, isCurrent) {
+    const found = model.files.length === 1 ? await formatFacts(model.files[0]) : null;
+    if (!found || !isCurrent()) return;
+    const most = 2 * MOST_SHOWN, more = found.lines.length - most;
+    const lines = [...found.lines.slice(0, most), ["others", more > 0 ? `${countText(more)} more` : null]];
+    place.previousElementSibling.before(h("h3", {}, found.heading), facts(lines));
 }
 
 /** Says what the model is, if it is whole, and how large it is. */

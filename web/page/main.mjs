@@ -9,12 +9,12 @@ import { bytesText, countText, plural } from "./text.mjs";
 
 const byId = (id) => document.getElementById(id);
 
-/* global MODULES, EXAMPLE: the WebAssembly modules and a file, by gzip and in base64, which web/build/page.mjs prepends. */
+/* global EMBEDDED, EXAMPLE: the WebAssembly modules and a file, by gzip and in base64, which web/build/page.mjs prepends. */
 function embedded(base64) {
     const bytes = Uint8Array.from(atob(base64), (character) => character.charCodeAt(0));
     return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip")));
 }
-for (const [name, base64] of Object.entries(MODULES)) provideModule(name, () => embedded(base64).arrayBuffer());
+for (const [name, base64] of Object.entries(EMBEDDED)) provideModule(name, () => embedded(base64).arrayBuffer());
 version().then((text) => { byId("version").textContent = text; });
 
 let model = null, current = null, turn = 0, listTop = 0;

@@ -7,7 +7,7 @@ export class Plane {
         this.lengths = tensor.shape.map(Number);
         const rank = this.lengths.length;
         /** True if the last axis has the colours of pixels. */
-        this.hasImages = tensor.dtype === "u8" && rank > 2 && [3, 4].includes(this.lengths[rank - 1]);
+        this.hasImages = tensor.dtype === "u8" && !tensor.isQuantized && rank > 2 && [3, 4].includes(this.lengths[rank - 1]);
         this.isImage = this.hasImages;
         /** The axis of the rows and that of the columns. An array of one axis is one row. */
         this.axes = this.isImage ? [rank - 3, rank - 2] : [rank > 1 ? rank - 2 : null, rank - 1];

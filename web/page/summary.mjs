@@ -101,7 +101,7 @@ function bitsText(stored, elements) {
 
 /** The size of the files, if it is another one than that of the tensors. */
 function filesText({ length, files }, stored) {
-    const count = files.length + files.reduce((sum, { shards }) => sum + shards.size, 0), text = bytesText(length);
+    const count = files.length + new Set(files.flatMap(({ shards }) => [...shards.values()])).size, text = bytesText(length);
     return text === stored ? "" : `, file${count === 1 ? "" : "s"} ${text}`;
 }
 
@@ -131,6 +131,35 @@ export function frameLines({ chunkCount, chunkShape, blockShape, codec, level, f
             `${nameText(name)}, ${plural(length, "byte")}`,
         ]),
     ];
+}
+
+/** The lines about an ONNX model: who wrote it, and the sets of operators that it needs. */
+export function onnxLines({ producerName, producerVersion, opsets }) {
+    const producer = [producerName, producerVersion].filter(Boolean).map(lineText).join(" ");
+    const operators = opsets.map(({ domain, version }) => `${lineText(domain || "ai.onnx")} ${version}`).join(", ");
+    return [["producer", producer || null], ["operators", operators || null]];
+}
+
+function subgraphLines(subgraphs) {
+    return subgraphs.map(({ name, tensorCount }, index) =>
+        [`subgraph ${index}`, `${nameText(name)}, ${plural(tensorCount, "tensor")}, activations included`]);
+}
+
+function segmentLines(segments) {
+    return segments.map(({ offset, length }, index) => [`segment ${index}`, `${bytesText(length)} at byte ${countText(offset)}`]);
+}
+
+/** The facts that only files of one format have: a `heading`, and `lines` of a label and a text; null if there are none. */
+export async function formatFacts(file) {
+    const all = [
+        ["Chunks", await file.frame(), frameLines],
+        ["Model", await file.onnx(), onnxLines],
+        ["Subgraphs", await file.subgraphs(), subgraphLines],
+        ["Segments", await file.segments(), segmentLines],
+    ];
+    const [heading, stated, linesOf] = all.find(([, found]) => found !== null) ?? [];
+    const lines = heading ? linesOf(stated).filter(([, text]) => text !== null) : [];
+    return lines.length > 0 ? { heading, lines } : null;
 }
 
 /** The first value of each key that is a text or a number. */

@@ -45,6 +45,7 @@ function factsOf(model, listed, tensor) {
     const { block, elements } = tensor;
     return facts([
         ["type", typeText(tensor) + (block ? `, blocks of ${block.elements} in ${block.bytes} bytes` : "")],
+        ["numbers", tensor.isQuantized ? "by scale and zero point, as f32" : null],
         ["shape", shapeText(tensor.shape)],
         ["elements", countText(elements) + (tensor.lanes > 1 ? `, ${tensor.lanes} numbers each` : "")],
         ["file", model.fileCount > 1 ? nameText(listed.file.name) : null],

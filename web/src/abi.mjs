@@ -321,7 +321,7 @@ export const STRUCTS = {
     tenslice_npz_entry: {"size":64,"fields":{"struct_size":[0,"u32"],"encoding":[4,"u32"],"name":[8,"tenslice_str"],"offset":[32,"u64"],"length":[40,"u64"],"decoded_length":[48,"u64"],"crc32":[56,"u32"]}},
     tenslice_pytorch_global: {"size":64,"fields":{"struct_size":[0,"u32"],"is_known":[4,"u32"],"module":[8,"tenslice_str"],"name":[32,"tenslice_str"],"offset":[56,"u64"]}},
     tenslice_onnx_info: {"size":64,"fields":{"struct_size":[0,"u32"],"ir_version":[8,"u64"],"producer_name":[16,"tenslice_str"],"producer_version":[40,"tenslice_str"]}},
-    tenslice_onnx_opset: {"size":40,"fields":{"struct_size":[0,"u32"],"domain":[8,"tenslice_str"],"version":[32,"int64_t"]}},
+    tenslice_onnx_opset: {"size":40,"fields":{"struct_size":[0,"u32"],"domain":[8,"tenslice_str"],"version":[32,"i64"]}},
     tenslice_ptd_segment: {"size":24,"fields":{"struct_size":[0,"u32"],"offset":[8,"u64"],"length":[16,"u64"]}},
     tenslice_tflite_subgraph: {"size":32,"fields":{"struct_size":[0,"u32"],"tensor_count":[4,"u32"],"name":[8,"tenslice_str"]}},
     tenslice_tens_dimension: {"size":16,"fields":{"struct_size":[0,"u32"],"length":[4,"u32"],"name":[8,"u8"],"is_sparse":[9,"u8"]}},

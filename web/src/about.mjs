@@ -55,6 +55,23 @@ export function problemOf(session, handle) {
 }
 
 /**
+ * True if the integers of a TFLite tensor stand for other numbers, or if the library cannot say which: reading them as
+ * f32 then gives these numbers, or fails.
+ */
+export function isQuantized(session, handle, dtype) {
+    if (!/int|^[iu]\d/.test(dtype ?? "")) return false;
+    const { library } = session, mark = library.mark();
+    const status = library.function("tenslice_tensor_read_f32_into")(handle, library.allocate(4), 0, 0, 0, 0);
+    const [cursor, key, value] = ["tenslice_cursor", "tenslice_value", "tenslice_value"].map((name) => library.make(name));
+    library.call("tenslice_tensor_attributes", handle, cursor);
+    let found = status === STATUS.UNSUPPORTED_LAYOUT;
+    while (!found && session.call("tenslice_attributes_next", cursor, key, value) !== STATUS.END)
+        found = library.read("tenslice_value", key).text === "scale";
+    library.release(mark);
+    return found;
+}
+
+/**
  * Returns the address of a description of the tensor, and its shape; null if its header is too long. Decodes at most
  * the header of a compressed array.
  */
@@ -84,8 +101,9 @@ export function requirementsOf(library, handle, purpose) {
 
 /** The number of elements and bytes in a block of a quantized tensor; null for other tensors. */
 export function blockOf(library, handle) {
-    const at = library.allocate(16);
-    const status = library.function("tenslice_tensor_block")(handle, 0, at, at + 8);
+    const get = library.function("tenslice_tensor_block");
+    if (!get) return null; // a module without GGUF has no tensors in blocks
+    const at = library.allocate(16), status = get(handle, 0, at, at + 8);
     if (status === STATUS.NOT_FOUND) return null;
     if (status !== STATUS.OK) throw new TensliceError("the blocks of a tensor cannot be read", status);
     return { elements: library.u64(at), bytes: library.u64(at + 8) };

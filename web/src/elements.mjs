@@ -1,5 +1,8 @@
 // Converts elements of every dtype to JavaScript numbers. The library converts floats that JavaScript lacks.
 
+/** The maximum length of data that is decoded as a whole, such as compressed or sparse tensors, before and after. */
+export const LARGEST_WHOLE = 2 ** 28;
+
 /** dtypes that JavaScript has arrays for: the array type, and the DataView method that reads an element. */
 const NATIVE = {
     bool: [Uint8Array, "getUint8"],
@@ -31,6 +34,7 @@ export function decode(library, number, bytes, isBig, count, bit = 0) {
     if (NATIVE[number]) return native(...NATIVE[number], bytes, isBig, count);
     if (/^[iu]128$/.test(number)) return wide(bytes, isBig, count, number[0] === "i");
     if (number === "f128") return binary128(library, bytes, isBig, count);
+    if (/^u?int[24]$/.test(number)) return narrow(number, bytes, count, bit);
     const toF32 = library.function(`tenslice_${number}_to_f32`);
     const width = toF32 && Number(/^b?f(\d+)/.exec(number)?.[1]);
     if (!width) throw new TypeError(`elements of ${number} cannot be shown as numbers`);
@@ -54,6 +58,12 @@ function native(Type, getter, bytes, isBig, count) {
     if (!isBig || size === 1) return new Type(bytes.slice(0, count * size).buffer); // JavaScript runs on little-endian machines
     const data = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
     return Type.from({ length: count }, (_, index) => data[getter](index * size, false));
+}
+
+/** Integers of 4 and 2 bits, the first in the low bits of a byte. */
+function narrow(number, bytes, count, bit) {
+    const width = Number(number.at(-1)), [Type, unused] = number[0] === "u" ? [Uint8Array, 0] : [Int8Array, 32 - width];
+    return Type.from({ length: count }, (_, index) => (bitsAt(bytes, bit + index * width, width) << unused) >> unused);
 }
 
 /** Integers of 128 bits, as an array of bigints. */

@@ -1,7 +1,7 @@
 // The C library in WebAssembly: its memory, its structs, its texts.
 import { ABI_VERSION, FORMAT_NAMES, STATUS, STRUCTS } from "./abi.mjs";
 
-const WIDTHS = { u8: 1, u16: 2, u32: 4, i32: 4, u64: 8, f64: 8 };
+const WIDTHS = { u8: 1, u16: 2, u32: 4, i32: 4, i64: 8, u64: 8, f64: 8 };
 const STATUS_NAMES = Object.fromEntries(Object.entries(STATUS).map(([name, code]) => [code, name]));
 const utf8 = new TextDecoder("utf-8", { ignoreBOM: true }); // a BOM is part of a name
 
@@ -164,6 +164,7 @@ export class Library {
             case "u16": return data.getUint16(at, true);
             case "u32": return data.getUint32(at, true);
             case "i32": return data.getInt32(at, true);
+            case "i64": return toNumber(data.getBigInt64(at, true));
             case "u64": return toNumber(data.getBigUint64(at, true));
             case "f64": return data.getFloat64(at, true);
             case "tenslice_str": return this.text(at);

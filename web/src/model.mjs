@@ -1,9 +1,9 @@
-// A model of one or several files: by an index, by the numbers of GGUF parts, with the shards of a zTensor 2 file, or
-// all tensors of several files. What is missing or cannot be opened is a problem; the rest can be read.
+// A model of one or several files: by an index, by the numbers of GGUF parts, with the shards of a zTensor 2 file or the
+// data of an ONNX model, or all tensors of several files. What is missing or cannot be opened is a problem; the rest can be read.
 import { AT_ONCE, concurrently, rangesOf } from "./ranges.mjs";
 
 /** The endings of tensor files. Other files are ignored among several. */
-const ENDINGS = /\.(zt|safetensors|sft|gguf|npy|npz|tens|blz|b2nd|b2frame|pt|pth|ckpt)$/;
+const ENDINGS = /\.(zt|safetensors|sft|gguf|npy|npz|tens|blz|b2nd|b2frame|pt|pth|ckpt|onnx|tflite|ptd)$/;
 const CHECKPOINT = /(pytorch_model.*|^adapter_model.*)\.bin$/;
 const INDEX = /\.(safetensors|bin)\.index\..*json$|\.(safetensors|bin)\.index\.json$/;
 /** The name of a part: `model-00001-of-00003.gguf`. */
@@ -69,8 +69,8 @@ export class Model {
     }
 
     #sum(field) {
-        const all = this.files.flatMap((file) => [file.ranges, ...file.shards.values()]);
-        return all.reduce((sum, ranges) => sum + ranges[field], 0);
+        const all = new Set(this.files.flatMap((file) => [file.ranges, ...file.shards.values()]));
+        return [...all].reduce((sum, ranges) => sum + ranges[field], 0);
     }
 
     /** All tensors of the model. `tensor.file` is the file of a tensor. */
@@ -244,9 +244,14 @@ function whyUnlisted({ weight_map: map }, tensor) {
     return Object.hasOwn(map, tensor) ? `the index lists it in "${map[tensor]}"` : "the index does not list it";
 }
 
+/** The path of the file named `name` in the folder of `file`. */
+function pathBeside(file, name) {
+    return file.split("/").slice(0, -1).concat(name).join("/");
+}
+
 /** The file named `name` in the folder of the file named `index`, or anywhere if the files have no folders. */
 function beside(index, all, name) {
-    const path = index.split("/").slice(0, -1).concat(name).join("/");
+    const path = pathBeside(index, name);
     return all.find((ranges) => ranges.name === path) ?? all.find((ranges) => ranges.name === name);
 }
 
@@ -298,23 +303,30 @@ function partsOf(given, numbers) {
     return { ...found, files, stated };
 }
 
-// ---- Shards of zTensor 2 ----
+// ---- Shards: files with the data of another one ----
 
-/** Binds the shards that the components of the files name: `model-NAME.zt` next to `model.zt`. */
+/** The names of shards in the formats that have them: those of zTensor 2 are next to the file. */
+const SHARD_NAMES = {
+    "ztensor 2": (file, shard) => `${baseName(file).replace(/\.zt$/, "")}-${shard}.zt`,
+    onnx: (file, shard) => shard.replaceAll("\\", "/").split("/").filter((part) => part !== "." && part !== "").join("/"),
+};
+
+/** Binds the shards that the components of the files name. */
 async function shardsOf(files, all) {
     const found = { used: new Set(), missing: [], problems: [] };
     for (const file of files) {
-        const components = file.format === "ztensor 2" ? file.tensors().flatMap((tensor) => tensor.components) : [];
+        const nameOf = SHARD_NAMES[file.format];
+        const components = nameOf ? file.tensors().flatMap((tensor) => tensor.components) : [];
         const names = new Set(components.map(({ shard }) => shard).filter((shard) => shard !== null));
         for (const shard of names) {
-            const name = `${file.name.replace(/\.zt$/, "")}-${shard}.zt`;
-            const ranges = all.find((one) => one.name === name) ?? (await file.ranges.sibling?.(name).catch(() => null));
+            const name = nameOf(file.name, shard), path = pathBeside(file.name, name);
+            const ranges = all.find((one) => one.name === path) ?? (await file.ranges.sibling?.(name).catch(() => null));
             if (ranges) {
                 file.shards.set(shard, ranges);
                 found.used.add(ranges);
             } else {
-                found.missing.push(name);
-                found.problems.push(`${name}: shard "${shard}" is missing`);
+                found.missing.push(path);
+                found.problems.push(`${path}: shard "${shard}" is missing`);
             }
         }
     }

@@ -1,7 +1,26 @@
 // The WebAssembly modules, each compiled once: from the folder of the package, or from bytes that a page provides.
+import { FORMAT_NAMES } from "./abi.mjs";
 
-/** The module that opens safetensors and GGUF, and the one that opens the other formats. */
-export const MAIN_MODULE = "tenslice.wasm", FORMATS_MODULE = "formats.wasm";
+/**
+ * The modules and their formats, from which web/build.sh builds them. The first module opens every file first, and names
+ * the format of a file that it does not open. An archive is NPZ or PyTorch, and an NPZ archive has NPY arrays: one module
+ * has all three.
+ */
+export const MODULES = {
+    "tenslice.wasm": ["safetensors", "gguf"],
+    "networks.wasm": ["pytorch", "onnx", "tflite", "ptd", "npz", "npy"],
+    "formats.wasm": ["ztensor", "ztensor 2", "b2nd", "tens", "blz"],
+};
+export const [MAIN_MODULE] = Object.keys(MODULES);
+
+/**
+ * The module that opens files of a format; undefined if there is none. ONNX and the first files of PyTorch have no magic:
+ * a file of an unknown format may be one of them.
+ */
+export function moduleOf(format) {
+    const wanted = format === FORMAT_NAMES[0] ? "onnx" : format;
+    return Object.keys(MODULES).find((name) => MODULES[name].includes(wanted));
+}
 
 const given = new Map(), compiled = new Map();
 

@@ -1,15 +1,14 @@
 // Tensors, and reading their elements: straight from the file if they are stored raw, otherwise by the library.
 import { ENCODING, LAYOUT, PURPOSE, STATUS } from "./abi.mjs";
-import { blockOf, componentOf, describe, problemOf, requirementsOf } from "./about.mjs";
+import { blockOf, componentOf, describe, isQuantized, problemOf, requirementsOf } from "./about.mjs";
 import { readAttributes } from "./attributes.mjs";
 import { Chunks } from "./chunks.mjs";
-import { decode, dequantize, lanesOf } from "./elements.mjs";
+import { decode, dequantize, lanesOf, LARGEST_WHOLE } from "./elements.mjs";
 import { boxAround, groups, like, picked, product, regionShape, runs, transposed } from "./grid.mjs";
 import { NOT_STATED, TensliceError } from "./library.mjs";
 import { AT_ONCE, concurrently } from "./ranges.mjs";
+import { sliceOfTrain } from "./train.mjs";
 
-/** The maximum length of data that is decoded as a whole, such as compressed or sparse tensors, before and after. */
-const LARGEST_WHOLE = 2 ** 28;
 /** The scratch memory for calls that cannot state how much they need. */
 const SCRATCH = 2 ** 26;
 /** The maximum number of ranges of a tensor. A source keeps 32 ranges, and the metadata takes some of them. */
@@ -54,9 +53,13 @@ export class Tensor {
         this.block = blockOf(library, handle);
         [this.numberType, this.lanes] = this.dtype ? lanesOf(this.dtype) : [null, 1];
         this.bits = info.dtype === 0 ? 0 : library.function("tenslice_dtype_bits")(info.dtype);
+        /** True for integers of TFLite that are read as the numbers that they stand for, by scales and zero points. */
+        const canBeQuantized = file.format === "tflite" && this.layoutCode === LAYOUT.DENSE;
+        this.isQuantized = canBeQuantized && isQuantized(session, handle, this.dtype);
+        if (this.isQuantized) this.numberType = "f32";
         const isChunked = this.layoutCode === LAYOUT.CHUNKED || this.layout === PROXY;
         this.#chunks = isChunked && this.dtype !== null ? new Chunks(file, this) : null;
-        /** The type as NPY, NPZ or Blosc2 spells it, such as `<M8[s]` or a list of fields; null in other formats. */
+        /** The type as NPY, NPZ, Blosc2 or ExecuTorch spells it, such as `<M8[s]`; null in other formats. */
         this.statedType = null;
         this.#describe(session, handle);
         library.release(mark);
@@ -65,7 +68,7 @@ export class Tensor {
     /** Reads what the file states beyond the dtype; for a compressed entry of an NPZ archive, from its header. */
     #describe(session, handle) {
         const { library } = session, isCompressed = this.layout === "npy";
-        if (this.problem || !(isCompressed || ["npy", "npz", "b2nd"].includes(this.#file.format))) return;
+        if (this.problem || !(isCompressed || ["npy", "npz", "b2nd", "ptd"].includes(this.#file.format))) return;
         try {
             const [info, shape] = describe(session, handle) ?? [];
             if (!info) return;
@@ -110,7 +113,7 @@ export class Tensor {
     get isDirect() {
         const [data, ...others] = this.components;
         const isStored = data && others.length === 0 && data.encoding === ENCODING.RAW && this.#rangesFor(data) !== null;
-        if (!isStored || (this.block && data.byteOrder === BIG_ENDIAN)) return false;
+        if (!isStored || this.isQuantized || (this.block && data.byteOrder === BIG_ENDIAN)) return false;
         return this.layoutCode === LAYOUT.DENSE ? this.dtype !== null : this.blockType !== null;
     }
 
@@ -123,8 +126,8 @@ export class Tensor {
      * Reads `count` elements from element `offset` on, in stored order; computed elements are in row-major order. The
      * lanes of an element, such as those of a complex number, follow each other.
      *
-     * The array matches the dtype: Float32Array for floats of at most 32 bits and for quantized blocks, BigInt64Array
-     * for `i64`, an array of bigints for 128 bits, and so on.
+     * The array matches the dtype: Float32Array for floats of at most 32 bits and for quantized blocks and integers,
+     * BigInt64Array for `i64`, an array of bigints for 128 bits, and so on.
      */
     async read(offset, count) {
         if (!(offset >= 0 && count >= 0 && offset + count <= this.elements))
@@ -190,7 +193,7 @@ export class Tensor {
     async region(start, stop, step = start.map(() => 1)) {
         if (this.layout === "npy" && !this.problem) return (await this.resolved()).region(start, stop, step);
         if (this.layoutCode === LAYOUT.TENSOR_TRAIN && !this.#canBeWhole())
-            return this.#sliceOfTrain(start, stop, step);
+            return sliceOfTrain(this.#file, this, start, stop, step);
         if (this.#chunks) return this.#chunks.region(start, stop, step);
         if (!this.isColumnMajor) return this.#regionOf(this.#lengths, start, stop, step);
         const reversed = [this.#lengths, start, stop, step].map((list) => [...list].reverse());
@@ -233,8 +236,13 @@ export class Tensor {
         return file.kept.values;
     }
 
+    /** True if the library converts all elements to f32. */
+    get #isConverted() {
+        return this.layoutCode === LAYOUT.MICROSCALING || this.block !== null || this.isQuantized;
+    }
+
     #canBeWhole() {
-        return Number(this.elements) * (this.bits / 8 || 4) <= LARGEST_WHOLE;
+        return Number(this.elements) * (this.#isConverted ? 4 : this.bits / 8 || 4) <= LARGEST_WHOLE;
     }
 
     /** The number of chunks that were never written, and read as zeros: 0 for other tensors, null if unknown. */
@@ -254,8 +262,7 @@ export class Tensor {
         const session = await this.#file.sessionWith(await this.#stored());
         try {
             const handle = session.tensor(this.index);
-            const isScaled = this.layoutCode === LAYOUT.MICROSCALING || this.block !== null;
-            return isScaled ? this.#floats(session, handle) : this.#elements(session, handle);
+            return this.#isConverted ? this.#floats(session, handle) : this.#elements(session, handle);
         } finally {
             session.close();
         }
@@ -341,43 +348,6 @@ export class Tensor {
         }
         const [inside] = (await this.#file.openInside(bytes)).tensors();
         return inside;
-    }
-
-    /** Reads part of a tensor train that is too large to contract as a whole. Dimensions of one index are fixed. */
-    async #sliceOfTrain(start, stop, step) {
-        const fixed = start.map((first, axis) => (stop[axis] - first === 1 ? BigInt(first) : NOT_STATED));
-        const free = this.#lengths.filter((_, axis) => fixed[axis] === NOT_STATED);
-        const room = (product(free) * this.bits) / 8;
-        if (room > LARGEST_WHOLE)
-            throw new RangeError("a slice of a tensor train has all elements of its dimensions; these are too many");
-        const { offset, length } = await this.#cores();
-        const bytes = await this.#file.ranges.read(offset, length);
-        const values = await this.#file.using((session) => {
-            const { library } = session;
-            const cores = library.place(bytes),
-                train = library.make("tenslice_train");
-            session.call("tenslice_blz_train_from_bytes", session.file, cores, length, train);
-            const needed = library.make("tenslice_blz_scratch");
-            library.call("tenslice_blz_get_scratch", train, needed);
-            const { slice } = library.read("tenslice_blz_scratch", needed);
-            if (slice > LARGEST_WHOLE) throw new RangeError("there is too much to decode at once");
-            const out = library.allocate(room),
-                work = library.allocate(slice);
-            session.call("tenslice_blz_slice", train, library.placeU64(fixed), fixed.length, out, room, work, slice, 0);
-            return decode(library, this.numberType, library.bytes(out, room), false, product(free) * this.lanes);
-        });
-        const inner = [start, stop, step].map((list) => list.filter((_, axis) => fixed[axis] === NOT_STATED));
-        const all = { first: 0, runs: [...runs(free, ...inner)] };
-        return picked(values, all, this.lanes);
-    }
-
-    /** The range of the cores of a tensor train. */
-    async #cores() {
-        return this.#file.using(({ library, file }) => {
-            const at = library.make("tenslice_blz_info");
-            library.call("tenslice_blz_get_info", file, at);
-            return library.read("tenslice_blz_info", at);
-        });
     }
 
     /** The attributes of the tensor, as pairs of key and value. */

@@ -82,6 +82,15 @@ const VIEWS = {
         await tab.open(at("b2nd/good/vlmeta_disk_0.b2nd"));
         assert.match(await tab.text("#details dl"), /chunks.*codec.*ratio.*vlmetalayer/s);
     },
+    "the producer and the operators of an ONNX model": async (tab) => {
+        await tab.open(at("onnx/py_metadata.onnx"));
+        assert.match(await tab.text("#details dl"), /producer.*operators/s);
+    },
+    "the subgraphs of a TFLite model": async (tab) => {
+        await tab.open(at("tflite/py_subgraphs.tflite"));
+        assert.match(await tab.text("#details dl"), /subgraph 0.*subgraph 2/s);
+    },
+    "quantized integers": (tab) => showTensor(tab, at("tflite/py_quantized.tflite"), "per_channel"),
     "a search without a result": async (tab) => {
         await tab.open(MODEL);
         await tab.page.type("#search", "no such name");

@@ -188,7 +188,9 @@ class PageTest(unittest.TestCase):
             ("safetensors/py_tiny_mlp.safetensors", "fc1.weight", None), ("gguf-blocks/q4_k.gguf", "q4_k.real", None),
             ("gguf-blocks/iq2_xs.gguf", "iq2_xs.real", None), ("npy/dt_be_f4.npy", "", None), ("npz/stored.npz", "w", None),
             ("b2nd/good/nd02_lz4_0.b2nd", "", None), ("pytorch/state_mlp_p3.pt", "0.weight", None),
-            ("pytorch/views.pt", "t", None),
+            ("pytorch/views.pt", "t", None), ("onnx/py_raw_all_types.onnx", "t1.f32", None), ("onnx/py_sparse.onnx", "sp.linear", None),
+            ("onnx/py_raw_all_types.onnx", "t22.int4", None), ("tflite/py_subgraphs.tflite", "only.main", None),
+            ("ptd/py_dim_orders.ptd", "channels_last", None),
         ]
         for path, name, _ in cases:
             with self.subTest(path):
@@ -212,6 +214,55 @@ class PageTest(unittest.TestCase):
                 file = next(file for file in sorted((FIXTURES / path).iterdir()) if file.is_file() and file.suffix != ".json")
                 self.open(file)
                 self.choose("")
+
+    def test_networks(self):
+        """Facts about ONNX, TFLite and ExecuTorch files are shown, and quantized integers as the numbers that they stand for."""
+        self.open(FIXTURES / "onnx/py_metadata.onnx")
+        self.page.wait_for_selector("#details h3:text-is('Model')")
+        told = subprocess.run([TOOL, "list", FIXTURES / "onnx/py_metadata.onnx"], capture_output=True, text=True, check=True).stdout
+        for label in ("producer", "operators"):
+            text = re.search(rf"^  {label} +(.+)$", told, re.M)[1]
+            self.assertEqual(self.page.inner_text(f"#details dt:text-is('{label}') + dd"), text)
+        self.assertIn("nobody", self.page.inner_text("#details table.pairs"))
+        self.shoot("onnx")
+        self.page.goto(PAGE)
+        quantized = FIXTURES / "tflite/py_quantized.tflite"
+        self.open(quantized)
+        self.page.wait_for_selector("#details h3:text-is('Subgraphs')")
+        self.choose("per_tensor") # with the scale 0.5 and the zero point -3
+        stored = struct.unpack("12b", quantized.read_bytes()[200:212])
+        self.assertEqual(self.values(), [(integer + 3) * 0.5 for integer in stored])
+        self.assertIn("by scale and zero point", self.page.inner_text("#details dl"))
+        self.assertIn("zero_point", self.page.inner_text("#details table.pairs"))
+        self.shoot("quantized")
+        self.page.goto(PAGE)
+        self.open(FIXTURES / "tflite/py_quantization_details.tflite").choose("")
+        self.page.wait_for_selector("#details p.warning:has-text('The values cannot be shown')")
+        self.page.goto(PAGE)
+        self.open(FIXTURES / "ptd/py_tied.ptd")
+        self.page.wait_for_selector("#details dd:text-is('24 bytes at byte 512')")
+
+    def test_external_data(self):
+        """The data of an ONNX model in another file is read if both are opened. Without it, the page names it."""
+        field = lambda number, data: bytes([number << 3 | 2, len(data)]) + data
+        entries = b"".join(field(13, field(1, key) + field(2, value)) for key, value in ((b"location", b"model.onnx.data"), (b"offset", b"8")))
+        tensor = bytes([1 << 3, 4, 2 << 3, 1]) + field(8, b"w") + entries + bytes([14 << 3, 1])
+        model, data = self.folder / "model.onnx", self.folder / "model.onnx.data"
+        model.write_bytes(bytes([1 << 3, 8]) + field(7, field(5, tensor)))
+        data.write_bytes(struct.pack("<6f", 9, 9, 0.5, -1, 2, 4))
+        self.page.set_input_files("#file", [str(model), str(data)])
+        self.ready().choose("w")
+        self.assertEqual(self.values(), [0.5, -1, 2, 4])
+        self.page.goto(f"{PAGE}?url={self.address}/model.onnx")
+        self.ready().choose("w")
+        self.assertEqual(self.values(), [0.5, -1, 2, 4])
+        self.page.goto(PAGE)
+        self.open(model)
+        self.page.wait_for_selector("#summary .bad:text-is('NO: 1 missing file')")
+        self.assertIn('model.onnx.data: shard "model.onnx.data" is missing', self.page.inner_text("#summary"))
+        self.assertIn("all of them at once", self.page.inner_text("#details"))
+        self.choose("w")
+        self.page.wait_for_selector("#details p.warning:has-text('the data is in another file')")
 
     def npy(self, name, dtype, shape, data):
         """Writes an NPY file."""
@@ -369,6 +420,9 @@ class PageTest(unittest.TestCase):
         self.assertEqual([name for name in loaded if name.endswith(".wasm")], ["tenslice.wasm"])
         self.assertEqual(self.page.evaluate(opened, ["zstd.zt", "noise"]), ["ztensor", 3])
         self.assertEqual([name for name in loaded if name.endswith(".wasm")], ["tenslice.wasm", "formats.wasm"])
+        shutil.copy(FIXTURES / "onnx/py_metadata.onnx", self.folder / "small.onnx")
+        self.assertEqual(self.page.evaluate(opened, ["small.onnx", "w"]), ["onnx", 3])
+        self.assertEqual([name for name in loaded if name.endswith(".wasm")], ["tenslice.wasm", "formats.wasm", "networks.wasm"])
 
     def test_several_files(self):
         """The files of a folder are one model by their index. A missing file is named, and each tensor has its file."""
