@@ -1,5 +1,6 @@
 // A model of one or several files: by an index, by the numbers of GGUF parts, with the shards of a zTensor 2 file or the
-// data of an ONNX model, or all tensors of several files. What is missing or cannot be opened is a problem; the rest can be read.
+// data of an ONNX or a TFLite model, or all tensors of several files. What is missing or cannot be opened is a problem; the
+// rest can be read.
 import { AT_ONCE, concurrently, rangesOf } from "./ranges.mjs";
 
 /** The endings of tensor files. Other files are ignored among several. */
@@ -305,10 +306,14 @@ function partsOf(given, numbers) {
 
 // ---- Shards: files with the data of another one ----
 
+/** The path from the folder of a file, with the separators of any system. */
+const pathFrom = (_, shard) => shard.replaceAll("\\", "/").split("/").filter((part) => part !== "." && part !== "").join("/");
+
 /** The names of shards in the formats that have them: those of zTensor 2 are next to the file. */
 const SHARD_NAMES = {
     "ztensor 2": (file, shard) => `${baseName(file).replace(/\.zt$/, "")}-${shard}.zt`,
-    onnx: (file, shard) => shard.replaceAll("\\", "/").split("/").filter((part) => part !== "." && part !== "").join("/"),
+    onnx: pathFrom,
+    tflite: pathFrom,
 };
 
 /** Binds the shards that the components of the files name. */

@@ -168,3 +168,12 @@ test("the data of an ONNX model in other files is read from the files next to it
     const short = await openModel([await inMemory("model.onnx", external(["a", "w", 0])), await inMemory("w", numbers.subarray(0, 12))]);
     await assert.rejects(short.find("a").whole(), RangeError);
 });
+
+test("the external buffers of a TFLite model are read from the files next to it", async () => {
+    const bytes = await readFile(join(fixtures, "tflite/py_external_buffers.tflite"));
+    const numbers = Buffer.from(new Float32Array(50).map((_, index) => index).buffer);
+    const model = await openModel([await inMemory("x/m.tflite", bytes), await inMemory("x/weights.bin", numbers)]);
+    assert.deepEqual([...(await model.find("e5").whole())], [0, 1, 2, 3, 4, 5]);
+    assert.equal(model.problems.length, 1);
+    assert.match(model.problems[0], /shard "https:\/\/host\.invalid\/w2\.bin" is missing/);
+});
