@@ -39,7 +39,7 @@ pub struct Arguments {
     #[arg(long, value_name = "N")]
     align: Option<u64>,
 
-    /// Convert all floats, and quantized blocks, to this type
+    /// Convert all floats, quantized blocks, and quantized integers of TFLite to this type
     #[arg(long, value_name = "FLOAT")]
     dtype: Option<Float>,
 

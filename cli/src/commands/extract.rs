@@ -102,7 +102,7 @@ impl Arguments {
         let budget = self.limits.budget();
         budget.add_file(model.length());
         verify_whole(opened, &tensor, &budget, self.checks.are_compared())?;
-        let mut values = Values::of(opened, &tensor, &budget)?;
+        let mut values = if self.f32 { Values::of } else { Values::stored }(opened, &tensor, &budget)?;
         if !self.f32 && values.dtype == Some(DType::F32) && tensor.dtype() != values.dtype && is_converted(&tensor) {
             let what = tensor.dtype().map_or_else(|| tensor.layout_name().into(), |dtype| dtype.name().to_owned());
             return Err(Failure::new("WrongType", format!("the elements are {what}: pass --f32 to convert them")));

@@ -23,6 +23,7 @@ use crate::terminal::Terminal;
 use crate::values::Values;
 use crate::values::histogram::Histogram;
 use crate::values::number::{digits, lanes};
+use crate::values::quantized::is_quantized;
 use crate::values::slice;
 use crate::values::statistics::Statistics;
 
@@ -86,6 +87,9 @@ impl Arguments {
             return self.show_part(terminal, opened, &tensor, part, &budget);
         }
         describe(terminal, opened, &tensor)?;
+        if is_quantized(opened, &tensor) {
+            writeln!(terminal.out, "  the numbers are those that scale and zero point give")?;
+        }
         terminal.flush()?; // reading a large tensor takes a while
         let is_verified = self.verify(opened, &tensor, &budget)?;
         let mut values = Values::of(opened, &tensor, &budget)?;

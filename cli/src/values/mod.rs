@@ -9,6 +9,7 @@ pub mod number;
 mod numpy;
 mod pieces;
 pub mod quantiles;
+pub mod quantized;
 mod row_major;
 pub mod slice;
 pub mod stated;
@@ -72,8 +73,14 @@ enum Origin<'a> {
 }
 
 impl<'a> Values<'a> {
-    /// Prepares to read the elements of a tensor. Data that can only be decoded as a whole is decoded here.
-    pub fn of<'m: 'a>(opened: &'a Opened<'m>, tensor: &Tensor<'m>, budget: &'a Budget) -> Result<Self, Failure> {
+    /// Prepares to read the elements of a tensor, or the numbers that scales give. Data that can only be decoded as a whole is
+    /// decoded here.
+    fn new<'m: 'a>(
+        opened: &'a Opened<'m>,
+        tensor: &Tensor<'m>,
+        budget: &'a Budget,
+        is_scaled: bool,
+    ) -> Result<Self, Failure> {
         if let Some(Err(unreadable)) = opened.arrays.get(&tensor.index()) {
             return Err(unreadable.problem.clone().into());
         }
@@ -93,7 +100,8 @@ impl<'a> Values<'a> {
             budget,
             window: (0, budget.empty()),
         };
-        let is_converted = values.dtype.is_some_and(DType::is_packed)
+        let is_converted = is_scaled
+            || values.dtype.is_some_and(DType::is_packed)
             || matches!(tensor.layout(), Layout::Blocks | Layout::Microscaling);
         let found = match (tensor.layout(), opened.file.as_b2nd()) {
             (_, Some(frame)) => {

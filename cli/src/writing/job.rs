@@ -159,6 +159,13 @@ impl<'m> Job<'m> {
             let name = printable(&first.name);
             terminal.warn(&format!("the attributes of tensor \"{name}\"{others} are left out: the format has none"));
         }
+        let lose_scales = |item: &&Item<'_>| item.is_without_scales() && item.loses_attributes(self.target);
+        if let Some(first) = self.items.iter().find(lose_scales) {
+            terminal.warn(&format!(
+                "the integers of tensor \"{}\" have scales, without which they are not its numbers: --dtype writes the numbers",
+                printable(&first.name)
+            ));
+        }
         if self.items.is_empty() {
             terminal.warn("no tensor is chosen: the file has none");
         }

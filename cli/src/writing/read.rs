@@ -81,7 +81,8 @@ impl Item<'_> {
     /// Verifies a dense array, and calls `f` with its elements in their order.
     fn each(&self, elements: &Elements, budget: &Budget, f: &mut ElementReceiver<'_>) -> Result<(), Failure> {
         verify_whole(self.opened, &self.tensor, budget, true)?;
-        let mut values = Values::of(self.opened, &self.tensor, budget)?;
+        let of = if elements.float.is_some() { Values::of } else { Values::stored };
+        let mut values = of(self.opened, &self.tensor, budget)?;
         values.put_in_order(self.opened, elements.order)?;
         let dtype = values.dtype;
         let mut pass = |first: u64, bytes: &[u8]| f(dtype, first, bytes);

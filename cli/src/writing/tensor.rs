@@ -16,6 +16,7 @@ use crate::common::model::Opened;
 use crate::common::text::printable;
 use crate::quantizing::Quantizer;
 use crate::quantizing::errors::{Errors, Summary};
+use crate::values::quantized::is_quantized;
 use crate::values::stated::Stated;
 
 /// How tensors are converted.
@@ -102,6 +103,7 @@ impl<'m> Item<'m> {
         let is_float = matches!(tensor.dtype(), Some(DType::F16 | DType::BF16 | DType::F32 | DType::F64));
         match (tensor.layout(), conversion.float) {
             (Layout::Blocks, Some(float)) => item.convert(float),
+            (Layout::Dense, Some(float)) if is_quantized(opened, &tensor) => item.convert(float),
             (Layout::Dense | Layout::Strided | Layout::Chunked, Some(float))
                 if is_float && tensor.dtype() != Some(float.dtype()) =>
             {
@@ -130,7 +132,8 @@ impl<'m> Item<'m> {
     fn convert(&mut self, float: Float) {
         self.layout = OwnedLayout::Dense(float.dtype());
         self.source = Source::Elements(Elements { float: Some(float), ..Elements::ROW_MAJOR });
-        if self.tensor.layout() == Layout::Blocks {
+        // Those of the quantization do not apply to its numbers.
+        if self.tensor.layout() == Layout::Blocks || is_quantized(self.opened, &self.tensor) {
             self.attributes.clear();
         }
     }
@@ -226,6 +229,11 @@ impl<'m> Item<'m> {
         if dtype.is_packed() {
             return Err(self.fail(&format!("the dimensions of {dtype} cannot be permuted: elements share bytes")));
         }
+        if self.is_without_scales() {
+            return Err(
+                self.fail("the dimensions of quantized integers cannot be permuted: convert them with --dtype")
+            );
+        }
         let elements = self.elements();
         if elements.order != Order::RowMajor {
             return Err(self.fail("the dimensions of a TENS file cannot be permuted: write another format first"));
@@ -309,6 +317,11 @@ impl<'m> Item<'m> {
     /// True if the target does not hold the attributes of this tensor.
     pub fn loses_attributes(&self, target: Target) -> bool {
         !target.has_tensor_attributes() && !self.attributes.is_empty()
+    }
+
+    /// True for quantized integers that are written as integers.
+    pub fn is_without_scales(&self) -> bool {
+        self.elements().float.is_none() && is_quantized(self.opened, &self.tensor)
     }
 
     /// The number of bytes that are written.

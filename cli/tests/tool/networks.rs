@@ -28,6 +28,32 @@ fn constants_of_a_model() {
     assert!(numbers.contains("scale") && numbers.contains("zero_point"), "{numbers}");
 }
 
+/// Integers with scales are shown, converted and extracted as the numbers that they stand for, or as integers with a
+/// warning.
+#[test]
+fn quantized_integers_are_not_taken_for_numbers() {
+    let (path, folder) = (fixture("tflite/py_quantized.tflite"), Folder::new());
+    let shown = out(&["show", &path, "per_tensor"]);
+    assert!(shown.contains("values:  -51.0 52.0 30.0") && shown.contains("min -59.5"), "{shown}");
+    let to = folder.path("numbers.npy");
+    assert_eq!(run(&["convert", &path, "-o", &to, "--only", "per_tensor", "--dtype", "f32"]).status, 0);
+    assert!(out(&["show", &to]).contains("values:  -51.0 52.0 30.0"));
+    let kept = run(&["convert", &path, "-o", &folder.path("kept.npy"), "--only", "per_tensor"]);
+    assert!(kept.status == 0 && kept.err.contains("have scales"), "{kept:?}");
+    // This format keeps them.
+    let kept = run(&["convert", &path, "-o", &folder.path("kept.zt"), "--only", "per_*"]);
+    assert!(kept.status == 0 && !kept.err.contains("have scales"), "{kept:?}");
+    let permuted = run(&["convert", &path, "-o", &folder.path("p.npy"), "--only", "per_tensor", "--permute", "1,0"]);
+    assert!(permuted.status == 1 && permuted.err.contains("convert them with --dtype"), "{permuted:?}");
+    for (flag, values) in [("--force", "-105 101 57"), ("--f32", "-51.0 52.0 30.0")] {
+        let to = folder.path(&format!("{flag}.npy"));
+        out(&["extract", &path, "per_tensor", "-o", &to, flag]);
+        assert!(out(&["show", &to]).contains(values), "{flag}");
+    }
+    let unknown = run(&["show", &path, "only_zero"]);
+    assert!(unknown.status == 1 && unknown.err.contains("\"only_zero\""), "{unknown:?}");
+}
+
 /// External buffers are read from the folder of the model, and missing ones are named.
 #[test]
 fn buffers_in_other_files() {

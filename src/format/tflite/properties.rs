@@ -1,7 +1,7 @@
 //! The attributes of tensors, and the numbers that quantized elements stand for.
 #![forbid(unsafe_code)]
 
-use super::TfliteFile;
+use super::{TfliteFile, of_tensor};
 use crate::attributes::{Attributes, Kind, Number, Property};
 use crate::bytes::num::Product;
 use crate::codec::flatbuffers::{Buffer, Field, Table};
@@ -71,7 +71,8 @@ impl<'a> TfliteFile<'a> {
         let is_integer = record.dtype.is_some_and(Self::is_integer);
         let table = self.table(record)?;
         let Some(found) = table.table(tensor::QUANTIZATION)?.filter(|_| is_integer) else { return Ok(None) };
-        let unsupported = self.error(ErrorKind::UnsupportedLayout, Part::Attributes, table.at);
+        let fail = |part| of_tensor(self.error(ErrorKind::UnsupportedLayout, part, table.at), &table);
+        let unsupported = fail(Part::Attributes);
         if found.offset(quantization::DETAILS)?.is_some() {
             return Err(unsupported);
         }
@@ -86,7 +87,7 @@ impl<'a> TfliteFile<'a> {
         // An integer that is rounded to an f32 before the zero point is taken from it may leave nothing but the error.
         let is_wide = record.dtype.is_some_and(|dtype| dtype.byte_size() > 2);
         if is_wide && zero_points.bytes.iter().any(|byte| *byte != 0) {
-            return Err(self.error(ErrorKind::UnsupportedLayout, Part::Value, table.at));
+            return Err(fail(Part::Value));
         }
         let mut inner = Product::ONE;
         if scales.count > 1 {
