@@ -322,13 +322,18 @@ async function shardsOf(files, all) {
     for (const file of files) {
         const nameOf = SHARD_NAMES[file.format];
         const components = nameOf ? file.tensors().flatMap((tensor) => tensor.components) : [];
-        const names = new Set(components.map(({ shard }) => shard).filter((shard) => shard !== null));
-        for (const shard of names) {
+        const ends = new Map(); // the end of the last component in each shard
+        for (const { shard, offset, length } of components) {
+            if (shard !== null) ends.set(shard, Math.max(ends.get(shard) ?? 0, Number(offset) + Number(length)));
+        }
+        for (const [shard, end] of ends) {
             const name = nameOf(file.name, shard), path = pathBeside(file.name, name);
             const ranges = all.find((one) => one.name === path) ?? (await file.ranges.sibling?.(name).catch(() => null));
             if (ranges) {
                 file.shards.set(shard, ranges);
                 found.used.add(ranges);
+                if (ranges.length < end)
+                    found.problems.push(`${path}: shard "${shard}" has ${ranges.length} bytes; its tensors end at byte ${end}`);
             } else {
                 found.missing.push(path);
                 found.problems.push(`${path}: shard "${shard}" is missing`);

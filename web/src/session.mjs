@@ -4,8 +4,8 @@ import { Library } from "./library.mjs";
 import { instanceOf } from "./module.mjs";
 import { AT_ONCE, concurrently } from "./ranges.mjs";
 
-/** Metadata larger than this is refused by the library, too. */
-const MOST_METADATA = 2 ** 30;
+/** The maximum size of the metadata. That of an ONNX model may be most of the file, which has at most 2 GiB. */
+const MOST_METADATA = 2 ** 31;
 /** The maximum length of a range of metadata, and of all ranges, that are kept for the next opening of the file. */
 const KEPT_RANGE = 2 ** 24, KEPT_IN_ALL = 2 ** 26;
 
@@ -108,7 +108,7 @@ export class Session {
             );
             const length = pieces.reduce((sum, piece) => sum + piece.length, 0);
             fetched += keep ? length : 0;
-            if (fetched > MOST_METADATA) throw new RangeError("the file states more than 1 GiB of metadata");
+            if (fetched > MOST_METADATA) throw new RangeError("the file states more than 2 GiB of metadata");
             const parts = await concurrently(pieces, AT_ONCE, ({ offset, length }) => metadata.read(offset, length));
             if (!keep && passing.room < length) passing = { at: library.allocate(length), room: length };
             const at = keep ? library.allocate(length) : passing.at;

@@ -49,7 +49,7 @@ export class Tensor {
         this.problem = problemOf(session, handle);
         this.components = Array.from(session.components(handle), (item) => componentOf(file, library, item));
         this.isBigEndian = this.components[0]?.byteOrder === BIG_ENDIAN;
-        this.storedBytes = this.components.reduce((sum, { length }) => sum + length, 0);
+        this.storedBytes = this.components.reduce((sum, { length }) => sum + Number(length), 0);
         this.block = blockOf(library, handle);
         [this.numberType, this.lanes] = this.dtype ? lanesOf(this.dtype) : [null, 1];
         this.bits = info.dtype === 0 ? 0 : library.function("tenslice_dtype_bits")(info.dtype);
@@ -169,20 +169,20 @@ export class Tensor {
     }
 
     async #readStored(offset, count) {
-        const [data] = this.components;
+        const [data] = this.components, at = Number(data.offset); // a shard may be stated to be of any length
         const { library } = this.#file, ranges = this.#rangesFor(data);
         if (this.block) {
             const { elements, bytes } = this.block;
             const first = Math.floor(offset / elements),
                 end = Math.ceil((offset + count) / elements);
-            const blocks = await ranges.read(data.offset + first * bytes, (end - first) * bytes);
+            const blocks = await ranges.read(at + first * bytes, (end - first) * bytes);
             return dequantize(library, this.blockType, blocks, offset - first * elements, count);
         }
         const [whole, rest] =
             this.bits % 8 === 0
                 ? [(this.bits / 8) * offset, 0]
                 : [Math.floor((offset * this.bits) / 8), (offset * this.bits) % 8];
-        const stored = await ranges.read(data.offset + whole, Math.ceil((rest + count * this.bits) / 8));
+        const stored = await ranges.read(at + whole, Math.ceil((rest + count * this.bits) / 8));
         return decode(library, this.numberType, stored, data.byteOrder === BIG_ENDIAN, count * this.lanes, rest);
     }
 

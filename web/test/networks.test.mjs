@@ -131,17 +131,17 @@ test("the subgraphs of a TFLite model and the segments of an ExecuTorch file", a
 
 /** A field of a protobuf message: a number, or bytes. */
 function pb(number, value) {
-    const varint = (rest) => (rest < 128 ? [rest] : [(rest & 127) | 128, ...varint(rest >>> 7)]);
+    const varint = (rest) => (rest < 128 ? [rest] : [(rest % 128) | 128, ...varint(Math.floor(rest / 128))]);
     if (typeof value === "number") return Buffer.from([...varint(number << 3), ...varint(value)]);
     const bytes = Buffer.from(value);
     return Buffer.concat([Buffer.from([...varint((number << 3) | 2), ...varint(bytes.length)]), bytes]);
 }
 
-/** An ONNX model with tensors whose numbers are in another file: the name, the location and the offset of each. */
+/** An ONNX model with tensors whose numbers are in another file: the name, location, offset and rows of each. */
 function external(...tensors) {
-    const initializers = tensors.map(([name, location, offset]) => {
+    const initializers = tensors.map(([name, location, offset, rows = 2]) => {
         const entries = Object.entries({ location, offset: String(offset) }).map(([key, value]) => pb(13, Buffer.concat([pb(1, key), pb(2, value)])));
-        return pb(5, Buffer.concat([pb(1, 2), pb(1, 2), pb(2, 1), pb(8, name), ...entries, pb(14, 1)]));
+        return pb(5, Buffer.concat([pb(1, rows), pb(1, 2), pb(2, 1), pb(8, name), ...entries, pb(14, 1)]));
     });
     return Buffer.concat([pb(1, 8), pb(7, Buffer.concat(initializers)), pb(8, pb(2, 17))]);
 }
@@ -166,7 +166,12 @@ test("the data of an ONNX model in other files is read from the files next to it
     await assert.rejects(without.find("c").whole(), /the data is in another file, the shard ".\/more\/c.bin"/);
     assert.deepEqual([...(await without.find("b").whole())], [5, 6, 7, 8]);
     const short = await openModel([await inMemory("model.onnx", external(["a", "w", 0])), await inMemory("w", numbers.subarray(0, 12))]);
+    assert.deepEqual(short.problems, ['w: shard "w" has 12 bytes; its tensors end at byte 16']);
     await assert.rejects(short.find("a").whole(), RangeError);
+    const far = await openModel([await inMemory("model.onnx", external(["a", "w", 2n ** 60n], ["b", "w", 0, 2 ** 55])), await inMemory("w", numbers)]);
+    assert.equal(far.problems.length, 1);
+    await assert.rejects(far.find("a").read(0, 1), RangeError);
+    assert.deepEqual([...(await far.find("b").read(0, 1))], [1]);
 });
 
 test("the external buffers of a TFLite model are read from the files next to it", async () => {
