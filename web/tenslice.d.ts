@@ -192,7 +192,7 @@ export declare class TensliceError extends Error {
 
 /** Opens a file. Only its metadata is read. Rejects with a TensliceError if the file violates a rule. */
 export declare function open(file: Input): Promise<TensorFile>;
-/** Opens the files of one model: an index and its files, parts or shards and what belongs to them, or any tensor files. */
+/** Opens the files of one model: an index and its files, parts, a file and the files with its data, or any tensor files. */
 export declare function openModel(files: Input[]): Promise<Model>;
 /** Ranges of a file, which need not be a tensor file. */
 export declare function rangesOf(file: Input): Promise<Ranges>;
