@@ -112,7 +112,10 @@ pub fn print_format(out: &mut impl Write, look: Look, opened: &Opened<'_>) -> io
         }
         let name = |domain: &str| if domain.is_empty() { "ai.onnx".into() } else { printable(domain) };
         let opsets = onnx.opsets().map(|opset| format!("{} {}", name(opset.domain), opset.version));
-        writeln!(out, "  operators    {}", cut(&opsets.collect::<Vec<_>>().join(", ")))?;
+        let opsets: Vec<String> = opsets.collect();
+        if !opsets.is_empty() {
+            writeln!(out, "  operators    {}", cut(&opsets.join(", ")))?;
+        }
     }
     if let Some(tflite) = file.as_tflite() {
         let all = tflite.subgraphs().map(|graph| {
