@@ -1,4 +1,4 @@
-"""What the readers share."""
+"""Functions that the readers share."""
 import hashlib
 import re
 

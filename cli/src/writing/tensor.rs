@@ -132,7 +132,7 @@ impl<'m> Item<'m> {
     fn convert(&mut self, float: Float) {
         self.layout = OwnedLayout::Dense(float.dtype());
         self.source = Source::Elements(Elements { float: Some(float), ..Elements::ROW_MAJOR });
-        // Those of the quantization do not apply to its numbers.
+        // The scales do not apply to its numbers.
         if self.tensor.layout() == Layout::Blocks || is_quantized(self.opened, &self.tensor) {
             self.attributes.clear();
         }
