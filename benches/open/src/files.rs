@@ -7,7 +7,7 @@ use std::{env, fs, process};
 use safetensors::tensor::{Dtype, TensorView, serialize};
 use ztensor2::{DType, Writer};
 
-use crate::gguf;
+use crate::{gguf, onnx, tflite};
 
 /// The size of Llama 2's vocabulary.
 const TOKENS: usize = 32_000;
@@ -20,12 +20,26 @@ pub enum Format {
     Ztensor2,
     Safetensors,
     Gguf,
+    Onnx,
+    Tflite,
     /// GGUF with a vocabulary.
     Vocabulary,
 }
 
 impl Format {
-    pub const ALL: [Self; 5] = [Self::Ztensor1, Self::Ztensor2, Self::Safetensors, Self::Gguf, Self::Vocabulary];
+    pub const ALL: [Self; 7] = [
+        Self::Ztensor1,
+        Self::Ztensor2,
+        Self::Safetensors,
+        Self::Gguf,
+        Self::Onnx,
+        Self::Tflite,
+        Self::Vocabulary,
+    ];
+
+    /// The columns of the table of figures.
+    pub const IN_TABLE: [Self; 6] =
+        [Self::Ztensor1, Self::Ztensor2, Self::Safetensors, Self::Gguf, Self::Onnx, Self::Tflite];
 
     pub fn name(self) -> &'static str {
         match self {
@@ -33,6 +47,8 @@ impl Format {
             Self::Ztensor2 => "ztensor2",
             Self::Safetensors => "safetensors",
             Self::Gguf => "gguf",
+            Self::Onnx => "onnx",
+            Self::Tflite => "tflite",
             Self::Vocabulary => "vocabulary",
         }
     }
@@ -44,6 +60,8 @@ impl Format {
             Self::Ztensor2 => ztensor2(size),
             Self::Safetensors => safetensors(size),
             Self::Gguf => gguf::file(&gguf::names(size), 0),
+            Self::Onnx => onnx::file(size),
+            Self::Tflite => tflite::file(size),
             Self::Vocabulary => gguf::file(&gguf::names(size), TOKENS),
         }
     }
@@ -62,7 +80,7 @@ const PARTS: [&str; 9] = [
     "self_attn.v_proj",
 ];
 
-fn name(i: usize) -> String {
+pub fn name(i: usize) -> String {
     format!("model.layers.{}.{}.weight", i / PARTS.len(), PARTS[i % PARTS.len()])
 }
 

@@ -3,6 +3,8 @@
 mod collisions;
 mod files;
 mod gguf;
+mod onnx;
+mod tflite;
 mod work;
 
 use std::env;
@@ -23,7 +25,7 @@ Compares how long it takes to open, to list and to look up, in nanoseconds per t
     cargo run --release -- MODE FORMAT N TIMES      does that to a file of N tensors so many times and nothing else,
                                                     after the same preparations for any number of TIMES: to be run
                                                     under a profiler. FORMAT is ztensor1 (1.2), ztensor2, safetensors,
-                                                    gguf, or vocabulary (gguf with 32 000 tokens)
+                                                    gguf, onnx, tflite, or vocabulary (gguf with 32 000 tokens)
     cargo run --release -- MODE FORMAT N TIMES peer
                                                     the same by what ours is compared with";
 
@@ -94,10 +96,10 @@ struct Row {
 /// how many times as fast as the peer that is.
 fn print_table(rows: &[Row]) {
     let digits = |number: f64| if number < 9.95 { format!("{number:.1}") } else { format!("{number:.0}") };
-    println!("\n| | zTensor 1.2 | zTensor 2 | safetensors | GGUF |\n|---|---|---|---|---|");
+    println!("\n| | zTensor 1.2 | zTensor 2 | safetensors | GGUF | ONNX | TFLite |\n|---|---|---|---|---|---|---|");
     for mode in Mode::ALL {
         let (title, sizes) = mode.title();
-        let cells = [Format::Ztensor1, Format::Ztensor2, Format::Safetensors, Format::Gguf].map(|format| {
+        let cells = Format::IN_TABLE.map(|format| {
             let of_size = |size| rows.iter().find(|row| row.mode == mode && row.format == format && row.size == size);
             let rows: Vec<&Row> = sizes.iter().filter_map(|size| of_size(*size)).collect();
             let join = |numbers: Vec<String>| numbers.join(", ");

@@ -4,6 +4,7 @@ use std::hint::black_box;
 use std::io::Cursor;
 use std::{env, fs, process};
 
+use bytes::Bytes;
 use ggus::GGuf;
 use safetensors::SafeTensors;
 use tenslice::{File, TensorEntry};
@@ -11,6 +12,7 @@ use ztensor2::format::validate::image;
 use ztensor2::{Source, Vocabulary};
 
 use crate::files::Format;
+use crate::{onnx, tflite};
 
 /// An operation on a file of N tensors.
 #[derive(Clone, Copy, PartialEq)]
@@ -170,6 +172,26 @@ impl Mode {
                     _ => Box::new(move || count(&names, |name| file.tensor(name).is_ok())),
                 }
             }
+            Format::Onnx => {
+                let bytes = Bytes::copy_from_slice(bytes);
+                let model = onnx::open(&bytes);
+                match self {
+                    Self::Open => Box::new(move || onnx::open(black_box(&bytes)).tensor_count()),
+                    Self::OpenList => Box::new(move || onnx::open(black_box(&bytes)).list(&bytes)),
+                    Self::List | Self::Listed => Box::new(move || black_box(&model).list(&bytes)),
+                    _ => return None,
+                }
+            }
+            Format::Tflite => {
+                let open = move || tflite::open(black_box(bytes));
+                let model = open();
+                match self {
+                    Self::Open => Box::new(move || open().tensor_count()),
+                    Self::OpenList => Box::new(move || open().list(bytes)),
+                    Self::List | Self::Listed => Box::new(move || black_box(&model).list(bytes)),
+                    _ => return None,
+                }
+            }
             Format::Gguf | Format::Vocabulary => {
                 let open = move || GGuf::new(black_box(bytes)).expect("a valid file");
                 let list = move |file: &GGuf<'_>| {
@@ -210,7 +232,7 @@ fn entry_numbers(entry: &TensorEntry<'_>) -> u64 {
     entry.element_count().expect("few elements") + entry.extent().expect("raw data").offset
 }
 
-fn offset_of(part: &[u8], bytes: &[u8]) -> u64 {
+pub fn offset_of(part: &[u8], bytes: &[u8]) -> u64 {
     (part.as_ptr().addr() - bytes.as_ptr().addr()) as u64
 }
 
