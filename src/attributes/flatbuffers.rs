@@ -124,21 +124,6 @@ impl Property {
     }
 }
 
-impl Property {
-    /// Checks the offsets that lead to the field, and those in it.
-    pub(crate) fn check(&self, table: Table<'_>) -> Result<()> {
-        let Some(table) = self.table(table)? else { return Ok(()) };
-        match self.kind {
-            Kind::I8 => table.i8(self.field).map(drop),
-            Kind::I32 => table.i32(self.field).map(drop),
-            Kind::Given => Ok(()),
-            Kind::Bytes => table.vector(self.field, 1).map(drop),
-            Kind::Numbers(number) => table.vector(self.field, number.size()).map(drop),
-            Kind::Sizes(..) => table.offsets(self.field).map(drop),
-        }
-    }
-}
-
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Items<'a> {
     Fields(Fields<'a>),

@@ -117,8 +117,48 @@ impl<'r, 'a> Reader<'r, 'a> {
     }
 
     /// Reads the next field; `None` after the last. The bytes of a value with a length need not be in memory.
-    #[inline]
+    #[cfg_attr(not(small), inline(always))] // a walk over a model is little else
     pub(crate) fn next(&mut self, schema: Schema) -> ParseResult<Option<Field>> {
+        #[cfg(not(small))]
+        if let Some(field) = self.next_short(schema) {
+            return Ok(Some(field));
+        }
+        self.next_any(schema)
+    }
+
+    /// Reads a field that takes most of a file: with a tag of one byte and a number or a length of one or two, all in
+    /// memory. Returns `None` for any other field, and leaves it and its errors to [`next_any`](Self::next_any).
+    #[cfg(not(small))]
+    #[inline(always)]
+    fn next_short(&mut self, schema: Schema) -> Option<Field> {
+        let [tag @ 8..=0x7f, rest @ ..] = self.rest else { return None };
+        let (number, wire) = (u32::from(tag >> 3), tag & 7);
+        let (value, place, rest) = match rest {
+            [low @ ..=0x7f, rest @ ..] => (u64::from(*low), 2, rest),
+            [low, high @ ..=0x7f, rest @ ..] => (u64::from(low & 0x7f) | u64::from(*high) << 7, 3, rest),
+            _ => return None,
+        };
+        let (before, place) = (self.at.wrapping_add(1), self.at.wrapping_add(place));
+        if !schema.allows(number, wire) {
+            return None;
+        }
+        let at = self.at;
+        match wire {
+            wire::VARINT => {
+                (self.rest, self.at) = (rest, place);
+                Some(Field { number, wire, at, place: before, value })
+            }
+            wire::BYTES => {
+                (self.rest, self.at) = (rest.get(to_usize(value)?..)?, place.wrapping_add(value));
+                Some(Field { number, wire, at, place, value })
+            }
+            _ => None,
+        }
+    }
+
+    /// Reads any field.
+    #[cfg_attr(not(small), inline(never))]
+    fn next_any(&mut self, schema: Schema) -> ParseResult<Option<Field>> {
         if self.at >= self.end {
             return Ok(None);
         }

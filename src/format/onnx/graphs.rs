@@ -40,6 +40,14 @@ pub(super) struct Found {
     pub(super) is_constant: bool,
 }
 
+/// The nodes of a graph, for a walk.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Nodes {
+    Read,
+    /// No node holds a tensor or a graph with tensors, so each is skipped in one step.
+    Skip,
+}
+
 /// A step of a walk.
 pub(super) enum Step {
     Entered,
@@ -59,6 +67,7 @@ pub(super) struct Walk<'r, 'a> {
     fields: Reader<'r, 'a>,
     /// The nodes that hold the graph and those around it. The marks are the offsets of the names of graphs.
     levels: Levels,
+    nodes: Nodes,
     /// True behind the last field of the graph.
     is_behind: bool,
     /// The fields that were read again.
@@ -67,19 +76,19 @@ pub(super) struct Walk<'r, 'a> {
 
 impl<'r, 'a> Walk<'r, 'a> {
     /// A walk over the main graph `root` and the graphs inside, from its start.
-    pub(super) fn new(opening: &'r ParseContext<'a>, root: Extent) -> Self {
+    pub(super) fn new(opening: &'r ParseContext<'a>, root: Extent, nodes: Nodes) -> Self {
         let fields = Reader::new(opening, FORMAT, root);
-        Self { opening, root, graph: root, fields, levels: Levels::START, is_behind: false, work: 0 }
+        Self { opening, root, graph: root, fields, levels: Levels::START, nodes, is_behind: false, work: 0 }
     }
 
     /// A walk that continues at a cursor.
-    pub(super) fn at(opening: &'r ParseContext<'a>, root: Extent, cursor: &Cursor) -> Self {
+    pub(super) fn at(opening: &'r ParseContext<'a>, root: Extent, nodes: Nodes, cursor: &Cursor) -> Self {
         if cursor.at == 0 {
-            return Self::new(opening, root);
+            return Self::new(opening, root, nodes);
         }
         let graph = Extent::from(cursor.at..u64::from(cursor.left));
         let fields = Reader::new(opening, FORMAT, graph);
-        Self { opening, root, graph, fields, levels: cursor.levels(), is_behind: false, work: 0 }
+        Self { opening, root, graph, fields, levels: cursor.levels(), nodes, is_behind: false, work: 0 }
     }
 
     /// Moves a cursor to the position of the walk.
@@ -118,7 +127,7 @@ impl<'r, 'a> Walk<'r, 'a> {
                 step => return Ok(step),
             }
         }
-        match next_item(self.opening, &mut self.fields)? {
+        match next_item(self.opening, &mut self.fields, self.nodes)? {
             Some(Item::Tensor(found)) => Ok(Step::Tensor(found)),
             Some(Item::Graphs(node)) => self.enter(node),
             None => {
@@ -210,12 +219,16 @@ pub(super) enum Item {
 }
 
 /// Returns the next item in the fields of a graph.
-pub(super) fn next_item(opening: &ParseContext<'_>, fields: &mut Reader<'_, '_>) -> ParseResult<Option<Item>> {
+pub(super) fn next_item(
+    opening: &ParseContext<'_>,
+    fields: &mut Reader<'_, '_>,
+    nodes: Nodes,
+) -> ParseResult<Option<Item>> {
     while let Some(field) = fields.next(schema::GRAPH)? {
         if let Some(found) = initializer(&field) {
             return Ok(Some(Item::Tensor(found)));
         }
-        if field.number != graph::NODE {
+        if field.number != graph::NODE || nodes == Nodes::Skip {
             continue;
         }
         let node = Node::read(opening, &field)?;

@@ -25,7 +25,9 @@ mod sparse;
 mod tensor;
 mod values;
 
-use self::graphs::{Found, MAIN, NAMELESS, UNKNOWN, Walk};
+use core::num::NonZeroU32;
+
+use self::graphs::{Found, MAIN, NAMELESS, Nodes, UNKNOWN, Walk};
 pub(super) use self::model::is_model;
 pub use self::model::{Opset, Opsets};
 use self::names::NameOf;
@@ -75,6 +77,8 @@ pub struct OnnxFile<'a> {
     count: u32,
     /// True if graphs inside the main graph have tensors.
     is_nested: bool,
+    /// True if a node holds a tensor or a graph with tensors.
+    has_nodes: bool,
 }
 
 /// An offset in a file, whose length [`LONGEST`] limits.
@@ -86,6 +90,11 @@ impl<'a> OnnxFile<'a> {
     /// The main graph.
     fn graph(&self) -> Extent {
         Extent::from(u64::from(self.start)..u64::from(self.end))
+    }
+
+    /// The nodes that a walk behind opening reads.
+    const fn nodes(&self) -> Nodes {
+        if self.has_nodes { Nodes::Read } else { Nodes::Skip }
     }
 
     /// Reads and checks a tensor into `tensor`.
@@ -100,9 +109,9 @@ impl<'a> OnnxFile<'a> {
     }
 
     fn fill_in(&self, opening: &ParseContext<'a>, found: &Found, tensor: &mut TensorRecord<'a>) -> ParseResult<()> {
-        tensor.name = Utf8::known(NameOf::read(opening, found)?.bytes);
         tensor.at = found.at;
         if found.is_sparse {
+            tensor.name = Utf8::known(NameOf::read(opening, found)?.bytes);
             let sparse = Sparse::read(opening, found.message)?;
             tensor.dtype = sparse.check(opening)?.dtype;
             tensor.shape = sparse.shape(opening, found.at)?;
@@ -110,6 +119,8 @@ impl<'a> OnnxFile<'a> {
             return Ok(());
         }
         let proto = Proto::read(opening, found.message)?;
+        let name = if found.is_constant { found.output } else { proto.name };
+        tensor.name = Utf8::known(NameOf::of(opening, found, name)?.bytes);
         let (dtype, place) = proto.check(opening)?;
         tensor.dtype = dtype;
         tensor.shape = proto.shape(opening, found.at)?;
@@ -119,7 +130,8 @@ impl<'a> OnnxFile<'a> {
             Place::Here(_) | Place::Elsewhere(_) if dtype.is_none() => {
                 (tensor.layout, tensor.layout_name) = (Layout::Other, Utf8::new("onnx.string"));
             }
-            Place::Here(_) | Place::Elsewhere(_) => {}
+            Place::Here(extent) => tensor.components = offset(extent.offset),
+            Place::Elsewhere(_) => {}
         }
         Ok(())
     }
@@ -140,10 +152,11 @@ impl<'a> OnnxFile<'a> {
 
     /// Walks over all tensors and checks each completely.
     fn check_tensors(&mut self, opening: &ParseContext<'a>) -> ParseResult<()> {
-        let mut walk = Walk::new(opening, self.graph());
+        let mut walk = Walk::new(opening, self.graph(), Nodes::Read);
         while let Some(found) = walk.next()? {
             self.fill(opening, &found, &mut TensorRecord::blank())?;
             self.is_nested |= walk.mark() != MAIN;
+            self.has_nodes |= found.is_constant || self.is_nested;
             self.count = self.count.saturating_add(1);
         }
         Ok(())
@@ -157,7 +170,7 @@ impl<'a> FileFormat<'a> for OnnxFile<'a> {
     fn open(opening: &ParseContext<'a>) -> ParseResult<Self> {
         let graph = model::check(opening)?;
         let (start, end) = (offset(graph.offset), offset(graphs::end(graph)));
-        let mut file = Self { input: opening.input, start, end, count: 0, is_nested: false };
+        let mut file = Self { input: opening.input, start, end, count: 0, is_nested: false, has_nodes: false };
         file.check_tensors(opening)?;
         Ok(file)
     }
@@ -199,7 +212,7 @@ impl<'a> FileFormat<'a> for OnnxFile<'a> {
 
     fn next_tensor(&self, cursor: &mut Cursor, tensor: &mut TensorRecord<'a>) -> Result<bool> {
         let opening = ParseContext::of(self.input);
-        let mut walk = Walk::at(&opening, self.graph(), cursor);
+        let mut walk = Walk::at(&opening, self.graph(), self.nodes(), cursor);
         let mut next = || {
             let Some(found) = walk.next()? else { return Ok(false) };
             self.fill(&opening, &found, tensor)?;
@@ -250,6 +263,15 @@ impl<'a> FileFormat<'a> for OnnxFile<'a> {
         cursor: &mut Cursor,
         part: &mut ComponentRecord<'a>,
     ) -> Result<bool> {
+        // Dense elements are at a place that is known, and as long as the shape and the dtype require.
+        if let (0, Some(place)) = (cursor.index, NonZeroU32::new(tensor.components)) {
+            (part.dtype, part.storage) = (tensor.dtype, tensor.dtype);
+            let length =
+                tensor.dtype.zip(tensor.shape.element_count()).and_then(|(dtype, count)| dtype.byte_length(count));
+            part.set_extent(Extent::new(place.get().into(), length.unwrap_or(0)));
+            cursor.index = 1;
+            return Ok(true);
+        }
         let opening = ParseContext::of(self.input);
         let found = self.found(&opening, tensor.at)?;
         let mut read = || {
@@ -284,7 +306,7 @@ impl<'a> FileFormat<'a> for OnnxFile<'a> {
 impl<'a> NamedTensors<'a> for OnnxFile<'a> {
     fn find(&self, name: &[u8], tensor: &mut TensorRecord<'a>) -> Result<()> {
         let opening = ParseContext::of(self.input);
-        let mut walk = Walk::new(&opening, self.graph());
+        let mut walk = Walk::new(&opening, self.graph(), self.nodes());
         let mut index = 0_u32;
         let mut find = || {
             while let Some(found) = walk.next()? {
@@ -304,7 +326,7 @@ impl<'a> NamedTensors<'a> for OnnxFile<'a> {
 
     fn next_name(&self, cursor: &mut Cursor) -> Result<Option<Named<'a>>> {
         let opening = ParseContext::of(self.input);
-        let mut walk = Walk::at(&opening, self.graph(), cursor);
+        let mut walk = Walk::at(&opening, self.graph(), self.nodes(), cursor);
         let mut next = || {
             let Some(found) = walk.next()? else { return Ok(None) };
             let name = NameOf::read(&opening, &found)?;

@@ -32,6 +32,11 @@ impl<'a> NameOf<'a> {
             };
             name_field(opening, values)?
         };
+        Self::of(opening, found, field)
+    }
+
+    /// Checks the name in a field.
+    pub(super) fn of(opening: &ParseContext<'a>, found: &Found, field: Option<Field>) -> ParseResult<Self> {
         let Some(field) = field.filter(|field| field.value > 0) else {
             let at = field.map_or(found.at, |field| field.at);
             return Err(opening.fail((ErrorKind::NameLength, FORMAT, Part::Name), at));
@@ -98,7 +103,7 @@ struct Names<'r, 'a> {
 impl<'a> Names<'_, 'a> {
     fn read(&self, place: &mut u32) -> ParseResult<Option<(&'a [u8], u32)>> {
         let mut fields = Reader::new(self.opening, FORMAT, Extent::from(u64::from(*place)..self.end));
-        while let Some(item) = graphs::next_item(self.opening, &mut fields)? {
+        while let Some(item) = graphs::next_item(self.opening, &mut fields, self.file.nodes())? {
             if let Item::Tensor(found) = item {
                 *place = offset(fields.position());
                 let name = NameOf::read(self.opening, &found)?;
@@ -136,7 +141,7 @@ fn each_graph(
     opening: &ParseContext<'_>,
     mut f: impl FnMut(Extent, u32) -> Result<()>,
 ) -> Result<()> {
-    let mut walk = Walk::new(opening, file.graph());
+    let mut walk = Walk::new(opening, file.graph(), file.nodes());
     // The numbers of tensors so far, of the graph that the walk is in and those around.
     let mut counts = [0_u32; DEPTH + 1];
     loop {
@@ -154,7 +159,7 @@ fn each_graph(
 /// Compares the names in each graph. Returns true if a graph has too many to compare them.
 pub(super) fn compare(file: &OnnxFile<'_>, memory: &mut (impl Memory + ?Sized)) -> Result<bool> {
     let (opening, mut are_many) = (ParseContext::of(file.input), false);
-    each_graph(file, &opening, |graph, count| {
+    let mut compare = |graph: Extent, count| {
         if count < 2 {
             return Ok(());
         }
@@ -167,7 +172,8 @@ pub(super) fn compare(file: &OnnxFile<'_>, memory: &mut (impl Memory + ?Sized)) 
             Compared::Distinct => {}
         }
         Ok(())
-    })?;
+    };
+    if file.is_nested { each_graph(file, &opening, compare) } else { compare(file.graph(), file.count) }?;
     Ok(are_many)
 }
 

@@ -21,7 +21,7 @@ const LARGEST: usize = 16;
 /// Returns the next file that holds data of tensors. A file is listed again behind data in another one.
 pub(super) fn next_shard<'a>(file: &OnnxFile<'a>, cursor: &mut Cursor) -> Result<Option<ListedShard<'a>>> {
     let opening = ParseContext::of(file.input);
-    let mut walk = Walk::at(&opening, file.graph(), cursor);
+    let mut walk = Walk::at(&opening, file.graph(), file.nodes(), cursor);
     let location = |at: u64| {
         let Some(found) = graphs::found_at(&opening, file.graph(), at)?.filter(|found| !found.is_sparse) else {
             return Ok(None);

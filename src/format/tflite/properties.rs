@@ -1,6 +1,7 @@
 //! The attributes of tensors, and the numbers that quantized elements stand for.
 #![forbid(unsafe_code)]
 
+use super::tensor::position;
 use super::{TfliteFile, of_tensor};
 use crate::attributes::{Attributes, Kind, Number, Property};
 use crate::bytes::num::Product;
@@ -54,13 +55,48 @@ const PROPERTIES: &[Property] = &[
 ];
 
 /// Returns the attributes of a tensor.
-pub(super) const fn of<'a>(flatbuffer: Buffer<'a>, record: &TensorRecord<'a>) -> Attributes<'a> {
-    Attributes::flatbuffers(flatbuffer, record.components, record.attributes, PROPERTIES)
+pub(super) fn of<'a>(flatbuffer: Buffer<'a>, record: &TensorRecord<'a>) -> Attributes<'a> {
+    Attributes::flatbuffers(flatbuffer, position(record), record.attributes, PROPERTIES)
 }
 
-/// Checks the offsets that lead to the attributes of a tensor.
-pub(super) fn check(table: Table<'_>) -> Result<()> {
-    PROPERTIES.iter().try_for_each(|property| property.check(table))
+/// Checks the offsets that lead to the attributes of a tensor, each once: of [`PROPERTIES`], many are in one table.
+pub(super) fn check(tensor: Table<'_>) -> Result<()> {
+    numbers(&tensor, tensor::SHAPE_SIGNATURE)?;
+    if let Some(table) = tensor.table(tensor::QUANTIZATION)? {
+        numbers(&table, quantization::SCALE)?;
+        table.vector(quantization::ZERO_POINT, 8)?;
+        table.i32(quantization::DIMENSION)?;
+        numbers(&table, quantization::MIN)?;
+        numbers(&table, quantization::MAX)?;
+        check_details(&table)?;
+    }
+    if let Some(table) = tensor.table(tensor::SPARSITY)? {
+        numbers(&table, sparsity::TRAVERSAL_ORDER)?;
+        numbers(&table, sparsity::BLOCK_MAP)?;
+        numbers(&table, sparsity::DIMENSIONS)?; // offsets have 4 bytes, too
+    }
+    Ok(())
+}
+
+/// Checks a vector of numbers of 4 bytes.
+fn numbers(table: &Table<'_>, field: Field) -> Result<()> {
+    table.vector(field, 4).map(drop)
+}
+
+/// Checks the details of a quantization. Those of an unknown kind are no attributes.
+fn check_details(quantization: &Table<'_>) -> Result<()> {
+    let kind = quantization.i8(quantization::DETAILS_KIND)?;
+    if !matches!(kind, details::CUSTOM_KIND | details::BLOCKS_KIND | details::DIMENSIONS_KIND) {
+        return Ok(());
+    }
+    let Some(table) = quantization.table(quantization::DETAILS)? else { return Ok(()) };
+    if kind == details::CUSTOM_KIND {
+        return table.vector(details::CUSTOM, 1).map(drop);
+    }
+    for field in [details::SCALES, details::ZERO_POINTS, details::BLOCK_SIZE] {
+        table.i32(field)?;
+    }
+    if kind == details::DIMENSIONS_KIND { numbers(&table, details::DIMENSIONS) } else { Ok(()) }
 }
 
 impl<'a> TfliteFile<'a> {

@@ -1,11 +1,13 @@
 //! A listed tensor: the place of its bytes, its type and its shape, and its components.
 #![forbid(unsafe_code)]
 
+use core::num::NonZeroU32;
+
 use super::external::External;
 use super::types::ElementType;
 use super::{Constant, TfliteFile, sparse, texts};
 use crate::bytes::extent::Extent;
-use crate::bytes::num::to_u64;
+use crate::bytes::num::Product;
 use crate::bytes::utf8::Utf8;
 use crate::codec::flatbuffers::Table;
 use crate::codec::tflite::schema::tensor as field;
@@ -33,6 +35,11 @@ impl Bytes<'_> {
             Self::External(external) => external.extent,
         }
     }
+}
+
+/// The position of a tensor's table.
+pub(super) fn position(tensor: &TensorRecord<'_>) -> u32 {
+    u32::try_from(tensor.at).unwrap_or(u32::MAX)
 }
 
 /// Reads a dimension; also returns the bytes after it.
@@ -76,13 +83,17 @@ impl<'a> TfliteFile<'a> {
         let number = table.i8(field::TYPE)?;
         let Some(element) = ElementType::of(number) else { return fail(ErrorKind::UnknownDType, Part::DType) };
         let shape = shape(table)?;
-        if to_u64(shape.iter().count()) < shape.rank().into() {
+        let (mut count, mut rank) = (Product::ONE, 0_u32);
+        for length in shape {
+            count.multiply(length);
+            rank = rank.saturating_add(1);
+        }
+        if rank < shape.rank() {
             return fail(ErrorKind::NegativeLength, Part::Shape);
         }
         tensor.name = Utf8::known(name); // checked when the file was opened
         tensor.at = table.at.into();
         tensor.index = index;
-        tensor.components = table.at;
         tensor.attributes = place.subgraph;
         tensor.shape = shape;
         let is_sparse = table.table(field::SPARSITY)?.is_some();
@@ -101,7 +112,7 @@ impl<'a> TfliteFile<'a> {
             tensor.layout_name = Utf8::known(sparse::LAYOUT);
             return self.check_sparse(table, &shape, dtype, bytes.extent().length);
         }
-        let length = shape.element_count().and_then(|count| dtype.byte_length(count));
+        let length = count.total().and_then(|count| dtype.byte_length(count));
         let Some(length) = length else { return fail(ErrorKind::ShapeOverflow, Part::Shape) };
         match bytes {
             Bytes::External(external) if external.is_packed => {
@@ -109,14 +120,15 @@ impl<'a> TfliteFile<'a> {
                 tensor.layout_name = Utf8::new(PACKED);
             }
             _ if bytes.extent().length != length => return fail(ErrorKind::SizeMismatch, Part::Shape),
-            _ => {}
+            Bytes::Here(extent) => tensor.components = u32::try_from(extent.offset).unwrap_or(0),
+            Bytes::External(_) => {}
         }
         Ok(())
     }
 
     /// Returns the table of a listed tensor.
     pub(super) fn table(&self, tensor: &TensorRecord<'a>) -> Result<Table<'a>> {
-        self.model.flatbuffer().table_at(tensor.components, Part::Tensor)
+        self.model.flatbuffer().table_at(position(tensor), Part::Tensor)
     }
 
     /// Reads the next component of a tensor.
@@ -126,6 +138,15 @@ impl<'a> TfliteFile<'a> {
         cursor: &mut Cursor,
         part: &mut ComponentRecord<'a>,
     ) -> Result<bool> {
+        // Dense elements are at a place that is known, and as long as the shape and the dtype require.
+        if let (0, Some(place)) = (cursor.index, NonZeroU32::new(tensor.components)) {
+            let count = tensor.dtype.zip(tensor.shape.element_count());
+            let length = count.and_then(|(dtype, count)| dtype.byte_length(count)).unwrap_or(0);
+            (part.dtype, part.storage) = (tensor.dtype, tensor.dtype);
+            part.set_extent(Extent::new(place.get().into(), length));
+            cursor.index = 1;
+            return Ok(true);
+        }
         let table = self.table(tensor)?;
         if cursor.index > 0 {
             let is_sparse = tensor.layout_name.bytes() == sparse::LAYOUT;
