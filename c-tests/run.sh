@@ -184,6 +184,31 @@ if "$out/span" tests/fixtures/bad/v1.2/end_past_eof.zt 2> "$out/span.txt"; then
 fi
 grep -q '100000 bytes at offset 64 extend past the end of the file (323 bytes)' "$out/span.txt"
 
+# A check of a TFLite model before an interpreter gets it, compiled as C and as C++: a good model, and each kind of
+# problem.
+$c -Wconversion examples/check_model.c "$lib/libtenslice.a" -o "$out/check-model"
+$cxx -std=c++11 -x c++ examples/check_model.c -x none "$lib/libtenslice.a" -o "$out/check-model-cpp"
+model_has() { # MODEL PROBLEM
+    if "$out/$program" "$fixtures/tflite/$1.tflite" 2> "$out/check-model.txt"; then
+        echo "$program: accepted $1" >&2
+        exit 1
+    fi
+    grep -q "^error: .*$2.* \[at byte [0-9]*\]$" "$out/check-model.txt" || { cat "$out/check-model.txt"; exit 1; }
+}
+for program in check-model check-model-cpp; do
+    for file in cc_quantized py_sparse py_strings py_all_types; do
+        "$out/$program" "$fixtures/tflite/$file.tflite"
+    done
+    model_has bad/size_short "the shape requires"
+    model_has bad/q_scale_count "scales and zero points do not fit"
+    model_has bad/strings_order "places of the texts"
+    model_has bad/sparse_index_order "index"
+    model_has py_external_buffers "in another file"
+    status=0
+    "$out/$program" "$fixtures/v1.2/converted_safetensors.zt" 2> /dev/null || status=$?
+    [ $status = 1 ]
+done
+
 # All weights of a transformer, from a file and from a folder with two files and their index, and the messages for files
 # with other weights.
 $c -Wconversion -Ihost examples/engine.c host/tenslice_host.c "$lib/libtenslice.a" -o "$out/engine-c"
