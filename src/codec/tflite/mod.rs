@@ -20,15 +20,24 @@ pub(crate) struct Model<'a> {
     bytes: &'a [u8],
     pub(crate) subgraphs: Offsets,
     buffers: Offsets,
+    pub(crate) groups: Offsets,
+    pub(crate) external: Offsets,
 }
 
 impl<'a> Model<'a> {
     /// Reads the root table.
     pub(crate) fn read(input: Input<'a>, bytes: &'a [u8]) -> Result<Self> {
-        let mut all = Self { input, bytes, subgraphs: Offsets::default(), buffers: Offsets::default() };
+        let none = Offsets::default();
+        let mut all = Self { input, bytes, subgraphs: none, buffers: none, groups: none, external: none };
         let root = all.root()?;
-        all.subgraphs = root.offsets(model::SUBGRAPHS)?.unwrap_or_default();
-        all.buffers = root.offsets(model::BUFFERS)?.unwrap_or_default();
+        for (list, field) in [
+            (&mut all.subgraphs, model::SUBGRAPHS),
+            (&mut all.buffers, model::BUFFERS),
+            (&mut all.groups, model::GROUPS),
+            (&mut all.external, model::EXTERNAL_BUFFERS),
+        ] {
+            *list = root.offsets(field)?.unwrap_or_default();
+        }
         Ok(all)
     }
 

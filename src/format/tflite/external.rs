@@ -7,8 +7,8 @@
 use super::{TfliteFile, Work};
 use crate::bytes::extent::Extent;
 use crate::bytes::utf8::Utf8;
-use crate::codec::flatbuffers::{Offsets, Table};
-use crate::codec::tflite::schema::{GROUP_NAME, external, model};
+use crate::codec::flatbuffers::Table;
+use crate::codec::tflite::schema::{GROUP_NAME, external};
 use crate::duplicates::{Compared, Distinct, MAX_COMPARED, Memory, Stack};
 use crate::error::origin::Part;
 use crate::error::{Error, ErrorKind, Result};
@@ -34,26 +34,20 @@ pub(super) struct External<'a> {
 }
 
 impl<'a> TfliteFile<'a> {
-    fn entries(&self) -> Result<Offsets> {
-        Ok(self.model.root()?.offsets(model::EXTERNAL_BUFFERS)?.unwrap_or_default())
-    }
-
-    fn entry(&self, entries: &Offsets, index: u32) -> Result<Option<Table<'a>>> {
-        entries.get(index).map(|place| self.model.flatbuffer().table(place, Part::Shard)).transpose()
+    fn entry(&self, index: u32) -> Result<Option<Table<'a>>> {
+        self.model.external.get(index).map(|place| self.model.flatbuffer().table(place, Part::Shard)).transpose()
     }
 
     /// Checks all groups and external buffers, used or not.
     pub(super) fn check_external(&mut self, work: &mut Work) -> Result<()> {
-        let groups = self.model.root()?.offsets(model::GROUPS)?.unwrap_or_default();
-        for index in 0..groups.count {
-            let Some(place) = groups.get(index) else { break };
+        for index in 0..self.model.groups.count {
+            let Some(place) = self.model.groups.get(index) else { break };
             let group = self.model.flatbuffer().table(place, Part::Shards)?;
             self.text(&group, GROUP_NAME, Part::Shards, work)?;
         }
-        let entries = self.entries()?;
         let (mut is_rising, mut is_falling, mut last) = (true, true, None);
-        for index in 0..entries.count {
-            let Some(table) = self.entry(&entries, index)? else { break };
+        for index in 0..self.model.external.count {
+            let Some(table) = self.entry(index)? else { break };
             let id = table.u32(external::ID)?;
             is_rising = is_rising && last.is_none_or(|last| last < id);
             is_falling = is_falling && last.is_none_or(|last| last > id);
@@ -64,20 +58,20 @@ impl<'a> TfliteFile<'a> {
         self.id_order = match (is_rising, is_falling) {
             (true, _) => IdOrder::Rising,
             (_, true) => IdOrder::Falling,
-            _ => return self.compare_ids(&entries),
+            _ => return self.compare_ids(),
         };
         Ok(())
     }
 
     /// Compares the IDs of few entries, which are in no order.
-    fn compare_ids(&self, entries: &Offsets) -> Result<()> {
-        let at = self.model.root()?.at;
-        if entries.count > MAX_COMPARED {
+    fn compare_ids(&self) -> Result<()> {
+        let (at, count) = (self.model.root()?.at, self.model.external.count);
+        if count > MAX_COMPARED {
             return Err(self.error(ErrorKind::TooMany, Part::Shard, at));
         }
-        match Stack.compare(&mut Ids { file: self, error: None }, 0, entries.count)? {
+        match Stack.compare(&mut Ids { file: self, error: None }, 0, count)? {
             Compared::Clash(position) => {
-                let table = self.entry(entries, position.saturating_sub(1))?;
+                let table = self.entry(position.saturating_sub(1))?;
                 let at = table.map_or(at, |table| table.at);
                 Err(self.error(ErrorKind::RepeatedKey, Part::Shard, at))
             }
@@ -87,8 +81,7 @@ impl<'a> TfliteFile<'a> {
 
     /// Returns the next file that a group of external buffers names.
     pub(super) fn next_group(&self, cursor: &mut Cursor) -> Result<Option<ListedShard<'a>>> {
-        let groups = self.model.root()?.offsets(model::GROUPS)?.unwrap_or_default();
-        while let Some(place) = groups.get(cursor.index) {
+        while let Some(place) = self.model.groups.get(cursor.index) {
             let group = self.model.flatbuffer().table(place, Part::Shards)?;
             let name = group.text(GROUP_NAME)?.unwrap_or_default().bytes;
             cursor.index = cursor.index.saturating_add(1);
@@ -102,10 +95,9 @@ impl<'a> TfliteFile<'a> {
 
     /// Returns the external buffer with an ID, if there is one.
     pub(super) fn external(&self, id: u32) -> Result<Option<External<'a>>> {
-        let entries = self.entries()?;
         if self.id_order == IdOrder::None {
-            for index in 0..entries.count {
-                if let Some(table) = self.entry(&entries, index)? {
+            for index in 0..self.model.external.count {
+                if let Some(table) = self.entry(index)? {
                     if table.u32(external::ID)? == id {
                         return self.external_at(&table).map(Some);
                     }
@@ -113,11 +105,11 @@ impl<'a> TfliteFile<'a> {
             }
             return Ok(None);
         }
-        let (mut first, mut count) = (0_u32, entries.count);
+        let (mut first, mut count) = (0_u32, self.model.external.count);
         while count > 0 {
             let half = count >> 1;
             let middle = first.saturating_add(half);
-            let Some(table) = self.entry(&entries, middle)? else { break };
+            let Some(table) = self.entry(middle)? else { break };
             let found = table.u32(external::ID)?;
             if found == id {
                 return self.external_at(&table).map(Some);
@@ -133,8 +125,7 @@ impl<'a> TfliteFile<'a> {
 
     /// Reads an external buffer.
     fn external_at(&self, table: &Table<'a>) -> Result<External<'a>> {
-        let groups = self.model.root()?.offsets(model::GROUPS)?.unwrap_or_default();
-        let Some(place) = groups.get(table.u32(external::GROUP)?) else {
+        let Some(place) = self.model.groups.get(table.u32(external::GROUP)?) else {
             return Err(self.error(ErrorKind::OutOfPlace, Part::Shards, table.at));
         };
         let group = self.model.flatbuffer().table(place, Part::Shards)?;
@@ -159,8 +150,7 @@ struct Ids<'r, 'a> {
 
 impl Ids<'_, '_> {
     fn id(&self, index: u32) -> Result<Option<Id>> {
-        let entries = self.file.entries()?;
-        let table = self.file.entry(&entries, index)?;
+        let table = self.file.entry(index)?;
         table.map(|table| table.u32(external::ID).map(Id)).transpose()
     }
 }

@@ -61,42 +61,35 @@ pub(super) fn of<'a>(flatbuffer: Buffer<'a>, record: &TensorRecord<'a>) -> Attri
 
 /// Checks the offsets that lead to the attributes of a tensor, each once: of [`PROPERTIES`], many are in one table.
 pub(super) fn check(tensor: Table<'_>) -> Result<()> {
-    numbers(&tensor, tensor::SHAPE_SIGNATURE)?;
-    if let Some(table) = tensor.table(tensor::QUANTIZATION)? {
-        numbers(&table, quantization::SCALE)?;
-        table.vector(quantization::ZERO_POINT, 8)?;
-        table.i32(quantization::DIMENSION)?;
-        numbers(&table, quantization::MIN)?;
-        numbers(&table, quantization::MAX)?;
-        check_details(&table)?;
-    }
+    use self::details as of;
+    use self::quantization::{DIMENSION, MAX, MIN, SCALE, ZERO_POINT};
+    check_fields(&tensor, &[(tensor::SHAPE_SIGNATURE, 4)])?;
     if let Some(table) = tensor.table(tensor::SPARSITY)? {
-        numbers(&table, sparsity::TRAVERSAL_ORDER)?;
-        numbers(&table, sparsity::BLOCK_MAP)?;
-        numbers(&table, sparsity::DIMENSIONS)?; // offsets have 4 bytes, too
+        // The elements of the last one are offsets.
+        check_fields(&table, &[(sparsity::TRAVERSAL_ORDER, 4), (sparsity::BLOCK_MAP, 4), (sparsity::DIMENSIONS, 4)])?;
+    }
+    let Some(table) = tensor.table(tensor::QUANTIZATION)? else { return Ok(()) };
+    check_fields(&table, &[(SCALE, 4), (ZERO_POINT, 8), (DIMENSION, NUMBER), (MIN, 4), (MAX, 4)])?;
+    const BLOCKS: [(Field, u32); 3] = [(of::SCALES, NUMBER), (of::ZERO_POINTS, NUMBER), (of::BLOCK_SIZE, NUMBER)];
+    let fields: &[_] = match table.i8(quantization::DETAILS_KIND)? {
+        of::CUSTOM_KIND => &[(of::CUSTOM, 1)],
+        of::BLOCKS_KIND => &BLOCKS,
+        of::DIMENSIONS_KIND => &[BLOCKS[0], BLOCKS[1], BLOCKS[2], (of::DIMENSIONS, 4)],
+        _ => return Ok(()), // no attributes
+    };
+    let Some(table) = table.table(quantization::DETAILS)? else { return Ok(()) };
+    check_fields(&table, fields)
+}
+
+/// Stands for the size of the elements of a vector, if a field is a number of 4 bytes and no vector.
+const NUMBER: u32 = 0;
+
+/// Checks fields of a table: vectors with elements of a size, or numbers.
+fn check_fields(table: &Table<'_>, fields: &[(Field, u32)]) -> Result<()> {
+    for (field, size) in fields {
+        if *size == NUMBER { table.i32(*field).map(drop) } else { table.vector(*field, *size).map(drop) }?;
     }
     Ok(())
-}
-
-/// Checks a vector of numbers of 4 bytes.
-fn numbers(table: &Table<'_>, field: Field) -> Result<()> {
-    table.vector(field, 4).map(drop)
-}
-
-/// Checks the details of a quantization. Those of an unknown kind are no attributes.
-fn check_details(quantization: &Table<'_>) -> Result<()> {
-    let kind = quantization.i8(quantization::DETAILS_KIND)?;
-    if !matches!(kind, details::CUSTOM_KIND | details::BLOCKS_KIND | details::DIMENSIONS_KIND) {
-        return Ok(());
-    }
-    let Some(table) = quantization.table(quantization::DETAILS)? else { return Ok(()) };
-    if kind == details::CUSTOM_KIND {
-        return table.vector(details::CUSTOM, 1).map(drop);
-    }
-    for field in [details::SCALES, details::ZERO_POINTS, details::BLOCK_SIZE] {
-        table.i32(field)?;
-    }
-    if kind == details::DIMENSIONS_KIND { numbers(&table, details::DIMENSIONS) } else { Ok(()) }
 }
 
 impl<'a> TfliteFile<'a> {
