@@ -40,9 +40,15 @@ row() {
 
 rows() {
     for size in 1 300; do
-        for format in ztensor1 ztensor2 safetensors gguf; do
+        for format in ztensor1 ztensor2 safetensors gguf onnx tflite; do
             echo "open $format $size peer"
         done
+    done
+    # The peers of these have no tables of tensors, and nothing to look names up with.
+    for format in onnx tflite; do
+        echo "open-list $format 300 peer"
+        echo "listed $format 300 peer"
+        echo "hit-listed $format 10"
     done
     echo "open vocabulary 300 peer"
     for format in ztensor1 ztensor2 safetensors gguf; do
@@ -50,7 +56,7 @@ rows() {
         echo "hit-listed $format 10 peer"
     done
     for mode in list hit miss index; do
-        for format in ztensor1 ztensor2 safetensors gguf; do
+        for format in ztensor1 ztensor2 safetensors gguf onnx tflite; do
             echo "$mode $format 300"
         done
     done
