@@ -13,13 +13,16 @@ case ${1:-} in
 *) echo "usage: check.sh [--record]" >&2; exit 2 ;;
 esac
 command -v valgrind > /dev/null || { echo "bench-check: valgrind is missing" >&2; exit 1; }
-cargo build --quiet --release --manifest-path open/Cargo.toml
-program=$PWD/open/target/release/open
+programs=$PWD/open/target/release
+cargo build --quiet --release --manifest-path open/Cargo.toml --no-default-features
+cp "$programs/open" "$programs/open-plain"
+cargo build --quiet --release --manifest-path open/Cargo.toml # with onnx and tflite
 limits=$PWD/limits.txt
 
 # MODE FORMAT N [peer]: instructions per tensor.
 count() {
-    local times log total=()
+    local times log total=() program=$programs/open-plain
+    case $2 in onnx | tflite) program=$programs/open ;; esac
     log=$(mktemp)
     for times in 2 52; do
         valgrind --tool=callgrind --callgrind-out-file=/dev/null "$program" "$1" "$2" "$3" $times ${4:+"$4"} 2> "$log" > /dev/null \
@@ -63,7 +66,7 @@ rows() {
 }
 
 export -f count row
-export program
+export programs
 measured=$(rows | xargs -P "$(nproc)" -L 1 bash -c 'set -euo pipefail; row "$@"' row | sort -V)
 
 if [ "${1:-}" = --record ]; then
