@@ -44,14 +44,8 @@ static int check_tensor(const tenslice_tensor *tensor, const void *model_bytes, 
         return 0; /* the handle is valid: this does not happen */
     if (info.layout != TENSLICE_LAYOUT_DENSE)
         return 0; /* texts and sparse tensors: tenslice_file_verify */
-    switch (tenslice_tensor_bytes(tensor, TENSLICE_ANY, &bytes, &error)) {
-    case TENSLICE_OK:
-        break;
-    case TENSLICE_NOT_IN_MEMORY:
-        return refuse(&info, &error, "its bytes are in another file");
-    default:
-        return report(&error, model_bytes, size);
-    }
+    if (tenslice_tensor_bytes(tensor, TENSLICE_ANY, &bytes, &error) != TENSLICE_OK)
+        return report(&error, model_bytes, size); /* in another file */
     if (bytes.length == 0)
         return 0;
     switch (tenslice_tensor_read_f32(tensor, 0, &number, 1, &error)) {
@@ -59,7 +53,7 @@ static int check_tensor(const tenslice_tensor *tensor, const void *model_bytes, 
     case TENSLICE_WRONG_TYPE: /* complex numbers, which are never quantized */
         return 0;
     case TENSLICE_UNSUPPORTED_LAYOUT:
-        return refuse(&info, &error, "its scales and zero points do not fit its shape");
+        return refuse(&info, &error, "its scales and zero points do not fit its shape or type");
     default:
         return report(&error, model_bytes, size);
     }

@@ -73,6 +73,11 @@ pub(crate) struct Offsets {
 }
 
 impl Offsets {
+    /// The position of the first offset, from which [`Buffer::offsets`] makes the vector again; 0 for an empty vector.
+    pub(crate) const fn position(&self) -> u32 {
+        if self.count == 0 { 0 } else { self.at }
+    }
+
     /// Returns the position of an offset; `None` after the last.
     pub(crate) fn get(&self, index: u32) -> Option<u32> {
         self.at.checked_add(index.checked_mul(4)?).filter(|_| index < self.count)
@@ -95,6 +100,12 @@ impl<'a> Buffer<'a> {
     #[cfg_attr(small, inline(never))]
     pub(crate) fn error(&self, kind: ErrorKind, part: Part, at: u32) -> Error {
         Error::at(kind, self.format, part, at.into())
+    }
+
+    /// Returns the vector of offsets whose first one is at a position; empty for 0.
+    pub(crate) fn offsets(&self, at: u32) -> Offsets {
+        let count = at.checked_sub(4).map_or(0, |at| u32::from_le_bytes(self.number(at)));
+        Offsets { at, count }
     }
 
     /// Reads the bytes of a number at a position.

@@ -20,24 +20,25 @@ pub(crate) struct Model<'a> {
     bytes: &'a [u8],
     pub(crate) subgraphs: Offsets,
     buffers: Offsets,
-    pub(crate) groups: Offsets,
-    pub(crate) external: Offsets,
+    /// The positions of the lists of groups and of external buffers. The lists would make every handle larger.
+    groups: u32,
+    external: u32,
 }
 
 impl<'a> Model<'a> {
     /// Reads the root table.
     pub(crate) fn read(input: Input<'a>, bytes: &'a [u8]) -> Result<Self> {
         let none = Offsets::default();
-        let mut all = Self { input, bytes, subgraphs: none, buffers: none, groups: none, external: none };
+        let mut all = Self { input, bytes, subgraphs: none, buffers: none, groups: 0, external: 0 };
         let root = all.root()?;
-        for (list, field) in [
-            (&mut all.subgraphs, model::SUBGRAPHS),
-            (&mut all.buffers, model::BUFFERS),
-            (&mut all.groups, model::GROUPS),
-            (&mut all.external, model::EXTERNAL_BUFFERS),
-        ] {
+        let fields = [model::SUBGRAPHS, model::BUFFERS, model::GROUPS, model::EXTERNAL_BUFFERS];
+        let mut lists = [none; 4];
+        for (list, field) in lists.iter_mut().zip(fields) {
             *list = root.offsets(field)?.unwrap_or_default();
         }
+        let [subgraphs, buffers, groups, external] = lists;
+        (all.subgraphs, all.buffers) = (subgraphs, buffers);
+        (all.groups, all.external) = (groups.position(), external.position());
         Ok(all)
     }
 
@@ -52,6 +53,14 @@ impl<'a> Model<'a> {
 
     pub(crate) fn root(&self) -> Result<Table<'a>> {
         self.flatbuffer().table(0, Part::Header)
+    }
+
+    pub(crate) fn groups(&self) -> Offsets {
+        self.flatbuffer().offsets(self.groups)
+    }
+
+    pub(crate) fn external(&self) -> Offsets {
+        self.flatbuffer().offsets(self.external)
     }
 
     /// The number of buffers.

@@ -35,18 +35,18 @@ pub(super) struct External<'a> {
 
 impl<'a> TfliteFile<'a> {
     fn entry(&self, index: u32) -> Result<Option<Table<'a>>> {
-        self.model.external.get(index).map(|place| self.model.flatbuffer().table(place, Part::Shard)).transpose()
+        self.model.external().get(index).map(|place| self.model.flatbuffer().table(place, Part::Shard)).transpose()
     }
 
     /// Checks all groups and external buffers, used or not.
     pub(super) fn check_external(&mut self, work: &mut Work) -> Result<()> {
-        for index in 0..self.model.groups.count {
-            let Some(place) = self.model.groups.get(index) else { break };
+        for index in 0..self.model.groups().count {
+            let Some(place) = self.model.groups().get(index) else { break };
             let group = self.model.flatbuffer().table(place, Part::Shards)?;
             self.text(&group, GROUP_NAME, Part::Shards, work)?;
         }
         let (mut is_rising, mut is_falling, mut last) = (true, true, None);
-        for index in 0..self.model.external.count {
+        for index in 0..self.model.external().count {
             let Some(table) = self.entry(index)? else { break };
             let id = table.u32(external::ID)?;
             is_rising = is_rising && last.is_none_or(|last| last < id);
@@ -65,7 +65,7 @@ impl<'a> TfliteFile<'a> {
 
     /// Compares the IDs of few entries, which are in no order.
     fn compare_ids(&self) -> Result<()> {
-        let (at, count) = (self.model.root()?.at, self.model.external.count);
+        let (at, count) = (self.model.root()?.at, self.model.external().count);
         if count > MAX_COMPARED {
             return Err(self.error(ErrorKind::TooMany, Part::Shard, at));
         }
@@ -96,7 +96,7 @@ impl<'a> TfliteFile<'a> {
     /// Returns the external buffer with an ID, if there is one.
     pub(super) fn external(&self, id: u32) -> Result<Option<External<'a>>> {
         if self.id_order == IdOrder::None {
-            for index in 0..self.model.external.count {
+            for index in 0..self.model.external().count {
                 if let Some(table) = self.entry(index)? {
                     if table.u32(external::ID)? == id {
                         return self.external_at(&table).map(Some);
@@ -105,7 +105,7 @@ impl<'a> TfliteFile<'a> {
             }
             return Ok(None);
         }
-        let (mut first, mut count) = (0_u32, self.model.external.count);
+        let (mut first, mut count) = (0_u32, self.model.external().count);
         while count > 0 {
             let half = count >> 1;
             let middle = first.saturating_add(half);
@@ -125,7 +125,7 @@ impl<'a> TfliteFile<'a> {
 
     /// Reads an external buffer.
     fn external_at(&self, table: &Table<'a>) -> Result<External<'a>> {
-        let Some(place) = self.model.groups.get(table.u32(external::GROUP)?) else {
+        let Some(place) = self.model.groups().get(table.u32(external::GROUP)?) else {
             return Err(self.error(ErrorKind::OutOfPlace, Part::Shards, table.at));
         };
         let group = self.model.flatbuffer().table(place, Part::Shards)?;

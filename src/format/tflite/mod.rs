@@ -63,8 +63,8 @@ const MOST: u64 = 0xffff_ffff;
 #[derive(Clone, Copy, Debug)]
 pub struct TfliteFile<'a> {
     model: Model<'a>,
-    /// The tensors of the first subgraph, which mostly has all constants.
-    first: Offsets,
+    /// The position of the list of tensors of the first subgraph, which mostly has all constants.
+    first: u32,
     /// The number of constants.
     count: u32,
     /// The number of bits of a [`Place`] that are the number of a tensor in its subgraph.
@@ -128,13 +128,7 @@ impl<'a> TfliteFile<'a> {
     fn over(input: Input<'a>, bytes: &'a [u8]) -> Result<Self> {
         let model = Model::read(input, bytes)?;
         let last = model.subgraphs.count.saturating_sub(1);
-        let mut file = Self {
-            model,
-            first: Offsets::default(),
-            count: 0,
-            tensor_bits: last.leading_zeros(),
-            id_order: IdOrder::None,
-        };
+        let mut file = Self { model, first: 0, count: 0, tensor_bits: last.leading_zeros(), id_order: IdOrder::None };
         file.check_model()?;
         Ok(file)
     }
@@ -166,7 +160,7 @@ impl<'a> TfliteFile<'a> {
         for subgraph in 0..self.model.subgraphs.count {
             let Some(tensors) = self.tensors(subgraph)? else { break };
             if subgraph == 0 {
-                self.first = tensors;
+                self.first = tensors.position();
             }
             work.take(self, 4, root.at)?;
             if u64::from(tensors.count) > 1_u64 << self.tensor_bits {
@@ -213,8 +207,8 @@ impl<'a> TfliteFile<'a> {
 
     /// Returns the offsets of the tensors of a subgraph; `None` after the last subgraph.
     fn tensors(&self, subgraph: u32) -> Result<Option<Offsets>> {
-        if subgraph == 0 && self.first.count > 0 {
-            return Ok(Some(self.first));
+        if subgraph == 0 && self.first > 0 {
+            return Ok(Some(self.model.flatbuffer().offsets(self.first)));
         }
         let Some(place) = self.model.subgraphs.get(subgraph) else { return Ok(None) };
         let table = self.model.flatbuffer().table(place, Part::Tensors)?;
