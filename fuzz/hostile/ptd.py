@@ -135,11 +135,14 @@ def tails(size):
     tables, places = start([(0, 1)], size)
     keys = [tables.table(at, ("I", 0), ("I", 0))[0] for at in places]
     tables.align(4)
-    first, end = len(tables.bytes), len(tables.bytes) + 4 * size + 4
-    for number, at in enumerate(keys):
-        place = first + 4 * number
-        tables.point(at, place)
-        tables.bytes += struct.pack("<I", end - place - 4)
+    # The lengths that are ASCII, and so is the text.
+    lengths = [4]
+    while len(lengths) < size:
+        lengths.append(next(n for n in range(lengths[-1] + 4, 1 << 31, 4) if n & 0x80808080 == 0))
+    lengths.reverse()
+    for at, length, following in zip(keys, lengths, [*lengths[1:], 0]):
+        tables.point(at, len(tables.bytes))
+        tables.bytes += struct.pack("<I", length) + b"x" * (length - following - 4)
     tables.bytes += b"end.\0"
     return file(tables, b"\7")
 

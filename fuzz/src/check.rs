@@ -231,11 +231,14 @@ pub fn verify(file: &File<'_>, bytes: &[u8]) {
             assert!(states.iter().all(Result::is_ok));
         }
         Err(error) => {
-            // The error belongs to a component, to the indices of a sparse tensor, to a tensor that cannot be read,
-            // to the header of a compressed array, or to chunks without values.
+            // The error belongs to a component, to the indices of a sparse tensor, to texts, to a tensor that cannot be
+            // read, to the header of a compressed array, or to chunks without values.
             let of_tensor = |tensor: Tensor<'_>| {
-                // The indices of ONNX, which only a check of the tensor reads.
-                if tensor.layout_name() == "onnx.sparse" && tensor.verify(ReadOptions::new()) == Err(error) {
+                // Indices and texts, which only a check of the tensor reads.
+                let is_checked = ["onnx.sparse", "tflite.sparse", "tflite.string"]
+                    .iter()
+                    .any(|name| tensor.layout_name() == *name);
+                if is_checked && tensor.verify(ReadOptions::new()) == Err(error) {
                     return true;
                 }
                 [tensor.sparse(ReadOptions::new()).err(), tensor.problem(), describe(&tensor)].contains(&Some(error))

@@ -225,6 +225,7 @@ fn both_ways(bytes: &[u8], choices: &mut Choices<'_>) {
         })
         .collect();
     if let Ok(file) = check::open_given(bytes, &given) {
+        check::verify(&file, bytes);
         _ = file.as_tflite().map(|tflite| tflite.subgraphs().count());
         file.tensors().for_each(|tensor| check::read(&tensor));
     }
