@@ -10,6 +10,7 @@ from common import whole as split
 SUFFIX = ".tflite"
 # Types that the interpreter returns as bytes or as larger ones.
 BY_NUMBER = {17: ("int4", 4), 19: ("int2", 2), 20: ("uint4", 4), 21: ("f8_e4m3fn", 8), 22: ("f8_e5m2", 8)}
+BF16 = 18
 
 
 def texts(array):
@@ -38,8 +39,13 @@ def read(data):
     model = schema.Model.GetRootAs(data, 0)
     tensors = []
     for subgraph in range(interpreter.num_subgraphs()):
-        for details in interpreter.get_tensor_details(subgraph):
-            tensor = model.Subgraphs(subgraph).Tensors(details["index"])
+        all_details = interpreter.get_tensor_details(subgraph)
+        all_tensors = [model.Subgraphs(subgraph).Tensors(i) for i in range(model.Subgraphs(subgraph).TensorsLength())]
+        listed = {details["index"] for details in all_details}
+        if any(i not in listed and tensor.Type() != BF16 for i, tensor in enumerate(all_tensors)):
+            raise ValueError("a tensor without details")
+        for details in all_details:
+            tensor = all_tensors[details["index"]]
             try:
                 array = interpreter.get_tensor(details["index"], subgraph)
             except ValueError as error:
