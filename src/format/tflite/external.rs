@@ -81,7 +81,7 @@ impl<'a> TfliteFile<'a> {
 
     /// Returns the next file that a group of external buffers names.
     pub(super) fn next_group(&self, cursor: &mut Cursor) -> Result<Option<ListedShard<'a>>> {
-        while let Some(place) = self.model.groups.get(cursor.index) {
+        while let Some(place) = self.model.groups().get(cursor.index) {
             let group = self.model.flatbuffer().table(place, Part::Shards)?;
             let name = group.text(GROUP_NAME)?.unwrap_or_default().bytes;
             cursor.index = cursor.index.saturating_add(1);
