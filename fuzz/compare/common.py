@@ -1,4 +1,4 @@
-"""Functions that the readers share."""
+"""Functions for all readers."""
 import hashlib
 import re
 

@@ -361,6 +361,33 @@ fn small_integers_become_numbers() {
     assert!(File::open(&bytes).is_err());
 }
 
+/// Tensors before and behind a graph, in 16 graphs inside each other.
+#[test]
+fn deep_tensors_have_the_names_of_their_graphs() {
+    let field = |tag: u8, content: &[u8]| {
+        let length = content.len();
+        [&[tag, length as u8 & 0x7f | 0x80, (length >> 7) as u8], content].concat()
+    };
+    let tensor = |name: String| field(0x2a, &[&[0x08, 0, 0x10, 1][..], &field(0x42, name.as_bytes())].concat());
+    let graph = (1..=16).rev().fold(Vec::new(), |inside, depth| {
+        let name = if depth % 3 == 0 { Vec::new() } else { field(0x12, format!("graph{depth}").as_bytes()) };
+        let behind = tensor(format!("{depth}b"));
+        let graph = [tensor(format!("{depth}a")), inside, behind, name].concat();
+        field(0x0a, &field(0x2a, &field(0x32, &graph)))
+    });
+    let bytes = [&[0x08, 10][..], &field(0x3a, &graph)].concat();
+    let file = File::open(&bytes).unwrap();
+    assert_eq!(file.tensor_count(), 32);
+    for tensor in file.tensors() {
+        let name = tensor.name().to_string();
+        let depth: u32 = name[..name.len() - 1].parse().unwrap();
+        let expected = if depth % 3 == 0 { String::new() } else { format!("graph{depth}") };
+        for tensor in [tensor, file.find(&name).unwrap()] {
+            assert_eq!(attributes(tensor.attributes()), json!({"onnx.graph": expected}), "{name}");
+        }
+    }
+}
+
 /// A message of many fields that come before the graphs of a node, and nodes inside.
 #[test]
 fn work_on_hostile_nodes_is_bounded() {
@@ -384,6 +411,14 @@ fn work_on_hostile_nodes_is_bounded() {
     let bytes = model(100_000, 10_000);
     let error = File::open(&bytes).unwrap_err();
     assert_eq!((error.kind(), error.part()), (ErrorKind::TooMany, Part::Tensors));
+    // Graphs side by side, inside of ten others. Behind each is a tensor: the name of the graph around it is read once more.
+    let tensor = field(0x2a, &[&[0x08, 0, 0x10, 1][..], &field(0x42, b"a")].concat());
+    let in_ten = |count| {
+        let items: Vec<u8> = (0..count).flat_map(|_| [node_with(&[], &[]), tensor.clone()].concat()).collect();
+        (0..10).fold(items, |graph, _| node_with(&[], &graph))
+    };
+    let refused = |count| File::open(&[&[0x08, 10][..], &field(0x3a, &in_ten(count))].concat()).unwrap_err().kind();
+    assert_eq!((refused(300), refused(10_000)), (ErrorKind::RepeatedName, ErrorKind::TooMany));
     // Graphs side by side in one node.
     let graphs: Vec<u8> = field(0x5a, &[]).repeat(10_000);
     let node = field(0x0a, &field(0x2a, &graphs));

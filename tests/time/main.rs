@@ -294,6 +294,7 @@ const CASES: &[Case] = &[
     Case("nesting", "onnx", "graphs beside each other", 250, onnx::graphs, &[OPEN, LIST, FIND, INDEX, WALK]),
     Case("nesting", "onnx", "5 graphs around each tensor", 100, onnx::deep_graphs, &[OPEN, LIST, INDEX, FIND_ALL]),
     Case("nesting", "onnx", "16 graphs around each tensor", 60, onnx::deepest_graphs, &[OPEN, LIST, INDEX]),
+    Case("nesting", "onnx", "tensors in 16 graphs", 250, onnx::deep_tensors, &[OPEN, LIST, WALK]),
     Case("nesting", "onnx", "the name of a graph behind tensors", 250, onnx::late_name, &[OPEN, LIST, WALK]),
     Case("rank", "onnx", "ones", 1000, onnx::rank, &[OPEN, LIST]),
     Case("rank", "onnx", "packed ones", 1000, onnx::packed_rank, &[OPEN, LIST]),

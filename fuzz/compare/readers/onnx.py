@@ -77,7 +77,7 @@ def walk(graph, depth=0):
 
 def read(data):
     model = onnx.load_model_from_string(data)
-    # Nearly any bytes are a message: one without fields that it knows.
+    # The package accepts any message, even one of another kind.
     if model.ir_version <= 0 or not model.HasField("graph"):
         raise ValueError("no version or no graph")
     return list(walk(model.graph))

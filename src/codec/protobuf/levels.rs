@@ -3,11 +3,11 @@
 
 /// The maximum number of levels.
 pub(crate) const DEPTH: usize = 16;
-/// The number of outer levels that have a mark.
+/// The number of marks. The levels that are deeper share the last one.
 const MARKED: usize = 8;
 
-/// For each level, the offset of the field that holds the next level. The outer levels also have a mark: a number that the
-/// format defines. An offset is never 0.
+/// For each level, the offset of the field that holds the next level, and a mark: a number that the format defines. Leaving
+/// a level clears the mark that it shares with the one around it. An offset is never 0.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Levels {
     places: [u32; DEPTH],
@@ -36,19 +36,24 @@ impl Levels {
 
     /// Leaves the innermost level.
     pub(crate) fn pop(&mut self) {
+        if self.depth() > MARKED {
+            self.set_mark(0);
+        }
         if let Some(place) = self.depth().checked_sub(1).and_then(|last| self.places.get_mut(last)) {
             *place = 0;
         }
     }
 
-    /// The mark of the innermost level; 0 if the level has none.
+    /// The mark of the innermost level; 0 if it was cleared.
     pub(crate) fn mark(&self) -> u32 {
-        self.depth().checked_sub(1).and_then(|last| self.marks.get(last)).copied().unwrap_or(0)
+        let last = self.depth().checked_sub(1);
+        last.and_then(|last| self.marks.get(last.min(MARKED - 1))).copied().unwrap_or(0)
     }
 
-    /// Sets the mark of the innermost level, if the level has one.
+    /// Sets the mark of the innermost level.
     pub(crate) fn set_mark(&mut self, mark: u32) {
-        if let Some(place) = self.depth().checked_sub(1).and_then(|last| self.marks.get_mut(last)) {
+        let last = self.depth().checked_sub(1);
+        if let Some(place) = last.and_then(|last| self.marks.get_mut(last.min(MARKED - 1))) {
             *place = mark;
         }
     }

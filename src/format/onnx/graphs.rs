@@ -97,8 +97,8 @@ impl<'r, 'a> Walk<'r, 'a> {
         cursor.set_levels(self.levels);
     }
 
-    /// The offset of the name of the graph that the walk is in, [`NAMELESS`] or [`MAIN`]; [`UNKNOWN`] in a graph that is
-    /// more than eight graphs deep.
+    /// The offset of the name of the graph that the walk is in, [`NAMELESS`] or [`MAIN`]. [`UNKNOWN`] only between the end of
+    /// a graph in more than eight others and the next tensor.
     pub(super) fn mark(&self) -> u32 {
         self.levels.last().map_or(MAIN, |_| self.levels.mark())
     }
@@ -128,7 +128,13 @@ impl<'r, 'a> Walk<'r, 'a> {
             }
         }
         match next_item(self.opening, &mut self.fields, self.nodes)? {
-            Some(Item::Tensor(found)) => Ok(Step::Tensor(found)),
+            Some(Item::Tensor(found)) => {
+                if self.mark() == UNKNOWN {
+                    let name = self.name()?;
+                    self.levels.set_mark(mark_of(name));
+                }
+                Ok(Step::Tensor(found))
+            }
             Some(Item::Graphs(node)) => self.enter(node),
             None => {
                 self.is_behind = true;
@@ -171,13 +177,13 @@ impl<'r, 'a> Walk<'r, 'a> {
         self.graph = graph;
         self.fields = Reader::new(self.opening, FORMAT, graph);
         self.is_behind = false;
-        let name = name(self.opening, graph)?;
+        let name = name(self.opening, graph, &mut 0)?;
         if let Some(field) = name {
             if !is_utf8(self.fields.bytes(field.extent())?) {
                 return Err(self.fields.fail(ErrorKind::InvalidUtf8, Part::Name, field.at));
             }
         }
-        self.levels.set_mark(name.map_or(NAMELESS, |field| offset(field.at)));
+        self.levels.set_mark(mark_of(name));
         Ok(Step::Entered)
     }
 
@@ -204,11 +210,23 @@ impl<'r, 'a> Walk<'r, 'a> {
                 }
             }
         }
-        self.work = self.work.saturating_add(work);
-        if self.work > self.root.length.saturating_mul(MOST_AGAIN).saturating_add(MORE) {
-            return Err(self.fields.fail(ErrorKind::TooMany, Part::Tensors, of_node.at));
-        }
+        self.again(work, of_node.at)?;
         Ok(found)
+    }
+
+    /// Returns the field with the name of the graph, whose fields are read once more.
+    fn name(&mut self) -> ParseResult<Option<Field>> {
+        let mut work = 0;
+        let name = name(self.opening, self.graph, &mut work)?;
+        self.again(work, self.graph.offset)?;
+        Ok(name)
+    }
+
+    /// Counts fields that were read again, of the message at `at`.
+    fn again(&mut self, work: u64, at: u64) -> ParseResult<()> {
+        self.work = self.work.saturating_add(work);
+        let is_too_much = self.work > self.root.length.saturating_mul(MOST_AGAIN).saturating_add(MORE);
+        if is_too_much { Err(self.fields.fail(ErrorKind::TooMany, Part::Tensors, at)) } else { Ok(()) }
     }
 }
 
@@ -267,15 +285,21 @@ pub(super) fn field_at(opening: &ParseContext<'_>, root: Extent, at: u64) -> Par
     }
 }
 
-/// Returns the field with the name of a graph. Of several, the last counts.
-pub(super) fn name(opening: &ParseContext<'_>, graph: Extent) -> ParseResult<Option<Field>> {
+/// Returns the field with the name of a graph. Of several, the last counts. Adds the number of fields to `work`.
+fn name(opening: &ParseContext<'_>, graph: Extent, work: &mut u64) -> ParseResult<Option<Field>> {
     let (mut fields, mut name) = (Reader::new(opening, FORMAT, graph), None);
     while let Some(field) = fields.next(schema::GRAPH)? {
+        *work = work.saturating_add(1);
         if field.number == graph::NAME {
             name = Some(field);
         }
     }
     Ok(name)
+}
+
+/// Returns the mark of a graph whose name is in a field.
+fn mark_of(name: Option<Field>) -> u32 {
+    name.map_or(NAMELESS, |field| offset(field.at))
 }
 
 /// Returns the mark of the innermost graph around an offset. Linear in the fields of the graphs around the offset.
@@ -297,7 +321,7 @@ pub(super) fn mark_at(opening: &ParseContext<'_>, root: Extent, at: u64) -> Pars
                 while let Some(field) = fields.next(schema::ATTRIBUTE)? {
                     if is_graph(&field) && contains(field.extent()) {
                         graph = field.extent();
-                        mark = name(opening, graph)?.map_or(NAMELESS, |name| offset(name.at));
+                        mark = mark_of(name(opening, graph, &mut 0)?);
                         continue 'graphs;
                     }
                 }

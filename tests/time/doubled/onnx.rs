@@ -97,6 +97,16 @@ pub fn deepest_graphs(size: usize) -> Vec<u8> {
     chains(size, 16)
 }
 
+/// Tensors in a graph that has 15 around it, and behind it in another one.
+pub fn deep_tensors(size: usize) -> Vec<u8> {
+    let tensors = of_each(size, |number| constant(&name(number)));
+    let around = |graph: Vec<u8>, depth| {
+        let behind = if depth == 5 { &tensors[..] } else { &[] };
+        [node(&[], &graph), field(2, b"named"), behind.to_vec()].concat()
+    };
+    model(&(0..16).fold(tensors.clone(), around))
+}
+
 /// A graph whose name follows many tensors.
 pub fn late_name(size: usize) -> Vec<u8> {
     let tensors = of_each(size, |number| constant(&name(number)));
