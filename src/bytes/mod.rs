@@ -4,6 +4,8 @@
 #![forbid(unsafe_code)]
 
 pub(crate) mod extent;
+#[cfg(kani)]
+mod harnesses;
 pub(crate) mod keywords;
 pub(crate) mod num;
 #[cfg(feature = "pytorch")]

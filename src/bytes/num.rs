@@ -158,6 +158,20 @@ pub(crate) fn remainder(n: u64, part: u64) -> u64 {
     n.wrapping_sub(quotient(n, part).wrapping_mul(part))
 }
 
+/// Rounds `n` up to a multiple of `alignment`, which is a power of two; `None` beyond 64 bits.
+#[cfg(feature = "gguf")]
+#[cfg_attr(small, inline(never))]
+pub(crate) fn align_up(n: u64, alignment: u32) -> Option<u64> {
+    let mask = u64::from(alignment).wrapping_sub(1);
+    Some(n.checked_add(mask)? & !mask)
+}
+
+/// Returns the number of bytes from `at` to the next multiple of `alignment`, a power of two.
+#[cfg(feature = "write")]
+pub(crate) const fn padding(at: u64, alignment: u64) -> u64 {
+    at.wrapping_neg() & alignment.wrapping_sub(1)
+}
+
 /// Parses a decimal number without leading zeros at the front of `text`, and returns the number and the remaining
 /// bytes. `None` beyond 64 bits.
 #[inline(never)]

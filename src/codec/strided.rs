@@ -1,11 +1,25 @@
 //! Views of stored elements that are not one after the other.
 #![forbid(unsafe_code)]
 
+#[cfg(feature = "pytorch")]
+use crate::bytes::extent::Extent;
 use crate::bytes::num::{to_u64, to_usize};
 use crate::types::DType;
 
 /// The most dimensions of a view that is read. In torch, no operation takes a tensor with more.
 pub(crate) const MOST: usize = 64;
+
+/// Returns the bytes from the first to the last element of a view, whose elements have `size` bytes. The first element
+/// is element `offset` of the storage. `dimensions` are the lengths, none of which is 0, and the strides, in elements.
+/// `None` if a number exceeds 64 bits.
+#[cfg(feature = "pytorch")]
+pub(crate) fn extent(dimensions: impl Iterator<Item = (u64, u64)>, offset: u64, size: u64) -> Option<Extent> {
+    let mut reach = 0_u64;
+    for (length, stride) in dimensions {
+        reach = reach.checked_add(length.saturating_sub(1).checked_mul(stride)?)?;
+    }
+    Some(Extent::new(offset.checked_mul(size)?, reach.checked_add(1)?.checked_mul(size)?))
+}
 
 /// Copies the elements of a view to `dst`, row after row. `dimensions` are the lengths and the strides, in elements, from
 /// the outermost on. `data` begins with the first element of the view, and `dst` has as many bytes as the elements.

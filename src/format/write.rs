@@ -3,11 +3,12 @@
 
 use core::cmp::Ordering;
 
+use crate::bytes::num::padding;
 use crate::duplicates::MAX_COMPARED;
 use crate::error::ErrorKind;
 use crate::error::origin::{Format, Part};
 use crate::write::declaration::{Attribute, Checked, Declarations, NewTensor, Refusal, requested_alignment, tensors};
-use crate::write::out::{Out, padding};
+use crate::write::out::Out;
 use crate::write::sum::{Kept, Sum, SumKind, Sums};
 
 /// A component of a file being written: its tensor, its index in the tensor, and its number in the file.

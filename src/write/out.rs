@@ -1,7 +1,7 @@
 //! Where a writer's bytes go: the caller's sink, and the count of the bytes before it.
 #![forbid(unsafe_code)]
 
-use crate::bytes::num::{to_u64, to_usize};
+use crate::bytes::num::{padding, to_u64, to_usize};
 
 /// Takes the bytes of a file that is being written: stores them in a file or in flash, or sends them.
 ///
@@ -171,9 +171,4 @@ impl<'s> Out<'s> {
             left <<= 4;
         }
     }
-}
-
-/// Returns the number of bytes from `at` to the next multiple of `alignment`, a power of two.
-pub(crate) const fn padding(at: u64, alignment: u64) -> u64 {
-    at.wrapping_neg() & alignment.wrapping_sub(1)
 }

@@ -32,7 +32,7 @@ use super::{
 use crate::attributes::Attributes;
 use crate::bytes::extent::Extent;
 #[cfg(not(small))]
-use crate::bytes::num::to_u64;
+use crate::bytes::num::{align_up, to_u64};
 use crate::bytes::num::{quotient, to_usize};
 use crate::bytes::source::{Input, ParseContext, ParseResult};
 use crate::bytes::text::Text;
@@ -446,13 +446,6 @@ impl<'a> Iterator for Infos<'a> {
         self.left = self.left.checked_sub(1)?;
         self.read().map_err(|error| self.error = Some(error)).ok()
     }
-}
-
-/// Rounds `n` up to a multiple of `alignment`, which is a power of two.
-#[cfg_attr(small, inline(never))]
-fn align_up(n: u64, alignment: u32) -> Option<u64> {
-    let mask = u64::from(alignment).wrapping_sub(1);
-    Some(n.checked_add(mask)? & !mask)
 }
 
 impl<'a> FileFormat<'a> for GgufFile<'a> {

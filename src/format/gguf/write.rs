@@ -6,7 +6,7 @@
 
 use super::info::USUAL_RANK;
 use super::{DEFAULT_ALIGNMENT, MAX_KEY, MIN_ALIGNMENT};
-use crate::bytes::num::to_u64;
+use crate::bytes::num::{padding, to_u64};
 use crate::codec::blocks;
 use crate::codec::gguf::{MAX_DEPTH, MAX_HEADER, kind};
 use crate::error::ErrorKind;
@@ -16,7 +16,7 @@ use crate::types::DType;
 use crate::write::declaration::{
     Attribute, Checked, Declarations, NewLayout, NewTensor, NewValue, Refusal, Value, attributes, tensors, walk,
 };
-use crate::write::out::{Out, padding};
+use crate::write::out::Out;
 use crate::write::sum::Sums;
 
 /// The key of the alignment, which the writer adds if the alignment is not the default.

@@ -4,7 +4,7 @@
 //! are known beforehand: zip64 is used only where 32 bits do not suffice. The date is the first that ZIP has.
 #![forbid(unsafe_code)]
 
-use crate::bytes::num::to_u64;
+use crate::bytes::num::{padding, to_u64};
 use crate::codec::npy::write as npy;
 use crate::codec::zip::{END_64, LENGTHS_FOLLOW, LOCAL, MAX_DIRECTORY, STORED, UTF8_NAME, record};
 use crate::duplicates::MAX_COMPARED;
@@ -12,7 +12,7 @@ use crate::error::ErrorKind;
 use crate::error::origin::Part;
 use crate::format::{FormatWriter, Stage};
 use crate::write::declaration::{Checked, Declarations, NewTensor, Refusal, tensors};
-use crate::write::out::{Out, Position, padding};
+use crate::write::out::{Out, Position};
 use crate::write::sum::{Sum, SumKind, Sums};
 
 const SUFFIX: &str = ".npy";

@@ -18,6 +18,7 @@ use crate::bytes::pickle::op;
 use crate::bytes::pickle::path::text_at;
 use crate::bytes::pickle::slot::{Kind, Slot, bytes_of};
 use crate::bytes::utf8::Utf8;
+use crate::codec::strided;
 use crate::error::ErrorKind;
 use crate::error::origin::Part;
 use crate::format::TensorRecord;
@@ -457,13 +458,7 @@ impl Described {
             let is_inside = count.wrapping_sub(1) >> packing < bytes;
             return if is_inside { Ok(Extent::new(0, bytes)) } else { Err(outside) };
         }
-        let mut reach = 0_u64;
-        for (length, stride) in sizes.iter().zip(strides) {
-            let step = length.saturating_sub(1).checked_mul(stride).ok_or(outside)?;
-            reach = reach.checked_add(step).ok_or(outside)?;
-        }
-        let length = reach.checked_add(1).and_then(|count| count.checked_mul(size)).ok_or(outside)?;
-        Ok(Extent::new(self.offset.checked_mul(size).ok_or(outside)?, length))
+        strided::extent(sizes.iter().zip(strides), self.offset, size).ok_or(outside)
     }
 
     /// Checks that the view is inside its storage.

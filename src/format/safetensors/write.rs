@@ -7,13 +7,14 @@ use core::cmp::Ordering;
 
 use super::dtypes::DTYPES;
 use super::header::MAX_HEADER;
+use crate::bytes::num::padding;
 use crate::codec::json;
 use crate::error::ErrorKind;
 use crate::error::origin::Part;
 use crate::format::FormatWriter;
 use crate::types::DType;
 use crate::write::declaration::{Attribute, Checked, Declarations, NewLayout, NewTensor, NewValue, Refusal};
-use crate::write::out::{Out, padding};
+use crate::write::out::Out;
 
 /// The key of the attributes, which no tensor can have as its name.
 const METADATA: &str = "__metadata__";

@@ -4,13 +4,13 @@
 #![forbid(unsafe_code)]
 
 use super::{BIG, IX, MAX_DIMENSIONS, NUMBER_TYPES, VERSION_1_0};
-use crate::bytes::num::{quotient, to_u64};
+use crate::bytes::num::{padding, quotient, to_u64};
 use crate::error::ErrorKind;
 use crate::error::origin::Part;
 use crate::format::{FormatWriter, Stage, check_single};
 use crate::types::DType;
 use crate::write::declaration::{Checked, Declarations, NewLayout, NewTensor, Refusal};
-use crate::write::out::{Out, padding};
+use crate::write::out::Out;
 use crate::write::sum::Sum;
 
 pub(crate) struct TensWriter;

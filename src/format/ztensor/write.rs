@@ -8,7 +8,7 @@
 use core::cmp::Ordering;
 
 use super::layout::{LOGICAL_TYPES, SHORT_DTYPES, storage_of};
-use crate::bytes::num::to_usize;
+use crate::bytes::num::{padding, to_usize};
 use crate::codec::cbor::write as cbor;
 use crate::error::ErrorKind;
 use crate::error::origin::Part;
@@ -17,7 +17,7 @@ use crate::types::{DType, Encoding};
 use crate::write::declaration::{
     Attribute, Checked, Declarations, NewLayout, NewTensor, Refusal, attributes, check_value,
 };
-use crate::write::out::{Out, padding};
+use crate::write::out::Out;
 use crate::write::sum::{SumKind, Sums};
 
 const MAGIC: &[u8; 8] = b"ZTEN1000";

@@ -10,7 +10,7 @@ use core::cmp::Ordering;
 use super::layout::{DTYPES, LAYOUTS, LOGICAL_TYPES, MAX_RANK, storage_of};
 use super::manifest::{ALIGNMENT, MAX_NAME};
 use super::{MAGIC, MAX_MANIFEST};
-use crate::bytes::num::to_u64;
+use crate::bytes::num::{padding, to_u64};
 use crate::codec::cbor::write as cbor;
 use crate::codec::{seekable, xxh3};
 use crate::error::ErrorKind;
@@ -20,7 +20,7 @@ use crate::types::{DType, Encoding, Layout};
 use crate::write::declaration::{
     Attribute, Checked, Declarations, NewAttribute, NewLayout, NewTensor, NewValue, Refusal,
 };
-use crate::write::out::{Out, Position, padding};
+use crate::write::out::{Out, Position};
 use crate::write::sum::{SumKind, Sums};
 
 /// The nesting depth of the values of attributes of the file, and of a tensor.
