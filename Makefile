@@ -245,6 +245,19 @@ no-panic: ## prove that no panic path is left in the C library, and that the pro
 	.ci/no-panic
 	.ci/no-panic-zlib
 
+proofs: target/proofs-venv ## prove the arithmetic for all 64-bit numbers with z3, and compare its model with the code
+	@mkdir -p target/proofs
+	$(PROOFS_RUSTC) tests/proofs/table.rs -o target/proofs/table
+	$(PROOFS_RUSTC) --cfg small tests/proofs/table.rs -o target/proofs/table-small
+	$</bin/python tests/proofs/proofs.py target/proofs/table target/proofs/table-small
+
+# Compiles the sources of the arithmetic alone, which takes a second.
+PROOFS_RUSTC := rustc --edition 2024 -O -C debug-assertions -C overflow-checks \
+	--cfg 'feature="gguf"' --cfg 'feature="write"' --cfg 'feature="pytorch"'
+
+target/proofs-venv:
+	python3 -m venv $@ && $@/bin/pip install --quiet z3-solver==5.4.1.0 || { rm -rf $@; exit 1; }
+
 miri: ## run the tests of src/capi under Miri, if the nightly toolchain is available
 	.ci/miri
 
