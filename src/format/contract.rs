@@ -2,8 +2,8 @@
 #![forbid(unsafe_code)]
 
 use super::{
-    ComponentRecord, Context, Cursor, Described, ListedShard, Name, Named, Quantization, Split, Stated, Summary,
-    TensorRecord, Wanted,
+    ComponentRecord, Context, Cursor, Described, ListedShard, Name, Named, Split, Stated, Summary, TensorRecord,
+    Wanted,
 };
 use crate::attributes::Attributes;
 use crate::bytes::source::{Input, ParseContext, ParseResult};
@@ -110,7 +110,8 @@ pub(crate) trait FileFormat<'a>: NamedTensors<'a> + Computed<'a> + Copy {
 
     /// The scales and zero points by which the elements of a tensor become numbers; `None` if the elements are the
     /// numbers. Fails if the file states some that do not fit the tensor.
-    fn quantization(&self, _tensor: &TensorRecord<'a>) -> Result<Option<Quantization<'a>>> {
+    #[cfg(all(feature = "tflite", feature = "dequantize"))]
+    fn quantization(&self, _tensor: &TensorRecord<'a>) -> Result<Option<super::Quantization<'a>>> {
         Ok(None)
     }
 

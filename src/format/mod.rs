@@ -58,6 +58,7 @@ pub(crate) use name::{Name, Named};
 #[cfg(feature = "ztensor2")]
 #[allow(unused_imports)] // unused if zTensor 2 is the only format built in
 pub(crate) use record::Contents;
+#[cfg(all(feature = "tflite", feature = "dequantize"))]
 pub(crate) use record::Quantization;
 pub(crate) use record::{
     ComponentCursor, ComponentRecord, Context, Cursor, ListedShard, Stated, Summary, TensorRecord,

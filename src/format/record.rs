@@ -217,6 +217,7 @@ pub struct Described<'a> {
 }
 
 /// The scales and zero points of integers: an element stands for the difference to its zero point, times its scale.
+#[cfg(all(feature = "tflite", feature = "dequantize"))]
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Quantization<'a> {
     /// An `f32` for the whole tensor, or for each index of a dimension.

@@ -14,6 +14,8 @@
 mod explain;
 mod external;
 mod properties;
+#[cfg(feature = "dequantize")]
+mod scales;
 mod sparse;
 mod subgraphs;
 mod tensor;
@@ -25,8 +27,8 @@ pub use self::subgraphs::{Subgraph, Subgraphs};
 use self::tensor::Bytes;
 pub use self::texts::Texts;
 use super::{
-    ComponentRecord, Context, Cursor, FileFormat, ListedShard, Name, Named, NamedTensors, Quantization,
-    StoredElements, Summary, TensorRecord,
+    ComponentRecord, Context, Cursor, FileFormat, ListedShard, Name, Named, NamedTensors, StoredElements, Summary,
+    TensorRecord,
 };
 use crate::attributes::Attributes;
 use crate::bytes::extent::Extent;
@@ -333,7 +335,8 @@ impl<'a> FileFormat<'a> for TfliteFile<'a> {
         properties::of(self.model.flatbuffer(), tensor)
     }
 
-    fn quantization(&self, tensor: &TensorRecord<'a>) -> Result<Option<Quantization<'a>>> {
+    #[cfg(feature = "dequantize")]
+    fn quantization(&self, tensor: &TensorRecord<'a>) -> Result<Option<super::Quantization<'a>>> {
         self.quantization_of(tensor)
     }
 

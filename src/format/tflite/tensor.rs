@@ -15,7 +15,7 @@ use crate::error::origin::Part;
 use crate::error::{ErrorKind, Result};
 use crate::format::{ComponentRecord, Cursor, TensorRecord};
 use crate::types::shape::Shape;
-use crate::types::{DType, Layout};
+use crate::types::Layout;
 
 /// The layout of a tensor whose external buffer is packed in a way that only its program knows.
 const PACKED: &str = "tflite.packed";
@@ -162,10 +162,5 @@ impl<'a> TfliteFile<'a> {
             part.at = table.at.into();
         }
         Ok(true)
-    }
-
-    /// True if elements of a dtype are integers, which may be quantized.
-    pub(super) const fn is_integer(dtype: DType) -> bool {
-        dtype.is_integer() || matches!(dtype, DType::INT4 | DType::UINT4 | DType::INT2 | DType::UINT2)
     }
 }
