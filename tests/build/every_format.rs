@@ -523,6 +523,44 @@ fn fuzz_corpus() {
     });
 }
 
+/// The kept corpora of all targets stay small, because every clone of the repository has them.
+#[test]
+fn fuzz_corpora_are_small() {
+    const MOST: u64 = 6_000_000;
+    let corpora = files_below(&root().join("fuzz/corpus"));
+    let kept = corpora.iter().filter(|path| path.extension().is_some_and(|ending| ending == "gz"));
+    let bytes: u64 = kept.map(|path| fs::metadata(path).unwrap().len()).sum();
+    assert!(bytes > 0 && bytes <= MOST, "fuzz/corpus: {bytes} bytes, at most {MOST}");
+}
+
+/// The words of a format for a fuzzer: one string a line, in the syntax of libFuzzer.
+#[test]
+fn fuzz_dictionary() {
+    every_format_has("fuzz_dictionary", |format| {
+        let path = format!("fuzz/dictionaries/{}.dict", format.feature);
+        let text = read(&path);
+        let mut words = text.lines().filter(|line| !line.starts_with('#')).peekable();
+        let is_there = words.peek().is_some() && words.all(is_dictionary_word);
+        let advice = "add this dictionary: the magics and keys of the format, one \"WORD\" a line".into();
+        [unless(is_there, &path, advice)]
+    });
+}
+
+/// True for a string in quotes that libFuzzer reads: escapes are `\\`, `\"` and `\xAB`.
+fn is_dictionary_word(line: &str) -> bool {
+    let Some(word) = line.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')) else { return false };
+    let mut rest = word.as_bytes();
+    loop {
+        rest = match rest {
+            [] => return !word.is_empty(),
+            [b'\\', b'\\' | b'"', after @ ..] => after,
+            [b'\\', b'x', high, low, after @ ..] if high.is_ascii_hexdigit() && low.is_ascii_hexdigit() => after,
+            [b' ' | b'!' | b'#'..=b'[' | b']'..=b'~', after @ ..] => after,
+            _ => return false,
+        };
+    }
+}
+
 /// Files that demand as much work as they can.
 #[test]
 fn hostile_files() {
