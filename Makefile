@@ -142,7 +142,7 @@ target/boards-venv:
 
 # All tests that need no board, and everything that CI only samples: all mutants take hours.
 test-all:
-	$(MAKE) --no-print-directory test test-features test-small test-targets test-source sanitize no-panic miri coverage \
+	$(MAKE) --no-print-directory test test-features test-small test-targets test-source sanitize no-panic proofs miri coverage \
 		fuzz-replay-second test-quantize
 	$(MAKE) --no-print-directory sdk
 	$(MAKE) --no-print-directory test-sdk test-boards
