@@ -14,8 +14,8 @@ use crate::codec::tflite::schema::tensor as field;
 use crate::error::origin::Part;
 use crate::error::{ErrorKind, Result};
 use crate::format::{ComponentRecord, Cursor, TensorRecord};
-use crate::types::shape::Shape;
 use crate::types::Layout;
+use crate::types::shape::Shape;
 
 /// The layout of a tensor whose external buffer is packed in a way that only its program knows.
 const PACKED: &str = "tflite.packed";
