@@ -381,7 +381,7 @@ fn deep_tensors_have_the_names_of_their_graphs() {
     for tensor in file.tensors() {
         let name = tensor.name().to_string();
         let depth: u32 = name[..name.len() - 1].parse().unwrap();
-        let expected = if depth % 3 == 0 { String::new() } else { format!("graph{depth}") };
+        let expected = if depth.is_multiple_of(3) { String::new() } else { format!("graph{depth}") };
         for tensor in [tensor, file.find(&name).unwrap()] {
             assert_eq!(attributes(tensor.attributes()), json!({"onnx.graph": expected}), "{name}");
         }
