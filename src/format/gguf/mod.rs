@@ -32,8 +32,8 @@ use super::{
 use crate::attributes::Attributes;
 use crate::bytes::extent::Extent;
 #[cfg(not(small))]
-use crate::bytes::num::{align_up, to_u64};
-use crate::bytes::num::{quotient, to_usize};
+use crate::bytes::num::to_u64;
+use crate::bytes::num::{align_up, quotient, to_usize};
 use crate::bytes::source::{Input, ParseContext, ParseResult};
 use crate::bytes::text::Text;
 use crate::bytes::utf8::Utf8;
