@@ -92,10 +92,13 @@ int main(int argc, char **argv)
 {
     FILE *file = argc == 2 ? fopen(argv[1], "rb") : NULL;
     size_t size;
+    int is_whole;
     if (file == NULL)
         return fprintf(stderr, "usage: %s MODEL\n", argv[0]), 2;
     size = fread(model, 1, sizeof model, file);
-    if (fgetc(file) != EOF || fclose(file) != 0)
+    is_whole = fgetc(file) == EOF && !ferror(file);
+    fclose(file);
+    if (!is_whole)
         return fprintf(stderr, "error: the model has more than %lu bytes\n", (unsigned long)sizeof model), 2;
     return check(model, size) != 0;
 }

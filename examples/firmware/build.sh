@@ -21,7 +21,10 @@ case $board in
 rv32) chip=riscv gcc=riscv64-unknown-elf-gcc qemu="qemu-system-riscv32 -bios none" libs= march=${flags/_zicsr/} ;;
 *) chip=cortex-m gcc=arm-none-eabi-gcc qemu=qemu-system-arm flags="$flags -mthumb" libs="-lc_nano -lgcc" march=$flags ;;
 esac
-features=${FEATURES:-formats}
+all=formats
+# In the flash of the micro:bit there is no room for every format beside a model: PyTorch takes most.
+[ $board != m0 ] || all=$("$top/packaging/formats.sh" | grep -vx pytorch | paste -sd, -)
+features=${FEATURES:-$all}
 built=$top/target/firmware/cargo
 out=$top/target/firmware/$board-${features//,/-}
 mkdir -p "$out"
