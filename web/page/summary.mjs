@@ -10,6 +10,9 @@ const LONGEST_NAME = 60;
 /** Formats of arrays. The others have the parameters of models. */
 const OF_ARRAYS = ["npy", "npz", "tens", "blz", "b2nd"];
 
+/** The layouts of texts and of other bytes that are no numbers. */
+const NO_NUMBERS = ["onnx.string", "tflite.string", "ptd.blob"];
+
 /** Endings of tensor names that quantizers write, and what they mean. */
 const QUANTIZERS = [
     [".quant_state.bitsandbytes__nf4", "bitsandbytes NF4"],
@@ -59,9 +62,10 @@ function within64(number) {
  */
 export function summaryOf(model, attributes, globals) {
     const types = new Map(), checksums = new Map(), endings = new Set();
-    let elements = 0n, stored = 0;
+    let elements = 0n, stored = 0, ofNumbers = 0;
     for (const tensor of model.tensors()) {
-        const name = typeText(tensor), count = elementsOf(tensor);
+        const areNumbers = !NO_NUMBERS.includes(tensor.layout);
+        const name = typeText(tensor), count = areNumbers ? elementsOf(tensor) : 0n;
         const found = types.get(name) ?? { name, tensors: 0, elements: 0n, bytes: 0 };
         found.tensors += 1;
         found.elements += count ?? 0n;
@@ -69,6 +73,7 @@ export function summaryOf(model, attributes, globals) {
         types.set(name, found);
         elements = elements === null || count === null ? null : within64(elements + count);
         stored += tensor.storedBytes;
+        if (areNumbers) ofNumbers += tensor.storedBytes;
         for (const { checksum } of tensor.components) {
             if (checksum) checksums.set(checksum, (checksums.get(checksum) ?? 0) + 1);
         }
@@ -86,7 +91,7 @@ export function summaryOf(model, attributes, globals) {
         lines: [
             ["complete", completeness(model)],
             ["model", modelText(stated)],
-            [`${noun}s`, elements > 0n && `${countText(elements)}, ${bitsText(stored, elements)} bits each`],
+            [`${noun}s`, elements > 0n && `${countText(elements)}, ${bitsText(ofNumbers, elements)} bits each`],
             ["dtypes", typesText([...types.values()], elements)],
             ["quantization", quantizationText(stated, endings)],
             ["checksums", checksumsText(checksums)],
