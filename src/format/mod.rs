@@ -89,8 +89,11 @@ macro_rules! formats {
     ($name:ident! $($arguments:tt)*) => {
         $name! {
             ($($arguments)*)
-            "ztensor" Ztensor ztensor::ZtensorFile [0 b"ZTEN0001", 0 b"ZTEN1000"]
+            // Magics are compared in this order.
+            "ztensor" Ztensor ztensor::ZtensorFile [0 b"ZTEN1000", 0 b"ZTEN0001"]
                 as_ztensor "Returns the zTensor-specific view; `None` for a file of another format.";
+            "ztensor2" Ztensor2 ztensor2::Ztensor2File [0 b"\x89ZT2\r\n\x1a\n"]
+                as_ztensor2 "Returns the view specific to zTensor 2; `None` for a file of another format.";
             // Other formats also begin with "BLZ1". The version and dtype rule out most of them, the check of the
             // tables the rest.
             "blz" Blz blz::BlzFile [0 b"BLZ1\x01\x00", 0 b"BLZ1\x01\x01"]
@@ -111,8 +114,6 @@ macro_rules! formats {
             // An archive, as NPZ is, or a pickle: `AnyFile::open` and `detect` tell.
             "pytorch" Pytorch pytorch::PytorchFile []
                 as_pytorch "Returns the view specific to PyTorch; `None` for a file of another format.";
-            "ztensor2" Ztensor2 ztensor2::Ztensor2File [0 b"\x89ZT2\r\n\x1a\n"]
-                as_ztensor2 "Returns the view specific to zTensor 2; `None` for a file of another format.";
             // No magic: `AnyFile::open` walks the fields of a file that no other format has taken.
             "onnx" Onnx onnx::OnnxFile []
                 as_onnx "Returns the view specific to ONNX; `None` for a file of another format.";
