@@ -95,7 +95,7 @@ fn what_is_a_constant() {
         model.add(Made { shape: vec![-5], kind: 99, buffer, ..Made::default() });
     }
     assert_eq!(File::open(&model.bytes()).unwrap().tensor_count(), 0);
-    model.buffers[0] = Held::Inside(vec![1, 2]); // nobody's
+    model.buffers[0] = Held::Inside(vec![1, 2]); // no tensor uses buffer 0
     assert_eq!(File::open(&model.bytes()).unwrap().tensor_count(), 0);
     let buffer = model.buffer(Held::Outside(2, 4));
     model.add(Made { name: b"o".to_vec(), kind: F32, buffer, ..Made::default() });
@@ -429,7 +429,7 @@ fn texts() {
     assert_eq!(verify(&file(&[2], &right[1..])).unwrap_err(), ErrorKind::CorruptStream);
 }
 
-/// A sparse tensor of `shape` with so many values of a byte.
+/// A sparse tensor of `shape`, with `values` values of one byte each.
 fn sparse(shape: &[i32], values: usize, sparse: Sparse) -> Vec<u8> {
     one(Made { shape: shape.into(), kind: I8, sparse: Some(sparse), ..Made::default() }, &vec![1; values])
 }

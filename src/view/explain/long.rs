@@ -43,8 +43,8 @@ pub(super) fn needed(error: &Error, context: &Context<'_>) -> Option<u64> {
 pub(super) fn truncation(out: &mut impl Out, error: &Error, context: &Context<'_>, file_length: Option<u64>) {
     let (Some(needed), Some(length)) = (needed(error, context), file_length) else { return };
     if let Some(missing @ 1..) = needed.checked_sub(length) {
-        // A count may be wrong instead. A place may be wrong, too, but hardly if everything before it is correct. In a
-        // flatbuffer, an offset leads to any place.
+        // The count may be wrong instead, and so may an offset in a flatbuffer, which leads to any place. The place of data
+        // is hardly wrong if everything before it is correct.
         let is_offset = error.format() == Format::Tflite && error.kind() != ErrorKind::OutOfFile;
         out.text(match error.kind() {
             ErrorKind::CountTooLarge => "; unless the count is wrong, the file is truncated: it ",
