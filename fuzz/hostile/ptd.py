@@ -3,69 +3,28 @@
 import struct
 
 import command
+from flatbuffers import Tables
 
 I8 = 1
 
 
-class Tables:
-    """A flatbuffer, written from the front to the back, behind 64 bytes for the header."""
-
-    def __init__(self):
-        self.bytes = bytearray(64)
-
-    def align(self, size):
-        self.bytes += bytes(-len(self.bytes) % size)
-
-    def point(self, at, target):
-        struct.pack_into("<I", self.bytes, at, target - at)
-
-    def table(self, at, *fields):
-        """Adds a table, to which the offset at `at` leads: formats of `struct`, each with a number. Returns their places."""
-        places, length = [], 4
-        for form, _ in fields:
-            width = struct.calcsize("<" + form)
-            length += -length % width
-            places.append(length)
-            length += width
-        self.align(2)
-        vtable = len(self.bytes)
-        self.bytes += struct.pack(f"<{len(places) + 2}H", 4 + 2 * len(places), length, *places)
-        self.align(8)
-        table = len(self.bytes)
-        self.point(at, table)
-        self.bytes += struct.pack("<i", table - vtable) + bytes(length - 4)
-        for (form, number), place in zip(fields, places):
-            struct.pack_into("<" + form, self.bytes, table + place, number)
-        return [table + place for place in places]
-
-    def vector(self, at, count, elements):
-        self.align(4)
-        self.point(at, len(self.bytes))
-        self.bytes += struct.pack("<I", count)
-        first = len(self.bytes)
-        self.bytes += elements
-        return first
-
-    def offsets(self, at, count):
-        first = self.vector(at, count, bytes(4 * count))
-        return range(first, first + 4 * count, 4)
-
-    def text(self, at, text):
-        self.vector(at, len(text), text + b"\0")
+def table(tables, at, *fields):
+    """Adds a table with these fields, from slot 0 on. Returns their places."""
+    return list(tables.table(at, dict(enumerate(fields))).values())
 
 
 def start(segments, names):
     """Returns a flatbuffer with a root and the segments (offset, size), and the places of the names."""
-    tables = Tables()
-    _, of_segments, of_names = tables.table(0, ("I", 0), ("I", 0), ("I", 0))
+    tables = Tables(bytes(64))
+    _, of_segments, of_names = table(tables, 0, ("I", 0), ("I", 0), ("I", 0))
     for at, (offset, size) in zip(tables.offsets(of_segments, len(segments)), segments):
-        tables.table(at, ("Q", offset), ("Q", size))
+        table(tables, at, ("Q", offset), ("Q", size))
     return tables, tables.offsets(of_names, names)
 
 
 def layout(tables, at, sizes, order):
-    _, of_sizes, of_order = tables.table(at, ("b", I8), ("I", 0), ("I", 0))
-    tables.vector(of_sizes, len(sizes), struct.pack(f"<{len(sizes)}i", *sizes))
+    _, of_sizes, of_order = table(tables, at, ("b", I8), ("I", 0), ("I", 0))
+    tables.numbers(of_sizes, sizes)
     tables.vector(of_order, len(order), bytes(order))
 
 
@@ -82,7 +41,7 @@ def named(keys, sizes=(1,), order=(0,), data=b"\7"):
     keys = list(keys)
     tables, places = start([(0, len(data))], len(keys))
     for at, key in zip(places, keys):
-        of_key, _, of_layout = tables.table(at, ("I", 0), ("I", 0), ("I", 0))
+        of_key, _, of_layout = table(tables, at, ("I", 0), ("I", 0), ("I", 0))
         tables.text(of_key, key)
         layout(tables, of_layout, sizes, order)
     return file(tables, data)
@@ -119,7 +78,7 @@ def shared_layout(size):
     tables, places = start([(0, 1)], size)
     layouts = []
     for i, at in enumerate(places):
-        of_key, _, of_layout = tables.table(at, ("I", 0), ("I", 0), ("I", 0))
+        of_key, _, of_layout = table(tables, at, ("I", 0), ("I", 0), ("I", 0))
         tables.text(of_key, b"%08d" % i)
         layouts.append(of_layout)
     tables.align(8)
@@ -133,7 +92,7 @@ def shared_layout(size):
 def tails(size):
     """Keys that are tails of one text: the bytes of the text are the lengths of the others."""
     tables, places = start([(0, 1)], size)
-    keys = [tables.table(at, ("I", 0), ("I", 0))[0] for at in places]
+    keys = [table(tables, at, ("I", 0), ("I", 0))[0] for at in places]
     tables.align(4)
     # The lengths that are ASCII, and so is the text.
     lengths = [4]

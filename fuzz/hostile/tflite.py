@@ -3,55 +3,9 @@
 import struct
 
 import command
+from flatbuffers import Tables
 
 I8, TEXT = 9, 5
-
-
-class Tables:
-    """A flatbuffer, written from the front to the back."""
-
-    def __init__(self):
-        self.bytes = bytearray(b"\0\0\0\0TFL3")
-
-    def align(self, size):
-        self.bytes += bytes(-len(self.bytes) % size)
-
-    def point(self, at, target):
-        struct.pack_into("<I", self.bytes, at, target - at)
-
-    def table(self, at, slots):
-        """Adds a table, to which the offset at `at` leads: for each slot a format of `struct` and a number. Returns places."""
-        places, length = [0] * (max(slots) + 1), 4
-        for slot, (form, _) in slots.items():
-            width = struct.calcsize("<" + form)
-            length += -length % width
-            places[slot] = length
-            length += width
-        self.align(2)
-        vtable = len(self.bytes)
-        self.bytes += struct.pack(f"<{len(places) + 2}H", 4 + 2 * len(places), length, *places)
-        self.align(8)
-        table = len(self.bytes)
-        self.point(at, table)
-        self.bytes += struct.pack("<i", table - vtable) + bytes(length - 4)
-        for slot, (form, number) in slots.items():
-            struct.pack_into("<" + form, self.bytes, table + places[slot], number)
-        return {slot: table + places[slot] for slot in slots}
-
-    def vector(self, at, count, elements):
-        self.align(4)
-        self.point(at, len(self.bytes))
-        self.bytes += struct.pack("<I", count) + elements
-
-    def offsets(self, at, count):
-        self.vector(at, count, bytes(4 * count))
-        return range(len(self.bytes) - 4 * count, len(self.bytes), 4)
-
-    def text(self, at, text):
-        self.vector(at, len(text), text + b"\0")
-
-    def numbers(self, at, numbers):
-        self.vector(at, len(numbers), struct.pack(f"<{len(numbers)}i", *numbers))
 
 
 OFFSET = ("I", 0)
@@ -59,7 +13,7 @@ OFFSET = ("I", 0)
 
 def start(subgraphs, more=()):
     """Returns a flatbuffer with a root, the places of its fields, and those of the subgraphs."""
-    tables = Tables()
+    tables = Tables(b"\0\0\0\0TFL3")
     root = tables.table(0, {0: ("I", 3), 2: OFFSET, 4: OFFSET, **{slot: OFFSET for slot in more}})
     return tables, root, tables.offsets(root[2], subgraphs)
 

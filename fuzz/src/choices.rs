@@ -42,6 +42,15 @@ impl<'b> Choices<'b> {
         (0..self.below(most + 1)).map(|_| self.any()).collect()
     }
 
+    /// Up to three ranges in `length` bytes: begin and end.
+    pub fn ranges(&mut self, length: usize) -> Vec<(usize, usize)> {
+        let range = |choices: &mut Self| {
+            let from = choices.below(length);
+            (from, from + choices.below(length - from + 1))
+        };
+        (0..self.below(4)).map(|_| range(self)).collect()
+    }
+
     /// Breaks one thing in a file: a byte, its length, or a number of up to eight bytes.
     pub fn damage(&mut self, file: &mut Vec<u8>) {
         if file.is_empty() {

@@ -2,6 +2,10 @@
 //! graphs inside each other, data in other files, metadata, unknown fields, in any order of the fields. All tensors that
 //! were made are listed, in their order, with their elements. Or one thing is broken.
 
+#[path = "../../tests/support/protobuf.rs"]
+mod protobuf;
+
+use protobuf::{field, number, varint};
 use tenslice::{ByteOrder, DType, File, Purpose, ReadOptions};
 
 use crate::check;
@@ -37,24 +41,6 @@ const TYPES: [(DType, usize, usize); 27] = [
     (DType::F6_E2M3, 27, 5),
     (DType::F6_E3M2, 28, 5),
 ];
-
-fn varint(mut number: u64) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    while number > 0x7f {
-        bytes.push(number as u8 | 0x80);
-        number >>= 7;
-    }
-    bytes.push(number as u8);
-    bytes
-}
-
-fn field(number: usize, content: &[u8]) -> Vec<u8> {
-    [varint((number << 3 | 2) as u64), varint(content.len() as u64), content.to_vec()].concat()
-}
-
-fn number(field: usize, value: u64) -> Vec<u8> {
-    [varint((field << 3) as u64), varint(value)].concat()
-}
 
 /// A tensor that was made.
 struct Made {

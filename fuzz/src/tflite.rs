@@ -48,7 +48,7 @@ struct Listed {
     bytes: Option<Vec<u8>>,
 }
 
-/// The bytes of so many texts.
+/// A buffer with `count` texts.
 fn texts(choices: &mut Choices<'_>, count: usize) -> Vec<u8> {
     let (mut places, mut all) = (vec![count as i32], Vec::new());
     for _ in 0..count {
@@ -218,13 +218,7 @@ fn numbers(tensor: &Tensor<'_>, made: &Made) {
 
 /// Opens a file whole and in parts, some of which are available from the start.
 fn both_ways(bytes: &[u8], choices: &mut Choices<'_>) {
-    let given: Vec<_> = (0..choices.below(4))
-        .map(|_| {
-            let from = choices.below(bytes.len());
-            (from, from + choices.below(bytes.len() - from + 1))
-        })
-        .collect();
-    if let Ok(file) = check::open_given(bytes, &given) {
+    if let Ok(file) = check::open_given(bytes, &choices.ranges(bytes.len())) {
         check::verify(&file, bytes);
         _ = file.as_tflite().map(|tflite| tflite.subgraphs().count());
         file.tensors().for_each(|tensor| check::read(&tensor));

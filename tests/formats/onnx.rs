@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::PathBuf;
 
+use crate::support::protobuf::{field, number};
 use serde_json::{Value as Json, json};
 use tenslice::{
     ByteOrder, DType, Encoding, ErrorKind, File, Format, Layout, Part, Purpose, ReadOptions, Source, Tensor, Value,
@@ -357,8 +358,11 @@ fn small_integers_become_numbers() {
         assert_eq!(&last[..], &expected[expected.len() - 1..]);
     }
     // Many are converted with a table.
-    let bytes = [0x08, 0x88, 0x80, 0].to_vec(); // not a model
-    assert!(File::open(&bytes).is_err());
+    let tensor = [number(1, 400), number(2, 22), field(8, b"x"), field(9, &[0xf1; 200])].concat();
+    let bytes = [number(1, 10), field(7, &field(5, &tensor))].concat();
+    let (file, mut numbers) = (File::open(&bytes).unwrap(), [0.0; 400]);
+    file.find("x").unwrap().read_f32_into(&mut numbers, ReadOptions::new()).unwrap();
+    assert!(numbers.chunks(2).all(|pair| pair == [1.0, -1.0]));
 }
 
 /// Tensors before and behind a graph, in 16 graphs inside each other.

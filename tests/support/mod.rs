@@ -4,6 +4,7 @@
 pub mod flatbuffers;
 pub mod frames;
 pub mod gguf;
+pub mod protobuf;
 pub mod ptd;
 pub mod tflite;
 #[cfg(feature = "ztensor2")]

@@ -1,26 +1,7 @@
 //! ONNX models.
 
 use super::half_sorted;
-
-fn varint(mut number: usize) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    while number > 0x7f {
-        bytes.push(number as u8 | 0x80);
-        number >>= 7;
-    }
-    bytes.push(number as u8);
-    bytes
-}
-
-/// A field with a length.
-fn field(number: usize, content: &[u8]) -> Vec<u8> {
-    [varint(number << 3 | 2), varint(content.len()), content.to_vec()].concat()
-}
-
-/// A field with a number.
-fn number(field: usize, value: usize) -> Vec<u8> {
-    [varint(field << 3), varint(value)].concat()
-}
+use crate::support::protobuf::{field, number, varint};
 
 fn model(graph: &[u8]) -> Vec<u8> {
     [number(1, 10), field(7, graph)].concat()
@@ -71,7 +52,7 @@ pub fn falling_names(size: usize) -> Vec<u8> {
 /// One name is as long as all others, and behind a lot of numbers that are not packed.
 pub fn long_name(size: usize) -> Vec<u8> {
     let numbers = number(5, 1).repeat(size);
-    let long = [&number(2, 2)[..], &numbers, &number(1, size), &field(8, &b"x".repeat(20 * size))].concat();
+    let long = [&number(2, 2)[..], &numbers, &number(1, size as u64), &field(8, &b"x".repeat(20 * size))].concat();
     let others = of_each(size, |number| initializer(&name(size - number)));
     model(&[field(5, &long), others].concat())
 }
@@ -140,26 +121,26 @@ pub fn unknown_fields(size: usize) -> Vec<u8> {
 }
 
 pub fn data(size: usize) -> Vec<u8> {
-    model(&field(5, &[number(1, size), number(2, 2), field(8, b"w"), field(9, &vec![7; size])].concat()))
+    model(&field(5, &[number(1, size as u64), number(2, 2), field(8, b"w"), field(9, &vec![7; size])].concat()))
 }
 
 /// Numbers in a packed run.
 pub fn varints(size: usize) -> Vec<u8> {
-    let run: Vec<u8> = (0..size).flat_map(|number| varint(number % 300)).collect();
-    model(&field(5, &[number(1, size), number(2, 7), field(7, &run), field(8, b"w")].concat()))
+    let run: Vec<u8> = (0..size as u64).flat_map(|number| varint(number % 300)).collect();
+    model(&field(5, &[number(1, size as u64), number(2, 7), field(7, &run), field(8, b"w")].concat()))
 }
 
 /// Numbers that are not packed.
 pub fn single_numbers(size: usize) -> Vec<u8> {
-    let numbers = of_each(size, |value| number(7, value % 300));
-    model(&field(5, &[number(1, size), number(2, 7), numbers, field(8, b"w")].concat()))
+    let numbers = of_each(size, |value| number(7, value as u64 % 300));
+    model(&field(5, &[number(1, size as u64), number(2, 7), numbers, field(8, b"w")].concat()))
 }
 
 pub fn sparse(size: usize) -> Vec<u8> {
-    let values = field(1, &[number(1, size), number(2, 2), field(8, b"s"), field(9, &vec![7; size])].concat());
+    let values = field(1, &[number(1, size as u64), number(2, 2), field(8, b"s"), field(9, &vec![7; size])].concat());
     let indices: Vec<u8> = (0..size).flat_map(|index| (2 * index as u64).to_le_bytes()).collect();
-    let indices = field(2, &[number(1, size), number(2, 7), field(9, &indices)].concat());
-    model(&field(15, &[values, indices, number(3, 2 * size)].concat()))
+    let indices = field(2, &[number(1, size as u64), number(2, 7), field(9, &indices)].concat());
+    model(&field(15, &[values, indices, number(3, 2 * size as u64)].concat()))
 }
 
 /// Tensors with data in other files.
