@@ -74,6 +74,11 @@ pub fn cases_of(format: &str) -> Vec<Case> {
     all
 }
 
+/// The tensors of a file; of many, some hundred throughout the file, for tests whose time is quadratic in their number.
+pub fn some_hundred<'a>(file: &File<'a>) -> impl Iterator<Item = Tensor<'a>> + use<'a> {
+    file.tensors().step_by(1 + (file.tensor_count() / 100) as usize)
+}
+
 /// True if the format is built in.
 pub fn is_built_in(format: &str) -> bool {
     let formats = [
