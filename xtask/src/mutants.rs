@@ -124,7 +124,7 @@ pub fn run(root: &Path, arguments: &[&str]) -> Result<(), Box<dyn Error>> {
     let folder = root.join("target/mutants");
     let tree = folder.join("tree");
     copy_project(root, &tree)?;
-    let viable = compile(&tree, &sources, &mutants)?;
+    let viable = compile(&tree, &sources, &mutants, options.paths != SCOPE)?;
     println!("{} mutants, {} of them compile", mutants.len(), viable.len());
     let tests = Tests::build(&tree, FEATURES, mutants.len(), options.jobs, options.most)?;
 
@@ -308,8 +308,14 @@ fn copy_project(root: &Path, tree: &Path) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Writes the mutants into the copy, removes those that do not compile, and returns the numbers of the others.
-fn compile(tree: &Path, sources: &[Source], mutants: &[Mutant]) -> Result<Vec<usize>, Box<dyn Error>> {
+/// Writes the mutants into the copy, removes those that do not compile, and returns the numbers of the others. `with_tests`
+/// if the tests may need functions that are no longer `const` in the copy.
+fn compile(
+    tree: &Path,
+    sources: &[Source],
+    mutants: &[Mutant],
+    with_tests: bool,
+) -> Result<Vec<usize>, Box<dyn Error>> {
     let switch =
         include_str!("mutants/switch.rs").replace("COUNT: usize = 0", &format!("COUNT: usize = {}", mutants.len()));
     fs::write(tree.join("src/mutant.rs"), switch)?;
@@ -330,7 +336,10 @@ fn compile(tree: &Path, sources: &[Source], mutants: &[Mutant]) -> Result<Vec<us
             fs::write(tree.join(&source.name), &instrumented.text)?;
             written.insert(&source.name[..], instrumented.places);
         }
-        let errors = check(tree)?;
+        let mut errors = check(tree, "--lib")?;
+        if errors.is_empty() && with_tests {
+            errors = check(tree, "--tests")?;
+        }
         if errors.is_empty() {
             let mut viable: Vec<usize> = written.into_values().flatten().map(|(_, number)| number).collect();
             viable.sort_unstable();
@@ -382,8 +391,8 @@ struct CompileError {
     place: Range<usize>,
 }
 
-fn check(tree: &Path) -> Result<Vec<CompileError>, Box<dyn Error>> {
-    let output = cargo(tree, &["check", "--lib", "--message-format=json", "--features", FEATURES])
+fn check(tree: &Path, what: &str) -> Result<Vec<CompileError>, Box<dyn Error>> {
+    let output = cargo(tree, &["check", what, "--message-format=json", "--features", FEATURES])
         .stderr(Stdio::piped())
         .output()?;
     let mut errors = Vec::new();
