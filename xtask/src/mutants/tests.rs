@@ -14,8 +14,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-/// Test programs that are not run: they read the sources, or count instructions.
-const OTHERS: [&str; 2] = ["build", "time"];
+/// The test programs that are run. The others read the sources, or count instructions.
+const PROGRAMS: [&str; 4] = ["formats", "memory", "properties", "reference"];
 
 /// The outcome of testing a mutant.
 pub enum Outcome {
@@ -70,7 +70,8 @@ impl Tests {
         jobs: usize,
         most: Option<usize>,
     ) -> Result<Self, Box<dyn Error>> {
-        let arguments = ["test", "--no-run", "--lib", "--tests", "--message-format=json", "--features", features];
+        let mut arguments = vec!["test", "--no-run", "--lib", "--message-format=json", "--features", features];
+        arguments.extend(PROGRAMS.iter().flat_map(|program| ["--test", program]));
         let output = super::cargo(tree, &arguments).stderr(Stdio::inherit()).output()?;
         if !output.status.success() {
             return Err("the tests do not compile".into());
@@ -80,7 +81,6 @@ impl Tests {
             let value: Value = serde_json::from_str(line)?;
             if value["profile"]["test"] == true
                 && let Some(program) = value["executable"].as_str()
-                && !OTHERS.iter().any(|other| value["target"]["name"] == *other)
             {
                 programs.push(PathBuf::from(program));
             }
