@@ -1,6 +1,8 @@
 """Functions for all readers."""
+import contextlib
 import hashlib
 import re
+import tempfile
 
 # The bytes of a tensor that are compared.
 MOST = 1 << 20
@@ -27,6 +29,19 @@ def packed(codes, bits):
     for code in reversed(codes):
         number = number << bits | code & (1 << bits) - 1
     return number.to_bytes((len(codes) * bits + 7) // 8, "little")
+
+
+class Text(bytes):
+    """A text that need not be UTF-8."""
+
+
+@contextlib.contextmanager
+def temporary(data, suffix=""):
+    """The path of a file with these bytes, for readers of files."""
+    with tempfile.NamedTemporaryFile(suffix=suffix) as file:
+        file.write(data)
+        file.flush()
+        yield file.name
 
 
 def damaged(data, random):

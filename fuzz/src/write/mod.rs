@@ -3,6 +3,7 @@
 //! passed in pieces of any length, to sinks that fail, after a restart, and too much or too little of it.
 
 mod declared;
+pub mod sample;
 mod values;
 
 use tenslice::write::{NewAttribute, NewFile, NewTensor, NewValue, Sink, SinkError, Writer, reference_order};
@@ -80,16 +81,24 @@ impl Sink for Kept {
     }
 }
 
+/// Writes a file that is not too long, in the scratch memory that it needs.
+type Write<'w> = dyn FnMut(&mut Choices<'_>, &Made<'_>, &mut [u64]) + 'w;
+
 pub fn run(bytes: &[u8]) {
     let mut choices = Choices::new(bytes);
     let format = choices.of(&FORMATS);
-    let is_any = is_odd(&mut choices);
+    make(&mut choices, format, &mut write);
+}
+
+/// Makes a file.
+fn make(choices: &mut Choices<'_>, format: Format, write: &mut Write<'_>) {
+    let is_any = is_odd(choices);
     let style = style_of(format).filter(|_| !is_any).unwrap_or(Style::Any);
-    values::with(&mut choices, style, &mut |choices, values| declare(choices, format, values));
+    values::with(choices, style, &mut |choices, values| declare(choices, format, values, write));
 }
 
 /// Makes declarations with these values as attributes, and writes the file.
-fn declare(choices: &mut Choices<'_>, format: Format, values: &[NewValue<'_>]) {
+fn declare(choices: &mut Choices<'_>, format: Format, values: &[NewValue<'_>], write: &mut Write<'_>) {
     let count = if is_single(format) && !is_odd(choices) { 1 } else { choices.below(5) };
     let mut tensors: Vec<Declared<'_>> =
         (0..count).map(|number| Declared::new(choices, format, number, values)).collect();
@@ -141,7 +150,7 @@ fn declare(choices: &mut Choices<'_>, format: Format, values: &[NewValue<'_>]) {
         parts: Vec::new(),
         data: Vec::new(),
     };
-    plan(choices, &mut made);
+    plan(choices, &mut made, write);
 }
 
 fn new_attributes<'a>(attributes: &'a [(String, NewValue<'a>)]) -> Vec<NewAttribute<'a>> {
@@ -149,7 +158,7 @@ fn new_attributes<'a>(attributes: &'a [(String, NewValue<'a>)]) -> Vec<NewAttrib
 }
 
 /// Plans a file, and writes it if it is not refused and not too long.
-fn plan(choices: &mut Choices<'_>, made: &mut Made<'_>) {
+fn plan(choices: &mut Choices<'_>, made: &mut Made<'_>, write: &mut Write<'_>) {
     let parts: Option<Vec<Vec<Part>>> =
         made.tensors.iter().enumerate().map(|(index, tensor)| tensor.parts(index)).collect();
     let lengths = parts.as_ref().map(|parts| parts.concat().iter().map(|part| part.length).collect::<Vec<_>>());
@@ -565,8 +574,8 @@ fn compare(is_sound: bool, made: &Made<'_>, file: &File<'_>, bytes: &[u8]) {
     }
 }
 
-/// Checks that the attributes are those that were declared, and those that the format adds.
-fn attributes(made: &Made<'_>, declared: &[NewAttribute<'_>], mut found: Attributes<'_>, of: Option<&Kind>) {
+/// Returns the attributes that were declared, and those that the format adds.
+fn with_added<'a>(made: &Made<'_>, declared: &[NewAttribute<'a>], of: Option<&Kind>) -> Vec<NewAttribute<'a>> {
     let mut expected: Vec<NewAttribute<'_>> = declared.to_vec();
     match (made.format, of) {
         (Format::Gguf, None) if made.alignment.is_some_and(|alignment| alignment != 32) => {
@@ -585,7 +594,12 @@ fn attributes(made: &Made<'_>, declared: &[NewAttribute<'_>], mut found: Attribu
         }
         _ => {}
     }
-    for attribute in expected {
+    expected
+}
+
+/// Checks that the attributes are those that were declared, and those that the format adds.
+fn attributes(made: &Made<'_>, declared: &[NewAttribute<'_>], mut found: Attributes<'_>, of: Option<&Kind>) {
+    for attribute in with_added(made, declared, of) {
         let item = found.next().unwrap();
         assert!(item.key.unwrap().as_text().unwrap() == attribute.key, "{:?}, not {}", item.key, attribute.key);
         values::compare(made.format, &attribute.value, &item.value);
