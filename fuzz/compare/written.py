@@ -21,7 +21,7 @@ from compare import difference, general
 
 HERE = pathlib.Path(__file__).resolve().parent
 WRITTEN = HERE.parent / "target/debug/examples/written"
-READERS = {"safetensors": "safetensors", "gguf": "gguf", "npy": "npy", "npz": "npz", "ztensor": "ztensor",
+READERS = {"safetensors": "safetensors", "gguf": "gguf", "npy": "npy", "npz": "npz", "ztensor": "ztensor1",
            "ztensor 2": "ztensor", "b2nd": "b2nd", "tens": None, "blz": None}
 
 
@@ -63,18 +63,28 @@ def differing_attributes(ours, theirs):
     return None
 
 
+def attributes_by(reader, data, file):
+    """The attributes of the file and of its tensors, here and there, if the reader shows them."""
+    if hasattr(reader, "attributes"):
+        yield file["attributes"], reader.attributes(data)
+    if hasattr(reader, "tensor_attributes"):
+        theirs = reader.tensor_attributes(data)
+        for tensor in file["tensors"]:
+            yield tensor["attributes"], theirs[bytes.fromhex(tensor["name"]).decode()]
+
+
 def outcome(reader, data, file):
     """What the reader makes of a file."""
     try:
         ours = [expected(reader, tensor) for tensor in file["tensors"]]
         theirs = reader.read(data)
-        attributes = reader.attributes(data) if hasattr(reader, "attributes") else None
+        pairs = list(attributes_by(reader, data, file))
     except Exception as error:  # whatever the reader raises
         text = general(re.sub(r"/\S+", "*", str(error)))
         return f"refused by the reference: {type(error).__name__}: {text}"
     found = difference(ours, theirs)
-    if not found and attributes is not None:
-        found = differing_attributes(file["attributes"], attributes)
+    for ours, theirs in pairs:
+        found = found or differing_attributes(ours, theirs)
     return f"different: {found}" if found else "equal"
 
 

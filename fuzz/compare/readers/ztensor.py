@@ -1,23 +1,19 @@
-"""The package ztensor, which reads zTensor 1.2 and 2. It does not show the attributes of tensors."""
+"""The package ztensor 2, which reads zTensor 2. It does not show the attributes of tensors."""
 import ztensor
 from common import all_are_compared as is_compared
-from common import damaged, digest, none_is_known as known
+from common import damaged, digest, dtype, none_is_known as known
 from common import temporary
 from common import whole as split
 
 SUFFIX = ".zt"
-PARTS = {"dense": ["data"], "sparse_csr": ["values", "indices", "indptr"], "sparse_coo": ["values", "coords"]}
-
-
-def kind_of(part):
-    return part.logical or part.dtype
+SPARSE = {"zt.sparse_csr/1": ("csr", ("values", "indices", "indptr")), "zt.sparse_coo/1": ("coo", ("values", "coords"))}
 
 
 def of_tensor(tensor):
-    names = PARTS.get(tensor.layout, ["data"])
-    parts = [tensor[name] for name in names]
-    kinds = " ".join(map(kind_of, parts))
-    kind = {"dense": kinds, "sparse_csr": f"csr {kinds}", "sparse_coo": f"coo {kinds}"}.get(tensor.layout, tensor.layout)
+    layout, names = SPARSE.get(tensor.layout, (None, ()))
+    parts = [tensor[name] for name in names] or [tensor]
+    kinds = " ".join(dtype(part.logical or part.dtype) for part in parts)
+    kind = f"{layout} {kinds}" if layout else tensor.layout.removesuffix("/1") if "/" in tensor.layout else kinds
     return tensor.name, kind, list(tensor.shape), None, digest(b"".join(part.tobytes() for part in parts))
 
 
