@@ -74,7 +74,7 @@ def attributes_by(reader, data, file):
 
 
 def outcome(reader, data, file):
-    """What the reader makes of a file."""
+    """The result of a reader for a file."""
     try:
         ours = [expected(reader, tensor) for tensor in file["tensors"]]
         theirs = reader.read(data)

@@ -424,7 +424,7 @@ fn flipped_bits_of_data() {
             }
         }
     }
-    assert!(count > 0 || cfg!(not(any(feature = "ztensor", feature = "ztensor2", feature = "npz"))));
+    assert!(count > 1000 || cfg!(not(feature = "ztensor2")));
 }
 
 /// Returns false for most positions inside a long run of zeros: the padding of zTensor 2.

@@ -10,9 +10,13 @@ use super::declared::{Kind, Part, is_single};
 use super::{FORMATS, Kept, Made, compare, has_sums, make, stored, tensor_of, whole, with_added};
 use crate::choices::Choices;
 
-/// The longest file of which every prefix is opened; of longer ones, and for flipped bits, so many.
+/// The longest file of which every prefix is opened.
 const SHORT: usize = 600;
-const SAMPLES: usize = 150;
+
+/// The number of prefixes of longer files, and of flipped bits.
+fn samples(length: usize) -> usize {
+    if length < 1 << 13 { 150 } else { 20 }
+}
 
 /// The number of damaged files for each kind of damage, and of those that our reader refuses.
 #[derive(Default)]
@@ -73,7 +77,7 @@ fn cut_off(made: &Made<'_>, bytes: &[u8], random: &mut Random, damage: &mut Dama
     let limits: Vec<usize> = if bytes.len() <= SHORT {
         (0..bytes.len()).collect()
     } else {
-        (0..SAMPLES).map(|_| random.below(bytes.len())).collect()
+        (0..samples(bytes.len())).map(|_| random.below(bytes.len())).collect()
     };
     for limit in limits {
         damage.prefixes += 1;
@@ -93,7 +97,7 @@ fn flip_bits(made: &Made<'_>, bytes: &[u8], random: &mut Random, damage: &mut Da
     let sound: Vec<_> = made.parts.iter().map(|part| read(made, &opened, part).unwrap()).collect();
     let data: Vec<_> = extents.iter().filter(|extent| extent.length > 0).collect();
     let mut damaged = bytes.to_vec();
-    for number in 0..SAMPLES {
+    for number in 0..samples(bytes.len()) {
         // Every other bit is one of the data, if there is any.
         let at = if number % 2 == 0 && !data.is_empty() {
             let extent = data[random.below(data.len())];
