@@ -241,6 +241,10 @@ fuzz-replay: ## run every fuzz target on its kept corpus and the fixtures, with 
 fuzz-replay-second:
 	$(CARGO) test --quiet --manifest-path fuzz/Cargo.toml --features second --test second
 
+peers: ## run other readers on hostile files, and write docs/hostile-files.md: FORMATS="gguf npy"
+	$(CARGO) build --quiet --release -p tenslice-cli
+	CARGO="$(CARGO)" CC="$(CC)" CXX="$(CXX)" python3 fuzz/peers/peers.py $(FORMATS)
+
 no-panic: ## prove that no panic path is left in the C library, and that the proof can fail
 	.ci/no-panic
 	.ci/no-panic-zlib

@@ -90,5 +90,7 @@ def sparse(size):
     return model(field(15, field(1, values) + field(2, indices) + number(3, 1 << 60)))
 
 
-command.run({case.__name__: case for case in [many_graphs, many_inputs, deep, chains, late_names, single_numbers,
-                                              long_names, metadata, sparse]})
+CASES = [many_graphs, many_inputs, deep, chains, late_names, single_numbers, long_names, metadata, sparse]
+
+if __name__ == "__main__":
+    command.run({case.__name__: case for case in CASES})
