@@ -2,7 +2,7 @@
 
 SUMMARY = """\
 tenslice refuses {refuses} of the {refused} files that must be refused, and accepts {accepts} of the {legal} legal and sound
-files. {worse} of them make it crash, abort, hang, run out of memory or read outside the file. Of the {others} other
+files. {worse} of them makes it crash, abort, hang, run out of memory or read outside the file. Of the {others} other
 readers that are run, a row of the totals each, {bad} do so for at least one file. The notes below the tables say where
 tenslice is stricter than others."""
 
@@ -18,7 +18,7 @@ reader works at all.
 The page is made by this command on Linux, and was last made on {date}:
 
 ```sh
-make peers                          # all formats; FORMATS="gguf npy" runs those again and keeps the other outcomes
+make peers                          # all formats; FORMATS="gguf npy" runs those again, and keeps the outcomes in target/peers
 ```
 
 The command needs git, C and C++ compilers with AddressSanitizer, the headers of zlib, Python and cargo. It fetches each

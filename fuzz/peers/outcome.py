@@ -6,7 +6,7 @@ import signal
 import tempfile
 
 # Seconds of processor time, seconds in all, and bytes of memory for one file.
-SECONDS, SECONDS_IN_ALL, MEMORY = 10, 60, 2_000_000_000
+SECONDS, SECONDS_IN_ALL, MEMORY = 10, 300, 2_000_000_000
 
 ACCEPTS, REFUSES = "accepts", "refuses"
 OUTSIDE = "data outside"
