@@ -38,11 +38,6 @@ pub(crate) trait FormatWriter: Sync {
     /// Fails if the format cannot hold tensor `index`, by its name, its layout, its dtype, its shape or its attributes.
     fn check_tensor(&self, file: &dyn Declarations, index: u32, tensor: &NewTensor<'_>) -> Checked;
 
-    /// True if the format stores the names of the tensors.
-    fn has_names(&self) -> bool {
-        true
-    }
-
     /// The kind of digest that is stored for each component.
     fn sum(&self, _file: &dyn Declarations) -> SumKind {
         SumKind::None

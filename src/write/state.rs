@@ -99,9 +99,7 @@ impl State {
         }
         *index = NO_ENTRY;
         for are_tensors in [false, true] {
-            if !are_tensors || writer.has_names() {
-                Names::of(file, are_tensors).check(scratch, index)?;
-            }
+            Names::of(file, are_tensors).check(scratch, index)?;
         }
         frames::check(file, writer, index)?;
         if to_u64(scratch.len()) < Self::kept_words(file, writer) {

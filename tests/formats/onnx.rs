@@ -7,6 +7,7 @@ use crate::support::protobuf::{field, number};
 use serde_json::{Value as Json, json};
 use tenslice::{
     ByteOrder, DType, Encoding, ErrorKind, File, Format, Layout, Part, Purpose, ReadOptions, Source, Tensor, Value,
+    Warning,
 };
 
 /// The fixtures in a folder, each with its side-car.
@@ -501,4 +502,103 @@ fn every_prefix_and_its_verdict() {
         let opened = File::open(&damaged.bytes);
         assert_eq!(opened.is_ok(), damaged.expect == "accept", "{}: {opened:?}", damaged.name);
     }
+}
+
+/// A model with this graph.
+fn model(graph: &[u8]) -> Vec<u8> {
+    [number(1, 10), field(7, graph)].concat()
+}
+
+/// The message of a tensor, with its lengths, its `data_type`, its name and other fields.
+fn message(dims: &[u64], kind: u64, name: &str, rest: &[u8]) -> Vec<u8> {
+    let dims: Vec<u8> = dims.iter().flat_map(|length| number(1, *length)).collect();
+    [&dims[..], &number(2, kind), &field(8, name.as_bytes()), rest].concat()
+}
+
+/// A model with the sparse tensor `s` of one dimension, whose values have this `data_type`.
+fn sparse(length: u64, kind: u64, values: (u64, &[u8]), indices: &[i64]) -> Vec<u8> {
+    let raw: Vec<u8> = indices.iter().flat_map(|index| index.to_le_bytes()).collect();
+    let values = message(&[values.0], kind, "s", values.1);
+    let indices = message(&[indices.len() as u64], 7, "", &field(9, &raw));
+    model(&field(15, &[field(1, &values), field(2, &indices), number(3, length)].concat()))
+}
+
+/// The names of more than 1024 tensors in one graph are compared by `check`. The fields of a graph are not read again
+/// for each tensor.
+#[test]
+fn graphs_of_many_tensors() {
+    let graph = |last: usize| -> Vec<u8> {
+        let numbers = (1..2000).rev().chain([last]);
+        numbers.flat_map(|number| field(5, &message(&[0], 1, &format!("{number:04}"), &[]))).collect()
+    };
+    let inside = |graph: Vec<u8>| field(1, &field(5, &field(6, &graph)));
+    for (last, expected) in [(0, Ok(())), (700, Err((ErrorKind::RepeatedName, Part::Name)))] {
+        for graph in [graph(last), inside(graph(last))] {
+            let bytes = model(&graph);
+            let file = File::open(&bytes).unwrap();
+            assert_eq!((file.tensor_count(), file.warnings().contains(Warning::NamesUnchecked)), (2000, true));
+            let checked = file.check(&mut vec![0; file.check_length().unwrap()]);
+            assert_eq!(checked.map(drop).map_err(|error| (error.kind(), error.part())), expected);
+        }
+    }
+}
+
+#[test]
+fn keys_of_external_data_are_unique() {
+    let entry = |key: &str, value: &str| field(13, &[field(1, key.as_bytes()), field(2, value.as_bytes())].concat());
+    let entries = [("location", "w"), ("offset", "8"), ("length", "4"), ("checksum", "0"), ("x", "1"), ("x", "1")];
+    let all: Vec<u8> = entries.iter().flat_map(|(key, value)| entry(key, value)).collect();
+    let with = |more: &[u8]| model(&field(5, &message(&[1], 1, "t", &[&number(14, 1)[..], &all, more].concat())));
+    let bytes = with(&[]);
+    assert_eq!(File::open(&bytes).unwrap().find("t").unwrap().data().unwrap().extent().offset, 8);
+    for (key, value) in &entries[..4] {
+        let again = entry(key, value);
+        let bytes = with(&again);
+        let error = File::open(&bytes).unwrap_err();
+        let at = (bytes.len() - again.len()) as u64;
+        assert_eq!(
+            (error.kind(), error.part(), error.offset()),
+            (ErrorKind::RepeatedKey, Part::Key, Some(at)),
+            "{key}"
+        );
+    }
+}
+
+/// A domain may be absent, empty or spelled out.
+#[test]
+fn constants_are_of_the_standard_domain() {
+    for (domain, count) in [(None, 1), (Some(""), 1), (Some("ai.onnx"), 1), (Some("x"), 0), (Some("ai.onny"), 0)] {
+        let value = field(5, &[field(1, b"value"), field(5, &message(&[0], 1, "", &[]))].concat());
+        let domain_field = domain.map_or(Vec::new(), |domain| field(7, domain.as_bytes()));
+        let node = [field(2, b"c"), field(4, b"Constant"), domain_field, value].concat();
+        assert_eq!(File::open(&model(&field(1, &node))).unwrap().tensor_count(), count, "{domain:?}");
+    }
+}
+
+#[test]
+fn values_of_sparse_tensors() {
+    // Numbers that must be decoded before they are in their places.
+    let bytes = sparse(4, 6, (2, &field(5, &[7, 0xac, 2])), &[1, 3]);
+    let file = File::open(&bytes).unwrap();
+    let expected: Vec<u8> = [0, 7, 0, 300_i32].iter().flat_map(|number| number.to_le_bytes()).collect();
+    assert_eq!(elements(&file.find("s").unwrap()), expected);
+    // More values than elements: the message names the tensor.
+    let bytes = sparse(2, 2, (3, &field(9, &[1, 2, 3])), &[0, 1, 1]);
+    let file = File::open(&bytes).unwrap();
+    let error = file.find("s").unwrap().read_into(&mut [0; 2], ReadOptions::new()).unwrap_err();
+    assert_eq!((error.kind(), error.part()), (ErrorKind::IndexOutOfRange, Part::Tensor));
+    let text = error.explain(&bytes[..]).to_string();
+    assert!(text.contains("tensor \"s\""), "{text}");
+    // Texts are no values.
+    let error = File::open(&sparse(1, 8, (1, &field(6, b"a")), &[0])).unwrap_err();
+    assert_eq!((error.kind(), error.part()), (ErrorKind::UnexpectedType, Part::DType));
+}
+
+/// Texts have the same layout if there are none.
+#[test]
+fn no_texts() {
+    let bytes = model(&field(5, &message(&[0], 8, "none", &[])));
+    let file = File::open(&bytes).unwrap();
+    let none = file.find("none").unwrap();
+    assert_eq!((none.layout(), none.layout_name(), none.dtype()), (Layout::Other, "onnx.string", None));
 }

@@ -1,6 +1,7 @@
 //! TFLite: the fixtures, every rule, quantized numbers, sparse tensors, texts, and files read in parts.
 #![cfg(feature = "tflite")]
 
+use crate::support::flatbuffers::{Slot, Tables};
 use crate::support::tflite::{Dimension, Held, Made, Quantized, Sparse, Tflite};
 use crate::support::{cases_of, damaged, fixture, open_in_parts};
 use tenslice::tflite::Texts;
@@ -74,6 +75,8 @@ fn what_a_model_has() {
     assert_eq!((all[0].dtype(), all[0].layout()), (Some(DType::F32), Layout::Dense));
     assert!(all[0].shape() == [2, 3] && all[0].attributes().next().is_none());
     assert_eq!(all[1].data().unwrap().bytes().unwrap(), [1, 2, 3]);
+    let data = all[0].data().unwrap();
+    assert_eq!((data.dtype(), data.storage_dtype()), (Some(DType::F32), Some(DType::F32)));
     assert_eq!((all[2].attributes().get_u64("subgraph"), all[2].index()), (Some(1), 2));
     assert_eq!(file.find("w").unwrap().index(), 0); // the first
     assert_eq!(file.find("activation").unwrap_err().kind(), ErrorKind::NotFound);
@@ -330,6 +333,7 @@ fn external_buffers() {
     let tensor = file.find("e").unwrap();
     let data = tensor.data().unwrap();
     assert_eq!((data.shard(), data.extent().offset, data.extent().length), (Some("weights.bin"), 10, 3));
+    assert_eq!((data.dtype(), data.storage_dtype()), (Some(DType::I8), Some(DType::I8)));
     assert_eq!(data.bytes().unwrap_err().kind(), ErrorKind::InShard);
     assert_eq!(data.with_bytes(&[1, 2, 3]).unwrap().bytes().unwrap(), [1, 2, 3]);
     // A packed one may have any length.
@@ -583,4 +587,112 @@ fn many_subgraphs() {
             assert_eq!((found.attributes().get_u64("subgraph"), found.index()), (Some(subgraph), tensor.index()));
         }
     }
+}
+
+/// The root table of a model with these buffers. Returns the positions of the offsets of the subgraphs.
+fn root(tables: &mut Tables, subgraphs: usize, buffers: &[&[u8]]) -> Vec<usize> {
+    let root = tables.table(0, &[Slot::U32(3), Slot::None, Slot::Offset, Slot::None, Slot::Offset]);
+    for (at, bytes) in tables.offsets(root[4], buffers.len()).into_iter().zip(buffers) {
+        let data = tables.table(at, &[if bytes.is_empty() { Slot::None } else { Slot::Offset }])[0];
+        if !bytes.is_empty() {
+            tables.vector(data, bytes.len(), bytes);
+        }
+    }
+    tables.offsets(root[2], subgraphs)
+}
+
+/// The kinds of lists of a tensor.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Lists {
+    Numbers,
+    Details(i8),
+    Sparse,
+}
+
+/// A model with a tensor of two integers. List `last` of a kind is the end of the file, and states `more` elements than
+/// there are.
+fn ending_with(kind: Lists, last: usize, more: u8) -> Vec<u8> {
+    use Slot::{None, Offset, U32};
+    let mut tables = Tables(b"\0\0\0\0TFL3".to_vec());
+    let subgraph = root(&mut tables, 1, &[&[], &[5, 7]])[0];
+    let tensors = tables.table(subgraph, &[Offset])[0];
+    let tensor = tables.offsets(tensors, 1)[0];
+    let (quantized, sparse) = if kind == Lists::Sparse { (None, Offset) } else { (Offset, None) };
+    let tensor = tables.table(tensor, &[Offset, Slot::I8(I8), U32(1), None, quantized, None, sparse, Offset]);
+    tables.vector(tensor[0], 1, &2_i32.to_le_bytes());
+    let numbers = |numbers: &[i32]| numbers.iter().flat_map(|number| number.to_le_bytes()).collect::<Vec<u8>>();
+    let mut lists = vec![(tensor[7], 1, numbers(&[-1]))];
+    match kind {
+        Lists::Numbers => {
+            let parts = tables.table(tensor[4], &[Offset, Offset, Offset, Offset]);
+            let half = 0.5_f32.to_le_bytes().to_vec();
+            lists.extend([(parts[0], 1, half.clone()), (parts[1], 1, half.clone()), (parts[2], 1, half)]);
+            lists.push((parts[3], 1, 1_i64.to_le_bytes().to_vec()));
+        }
+        Lists::Details(kind) => {
+            let details = tables.table(tensor[4], &[None, None, None, None, Slot::I8(kind), Offset])[5];
+            let place = if kind == 1 { 0 } else { 3 };
+            let mut slots = [None; 4];
+            slots[place] = Offset;
+            lists.push((tables.table(details, &slots)[place], 4 / if kind == 1 { 1 } else { 4 }, numbers(&[9])));
+        }
+        Lists::Sparse => {
+            let parts = tables.table(tensor[6], &[Offset, Offset, Offset]);
+            for (at, size) in tables.offsets(parts[2], 2).into_iter().zip([1, 2]) {
+                tables.table(at, &[Slot::I8(0), U32(size)]);
+            }
+            lists.extend([(parts[0], 2, numbers(&[0, 1])), (parts[1], 1, numbers(&[0]))]);
+        }
+    }
+    let (at, count, elements) = lists.remove(last);
+    for (at, count, elements) in lists {
+        tables.vector(at, count, &elements);
+    }
+    let place = tables.vector(at, count, &elements) - 4;
+    tables.0[place] += more;
+    tables.0
+}
+
+/// A list may end where the file ends, but no later.
+#[test]
+fn lists_at_the_end_of_a_file() {
+    let kinds = [(Lists::Numbers, 5), (Lists::Details(1), 2), (Lists::Details(3), 2), (Lists::Sparse, 3)];
+    for (kind, last) in kinds.into_iter().flat_map(|(kind, count)| (0..count).map(move |last| (kind, last))) {
+        let bytes = ending_with(kind, last, 0);
+        let file =
+            File::open(&bytes).unwrap_or_else(|error| panic!("{kind:?} {last}: {}", error.explain(&bytes[..])));
+        let tensor = file.tensors().next().unwrap();
+        if kind == Lists::Numbers {
+            let mut numbers = [0.0; 2];
+            tensor.read_f32_into(&mut numbers, ReadOptions::new()).unwrap();
+            assert_eq!(numbers, [2.0, 3.0], "{last}");
+        }
+        let part = if kind == Lists::Sparse && last > 0 { Part::Layout } else { Part::Attributes };
+        refused(&ending_with(kind, last, 1), ErrorKind::CountTooLarge, part, "");
+    }
+}
+
+/// With 2^16 subgraphs, 16 bits of a position are left for the number of a tensor in its subgraph.
+#[test]
+fn many_tensors_in_many_subgraphs() {
+    let with = |count: usize| {
+        let mut tables = Tables(b"\0\0\0\0TFL3".to_vec());
+        // All subgraphs but the first are the same, as are all tensors.
+        let lead = |tables: &mut Tables, places: &[usize]| {
+            tables.table(places[0], &[]);
+            let offset = u32::from_le_bytes(tables.0[places[0]..][..4].try_into().unwrap()) as usize;
+            for at in &places[1..] {
+                tables.point_to(*at, places[0] + offset);
+            }
+        };
+        let subgraphs = root(&mut tables, 1 << 16, &[&[]]);
+        let tensors = tables.table(subgraphs[0], &[Slot::Offset])[0];
+        lead(&mut tables, &subgraphs[1..]);
+        let tensors = tables.offsets(tensors, count);
+        lead(&mut tables, &tensors);
+        tables.0
+    };
+    assert_eq!(File::open(&with(1 << 16)).unwrap().tensor_count(), 0);
+    let error = File::open(&with((1 << 16) + 1)).unwrap_err();
+    assert_eq!((error.kind(), error.part()), (ErrorKind::TooMany, Part::Tensors));
 }

@@ -247,6 +247,27 @@ mod indexed {
         assert!(empty.tensors().next().is_none() && empty.problems().next().is_none() && empty.find("").is_err());
     }
 
+    /// Opening does not compare the names of more than 1024 tensors in any order: `check` does, and so does a model.
+    #[test]
+    fn a_name_is_twice_in_a_file_of_many_tensors() {
+        let mut names: Vec<String> = (0..1100).rev().map(|number| format!("{number:04}")).collect();
+        names.push("0700".into());
+        let tensors: Vec<_> = names.iter().map(|name| (name.as_str(), 1)).collect();
+        let (one, two) = (file(&[("a", 1)]), file(&tensors));
+        let mut files =
+            [ModelFile::new("1.st", File::open(&one).unwrap()), ModelFile::new("2.st", File::open(&two).unwrap())];
+        let mut words = vec![0; Model::length(&files).unwrap()];
+        let model = Model::new(&mut files, &mut words).unwrap();
+        assert_eq!(value(model.find("0699")), 1);
+        assert_eq!(model.find("0700").unwrap_err().kind(), ErrorKind::RepeatedName);
+        let (number, error) = model.check(&mut vec![0; model.check_length().unwrap()]).unwrap_err();
+        assert_eq!((number, error.kind()), (1, ErrorKind::RepeatedName));
+        let text = index(&[("0699", "2.st"), ("0700", "2.st")]);
+        let model = Model::with_index(Index::open(text.as_bytes()).unwrap(), &mut files, &mut words).unwrap();
+        assert_eq!(value(model.find("0699")), 1);
+        assert_eq!(model.find("0700").unwrap_err().kind(), ErrorKind::RepeatedName);
+    }
+
     /// A name is spelled with escapes in one file, and is the path to a value in the other.
     #[cfg(feature = "pytorch")]
     #[test]
@@ -410,6 +431,21 @@ mod parts {
         assert_eq!(model.find("a").unwrap().0, 0);
         assert_eq!(message(&model, "b"), (ErrorKind::RepeatedName, twice.into()));
         assert_eq!(model.tensors().count(), 2);
+    }
+
+    /// With an index, the statements of parts do not matter.
+    #[cfg(feature = "safetensors")]
+    #[test]
+    fn an_index_names_two_files_that_state_the_same_part() {
+        let (a, b) = (part(0, 2, None, &["a"]), part(0, 2, None, &["b"]));
+        let text = r#"{"weight_map": {"a": "1.gguf", "b": "2.gguf"}}"#;
+        let index = tenslice::safetensors::Index::open(text.as_bytes()).unwrap();
+        let mut files =
+            [ModelFile::new("1.gguf", File::open(&a).unwrap()), ModelFile::new("2.gguf", File::open(&b).unwrap())];
+        let mut words = vec![0; Model::length_with_index(&index).unwrap()];
+        let model = Model::with_index(index, &mut files, &mut words).unwrap();
+        assert_eq!(["a", "b"].map(|name| model.find(name).unwrap().0), [0, 1]);
+        assert_eq!(problems(&model), []);
     }
 
     /// The copy with the right name counts, wherever it is; the words are enough for it.

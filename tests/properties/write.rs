@@ -520,6 +520,43 @@ fn data_due<'d>(writer: &Writer<'_, '_>, tensors: &[NewTensor<'_>], bytes: &[u8]
     &data[start..]
 }
 
+#[test]
+#[cfg(feature = "ztensor")]
+fn alignments_that_ztensor_refuses() {
+    let plan = |alignment| {
+        let file = NewFile::new(Format::Ztensor, TENSORS).alignment(alignment);
+        Writer::new(file, &mut []).map(drop).map_err(|error| error.kind())
+    };
+    for alignment in [0, 1, 32, 96] {
+        assert_eq!(plan(alignment), Err(ErrorKind::InvalidAlignment), "{alignment}");
+    }
+    assert_eq!([64, 128].map(plan), [Ok(()); 2]);
+}
+
+#[test]
+#[cfg(all(feature = "ztensor", feature = "crc32c"))]
+fn ztensor_has_digests_if_they_are_requested() {
+    for has_digests in [false, true] {
+        let bytes = written(NewFile::new(Format::Ztensor, TENSORS).digests(has_digests), &data_of(TENSORS));
+        for tensor in &File::open(&bytes).unwrap() {
+            assert!(tensor.components().all(|part| part.digest().is_some() == has_digests), "{}", tensor.name());
+        }
+    }
+}
+
+/// The bytes of all tensors together exceed 64 bits.
+#[test]
+#[cfg(feature = "safetensors")]
+fn files_are_of_64_bits() {
+    let half = |name| NewTensor::dense(name, DType::U8, &[1 << 63]);
+    let plan = |tensors: &[NewTensor<'_>]| {
+        let file = NewFile::new(Format::Safetensors, tensors);
+        Writer::new(file, &mut []).map(drop).map_err(|error| (error.kind(), error.declaration()))
+    };
+    assert_eq!(plan(&[half("a")]), Ok(()));
+    assert_eq!(plan(&[half("a"), half("b")]), Err((ErrorKind::TooMany, None)));
+}
+
 /// After a restart at any byte, the rest of the file is the same.
 #[test]
 fn files_are_resumed_at_any_byte() {
@@ -780,6 +817,8 @@ fn what_ztensor2_refuses() {
     assert_eq!(refused(dense(&long, DType::F32, &[1])), ErrorKind::NameLength);
     assert_eq!(refused(dense("a\0", DType::F32, &[1])), ErrorKind::InvalidName);
     assert_eq!(refused(dense("a", DType::F32, &[1; 65])), ErrorKind::NotInFormat);
+    let most = [dense("a", DType::F32, &[1; 64])];
+    Writer::new(NewFile::new(Format::Ztensor2, &most), &mut [0; 100]).unwrap();
     assert_eq!(refused(dense("a", DType::F32, &[1 << 40, 1 << 40, 0])), ErrorKind::ShapeOverflow);
     let coo = |indices| NewTensor {
         name: "a",
@@ -913,6 +952,11 @@ fn frames_that_are_refused() {
     assert_eq!(refused(NewFile::new(Format::Safetensors, TENSORS).frames(16)), ErrorKind::NotInFormat);
     let huge = [NewTensor::dense("a", DType::U8, &[(1 << 27) + 1])];
     assert_eq!(refused(NewFile::new(Format::Ztensor2, &huge).frames(1)), ErrorKind::TooMany);
+    let most = [NewTensor::dense("a", DType::U8, &[1 << 27])];
+    assert_eq!(refused(NewFile::new(Format::Ztensor2, &most).frames(1)), ErrorKind::OutOfScratch);
+    let message = |file: NewFile<'_>| file.explain(&Writer::new(file, &mut [0; 100]).unwrap_err()).to_string();
+    let length = "a frame must have 1 byte to 16 MiB decoded";
+    assert_eq!(message(file.frames(0)), format!("{}: {length}", Format::Ztensor2));
 
     let tensors = [NewTensor::dense("a", DType::BOOL, &[40])];
     let (framed, raw) =
@@ -934,6 +978,14 @@ fn frames_that_are_refused() {
     let without_checksum = zstd::bulk::compress(&[1; 16], 3).unwrap();
     assert_eq!(write(framed, &without_checksum, &[1; 16]), Err(ErrorKind::InvalidFrame));
     assert_eq!(write(framed, &frame(&[2; 16]), &[2; 16]), Err(ErrorKind::InvalidElement));
+
+    // A frame before the start, and after a failure.
+    let mut scratch = vec![0; Writer::scratch_length(&framed).unwrap()];
+    let (mut writer, mut sink) = (Writer::new(framed, &mut scratch).unwrap(), Collected::new());
+    assert_eq!(writer.frame(&mut sink, &good, &[1; 16]).unwrap_err().kind(), ErrorKind::WrongState);
+    writer.begin(&mut sink).unwrap();
+    assert_eq!(writer.frame(&mut sink, &good[1..], &[1; 16]).unwrap_err().kind(), ErrorKind::InvalidFrame);
+    assert_eq!(writer.frame(&mut sink, &good, &[1; 16]).unwrap_err().kind(), ErrorKind::WrongState);
 
     let mut scratch = vec![0; Writer::scratch_length(&framed).unwrap()];
     let mut writer = Writer::new(framed, &mut scratch).unwrap();
@@ -1145,7 +1197,8 @@ fn what_formats_of_one_tensor_refuse() {
         assert_eq!(two, (ErrorKind::NotInFormat, format!("{format}: the format holds one tensor, not 2")));
         assert_eq!(kind(NewFile::new(format, &[])).0, ErrorKind::NotInFormat);
         let one = NewFile::new(format, &tensors[..1]);
-        assert_eq!(kind(one.alignment(8)).0, ErrorKind::NotInFormat);
+        let aligned = (ErrorKind::NotInFormat, format!("{format}: the format has no alignment that can be set"));
+        assert_eq!(kind(one.alignment(8)), aligned);
         assert_eq!(kind(one.attributes(ATTRIBUTES)).0, ErrorKind::NotInFormat);
         assert_eq!(kind(one.frames(16)).0, ErrorKind::NotInFormat);
     }

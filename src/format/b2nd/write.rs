@@ -48,10 +48,6 @@ impl FormatWriter for B2ndWriter {
         Ok(())
     }
 
-    fn has_names(&self) -> bool {
-        false
-    }
-
     fn head(&self, file: &dyn Declarations, out: &mut Out<'_>) {
         let Ok(tensor) = file.tensor(0) else { return };
         let Some((dtype, grid)) = parts_of(&tensor) else { return };

@@ -39,10 +39,6 @@ impl FormatWriter for BlzWriter {
         Err(Refusal::new(ErrorKind::BoundaryRank, Part::BondDimension))
     }
 
-    fn has_names(&self) -> bool {
-        false
-    }
-
     fn head(&self, file: &dyn Declarations, out: &mut Out<'_>) {
         let Ok(tensor) = file.tensor(0) else { return };
         let NewLayout::Train { dtype, ranks } = tensor.layout else { return };

@@ -32,10 +32,6 @@ impl FormatWriter for NpyWriter {
         npy::check(tensor)
     }
 
-    fn has_names(&self) -> bool {
-        false
-    }
-
     fn head(&self, file: &dyn Declarations, out: &mut Out<'_>) {
         for (_, tensor) in tensors(file) {
             npy::head(&tensor, alignment(file), out);

@@ -40,10 +40,6 @@ impl FormatWriter for TensWriter {
         }
     }
 
-    fn has_names(&self) -> bool {
-        false
-    }
-
     fn head(&self, file: &dyn Declarations, out: &mut Out<'_>) {
         let Ok(tensor) = file.tensor(0) else { return };
         let (dtype, pairs) = match tensor.layout {

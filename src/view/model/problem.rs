@@ -161,7 +161,8 @@ impl<'a> Problem<'_, 'a> {
                 Some(split) => {
                     number(out, "split.no is ", split.index);
                     number(out, " and split.count is ", split.count);
-                    self.write_count(out, "; the model has ", " part");
+                    self.write_count(out, "; the model has ");
+                    out.text(" parts");
                 }
                 None => out.text("the file does not state that it is a part of a model, but other files do"),
             },
@@ -265,18 +266,13 @@ impl<'a> Problem<'_, 'a> {
         if first != last {
             number(out, "-", last.saturating_add(1));
         }
-        self.write_count(out, " of ", "");
+        self.write_count(out, " of ");
         out.text(if first == last { " is missing" } else { " are missing" });
     }
 
-    /// Writes the number of parts that the model has.
-    fn write_count(&self, out: &mut impl Out, before: &str, unit: &str) {
-        let count = self.model.part_count().unwrap_or(0);
-        number(out, before, count);
-        out.text(unit);
-        if !unit.is_empty() && count != 1 {
-            out.text("s");
-        }
+    /// Writes the number of parts that the model has: at least two.
+    fn write_count(&self, out: &mut impl Out, before: &str) {
+        number(out, before, self.model.part_count().unwrap_or(0));
     }
 }
 
