@@ -220,9 +220,13 @@ fn names_of_several_keys() {
 }
 
 /// A stored archive with this tree and one storage of 4 numbers, without checksums.
-fn archive(tree: &[u8]) -> Vec<u8> {
+pub(super) fn archive(tree: &[u8]) -> Vec<u8> {
     let pickle = [b"\x80\x02", tree, b"."].concat();
-    let entries = [("p/data.pkl", &pickle[..]), ("p/version", b"3\n"), ("p/data/0", &[0; 16])];
+    archive_of(&[("p/data.pkl", &pickle), ("p/version", b"3\n"), ("p/data/0", &[0; 16])])
+}
+
+/// A stored archive with these entries, without checksums.
+pub(super) fn archive_of(entries: &[(&str, &[u8])]) -> Vec<u8> {
     let (mut file, mut directory) = (Vec::new(), Vec::new());
     for (name, content) in entries {
         let length = (content.len() as u32).to_le_bytes();
@@ -232,16 +236,17 @@ fn archive(tree: &[u8]) -> Vec<u8> {
         directory.extend([b"PK\x01\x02\0\0\0\0", &about[..], &[0; 10], &at, name.as_bytes()].concat());
     }
     let (start, size) = ((file.len() as u32).to_le_bytes(), (directory.len() as u32).to_le_bytes());
+    let count = (entries.len() as u16).to_le_bytes();
     file.extend(directory);
-    file.extend([&b"PK\x05\x06\0\0\0\0\x03\0\x03\0"[..], &size, &start, &[0, 0]].concat());
+    file.extend([&b"PK\x05\x06\0\0\0\0"[..], &count, &count, &size, &start, &[0, 0]].concat());
     file
 }
 
-fn text(text: &str) -> Vec<u8> {
+pub(super) fn text(text: &str) -> Vec<u8> {
     [b"X", &(text.len() as u32).to_le_bytes()[..], text.as_bytes()].concat()
 }
 
-fn tensor() -> Vec<u8> {
+pub(super) fn tensor() -> Vec<u8> {
     let storage = [&text("storage")[..], b"ctorch\nFloatStorage\n", &text("0"), &text("cpu"), b"K\x04tQ"].concat();
     let rest = b"K\0K\x04\x85K\x01\x85\x89ccollections\nOrderedDict\n)RtR";
     [b"ctorch._utils\n_rebuild_tensor_v2\n((", &storage[..], rest].concat()

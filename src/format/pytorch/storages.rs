@@ -169,3 +169,38 @@ fn last_record(bytes: &[u8], low: u32, high: u32) -> Option<u32> {
     let distance = bytes.get(from..to)?.windows(ENTRY.len()).rposition(|bytes| bytes == ENTRY)?;
     low.checked_add(u32::try_from(distance).ok()?)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::prelude::v1::*;
+
+    use super::*;
+
+    /// A signature counts wherever it begins, also across the bytes that are counted at once.
+    #[test]
+    fn signatures_are_counted() {
+        for length in [0, 1, 3, 4, 250, 251, 252, 253, 254, 255, 256, 257, 508, 510, 511, 600] {
+            let bytes = [&vec![b'P'; length][..], b"PK\x01\x02", &vec![2; length]].concat();
+            assert_eq!(signatures(&bytes), 1, "{length}");
+            assert_eq!(signatures(&bytes.repeat(2)), 2, "{length}");
+            assert_eq!(signatures(bytes.get(1..).unwrap()), u64::from(length > 0), "{length}");
+        }
+        for damaged in [b"QK\x01\x02", b"PL\x01\x02", b"PK\x02\x02", b"PK\x01\x01"] {
+            assert_eq!(signatures(&[damaged, &b"PK"[..], b"\x01"].concat()), 0, "{damaged:x?}");
+        }
+        assert_eq!(signatures(&b"PK\x01\x02".repeat(300)), 300);
+    }
+
+    /// The last record that begins at or before a position, and not before another one.
+    #[test]
+    fn the_last_record_is_found() {
+        let bytes = [&ENTRY[..], &[7; 6], &ENTRY, &[7; 6]].concat();
+        for high in 0..40 {
+            let last = if high < 10 { 0 } else { 10 };
+            assert_eq!(last_record(&bytes, 0, high), Some(last), "{high}");
+            assert_eq!(last_record(&bytes, 1, high), (1..=high).contains(&10).then_some(10), "{high}");
+        }
+        assert_eq!(last_record(&bytes, 11, 20), None);
+        assert_eq!(last_record(&[], 0, 0), None);
+    }
+}

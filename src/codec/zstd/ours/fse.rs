@@ -7,7 +7,7 @@ use crate::bytes::num::to_usize;
 /// The number of symbols of the largest alphabet: the codes of match lengths.
 const MOST_SYMBOLS: usize = 53;
 
-/// An alphabet, and its limits in section 3.1.1.3.2.1.1 or 4.2.1.1.
+/// An alphabet. Its symbols are numbered from 0.
 #[derive(Clone, Copy)]
 pub(super) enum Alphabet {
     LiteralLengths,
@@ -18,14 +18,6 @@ pub(super) enum Alphabet {
 }
 
 impl Alphabet {
-    const fn max_log(self) -> u32 {
-        match self {
-            Self::LiteralLengths | Self::MatchLengths => 9,
-            Self::Offsets => 8,
-            Self::Weights => 6,
-        }
-    }
-
     const fn symbols(self) -> usize {
         match self {
             Self::LiteralLengths => 36,
@@ -130,7 +122,7 @@ const fn low(word: u64) -> u32 {
     word as u32
 }
 
-/// A table of up to `N` states, a power of two.
+/// A table of up to `N` states, a power of two: the most that section 3.1.1.3.2.1.1 or 4.2.1.1 permits.
 pub(super) struct Table<const N: usize> {
     entries: [Entry; N],
     /// The number of states; 0 before the first table. All fields are zero then, so that nothing is copied to where the
@@ -207,9 +199,6 @@ impl<const N: usize> Table<N> {
 fn read<'a>(alphabet: Alphabet, bytes: &'a [u8], entries: &mut [Entry]) -> Option<(u32, &'a [u8])> {
     let mut bits = Forward::new(bytes);
     let log = (bits.peek() & 15).wrapping_add(5);
-    if log > alphabet.max_log() {
-        return None;
-    }
     bits.skip(4);
     let mut counts = [0_i16; MOST_SYMBOLS];
     let counts = counts.get_mut(..alphabet.symbols())?;

@@ -72,7 +72,7 @@ impl Table {
         }
         let log = sum.checked_ilog2()?.wrapping_add(1);
         let last = 1_u32.wrapping_shl(log).checked_sub(sum)?;
-        if log > MAX_LOG || !last.is_power_of_two() {
+        if !last.is_power_of_two() {
             return None;
         }
         let weight = last.checked_ilog2()?.wrapping_add(1);
@@ -87,7 +87,7 @@ impl Table {
         for start in &mut starts {
             sum = sum.wrapping_add(core::mem::replace(start, sum));
         }
-        let unit = MAX_LOG.checked_sub(log)?;
+        let unit = MAX_LOG.checked_sub(log)?; // `None` if codes are too long
         for (symbol, weight) in (0_u16..).zip(weights.get(..=count)?) {
             let Some(above) = u32::from(*weight).checked_sub(1) else { continue };
             let start = starts.get_mut(usize::from(*weight))?;

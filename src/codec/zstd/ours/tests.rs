@@ -226,6 +226,65 @@ fn frames_do_not_share_tables_or_output() {
     assert_eq!(ours(&[], &[&stored[..], &repeats].concat(), 5000), Err(Malformed));
 }
 
+/// Each table is that of a block before in the frame, and of no block in another frame.
+#[test]
+fn each_table_is_forgotten() {
+    // One literal, and one sequence with tables of one symbol each: 1 literal, the distance before, a match of 3.
+    let tables = of_blocks(17, &[(2, 8, &[0x08, 7, 1, 0x54, 1, 0, 0, 1])]);
+    assert_eq!(ours(&[], &tables, 100), Ok(vec![7; 4]));
+    for (modes, symbols) in [(0xd4, [0, 0]), (0x74, [1, 0]), (0x5c, [1, 0])] {
+        let block = [&[0x08, 7, 1, modes][..], &symbols, &[1]].concat();
+        let both = of_blocks(17, &[(2, 8, &[0x08, 7, 1, 0x54, 1, 0, 0, 1]), (2, block.len(), &block)]);
+        assert_eq!(ours(&[], &both, 100), Ok(vec![7; 8]), "{modes:x}");
+        assert_eq!(libzstd(&[], &both, 100), Ok(vec![7; 8]), "{modes:x}");
+        let alone = of_blocks(17, &[(2, block.len(), &block)]);
+        assert_eq!(ours(&[], &[tables.clone(), alone].concat(), 100), Err(Malformed), "{modes:x}");
+    }
+}
+
+/// If bits are missing, a stream is malformed, even if it needs more room.
+#[test]
+fn missing_bits_of_a_sequence() {
+    // Two literals, and two sequences of a distance with two bits. The first one has only one bit.
+    let stored = of_blocks(17, &[(2, 9, &[0x10, 7, 7, 2, 0x54, 1, 2, 0, 0b10])]);
+    for room in 2..12 {
+        assert_eq!(ours(&[], &stored, room).is_err(), true, "{room}");
+    }
+    assert_eq!(ours(&[], &stored, 7), Err(Malformed));
+    let sound = of_blocks(17, &[(2, 9, &[0x10, 7, 7, 2, 0x54, 1, 2, 0, 0b1_0000])]);
+    assert_eq!(ours(&[], &sound, 7), Err(DoesNotFit));
+    assert_eq!(ours(&[], &sound, 8), Ok(vec![7; 8]));
+}
+
+/// The weights of a Huffman table leave a last one that is a power of two, and codes of at most 11 bits.
+#[test]
+fn weights_of_literals() {
+    let read = |weights: &[u8]| {
+        let packed = weights.chunks(2).map(|pair| pair[0] << 4 | pair.get(1).copied().unwrap_or_default());
+        let described: Vec<u8> = std::iter::once(127 + weights.len() as u8).chain(packed).collect();
+        huffman::Table::new().read(&described).map(<[u8]>::len)
+    };
+    for (weights, is_sound) in [
+        (&[1][..], true),
+        (&[1, 1], true),
+        (&[1, 1, 1], true),
+        (&[1, 1, 1, 1, 1], false), // 3 of 8 are left
+        (&[1, 1, 1, 1, 1, 1], true),
+        (&[1, 1, 2, 3], true),
+        (&[2], false),       // two of the longest codes differ in the last bit
+        (&[2, 2, 1], false), // 3 of 8 are left
+        (&[2, 2, 1, 1], true),
+        (&[3, 2], false),
+        (&[], false),
+        (&[0], false),
+        (&[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11], true),
+        (&[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12], false), // codes of 12 bits
+        (&[1, 1, 13], false),
+    ] {
+        assert_eq!(read(weights), is_sound.then_some(0), "{weights:?}");
+    }
+}
+
 #[test]
 fn raw_and_repeated_blocks() {
     let bytes = content("random", 1000);
