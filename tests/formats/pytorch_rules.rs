@@ -7,6 +7,8 @@ use crate::pytorch::{archive, archive_of, tensor, text};
 
 /// A tensor: its layout, dtype, shape, strides, and the extent of its data.
 type Seen = (String, Option<&'static str>, Vec<u64>, Vec<u64>, Option<(u64, u64)>);
+/// An entry of an archive: its name and its bytes.
+type Entry<'a> = (&'a str, &'a [u8]);
 /// A broken rule, and its offset in the file.
 type Broken = (ErrorKind, Part, Option<u64>);
 
@@ -414,7 +416,7 @@ fn storages_in_directories_of_any_order() {
 #[test]
 fn entries_that_must_be_there() {
     let pickle = [&b"\x80\x02"[..], &tensor(), b"."].concat();
-    let (tree, version): ((&str, &[u8]), (&str, &[u8])) = (("p/data.pkl", &pickle), ("p/version", b"3\n"));
+    let (tree, version): (Entry<'_>, Entry<'_>) = (("p/data.pkl", &pickle), ("p/version", b"3\n"));
     let data: (&str, &[u8]) = ("p/data/0", &[0; 16]);
     let of = |entries: &[(&str, &[u8])]| {
         seen(&archive_of(entries)).map(|seen| seen.len()).map_err(|(kind, part, _)| (kind, part))

@@ -248,7 +248,7 @@ fn missing_bits_of_a_sequence() {
     // Two literals, and two sequences of a distance with two bits. The first one has only one bit.
     let stored = of_blocks(17, &[(2, 9, &[0x10, 7, 7, 2, 0x54, 1, 2, 0, 0b10])]);
     for room in 2..12 {
-        assert_eq!(ours(&[], &stored, room).is_err(), true, "{room}");
+        assert!(ours(&[], &stored, room).is_err(), "{room}");
     }
     assert_eq!(ours(&[], &stored, 7), Err(Malformed));
     let sound = of_blocks(17, &[(2, 9, &[0x10, 7, 7, 2, 0x54, 1, 2, 0, 0b1_0000])]);
