@@ -65,6 +65,16 @@ fn numbers_of_every_tensor_of_every_file() {
             let found = get(&|room, options| tensor.get_f32(&expected, room, options).map(bits));
             assert_eq!(found, read, "{context}");
             if is_first {
+                let [of_file, of_index] =
+                    [file.get(&expected), index.get(&expected)].map(|part| part.map(|p| p.extent()));
+                assert_eq!(
+                    (of_file, of_index),
+                    (tensor.get(&expected).map(|part| part.extent()), of_file),
+                    "{context}"
+                );
+                if let Ok(of_model) = model.get_f32_requirements(&expected) {
+                    assert_eq!(of_model, needed, "{context}");
+                }
                 assert_eq!(get(&|room, options| file.get_f32(&expected, room, options).map(bits)), read, "{context}");
                 assert_eq!(
                     get(&|room, options| index.get_f32(&expected, room, options).map(bits)),

@@ -42,6 +42,35 @@ fn message(model: &Model<'_, '_>, name: &str) -> (ErrorKind, String) {
     (error.kind(), model.explain(&Expected::named(name), error).to_string())
 }
 
+/// The files that ONNX and TFLite name for the bytes of their tensors. Neither states the length of such a file.
+#[cfg(all(feature = "onnx", feature = "tflite"))]
+#[test]
+fn files_with_bytes_of_tensors() {
+    let bytes = crate::support::fixture("onnx/py_external.onnx");
+    let data: Vec<u8> = (0..=255).cycle().take(1024).collect();
+    let main = ModelFile::new("m.onnx", File::open(&bytes).unwrap());
+    let mut files = [main, ModelFile::shard("model.data", &data)];
+    let mut words = vec![0; Model::length(&files).unwrap()];
+    let model = Model::new(&mut files, &mut words).unwrap();
+    let missing = |file: &str, name: &str| (ProblemKind::MissingShard, format!("{file}: shard {name:?} is missing"));
+    let of_onnx = ["other.bin", "sub/folder/b.bin", "./here.bin"].map(|name| missing("m.onnx", name));
+    assert_eq!(problems(&model), of_onnx);
+    let found = model.get(&Expected::named("w1").shape(&[16, 16])).unwrap();
+    assert_eq!(found.bytes().unwrap(), data);
+    assert_eq!(model.get(&Expected::named("w2")).unwrap_err().kind(), ErrorKind::OutOfFile);
+    let expected = Expected::named("no_offset");
+    let error = model.get(&expected).unwrap_err();
+    let text = "tensor \"no_offset\": its bytes are in the shard \"other.bin\", which is missing [in \"m.onnx\"]";
+    assert_eq!((error.kind(), &*model.explain(&expected, error).to_string()), (ErrorKind::InShard, text));
+
+    let bytes = crate::support::fixture("tflite/py_external_buffers.tflite");
+    let mut files = [ModelFile::new("m.tflite", File::open(&bytes).unwrap())];
+    let mut words = vec![0; Model::length(&files).unwrap()];
+    let model = Model::new(&mut files, &mut words).unwrap();
+    let of_tflite = ["weights.bin", "https://host.invalid/w2.bin"].map(|name| missing("m.tflite", name));
+    assert_eq!(problems(&model), of_tflite);
+}
+
 #[cfg(feature = "safetensors")]
 mod indexed {
     use tenslice::safetensors::Index;

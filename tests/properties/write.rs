@@ -522,6 +522,27 @@ fn data_due<'d>(writer: &Writer<'_, '_>, tensors: &[NewTensor<'_>], bytes: &[u8]
 
 #[test]
 #[cfg(feature = "ztensor")]
+fn tensors_that_ztensor_refuses() {
+    let refused = |layout| {
+        let tensors = [NewTensor { name: "a", shape: &[4, 4], layout, attributes: &[] }];
+        let file = NewFile::new(Format::Ztensor, &tensors);
+        let error = Writer::new(file, &mut []).unwrap_err();
+        (error.kind(), file.explain(&error).to_string())
+    };
+    let csr = |dtype, indices| NewLayout::Csr { dtype, count: 2, indices, pointers: DType::I64 };
+    assert_eq!(refused(csr(DType::F32, DType::F32)).0, ErrorKind::IndexType);
+    let pairs = NewLayout::Pairs { dtype: DType::F32, count: 2 };
+    for (layout, message) in [
+        (csr(DType::I128, DType::I64), "the format has no such dtype; convert the data"),
+        (NewLayout::Dense(DType::I128), "the format has no dtype i128; convert the data"),
+        (pairs, "the format cannot hold pairs of index and value; write them as a dense tensor"),
+    ] {
+        assert_eq!(refused(layout), (ErrorKind::NotInFormat, format!("ztensor: tensor 0 \"a\": {message}")));
+    }
+}
+
+#[test]
+#[cfg(feature = "ztensor")]
 fn alignments_that_ztensor_refuses() {
     let plan = |alignment| {
         let file = NewFile::new(Format::Ztensor, TENSORS).alignment(alignment);
@@ -603,6 +624,9 @@ fn too_much_and_too_little_data() {
         data.push(0);
         let error = write_in(file, &data, 3, &mut Collected::new()).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::TooManyBytes);
+        let message = file.explain(&error).to_string();
+        assert!(message.ends_with(": there is more data than the tensors have; all are complete"), "{message}");
+        assert_eq!(format!("{:?}", file.explain(&error)), message);
         if data.len() > 1 {
             let error = write_in(file, &data[..data.len() - 2], 3, &mut Collected::new()).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::TooFewBytes);
@@ -851,7 +875,13 @@ fn what_ztensor2_refuses() {
         let attributes = [NewAttribute::new("j", 1_u8), NewAttribute { key: "k", value: NewValue::List(&list) }];
         let file = NewFile::new(Format::Ztensor2, &[]).attributes(&attributes);
         let error = Writer::new(file, &mut [0; 100]).unwrap_err();
-        assert_eq!((error.kind(), error.declaration()), (kind, Some(1)), "{}", file.explain(&error));
+        let message = file.explain(&error).to_string();
+        assert_eq!((error.kind(), error.declaration()), (kind, Some(1)), "{message}");
+        assert_eq!(
+            kind == ErrorKind::KeyOrder,
+            message.contains("short ones first, then by their bytes"),
+            "{message}"
+        );
     }
     for (key, kind) in [("", ErrorKind::NameLength), ("\0", ErrorKind::InvalidName), (&long, ErrorKind::NameLength)] {
         let attributes = [NewAttribute::new(key, 1_u8)];
