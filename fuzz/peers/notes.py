@@ -44,8 +44,8 @@ wrong in each file that it accepts: some files break a rule that only the text o
 are stricter than the text. Most texts do not limit nesting either: there a reader may accept, but must not crash. The
 notes below the tables name what we know of. They do not cover every file.
 
-The fixtures and the generators were made to test tenslice, and tenslice was corrected until it passed. So its columns
-show that it still does, and say nothing about files that nobody thought of. [Fuzzing](../fuzz/README.md) looks for those.
+The fixtures and the generators were made to test tenslice, and every fault that they found in it was mended. Its columns
+only show that none has come back. [Fuzzing](../fuzz/README.md) looks for faults that these files do not find.
 
 ## Totals
 
