@@ -129,7 +129,7 @@ fn calls_in_mappings_and_in_lists_are_the_same() {
                 let with = |opened: &[u8], closed: &[u8]| {
                     let items = [&text("a")[..], before, &text("b"), &changed].concat();
                     let pickle = [&b"\x80\x02("[..], &memo, opened, &items, closed, b"t."].concat();
-                    let entries: [(&str, &[u8]); 4] = [
+                    let entries: [Entry<'_>; 4] = [
                         ("p/data.pkl", &pickle),
                         ("p/version", b"3\n"),
                         ("p/data/0", &[0; 16]),
@@ -349,7 +349,7 @@ fn sparse_tensors() {
 
 /// The bytes of the numbers of a file with `storages`, each with its number in all of its bytes. The tensor of a key has
 /// the name of the key.
-fn check_storages(entries: &[(&str, &[u8])], keys: &[usize]) {
+fn check_storages(entries: &[Entry<'_>], keys: &[usize]) {
     let item = |key: &usize| {
         let name = text(&key.to_string());
         let id = [&b"("[..], &text("storage"), b"ctorch\nFloatStorage\n", &name, &text("cpu"), b"K\x04tQ"].concat();
@@ -357,7 +357,7 @@ fn check_storages(entries: &[(&str, &[u8])], keys: &[usize]) {
     };
     let items: Vec<u8> = keys.iter().flat_map(item).collect();
     let pickle = [b"\x80\x02}(", &items[..], b"u."].concat();
-    let entries: Vec<(&str, &[u8])> = entries
+    let entries: Vec<Entry<'_>> = entries
         .iter()
         .map(|(name, content)| (*name, if *name == "p/data.pkl" { &pickle } else { *content }))
         .collect();
@@ -380,7 +380,7 @@ fn storages_in_directories_of_any_order() {
     let contents: Vec<[u8; 16]> = (0..COUNT).map(|key| [key as u8; 16]).collect();
     let names: Vec<String> = (0..COUNT).map(|key| format!("p/data/{key}")).collect();
     let storage = |key: usize| (&*names[key], &contents[key][..]);
-    let others: [(&str, &[u8]); 3] = [("p/data.pkl", b""), ("p/version", b"3\n"), ("p/byteorder", b"little")];
+    let others: [Entry<'_>; 3] = [("p/data.pkl", b""), ("p/version", b"3\n"), ("p/byteorder", b"little")];
     let numbers: Vec<usize> = (0..COUNT).collect();
     let falling: Vec<usize> = (0..COUNT).rev().collect();
     let mut texts = numbers.clone();
@@ -392,12 +392,12 @@ fn storages_in_directories_of_any_order() {
     for order in orders {
         for place in [0, 1, 10, 15, 16, 29, 30] {
             // All others at one place, and one of them there.
-            let mut entries: Vec<(&str, &[u8])> = order.iter().map(|key| storage(*key)).collect();
+            let mut entries: Vec<Entry<'_>> = order.iter().map(|key| storage(*key)).collect();
             entries.splice(place..place, others);
             for keys in orders {
                 check_storages(&entries, keys);
             }
-            let mut entries: Vec<(&str, &[u8])> = order.iter().map(|key| storage(*key)).collect();
+            let mut entries: Vec<Entry<'_>> = order.iter().map(|key| storage(*key)).collect();
             entries.insert(place, others[1]);
             let ends = [&others[..1], &entries, &others[2..]].concat();
             orders.iter().for_each(|keys| check_storages(&ends, keys));
@@ -405,8 +405,8 @@ fn storages_in_directories_of_any_order() {
     }
     // Names that have the signature of a record in them, behind the storages and before.
     let fakes: Vec<String> = (0..40).map(|number| format!("p/x/{number}PK\x01\x02PK\x01\x02")).collect();
-    let fakes: Vec<(&str, &[u8])> = fakes.iter().map(|name| (&**name, &[][..])).collect();
-    let entries: Vec<(&str, &[u8])> = numbers.iter().map(|key| storage(*key)).collect();
+    let fakes: Vec<Entry<'_>> = fakes.iter().map(|name| (&**name, &[][..])).collect();
+    let entries: Vec<Entry<'_>> = numbers.iter().map(|key| storage(*key)).collect();
     for entries in [[&others[..], &entries, &fakes].concat(), [&others[..], &fakes, &entries].concat()] {
         orders.iter().for_each(|keys| check_storages(&entries, keys));
     }
@@ -417,8 +417,8 @@ fn storages_in_directories_of_any_order() {
 fn entries_that_must_be_there() {
     let pickle = [&b"\x80\x02"[..], &tensor(), b"."].concat();
     let (tree, version): (Entry<'_>, Entry<'_>) = (("p/data.pkl", &pickle), ("p/version", b"3\n"));
-    let data: (&str, &[u8]) = ("p/data/0", &[0; 16]);
-    let of = |entries: &[(&str, &[u8])]| {
+    let data: Entry<'_> = ("p/data/0", &[0; 16]);
+    let of = |entries: &[Entry<'_>]| {
         seen(&archive_of(entries)).map(|seen| seen.len()).map_err(|(kind, part, _)| (kind, part))
     };
     assert_eq!(of(&[tree, version, data]), Ok(1));
@@ -441,7 +441,7 @@ fn entries_that_must_be_there() {
     }
     // With an array as its first entry, an archive is NPZ, whatever follows. Without a tree in a folder, it is no checkpoint.
     let array = crate::support::fixture("npy/dt_be_f4.npy");
-    let format = |entries: &[(&str, &[u8])]| {
+    let format = |entries: &[Entry<'_>]| {
         File::open(&archive_of(entries)).map_or_else(|error| error.format(), |file| file.format())
     };
     assert_eq!(format(&[("a.npy", &array), tree, version, data]), Format::Npz);
@@ -700,7 +700,7 @@ fn archives_are_opened_in_few_rounds() {
     let pickle = [&b"\x80\x02"[..], &tensor(), b"."].concat();
     let names: Vec<String> = (0..20).map(|key| format!("p/data/{key}")).collect();
     let large = [0; 5000];
-    let mut entries: Vec<(&str, &[u8])> = vec![("p/data.pkl", &pickle), ("p/version", b"3\n")];
+    let mut entries: Vec<Entry<'_>> = vec![("p/data.pkl", &pickle), ("p/version", b"3\n")];
     entries.extend(names.iter().map(|name| (&**name, if name == "p/data/0" { &large[..16] } else { &large })));
     let bytes = archive_of(&entries);
     let rounds = |room| {
@@ -717,7 +717,7 @@ fn archives_are_opened_in_few_rounds() {
 fn repeated_entries() {
     let pickle = [&b"\x80\x02"[..], &tensor(), b"."].concat();
     let of = |names: &[String]| {
-        let mut entries: Vec<(&str, &[u8])> =
+        let mut entries: Vec<Entry<'_>> =
             vec![("p/data.pkl", &pickle), ("p/version", b"3\n"), ("p/data/0", &[0; 16])];
         entries.extend(names.iter().map(|name| (&**name, &b"a"[..])));
         archive_of(&entries)
