@@ -2,6 +2,38 @@
  * error, and failing calls leave outputs unchanged. Argument: the fixtures. */
 #include "support.h"
 
+/* Reads all attributes, and the values in them. Every list ends. */
+static void list_values(tenslice_cursor cursor, int depth)
+{
+    tenslice_cursor inner;
+    tenslice_value key, value;
+    tenslice_status status;
+    unsigned count = 0;
+
+    key.struct_size = value.struct_size = sizeof value;
+    while ((status = tenslice_attributes_next(&cursor, &key, &value, NULL)) == TENSLICE_OK) {
+        CHECK(++count < 10000);
+        if (depth < 4 && tenslice_value_items(&value, &inner) == TENSLICE_OK) list_values(inner, depth + 1);
+    }
+    CHECK(status == TENSLICE_END || status >= 100);
+    EXPECT(status, tenslice_attributes_next(&cursor, &key, &value, NULL));
+}
+
+/* Reads a list of what only one format has: `begin` fails for files of others. */
+#define LIST_OF(what, begin, next)                                             \
+    do {                                                                       \
+        what item;                                                             \
+        tenslice_cursor of_items;                                              \
+        tenslice_status end;                                                   \
+        item.struct_size = sizeof item;                                        \
+        if (begin(file, &of_items) == TENSLICE_OK) {                           \
+            while ((end = next(&of_items, &item, NULL)) == TENSLICE_OK) {      \
+            }                                                                  \
+            CHECK(end == TENSLICE_END || end >= 100);                          \
+            EXPECT(end, next(&of_items, &item, NULL));                         \
+        }                                                                      \
+    } while (0)
+
 /* Lists everything. Every call returns, and the list ends where it did before, or with an error. Calls for a tensor
  * may also fail. */
 static void list(const tenslice_file *file, uint64_t count)
@@ -25,10 +57,19 @@ static void list(const tenslice_file *file, uint64_t count)
             tenslice_component_bytes(&component, TENSLICE_ANY, &bytes, NULL);
         }
         tenslice_tensor_bytes(&tensor, TENSLICE_ANY, &bytes, NULL);
+        EXPECT(TENSLICE_OK, tenslice_tensor_attributes(&tensor, &parts));
+        list_values(parts, 0);
     }
     /* The end is where it was, or there is a permanent error. */
     CHECK(status == TENSLICE_END ? listed == count : status >= 100);
     EXPECT(status, tenslice_tensors_next(&cursor, &tensor, NULL));
+    EXPECT(TENSLICE_OK, tenslice_file_attributes(file, &cursor));
+    list_values(cursor, 0);
+    LIST_OF(tenslice_ztensor2_shard, tenslice_ztensor2_shards, tenslice_ztensor2_shards_next);
+    LIST_OF(tenslice_onnx_opset, tenslice_onnx_opsets, tenslice_onnx_opsets_next);
+    LIST_OF(tenslice_ptd_segment, tenslice_ptd_segments, tenslice_ptd_segments_next);
+    LIST_OF(tenslice_pytorch_global, tenslice_pytorch_globals, tenslice_pytorch_globals_next);
+    LIST_OF(tenslice_tflite_subgraph, tenslice_tflite_subgraphs, tenslice_tflite_subgraphs_next);
 }
 
 int main(int argc, char **argv)
@@ -37,7 +78,10 @@ int main(int argc, char **argv)
         "v1.0/sparse_csr_coo.zt", "v1.2/objects_sparse_quant_logical.zt", "tens/good/sym_3.tens",
         "blz/good/nd10_qtt_c64.blz", "b2nd/good/nd02_lz4_0.b2nd", "npy/struct_nested_4.npy", "npz/mixed_methods.npz",
         "v2/file_attributes.zt", "v2/shards.zt",
-        "safetensors/py_tiny_mlp.safetensors", "safetensors/hm_escapes.safetensors"};
+        "safetensors/py_tiny_mlp.safetensors", "safetensors/hm_escapes.safetensors", "pytorch/script_frozen.pt",
+        "pytorch/legacy_two.pt", "pytorch/nested.pt", "onnx/py_sparse.onnx", "onnx/py_external.onnx",
+        "onnx/py_if_branches.onnx", "onnx/py_tensor_metadata.onnx", "ptd/hm_keys_utf8.ptd", "ptd/py_tied.ptd",
+        "tflite/py_metadata.tflite", "tflite/py_external_buffers.tflite", "tflite/py_sparse.tflite"};
     static const unsigned char values[] = {0x00, 0x1f, 0x41, 0x7f, 0xa1, 0xbf, 0xff};
     size_t i, at, k;
     unsigned errors = 0;

@@ -46,7 +46,7 @@ use crate::codec::decoder::Decoder;
 use crate::duplicates::Hashed as Few;
 #[cfg(target_os = "none")]
 use crate::duplicates::Stack as Few;
-use crate::error::origin::Format;
+use crate::error::origin::{Format, Part};
 use crate::error::warning::{Warning, Warnings};
 use crate::error::{Error, ErrorKind, Result};
 use crate::types::Layout;
@@ -211,20 +211,21 @@ impl<'a> FileFormat<'a> for OnnxFile<'a> {
     }
 
     fn next_tensor(&self, cursor: &mut Cursor, tensor: &mut TensorRecord<'a>) -> Result<bool> {
+        if cursor.index >= self.count {
+            return Ok(false);
+        }
         let opening = ParseContext::of(self.input);
         let mut walk = Walk::at(&opening, self.graph(), self.nodes(), cursor);
         let mut next = || {
-            let Some(found) = walk.next()? else { return Ok(false) };
-            self.fill(&opening, &found, tensor)?;
-            tensor.attributes = walk.mark();
-            Ok(true)
+            let changed = opening.fail((ErrorKind::Malformed, FORMAT, Part::Tensors), self.start.into());
+            let found = walk.next()?.ok_or(changed)?;
+            self.fill(&opening, &found, tensor)
         };
-        let is_there = next().map_err(|stop| opening.error(stop))?;
-        if is_there {
-            tensor.index = cursor.index;
-            walk.save(cursor);
-        }
-        Ok(is_there)
+        next().map_err(|stop| opening.error(stop))?;
+        tensor.attributes = walk.mark();
+        tensor.index = cursor.index;
+        walk.save(cursor);
+        Ok(true)
     }
 
     fn check(&self, summary: &Summary, scratch: &mut [u32]) -> Result<Warnings> {

@@ -234,7 +234,7 @@ impl<'a> PytorchFile<'a> {
                 None if !in_constants && self.has_constants() => {
                     *cursor = Cursor::new(0, 1, cursor.index);
                 }
-                None => return Ok(None),
+                None => return Err(fail(ErrorKind::Malformed, Part::Tensors, self.data_at)), // the bytes have changed
             }
         }
     }

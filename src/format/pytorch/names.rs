@@ -6,6 +6,7 @@ use super::{IN_CONSTANTS, IN_CONTAINER, IS_KEY, POSITION, PytorchFile};
 use crate::bytes::num::to_u64;
 use crate::bytes::pickle::globals::Known;
 use crate::bytes::pickle::op;
+use crate::bytes::pickle::recall::text_of;
 use crate::bytes::text::Text;
 use crate::codec::zip::Archive;
 use crate::duplicates::Distinct;
@@ -86,32 +87,6 @@ impl<'a> Globals<'a> {
         Self { file: *file, at: 0, in_constants: false, work: 0 }
     }
 
-    /// Returns the text that an opcode pushes, perhaps from the memo.
-    fn text(&mut self, pickle: &'a [u8], at: u32) -> Option<&'a [u8]> {
-        let pushes = op::read(pickle, at).ok()?;
-        if !matches!(pushes.code, op::GET_1 | op::GET_4) {
-            return Some(pushes.argument);
-        }
-        let (mut next, mut count, mut before) = (0, 0_u64, None);
-        while next < at {
-            let op = op::read(pickle, next).ok()?;
-            (next, self.work) = (op.next, self.work.saturating_add(1));
-            let index = match op.code {
-                op::MEMOIZE => count,
-                op::PUT_1 | op::PUT_4 => op::number(op.argument),
-                _ => {
-                    before = is_text(op.code).then_some(op.argument);
-                    continue;
-                }
-            };
-            count = count.saturating_add(1);
-            if index == op::number(pushes.argument) {
-                return before;
-            }
-        }
-        None
-    }
-
     fn next_in(&mut self, pickle: &'a [u8]) -> Option<Global<'a>> {
         // The last two opcodes that pushed a text, with nothing but notes for the memo between them.
         let mut last = [None; 2];
@@ -124,7 +99,8 @@ impl<'a> Globals<'a> {
                     Some((lines.next().unwrap_or_default(), lines.next().unwrap_or_default()))
                 }
                 (op::STACK_GLOBAL, [Some(module), Some(name)]) => {
-                    Some((self.text(pickle, module)?, self.text(pickle, name)?))
+                    let module = text_of(pickle, module, &mut self.work)?;
+                    Some((module, text_of(pickle, name, &mut self.work)?))
                 }
                 (op::PUT_1 | op::PUT_4 | op::MEMOIZE | op::FRAME, _) => continue,
                 (code, [_, name]) if is_text(code) || matches!(code, op::GET_1 | op::GET_4) => {

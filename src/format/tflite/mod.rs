@@ -126,6 +126,11 @@ impl<'a> TfliteFile<'a> {
         self.model.flatbuffer().error(kind, part, at)
     }
 
+    /// The error if a tensor is gone: the bytes have changed.
+    fn changed(&self) -> Error {
+        self.error(ErrorKind::Malformed, Part::Tensors, 0)
+    }
+
     /// Reads and checks a model whose tables are within `bytes`.
     fn over(input: Input<'a>, bytes: &'a [u8]) -> Result<Self> {
         let model = Model::read(input, bytes)?;
@@ -236,8 +241,7 @@ impl<'a> TfliteFile<'a> {
     /// Returns the listed tensor at a position.
     fn constant(&self, position: u32) -> Result<Constant<'a>> {
         let mut place = Place::of(position.into(), self.tensor_bits);
-        let changed = Error::at(ErrorKind::Malformed, Format::Tflite, Part::Tensors, 0);
-        self.next(&mut place)?.ok_or(changed)
+        self.next(&mut place)?.ok_or(self.changed())
     }
 
     /// Reads the tensor at a position.
@@ -324,8 +328,11 @@ impl<'a> FileFormat<'a> for TfliteFile<'a> {
     }
 
     fn next_tensor(&self, cursor: &mut Cursor, tensor: &mut TensorRecord<'a>) -> Result<bool> {
+        if cursor.index >= self.count {
+            return Ok(false);
+        }
         let mut place = Place::of_cursor(cursor);
-        let Some(constant) = self.next(&mut place)? else { return Ok(false) };
+        let constant = self.next(&mut place)?.ok_or(self.changed())?;
         self.tensor(&constant, cursor.index, tensor)?;
         *cursor = Cursor::new(place.number(32), 0, cursor.index.saturating_add(1));
         Ok(true)
