@@ -18,6 +18,7 @@ mod onnx;
 mod ptd;
 #[cfg(feature = "pytorch")]
 mod pytorch;
+mod pytorch_opcodes;
 #[cfg(feature = "pytorch")]
 mod pytorch_rules;
 mod safetensors;

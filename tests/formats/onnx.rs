@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use crate::support::protobuf::{field, number};
+use crate::support::protobuf::{field, number, varint};
 use serde_json::{Value as Json, json};
 use tenslice::{
     ByteOrder, DType, Encoding, ErrorKind, File, Format, Layout, Part, Purpose, ReadOptions, Source, Tensor, Value,
@@ -414,16 +414,16 @@ fn work_on_hostile_nodes_is_bounded() {
     };
     assert!(File::open(&model(100, 1000)).is_ok());
     let bytes = model(100_000, 10_000);
-    let error = File::open(&bytes).unwrap_err();
-    assert_eq!((error.kind(), error.part()), (ErrorKind::TooMany, Part::Tensors));
+    let error = refused(&bytes, ErrorKind::TooMany, Part::Tensors);
+    assert!(error.contains("nodes with many graphs have too many fields"), "{error}");
     // Graphs side by side, inside of ten others. Behind each is a tensor: the name of the graph around it is read once more.
     let tensor = field(0x2a, &[&[0x08, 0, 0x10, 1][..], &field(0x42, b"a")].concat());
     let in_ten = |count| {
         let items: Vec<u8> = (0..count).flat_map(|_| [node_with(&[], &[]), tensor.clone()].concat()).collect();
         (0..10).fold(items, |graph, _| node_with(&[], &graph))
     };
-    let refused = |count| File::open(&[&[0x08, 10][..], &field(0x3a, &in_ten(count))].concat()).unwrap_err().kind();
-    assert_eq!((refused(300), refused(10_000)), (ErrorKind::RepeatedName, ErrorKind::TooMany));
+    let kind = |count| File::open(&[&[0x08, 10][..], &field(0x3a, &in_ten(count))].concat()).unwrap_err().kind();
+    assert_eq!((kind(300), kind(10_000)), (ErrorKind::RepeatedName, ErrorKind::TooMany));
     // Graphs side by side in one node.
     let graphs: Vec<u8> = field(0x5a, &[]).repeat(10_000);
     let node = field(0x0a, &field(0x2a, &graphs));
@@ -454,7 +454,17 @@ fn lengths_may_be_packed_or_not() {
     }
     // In two forms, and too close to the end to be read again.
     let bytes = [0x08, 10, 0x3a, 15, 0x2a, 13, 0x10, 2, 0x4a, 1, 7, 0x42, 1, b'x', 0x08, 1, 0x0a, 1, 1];
-    assert_eq!(File::open(&bytes).unwrap_err().kind(), ErrorKind::TooMany);
+    let error = refused(&bytes, ErrorKind::TooMany, Part::Shape);
+    assert!(error.contains("are spelled in two ways"), "{error}");
+}
+
+/// Returns the message of the error for a file.
+#[track_caller]
+fn refused(bytes: &[u8], kind: ErrorKind, part: Part) -> String {
+    let error = File::open(bytes).unwrap_err();
+    let text = error.explain(bytes).to_string();
+    assert_eq!((error.kind(), error.part()), (kind, part), "{text}");
+    text
 }
 
 /// A file in parts needs the fields, not the data.
@@ -575,6 +585,39 @@ fn constants_are_of_the_standard_domain() {
     }
 }
 
+/// A Constant has one value. Another operator may have attributes that look like it.
+#[test]
+fn constants_have_one_value() {
+    let value = |name: &str| field(5, &[field(1, b"value"), field(5, &message(&[0], 1, name, &[]))].concat());
+    let node = |operator: &str| [field(2, b"c"), field(4, operator.as_bytes()), value("a"), value("b")].concat();
+    assert_eq!(File::open(&model(&field(1, &node("Scale")))).unwrap().tensor_count(), 0);
+    let error = refused(&model(&field(1, &node("Constant"))), ErrorKind::RepeatedKey, Part::Attributes);
+    assert!(error.contains("a Constant node has two values"), "{error}");
+}
+
+/// A file is shorter than 4 GiB.
+#[test]
+fn the_longest_model() {
+    // Behind the tensor is a field that takes the rest of the file.
+    let field_of = |length: u64| {
+        let head = [model(&field(5, &message(&[0], 1, "t", &[]))), varint(99 << 3 | 2)].concat();
+        let rest = length - head.len() as u64 - 5;
+        [head, varint(rest)].concat()
+    };
+    for (length, is_short) in [((1 << 32) - 1, true), (1 << 32, false)] {
+        let bytes = field_of(length);
+        let mut source = Source::new(length);
+        source.add(0, &bytes).unwrap();
+        match File::open_source(&source) {
+            Ok(opened) => assert!(is_short, "{opened:?}"),
+            Err(error) => {
+                assert_eq!((error.kind(), error.part()), (ErrorKind::ManifestTooLarge, Part::File));
+                assert!(!is_short && error.explain(&source).to_string().contains("has 4 GiB or more"));
+            }
+        }
+    }
+}
+
 #[test]
 fn values_of_sparse_tensors() {
     // Numbers that must be decoded before they are in their places.
@@ -590,8 +633,8 @@ fn values_of_sparse_tensors() {
     let text = error.explain(&bytes[..]).to_string();
     assert!(text.contains("tensor \"s\""), "{text}");
     // Texts are no values.
-    let error = File::open(&sparse(1, 8, (1, &field(6, b"a")), &[0])).unwrap_err();
-    assert_eq!((error.kind(), error.part()), (ErrorKind::UnexpectedType, Part::DType));
+    let error = refused(&sparse(1, 8, (1, &field(6, b"a")), &[0]), ErrorKind::UnexpectedType, Part::DType);
+    assert!(error.contains("a sparse tensor has texts"), "{error}");
 }
 
 /// Texts have the same layout if there are none.

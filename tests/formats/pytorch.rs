@@ -253,11 +253,11 @@ pub(super) fn tensor() -> Vec<u8> {
 }
 
 /// A value in dictionaries of one item, which Python's pickler writes without marks.
-fn inside(depth: usize, value: Vec<u8>) -> Vec<u8> {
+pub(super) fn inside(depth: usize, value: Vec<u8>) -> Vec<u8> {
     (0..depth).fold(value, |value, _| [b"}", &text("k")[..], &value, b"s"].concat())
 }
 
-fn names(tree: &[u8]) -> Vec<String> {
+pub(super) fn names(tree: &[u8]) -> Vec<String> {
     let bytes = archive(tree);
     let file = File::open(&bytes).unwrap_or_else(|error| panic!("{}", error.explain(&bytes[..])));
     let mut tensors = file.tensors();

@@ -16,9 +16,13 @@ fn broken(error: tenslice::Error) -> Broken {
     (error.kind(), error.part(), error.offset())
 }
 
-/// Opens a file, and describes all tensors.
+/// Opens a file, and describes all tensors. The message of an error names the format.
 fn seen(bytes: &[u8]) -> Result<Vec<Seen>, Broken> {
-    let file = File::open(bytes).map_err(broken)?;
+    let file = File::open(bytes).map_err(|error| {
+        let text = error.explain(bytes).to_string();
+        assert!(text.starts_with("pytorch: "), "{text}");
+        broken(error)
+    })?;
     assert_eq!(file.format(), Format::Pytorch);
     let mut tensors = file.tensors();
     let of = |tensor: tenslice::Tensor<'_>| {
@@ -117,15 +121,19 @@ fn calls_in_mappings_and_in_lists_are_the_same() {
     ];
     others.extend(plain.map(<[u8]>::to_vec));
     others.push(b"q\x20".to_vec());
+    // The same call with names and texts of the memo, as all calls but the first have them.
+    let mut shared = pieces;
+    for (place, get) in [(0, b"h\0"), (3, b"h\x01"), (4, b"h\x02"), (5, b"h\x03"), (6, b"h\x04"), (14, b"h\x05")] {
+        shared[place] = get;
+    }
     let mut counts = [0; 3];
-    for (place, piece) in pieces.iter().enumerate() {
-        for other in others.iter().cloned().chain([[*piece, piece].concat(), [piece, &b"q\x20"[..]].concat()]) {
-            let usual = pieces.concat();
-            let changed = [&pieces[..place].concat()[..], &other, &pieces[place + 1..].concat()].concat();
+    let places = [pieces, shared].into_iter().flat_map(|pieces| (0..pieces.len()).map(move |place| (pieces, place)));
+    for (call, place) in places {
+        let piece = call[place];
+        for other in others.iter().cloned().chain([[piece, piece].concat(), [piece, &b"q\x20"[..]].concat()]) {
+            let changed = [&call[..place].concat()[..], &other, &call[place + 1..].concat()].concat();
             // The call behind another one, which the mapping has with and without words of the memo.
-            let shared: Vec<u8> =
-                [&b"h\0(("[..], b"h\x01h\x02h\x03h\x04K\x04tQ", &pieces[10..14].concat(), b"h\x05)RtR"].concat();
-            for before in [&usual, &shared] {
+            for before in [&pieces.concat(), &shared.concat()] {
                 let with = |opened: &[u8], closed: &[u8]| {
                     let items = [&text("a")[..], before, &text("b"), &changed].concat();
                     let pickle = [&b"\x80\x02("[..], &memo, opened, &items, closed, b"t."].concat();
@@ -259,6 +267,9 @@ fn tensors_of_subclasses() {
     }
     assert_eq!(from(plain, b"cmine\nTensor\n", &tuple), layout("torch.subclass"));
     assert_eq!(from(plain, b"ctorch\nTensor\n", &list), Err(WRONG));
+    // Another function makes an object from the arguments.
+    let made = call("mine\nmake", &[&arguments]);
+    assert_eq!(from(plain, b"ctorch\nTensor\n", &made), Err(WRONG));
     assert_eq!(from(plain, b"N", &tuple), Err(WRONG));
     assert_eq!(from(b"cmine\nmake\n", b"ctorch\nTensor\n", &tuple), Err(WRONG));
     assert_eq!(from(b"N", b"ctorch\nTensor\n", &tuple), Err(WRONG));
@@ -691,6 +702,36 @@ fn repeated_names() {
     for words in [MANY / 8, MANY / 4, MANY] {
         let error = broken(file.check(&mut vec![0; words]).unwrap_err());
         assert_eq!(error.2, Some(place(&bytes, &all[700])), "{words}");
+    }
+}
+
+/// A mapping whose key occurs twice, between others: calls in one piece do not hide it, and neither do those behind them.
+#[test]
+fn repeated_names_in_two_mappings() {
+    let memo: [&[u8]; 4] = [
+        b"ctorch._utils\n_rebuild_tensor_v2\nq\0",
+        b"X\x07\0\0\0storageq\x01",
+        b"ctorch\nFloatStorage\nq\x02",
+        b"ccollections\nOrderedDict\nq\x03",
+    ];
+    let piece =
+        [b"h\0((h\x01h\x02", &text("0")[..], &text("cpu"), b"K\x04tQK\0K\x04\x85K\x01\x85\x89h\x03)RtR"].concat();
+    let of = |mappings: &[(&str, &str, &[u8])]| {
+        let mapping = |(outer, inner, tensor): &(&str, &str, &[u8])| {
+            [&text(outer)[..], b"}(", &text(inner), tensor, b"u"].concat()
+        };
+        let all: Vec<u8> = mappings.iter().flat_map(mapping).collect();
+        seen(&archive(&[&b"("[..], &memo.concat(), b"}(", &all, b"ut"].concat())).map(|seen| seen.len())
+    };
+    let repeated = |opened: Result<usize, Broken>| {
+        let error = opened.unwrap_err();
+        assert_eq!((error.0, error.1), (ErrorKind::RepeatedName, Part::Name));
+    };
+    let machine = tensor();
+    for (a, b) in [(&piece, &machine), (&machine, &piece), (&piece, &piece), (&machine, &machine)] {
+        assert_eq!(of(&[("a", "x", &piece), ("b", "x", a), ("c", "x", b), ("d", "y", a)]), Ok(4));
+        repeated(of(&[("a", "x", &piece), ("b", "y", a), ("c", "z", b), ("b", "y", a)]));
+        repeated(of(&[("a", "x", a), ("b", "x", a), ("c", "x", b), ("b", "x", b)]));
     }
 }
 

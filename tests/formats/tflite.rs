@@ -243,7 +243,11 @@ fn scaled(bytes: &[u8]) -> Result<Vec<f32>, ErrorKind> {
     let file = File::open(bytes).unwrap();
     let tensor = file.find("t").unwrap();
     let mut numbers = vec![0.0; 6];
-    let result = tensor.read_f32_into(&mut numbers, ReadOptions::new()).map(drop).map_err(|error| error.kind());
+    let result = tensor.read_f32_into(&mut numbers, ReadOptions::new()).map(drop).map_err(|error| {
+        let text = error.explain(bytes).to_string();
+        assert!(text.contains("the scales or zero points are") || text.contains("have zero points"), "{text}");
+        error.kind()
+    });
     for first in 0..6 {
         let mut part = vec![0.0; 6 - first];
         let range = tensor.read_f32_range(first as u64, &mut part).map_err(|error| error.kind());
@@ -387,13 +391,16 @@ fn orders_of_external_buffers() {
     }
     let mut twice = shuffled.clone();
     twice[900] = twice[3];
-    refused_quickly(&model(&twice), ErrorKind::RepeatedKey);
-    refused_quickly(&model(&[&shuffled[..], &[5000]].concat()), ErrorKind::TooMany);
+    refused_quickly(&model(&twice), ErrorKind::RepeatedKey, "two external buffers have one ID");
+    let more = [&shuffled[..], &[5000]].concat();
+    refused_quickly(&model(&more), ErrorKind::TooMany, "more than 1024 external buffers neither rise nor fall");
 }
 
-fn refused_quickly(bytes: &[u8], kind: ErrorKind) {
+fn refused_quickly(bytes: &[u8], kind: ErrorKind, message: &str) {
     let error = File::open(bytes).unwrap_err();
-    assert_eq!((error.kind(), error.part()), (kind, Part::Shard));
+    let full = error.explain(bytes).to_string();
+    assert_eq!((error.kind(), error.part()), (kind, Part::Shard), "{full}");
+    assert!(full.contains(message), "{full}");
 }
 
 #[test]
@@ -431,6 +438,9 @@ fn texts() {
     let verify = |bytes: &[u8]| File::open(bytes).unwrap().verify(ReadOptions::new()).map_err(|error| error.kind());
     assert_eq!(verify(&file(&[3], &right)).unwrap_err(), ErrorKind::CorruptStream);
     assert_eq!(verify(&file(&[2], &right[1..])).unwrap_err(), ErrorKind::CorruptStream);
+    let bytes = file(&[3], &right);
+    let error = File::open(&bytes).unwrap().verify(ReadOptions::new()).unwrap_err().explain(&bytes[..]).to_string();
+    assert!(error.contains("the places of the texts do not rise, or are not as many"), "{error}");
 }
 
 /// A sparse tensor of `shape`, with `values` values of one byte each.

@@ -1,0 +1,233 @@
+//! PyTorch: single opcodes of pickles.
+#![cfg(feature = "pytorch")]
+
+use tenslice::{ErrorKind, File, Format, Part};
+
+use crate::pytorch::{archive, archive_of, inside, names, tensor, text};
+
+/// The error of a file with this tree, or the number of its tensors.
+fn outcome(tree: &[u8]) -> Result<u64, (ErrorKind, Part)> {
+    let bytes = archive(tree);
+    let file = File::open(&bytes).map_err(|error| {
+        let text = error.explain(&bytes[..]).to_string();
+        assert!(text.starts_with("pytorch: "), "{text}");
+        (error.kind(), error.part())
+    })?;
+    assert_eq!(file.format(), Format::Pytorch);
+    Ok(file.tensor_count())
+}
+
+/// Each opcode takes objects of its own kinds, as Python does where that can be told without calling anything.
+#[test]
+fn opcodes_take_what_they_are_for() {
+    let wrong = Err((ErrorKind::UnexpectedType, Part::Value));
+    let wrong_key = Err((ErrorKind::UnexpectedType, Part::Key));
+    let malformed = Err((ErrorKind::Malformed, Part::Value));
+    let unknown = Err((ErrorKind::WrongMarker, Part::Value));
+    let count = Err((ErrorKind::CountsDiffer, Part::Value));
+    let object: &[u8] = b"cmine\nNet\n)\x81";
+    let with = |rest: &[u8]| [object, rest].concat();
+    for (tree, expected) in [
+        // Bytes, and sets.
+        (b"\x96\x02\0\0\0\0\0\0\0ab".to_vec(), Ok(0)),
+        (b"\x8f".to_vec(), Ok(0)),
+        (b"\x8f(K\x01K\x02\x90".to_vec(), Ok(0)),
+        (b"(K\x01K\x02\x91".to_vec(), Ok(0)),
+        (b"(K\x01\x91(K\x02\x90".to_vec(), wrong),
+        (b"\x8fK\x01a".to_vec(), wrong),
+        (b"\x8f(K\x01e".to_vec(), wrong),
+        (b"](K\x01\x90".to_vec(), wrong),
+        (b"](K\x01e".to_vec(), Ok(0)),
+        (b"}K\x01a".to_vec(), wrong),
+        (b"K\x01K\x01a".to_vec(), wrong),
+        // Objects may take anything: a class decides what they do.
+        (with(b"K\x01a"), Ok(0)),
+        (with(b"(K\x01e"), Ok(0)),
+        (with(b"(K\x01\x90"), Ok(0)),
+        (with(b"K\x01b"), Ok(0)),
+        (b"]K\x01b".to_vec(), wrong),
+        // Keys.
+        (b"}K\x01K\x02s".to_vec(), Ok(0)),
+        (b"}]K\x01s".to_vec(), wrong_key),
+        (b"}}K\x01s".to_vec(), wrong_key),
+        (b"}(]K\x01u".to_vec(), wrong_key),
+        (b"}(K\x01u".to_vec(), count),
+        (b"](K\x01K\x02u".to_vec(), wrong),
+        (b"]K\x01K\x02s".to_vec(), wrong),
+        // Calls.
+        (b"cmine\nNet\n)}\x92".to_vec(), Ok(0)),
+        (b"cmine\nNet\n)K\x01\x92".to_vec(), wrong),
+        (b"cmine\nNet\n)(K\x01t\x92".to_vec(), wrong),
+        (b"cmine\nNet\nK\x01\x81".to_vec(), wrong),
+        (b"K\x01)\x81".to_vec(), wrong),
+        (b"K\x01)R".to_vec(), wrong),
+        (b"cmine\nmake\nK\x01R".to_vec(), wrong),
+        ([&text("mine")[..], &text("Net"), b"\x93)\x81"].concat(), Ok(0)),
+        ([&text("mine")[..], b"K\x01\x93"].concat(), wrong),
+        ([b"K\x01", &text("Net")[..], b"\x93"].concat(), wrong),
+        // Numbers in text.
+        (b"I-12\n".to_vec(), Ok(0)),
+        (b"I18446744073709551615\n".to_vec(), Ok(0)),
+        (b"I000000000000000000001\n".to_vec(), malformed),
+        (b"I1x\n".to_vec(), malformed),
+        (b"I-\n".to_vec(), malformed),
+        (b"I\n".to_vec(), malformed),
+        // Too few objects, and too many.
+        (b"}u".to_vec(), malformed),
+        (b"t".to_vec(), malformed),
+        (b"\x85".to_vec(), malformed),
+        (b"(\x85".to_vec(), malformed),
+        (b"q\0".to_vec(), malformed),
+        (b"(q\0".to_vec(), malformed),
+        (b"K\x01K\x02".to_vec(), count),
+        (b"K\x01(".to_vec(), count),
+        (b"".to_vec(), count),
+        // Opcodes that are out of place, or unknown.
+        (b"\x80\x02K\x01".to_vec(), unknown),
+        (b"\xffK\x01".to_vec(), unknown),
+        (b"\x95\x01\0\0\0\0\0\0\0K\x01".to_vec(), Ok(0)),
+        (b"\x95\x03\0\0\0\0\0\0\0K\x01".to_vec(), Ok(0)),
+        (b"\x95\x04\0\0\0\0\0\0\0K\x01".to_vec(), Err((ErrorKind::Truncated, Part::Value))),
+        // The memo.
+        (b"]q\x01h\x01a".to_vec(), Ok(0)),
+        (b"](K\x01q\x01K\x02q\x01e".to_vec(), Err((ErrorKind::KeyOrder, Part::Value))),
+        (b"h\0".to_vec(), Err((ErrorKind::MissingData, Part::Value))),
+    ] {
+        assert_eq!(outcome(&tree), expected, "{}", tree.escape_ascii());
+    }
+}
+
+/// The indices of the memo rise, also in calls that are read in one piece.
+#[test]
+fn indices_of_the_memo_rise() {
+    let call = tensor();
+    let storage = call.windows(7).position(|bytes| bytes == b"storage").unwrap() + 7;
+    // An index for the word, and one for the tensor.
+    let with = |word: u8, made: u8| [&call[..storage], &[b'q', word], &call[storage..], &[b'q', made]].concat();
+    let two =
+        |first: &[u8], second: &[u8]| outcome(&[&b"}("[..], &text("a"), first, &text("b"), second, b"u"].concat());
+    let order = Err((ErrorKind::KeyOrder, Part::Value));
+    assert_eq!(two(&with(1, 2), &with(3, 4)), Ok(2));
+    assert_eq!(two(&with(1, 2), &with(2, 4)), order);
+    assert_eq!(two(&with(5, 6), &with(3, 7)), order);
+    assert_eq!(two(&with(1, 3), &with(5, 4)), order);
+    assert_eq!(two(&with(1, 2), &with(3, 3)), order);
+}
+
+/// Calls of functions that make tensors have at most ten arguments, and metadata has few items.
+#[test]
+fn calls_with_very_much() {
+    let call = tensor();
+    let [most, one_more] = [4, 5].map(|more| {
+        let end = call.len() - 2;
+        outcome(&[&call[..end], &vec![b'N'; more], b"tR"].concat())
+    });
+    assert_eq!(most, Err((ErrorKind::UnexpectedType, Part::Tensor)));
+    assert_eq!(one_more, Err((ErrorKind::CountsDiffer, Part::Value)));
+    let metadata = |count: usize| {
+        let items: Vec<u8> = (0..count).flat_map(|key| [&text(&key.to_string())[..], b"N"].concat()).collect();
+        outcome(&[&call[..call.len() - 2], b"}(", &items, b"utR"].concat())
+    };
+    assert_eq!(metadata(5), Ok(1));
+    assert_eq!(metadata(50), Err((ErrorKind::TooMany, Part::Value)));
+}
+
+/// The modules and names of code may be texts of the memo.
+#[test]
+fn code_whose_name_is_in_the_memo() {
+    let get = |index: u32| [&b"j"[..], &index.to_le_bytes()].concat();
+    let (module, name, other) = (text("torch"), text("FloatStorage"), text("mine"));
+    // Each text is put into the memo in another way: with an index of one byte or four, and without one.
+    let texts = [&module[..], b"q\0", &name, b"r\x01\0\0\0", &other, b"\x94", &text("Net"), b"\x94"].concat();
+    let calls = [
+        [&get(0)[..], b"h\x01\x93"].concat(),
+        [&get(2)[..], b"h\x03\x93"].concat(),
+        [&get(2)[..], &name, b"\x93"].concat(),
+        [&module[..], b"\x94", &get(1), b"\x93"].concat(),
+        b"ctorch\nLongStorage\n".to_vec(),
+    ];
+    let tree = [&b"("[..], &texts, &calls.concat(), b"t"].concat();
+    let bytes = archive(&tree);
+    let file = File::open(&bytes).unwrap().as_pytorch().unwrap();
+    let globals = |file: tenslice::pytorch::PytorchFile<'_>| -> Vec<(String, bool, u64)> {
+        file.globals().map(|of| (format!("{}.{}", of.module, of.name), of.is_known, of.offset)).collect()
+    };
+    let start = bytes.windows(tree.len()).position(|bytes| bytes == tree).unwrap() + 1 + texts.len();
+    let mut ends = calls.iter().scan(start, |at, call| {
+        *at += call.len();
+        Some(*at as u64 - 1)
+    });
+    let mut expected = [
+        ("torch.FloatStorage", true),
+        ("mine.Net", false),
+        ("mine.FloatStorage", false),
+        ("torch.FloatStorage", true),
+        ("torch.LongStorage", true),
+    ]
+    .map(|(name, is_known)| (name.to_string(), is_known, ends.next().unwrap()));
+    expected[4].2 -= calls[4].len() as u64 - 1;
+    assert_eq!(globals(file), expected);
+    // The constants of TorchScript are a pickle of their own, behind the first.
+    let constants = b"\x80\x02(cmine\nConstant\nt.";
+    let pickle = [b"\x80\x02", &tree[..], b"."].concat();
+    let bytes = archive_of(&[("p/data.pkl", &pickle), ("p/constants.pkl", constants), ("p/version", b"3\n")]);
+    let file = File::open(&bytes).unwrap().as_pytorch().unwrap();
+    assert!(!file.is_stream());
+    let all = globals(file);
+    assert_eq!(all.len(), 6);
+    let at = bytes.windows(constants.len()).position(|bytes| bytes == constants).unwrap() as u64;
+    assert_eq!(all[5], ("mine.Constant".into(), false, at + 3));
+    // A text that the memo does not have ends the list: nothing is made up.
+    let bytes = archive(b"(X\x01\0\0\0aX\x01\0\0\0bt");
+    let file = File::open(&bytes).unwrap().as_pytorch().unwrap();
+    assert_eq!(globals(file), []);
+}
+
+/// Containers that names cannot be taken through hide the tensors below them, and no others.
+#[test]
+fn tensors_without_a_name() {
+    let beside = |value: &[u8]| names(&[&b"}("[..], &text("a"), value, &text("b"), &tensor(), b"u"].concat());
+    let tensor = tensor();
+    for value in [
+        // In a set, in a key, in what a function makes, in the state of what is no object.
+        [&b"\x8f("[..], &tensor, b"\x90"].concat(),
+        [&b"("[..], &tensor, b"\x91"].concat(),
+        [&b"}("[..], &tensor, b"K\x01u"].concat(),
+        [&b"}"[..], &tensor, b"K\x01s"].concat(),
+        [&b"cmine\nmake\n("[..], &tensor, b"tR"].concat(),
+        [&b"cmine\nmake\n"[..], &tensor, b"\x85R"].concat(),
+        [&b"cmine\nNet\n("[..], &tensor, b"t\x81"].concat(),
+        [&b"cmine\nNet\n)\x81"[..], &tensor, b"b"].concat(),
+        [&b"cmine\nNet\n)\x81("[..], &tensor, b"e"].concat(),
+        [&b"ccollections\nOrderedDict\n)R"[..], &tensor, b"b"].concat(),
+        [&b"cmine\nNet\n)"[..], &[b"}", &text("k")[..], &tensor, b"s"].concat(), b"\x92"].concat(),
+        // Behind a tag of TorchScript, and as the tag.
+        [&b"ctorch.jit._pickle\nrestore_type_tag\n("[..], &text("x"), &tensor, b"tR"].concat(),
+    ] {
+        assert_eq!(beside(&value), ["b"], "{}", value.escape_ascii());
+    }
+    let tagged = [&b"ctorch.jit._pickle\nrestore_type_tag\n("[..], &tensor, &text("tag"), b"tR"].concat();
+    assert_eq!(beside(&tagged), ["a", "b"]);
+    // Tuples of a single item, each in the next: as many as have a name.
+    let wrapped = |depth: usize| [&tensor[..], &vec![b'\x85'; depth]].concat();
+    for depth in [1, 3, 7] {
+        assert_eq!(names(&wrapped(depth)), [vec!["0"; depth].join(".")], "{depth}");
+    }
+    for depth in [20, 40] {
+        let deep = outcome(&wrapped(depth));
+        assert!(matches!(deep, Ok(1) | Err((ErrorKind::TooDeep, _))), "{depth}: {deep:?}");
+    }
+    // Containers in containers: all have names, or the file is refused.
+    for depth in [30, 60, 100, 200, 400, 600] {
+        let lists = [&vec![b']'; depth][..], &tensor, &vec![b'a'; depth]].concat();
+        let groups = [&b"]("[..]].concat().repeat(depth);
+        let groups = [&groups[..], &tensor, &vec![b'e'; depth]].concat();
+        let tuples = [&vec![b'('; depth][..], &tensor, &vec![b't'; depth]].concat();
+        for tree in [lists, groups, tuples, inside(depth, tensor.clone())] {
+            match outcome(&tree) {
+                Ok(count) => assert_eq!(names(&tree).len() as u64, count, "{depth}"),
+                Err(error) => assert_eq!(error.0, ErrorKind::TooDeep, "{depth}"),
+            }
+        }
+    }
+}
