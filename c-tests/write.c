@@ -162,6 +162,8 @@ static void write_ztensor(void)
     static const tenslice_new_value pair[] = {
         {TENSLICE_VALUE_INTEGER, TENSLICE_I16, (uint64_t)-300, 0, NULL, 0},
         {TENSLICE_VALUE_FLOAT, TENSLICE_F32, 0, 0.5, NULL, 0},
+        {TENSLICE_VALUE_BOOL, 0, 0, 0, NULL, 0},
+        {TENSLICE_VALUE_BOOL, 0, 1, 0, NULL, 0},
     };
     tenslice_new_tensor changed[3];
     tenslice_new_attribute attributes[3];
@@ -176,7 +178,7 @@ static void write_ztensor(void)
     memset(&attributes[2].value, 0, sizeof attributes[2].value);
     attributes[2].value.kind = TENSLICE_VALUE_ARRAY;
     attributes[2].value.data = pair;
-    attributes[2].value.length = 2;
+    attributes[2].value.length = sizeof pair / sizeof *pair;
     file.format = TENSLICE_FORMAT_ZTENSOR;
     file.tensors = changed;
     file.attributes = attributes;
@@ -214,6 +216,10 @@ static void write_ztensor(void)
         CHECK(value.kind == TENSLICE_VALUE_INTEGER && value.negative == 1 && value.magnitude == 300);
         EXPECT(TENSLICE_OK, tenslice_attributes_next(&items, NULL, &value, NULL));
         CHECK(value.kind == TENSLICE_VALUE_FLOAT && value.real == 0.5);
+        EXPECT(TENSLICE_OK, tenslice_attributes_next(&items, NULL, &value, NULL));
+        CHECK(value.kind == TENSLICE_VALUE_BOOL && value.magnitude == 0);
+        EXPECT(TENSLICE_OK, tenslice_attributes_next(&items, NULL, &value, NULL));
+        CHECK(value.kind == TENSLICE_VALUE_BOOL && value.magnitude == 1);
         EXPECT(TENSLICE_END, tenslice_attributes_next(&items, NULL, &value, NULL));
         EXPECT(TENSLICE_OK, tenslice_file_find(&open, "a", 1, &tensor, NULL));
         EXPECT(TENSLICE_OK, tenslice_tensor_attributes(&tensor, &cursor));
@@ -299,6 +305,9 @@ static void sorting(void)
     CHECK(memcmp(&sorted[2], &tensors[2], sizeof *sorted) == 0);
     EXPECT(TENSLICE_OK, tenslice_new_tensors_sort(TENSLICE_FORMAT_ZTENSOR, sorted, 3));
     for (i = 0; i < 3; i++) CHECK(strcmp(sorted[i].name, by_name[i]) == 0);
+    memcpy(before, sorted, sizeof before);
+    EXPECT(TENSLICE_OK, tenslice_new_tensors_sort(TENSLICE_FORMAT_ZTENSOR, sorted, 3));
+    CHECK(memcmp(before, sorted, sizeof before) == 0);
     sorted[2].struct_size--;
     memcpy(before, sorted, sizeof before);
     EXPECT(TENSLICE_INVALID_ARGUMENT, tenslice_new_tensors_sort(TENSLICE_FORMAT_SAFETENSORS, sorted, 3));

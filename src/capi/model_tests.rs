@@ -157,3 +157,33 @@ fn a_model_with_shards() {
         assert_eq!(call!(tenslice_model_next_problem(problems, problem)), END);
     }
 }
+
+/// The names of more than 1024 tensors are compared by a call of their own.
+#[test]
+#[cfg_attr(miri, ignore)] // takes minutes
+fn a_model_with_a_repeated_name() {
+    const COUNT: usize = 1100;
+    let mut bytes = [b"GGUF\x03\0\0\0", &(COUNT as u64).to_le_bytes()[..], &[0; 8]].concat();
+    for number in (0..COUNT).rev() {
+        let name = std::format!("{:04}", number.max(1)); // the last two are the same
+        bytes.extend(
+            [&4_u64.to_le_bytes()[..], name.as_bytes(), &[1, 0, 0, 0], &[0; 8], &[24, 0, 0, 0], &[0; 8]].concat(),
+        );
+    }
+    bytes.resize(bytes.len().next_multiple_of(32), 0);
+    // SAFETY: the arguments are as the header requires.
+    unsafe {
+        places!(file: tenslice_file, error: tenslice_error, files: [tenslice_model_file; 1], words: [u32; 6 * COUNT]);
+        places!(model: tenslice_model, count: usize, number: u64, room: [u32; 2 * COUNT]);
+        open(&bytes, file);
+        let (files, name) = (files.cast::<tenslice_model_file>(), "m.gguf");
+        ok!(tenslice_model_file_opened(files, of(name), name.len(), file));
+        ok!(tenslice_model_open(model, files, 1, words.cast(), 6 * COUNT, error));
+        ok!(tenslice_model_check_length(model, count));
+        assert!((1..=2 * COUNT).contains(&count.read()));
+        let checked = call!(tenslice_model_check(model, room.cast(), 2 * COUNT, number, error));
+        assert_eq!((checked, number.read()), (code(ErrorKind::RepeatedName), 0));
+        let short = call!(tenslice_model_check(model, room.cast(), 1, number, error));
+        assert_eq!(short, code(ErrorKind::OutOfScratch));
+    }
+}

@@ -100,18 +100,31 @@ fn opcodes_take_what_they_are_for() {
 /// The indices of the memo rise, also in calls that are read in one piece.
 #[test]
 fn indices_of_the_memo_rise() {
-    let call = tensor();
-    let storage = call.windows(7).position(|bytes| bytes == b"storage").unwrap() + 7;
-    // An index for the word, and one for the tensor.
-    let with = |word: u8, made: u8| [&call[..storage], &[b'q', word], &call[storage..], &[b'q', made]].concat();
-    let two =
-        |first: &[u8], second: &[u8]| outcome(&[&b"}("[..], &text("a"), first, &text("b"), second, b"u"].concat());
+    let memo: &[u8] = b"ctorch._utils\n_rebuild_tensor_v2\nq\0X\x07\0\0\0storageq\x01ctorch\nFloatStorage\nq\x02\
+        ccollections\nOrderedDict\nq\x03";
+    // With an index for the place of the storage, and one for the tensor.
+    let piece = |place: u8, made: u8| {
+        let id = [&b"(h\x01h\x02"[..], &text("0"), &text("cpu"), &[b'q', place], b"K\x04tQ"].concat();
+        [&b"h\0("[..], &id, b"K\0K\x04\x85K\x01\x85\x89h\x03)RtRq", &[made]].concat()
+    };
+    let plain = |place: u8, made: u8| {
+        let call = tensor();
+        let storage = call.windows(7).position(|bytes| bytes == b"storage").unwrap() + 7;
+        [&call[..storage], &[b'q', place], &call[storage..], &[b'q', made]].concat()
+    };
     let order = Err((ErrorKind::KeyOrder, Part::Value));
-    assert_eq!(two(&with(1, 2), &with(3, 4)), Ok(2));
-    assert_eq!(two(&with(1, 2), &with(2, 4)), order);
-    assert_eq!(two(&with(5, 6), &with(3, 7)), order);
-    assert_eq!(two(&with(1, 3), &with(5, 4)), order);
-    assert_eq!(two(&with(1, 2), &with(3, 3)), order);
+    let with: [&dyn Fn(u8, u8) -> Vec<u8>; 2] = [&piece, &plain];
+    for (a, b) in [(0, 0), (0, 1), (1, 0), (1, 1)] {
+        let two = |first: (u8, u8), second: (u8, u8)| {
+            let (first, second) = (with[a](first.0, first.1), with[b](second.0, second.1));
+            outcome(&[&b"("[..], memo, b"}(", &text("a"), &first, &text("b"), &second, b"ut"].concat())
+        };
+        assert_eq!(two((5, 6), (7, 8)), Ok(2), "{a} {b}");
+        for second in [(3, 9), (5, 9), (6, 9), (7, 7), (9, 8)] {
+            assert_eq!(two((5, 6), second), order, "{a} {b} {second:?}");
+        }
+        assert_eq!(two((3, 6), (7, 8)), order, "{a} {b}");
+    }
 }
 
 /// Calls of functions that make tensors have at most ten arguments, and metadata has few items.
@@ -181,6 +194,17 @@ fn code_whose_name_is_in_the_memo() {
     let bytes = archive(b"(X\x01\0\0\0aX\x01\0\0\0bt");
     let file = File::open(&bytes).unwrap().as_pytorch().unwrap();
     assert_eq!(globals(file), []);
+}
+
+/// Bytes, and texts of Python 2 that are not UTF-8, are attributes.
+#[test]
+fn attributes_of_bytes() {
+    let items = [&text("a")[..], b"C\x02\xff\0", &text("b"), b"U\x01\xfe", &text("c"), b"U\x01x"].concat();
+    let bytes = archive(&[&b"}("[..], &items, b"u"].concat());
+    let file = File::open(&bytes).unwrap();
+    let all = file.attributes();
+    assert_eq!(["a", "b"].map(|key| all.get(key).unwrap().as_bytes().unwrap()), [&b"\xff\0"[..], b"\xfe"]);
+    assert_eq!(all.get_str("c"), Some("x"));
 }
 
 /// Containers that names cannot be taken through hide the tensors below them, and no others.

@@ -7,6 +7,7 @@ mod gguf;
 mod npy;
 #[cfg(feature = "npz")]
 mod npz;
+mod refused;
 
 use tenslice::write::{
     NewAttribute, NewFile, NewLayout, NewTensor, NewValue, Sink, SinkError, Writer, reference_order,
@@ -1002,6 +1003,13 @@ fn frames_that_are_refused() {
     assert_eq!(write(framed, &good, &[1; 16]), Ok(()));
     assert_eq!(write(raw, &good, &[1; 16]), Err(ErrorKind::WrongState));
     assert_eq!(write(framed, &frame(&[1; 15]), &[1; 15]), Err(ErrorKind::WrongLength));
+    let mut scratch = vec![0; Writer::scratch_length(&framed).unwrap()];
+    let mut writer = Writer::new(framed, &mut scratch).unwrap();
+    let mut sink = Collected::new();
+    writer.begin(&mut sink).unwrap();
+    let error = writer.frame(&mut sink, &frame(&[1; 15]), &[1; 15]).unwrap_err();
+    let text = framed.explain(&error).to_string();
+    assert!(text.contains("must have the same length decoded"), "{text}");
     assert_eq!(write(framed, &frame(&[1; 17]), &[1; 17]), Err(ErrorKind::WrongLength));
     assert_eq!(write(framed, &frame(&[1; 15]), &[1; 16]), Err(ErrorKind::InvalidFrame));
     assert_eq!(write(framed, &good[..good.len() - 1], &[1; 16]), Err(ErrorKind::InvalidFrame));
