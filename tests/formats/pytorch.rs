@@ -462,18 +462,21 @@ fn names_in_many_modules() {
     let linear = || module(&[(4, tensor()), (5, tensor())]);
     let layer =
         |_| module(&[(1, module(&[(2, module(&[(3, linear()), (6, linear()), (7, module(&[(7, linear())]))]))]))]);
-    let layers: Vec<u8> = (0..60).flat_map(|number| [text(&number.to_string()), layer(number)].concat()).collect();
+    let layers: Vec<u8> = (0..16).flat_map(|number| [text(&number.to_string()), layer(number)].concat()).collect();
     let list = [&b"c__main__\nList\n)\x81}"[..], &get(500), b"}(", &layers, b"usb"].concat();
     let outer = ["layer", "encoder", "a model with a long name", "module"].iter().fold(list, |inner, name| {
         [&b"c__main__\nNet\n)\x81}"[..], &get(500), b"}", &text(name), &inner, b"ssb"].concat()
     });
-    let list = names(&[b"](", &all[..], &outer, b"e"].concat());
     let inner = ["query.weight", "query.bias", "key.weight", "key.bias", "deep.deep.weight", "deep.deep.bias"];
-    let name = |layer: usize, inner: &str| {
-        format!("8.module.a model with a long name.encoder.layer.{layer}.attention.self.{inner}")
-    };
-    let expected = (0..60).flat_map(|layer| inner.map(|inner| name(layer, inner)));
-    assert_eq!(list, expected.collect::<Vec<_>>());
+    // The keys may be far from the start: behind a long text.
+    for (before, number) in [(Vec::new(), 8), (text(&"x".repeat(5000)), 9)] {
+        let list = names(&[b"](", &before[..], &all, &outer, b"e"].concat());
+        let name = |layer: usize, inner: &str| {
+            format!("{number}.module.a model with a long name.encoder.layer.{layer}.attention.self.{inner}")
+        };
+        let expected = (0..16).flat_map(|layer| inner.map(|inner| name(layer, inner)));
+        assert_eq!(list, expected.collect::<Vec<_>>());
+    }
 }
 
 /// A pickle in which an opcode takes an object above a mark with very many others above it is refused, not misread.
