@@ -174,11 +174,14 @@ fn a_model_with_a_repeated_name() {
     // SAFETY: the arguments are as the header requires.
     unsafe {
         places!(file: tenslice_file, error: tenslice_error, files: [tenslice_model_file; 1], words: [u32; 6 * COUNT]);
-        places!(model: tenslice_model, count: usize, number: u64, room: [u32; 2 * COUNT]);
+        places!(model: tenslice_model, count: usize, number: u64, room: [u32; 2 * COUNT], text: [u8; 300]);
+        places!(problems: tenslice_model_problems, problem: tenslice_problem);
         open(&bytes, file);
         let (files, name) = (files.cast::<tenslice_model_file>(), "m.gguf");
         ok!(tenslice_model_file_opened(files, of(name), name.len(), file));
         ok!(tenslice_model_open(model, files, 1, words.cast(), 6 * COUNT, error));
+        ok!(tenslice_model_get_problems(model, problems), tenslice_model_next_problem(problems, problem));
+        assert_eq!(sentence(problem, text), b"m.gguf: tensor \"0001\" is in the file twice");
         ok!(tenslice_model_check_length(model, count));
         assert!((1..=2 * COUNT).contains(&count.read()));
         let checked = call!(tenslice_model_check(model, room.cast(), 2 * COUNT, number, error));

@@ -444,6 +444,7 @@ fn lengths_may_be_packed_or_not() {
         &[0x08, 2, 0x0a, 2, 3, 4],
         &[0x0a, 1, 2, 0x0a, 0, 0x08, 3, 0x0a, 1, 4],
         &[0x08, 2, 0x92, 0x3f, 0, 0x08, 3, 0x08, 4], // another field between them
+        &[0x08, 2, 0x92, 0x3f, 0, 0x0a, 2, 3, 4],
     ] {
         let bytes = of(dims, 24);
         let file = File::open(&bytes).unwrap();

@@ -227,14 +227,21 @@ pub(super) fn archive(tree: &[u8]) -> Vec<u8> {
 
 /// A stored archive with these entries, without checksums.
 pub(super) fn archive_of(entries: &[(&str, &[u8])]) -> Vec<u8> {
-    let (mut file, mut directory) = (Vec::new(), Vec::new());
+    let order: Vec<usize> = (0..entries.len()).collect();
+    archive_listed(entries, &order)
+}
+
+/// A stored archive whose directory has the entries in another order.
+pub(super) fn archive_listed(entries: &[(&str, &[u8])], order: &[usize]) -> Vec<u8> {
+    let (mut file, mut records) = (Vec::new(), Vec::new());
     for (name, content) in entries {
         let length = (content.len() as u32).to_le_bytes();
         let about = [&[0; 12][..], &length, &length, &(name.len() as u16).to_le_bytes(), &[0, 0]].concat();
         let at = (file.len() as u32).to_le_bytes();
         file.extend([b"PK\x03\x04\0\0", &about[..], name.as_bytes(), content].concat());
-        directory.extend([b"PK\x01\x02\0\0\0\0", &about[..], &[0; 10], &at, name.as_bytes()].concat());
+        records.push([b"PK\x01\x02\0\0\0\0", &about[..], &[0; 10], &at, name.as_bytes()].concat());
     }
+    let directory: Vec<u8> = order.iter().flat_map(|index| records[*index].clone()).collect();
     let (start, size) = ((file.len() as u32).to_le_bytes(), (directory.len() as u32).to_le_bytes());
     let count = (entries.len() as u16).to_le_bytes();
     file.extend(directory);

@@ -207,6 +207,39 @@ fn attributes_of_bytes() {
     assert_eq!(all.get_str("c"), Some("x"));
 }
 
+/// Behind one key are more tensors than a place counts; and calls of constants are read as those of the tree.
+#[test]
+fn many_tensors_below_a_key() {
+    let list = [&b"]("[..], &tensor().repeat(40), b"e"].concat();
+    let tree = [&b"}("[..], &text("a"), &list, &text("b"), &list, &text("c"), &tensor(), b"u"].concat();
+    let expected = ["a", "b"].iter().flat_map(|key| (0..40).map(move |place| format!("{key}.{place}")));
+    assert_eq!(names(&tree), expected.chain(["c".into()]).collect::<Vec<_>>());
+
+    let memo: &[u8] = b"ctorch._utils\n_rebuild_tensor_v2\nq\0X\x07\0\0\0storageq\x01ctorch\nFloatStorage\nq\x02\
+        ccollections\nOrderedDict\nq\x03";
+    let call =
+        [b"h\0((h\x01h\x02", &text("0")[..], &text("cpu"), b"K\x04tQK\0K\x04\x85K\x01\x85\x89h\x03)RtR"].concat();
+    let items: Vec<u8> = ["x", "y", "z"].iter().flat_map(|key| [&text(key)[..], &call].concat()).collect();
+    let constants = [&b"\x80\x02("[..], memo, b"}(", &items, b"ut."].concat();
+    let entries: [(&str, &[u8]); 4] = [
+        ("p/data.pkl", b"\x80\x02}."),
+        ("p/constants.pkl", &constants),
+        ("p/version", b"3\n"),
+        ("p/constants/0", &[7; 16]),
+    ];
+    let bytes = archive_of(&entries);
+    let file = File::open(&bytes).unwrap_or_else(|error| panic!("{}", error.explain(&bytes[..])));
+    let mut room = vec![0; file.index_length().unwrap()];
+    let index = file.index(&mut room).unwrap();
+    let all: Vec<String> = file.tensors().map(|tensor| tensor.name().to_string()).collect();
+    assert_eq!(all, ["x", "y", "z"].map(|key| format!("CONSTANTS.c4.{key}")));
+    for name in &all {
+        for tensor in [file.find(name).unwrap(), index.find(name).unwrap()] {
+            assert_eq!(tensor.component("data").unwrap().bytes().unwrap(), [7; 16]);
+        }
+    }
+}
+
 /// Containers that names cannot be taken through hide the tensors below them, and no others.
 #[test]
 fn tensors_without_a_name() {

@@ -3,7 +3,7 @@
 
 use tenslice::{ErrorKind, File, Format, Part, Warning};
 
-use crate::pytorch::{archive, archive_of, tensor, text};
+use crate::pytorch::{archive, archive_listed, archive_of, tensor, text};
 
 /// A tensor: its layout, dtype, shape, strides, and the extent of its data.
 type Seen = (String, Option<&'static str>, Vec<u64>, Vec<u64>, Option<(u64, u64)>);
@@ -414,6 +414,14 @@ fn storages_in_directories_of_any_order() {
             orders.iter().for_each(|keys| check_storages(&ends, keys));
         }
     }
+    // A record that is longer than those of storages.
+    let long = format!("p/x/{}", "n".repeat(1000));
+    let entries: Vec<Entry<'_>> = numbers.iter().map(|key| storage(*key)).collect();
+    for place in [0, 10, 30] {
+        let mut entries = [&entries[..place], &[(&*long, &b""[..])], &entries[place..]].concat();
+        entries.extend(others);
+        orders.iter().for_each(|keys| check_storages(&entries, keys));
+    }
     // Names that have the signature of a record in them, behind the storages and before.
     let fakes: Vec<String> = (0..40).map(|number| format!("p/x/{number}PK\x01\x02PK\x01\x02")).collect();
     let fakes: Vec<Entry<'_>> = fakes.iter().map(|name| (&**name, &[][..])).collect();
@@ -782,6 +790,39 @@ fn repeated_entries() {
     assert!(repeated(file.check(&mut [0; MANY + 3]).unwrap_err()));
     let few = File::open(&bytes).unwrap();
     assert!(repeated(few.check(&mut [0; (MANY + 3).div_ceil(8)]).unwrap_err()));
+}
+
+/// The bytes of entries do not overlap, in whatever order they are listed. Those of many are compared with memory of the
+/// caller.
+#[test]
+fn entries_that_share_bytes() {
+    let pickle = [&b"\x80\x02"[..], &tensor(), b"."].concat();
+    let names: Vec<String> = (0..1100).map(|number| format!("p/x/{number}")).collect();
+    for count in [20, 1100] {
+        let mut entries: Vec<Entry<'_>> =
+            vec![("p/data.pkl", &pickle), ("p/version", b"3\n"), ("p/data/0", &[0; 16])];
+        entries.extend(names[..count].iter().map(|name| (&**name, &b"ab"[..])));
+        let order: Vec<usize> = [0, 1, 2].into_iter().chain((3..entries.len()).rev()).collect();
+        let bytes = archive_listed(&entries, &order);
+        let file = File::open(&bytes).unwrap();
+        let is_checked = !file.warnings().contains(Warning::ExtentsUnchecked);
+        assert_eq!(is_checked, count < 1024);
+        assert!(file.check(&mut vec![0; file.check_length().unwrap()]).unwrap().is_empty());
+        // The second to last entry of the file claims the bytes of the last one.
+        let mut shared = bytes.clone();
+        let record = shared.windows(4).rposition(|four| four == b"PK\x01\x02").unwrap();
+        let last = shared.windows(4).position(|four| four == b"PK\x01\x02").unwrap();
+        assert!(last < record);
+        let at = shared[record + 42..][..4].to_vec();
+        let other = bytes.windows(4).rposition(|four| four == b"PK\x03\x04").unwrap() as u32;
+        assert_ne!(at, other.to_le_bytes());
+        shared[record + 42..][..4].copy_from_slice(&other.to_le_bytes());
+        let error = match File::open(&shared) {
+            Ok(file) => file.check(&mut vec![0; file.check_length().unwrap()]).unwrap_err(),
+            Err(error) => error,
+        };
+        assert!(matches!(error.kind(), ErrorKind::Overlap | ErrorKind::HeadersDiffer), "{error}");
+    }
 }
 
 /// Names with the same hash are compared themselves. If too many have the same hash, another one is tried.

@@ -1,4 +1,4 @@
-//! What formats cannot hold, with the messages; and the order of the reference implementations.
+//! Files that the writers refuse, with the messages; and the order of the reference implementations.
 
 use std::cmp::Ordering;
 
