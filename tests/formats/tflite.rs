@@ -525,6 +525,9 @@ fn sparse_tensors() {
     assert_eq!(data(&[0, 2, 3], &[0, -1, 1]), Err(ErrorKind::IndexOutOfRange));
     assert_eq!(data(&[0, 2, 3], &[3, 3, 1]), Err(ErrorKind::IndexOrder));
     assert_eq!(data(&[0, 2, 3], &[0, 3, 1]), Ok(()));
+
+    let texts = Made { shape: vec![2, 4], kind: TEXT, sparse: Some(rows), ..Made::default() };
+    refused(&one(texts, b"abc"), ErrorKind::UnexpectedType, Part::DType, "a sparse tensor has texts");
 }
 
 /// Opening asks for more and more of the file, until all tables are there.

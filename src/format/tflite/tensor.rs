@@ -102,6 +102,9 @@ impl<'a> TfliteFile<'a> {
             return fail(ErrorKind::UnsupportedLayout, Part::Shard);
         }
         let ElementType::Number(dtype) = element else {
+            if is_sparse {
+                return fail(ErrorKind::UnexpectedType, Part::DType);
+            }
             tensor.layout = Layout::Other;
             tensor.layout_name = Utf8::known(texts::LAYOUT);
             return Ok(());
