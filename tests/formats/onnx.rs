@@ -334,6 +334,32 @@ fn numbers_of_varints_are_decoded() {
     assert!(encoded > 15, "{encoded}");
 }
 
+/// A complex number is two numbers of its field, which may be packed, or fields of their own, or both.
+#[test]
+fn complex_numbers_of_several_fields() {
+    for (kind, of_field, width, dtype) in [(14, 4, 4, DType::C64), (15, 10, 8, DType::C128)] {
+        let bytes: Vec<u8> = (1..=4 * width as u8).collect();
+        let one = |number: &[u8]| {
+            [varint((of_field << 3 | if width == 4 { 5 } else { 1 }) as u64), number.to_vec()].concat()
+        };
+        let single: Vec<u8> = bytes.chunks(width).flat_map(one).collect();
+        let mixed = [one(&bytes[..width]), field(of_field, &bytes[width..])].concat();
+        for fields in [field(of_field, &bytes), single.clone(), mixed] {
+            let file = model(&field(5, &message(&[2], kind, "c", &fields)));
+            let opened = File::open(&file).unwrap_or_else(|error| panic!("{}", error.explain(&file[..])));
+            let tensor = opened.find("c").unwrap();
+            assert_eq!((tensor.dtype(), elements(&tensor)), (Some(dtype), bytes.clone()));
+        }
+        // A number less, and a number more.
+        for fields in [&single[..3 * single.len() / 4], &[&single[..], &one(&bytes[..width])].concat()] {
+            let file = model(&field(5, &message(&[2], kind, "c", fields)));
+            let read = File::open(&file)
+                .and_then(|file| file.find("c")?.read_into(&mut [0; 64], ReadOptions::new()).map(drop));
+            assert!(read.is_err(), "{dtype:?}");
+        }
+    }
+}
+
 /// Integers of 4 and 2 bits as numbers, the first in the low bits.
 #[cfg(feature = "dequantize")]
 #[test]
