@@ -126,11 +126,6 @@ impl<'a> TfliteFile<'a> {
         self.model.flatbuffer().error(kind, part, at)
     }
 
-    /// The error if a tensor is gone: the bytes have changed.
-    fn changed(&self) -> Error {
-        self.error(ErrorKind::Malformed, Part::Tensors, 0)
-    }
-
     /// Reads and checks a model whose tables are within `bytes`.
     fn over(input: Input<'a>, bytes: &'a [u8]) -> Result<Self> {
         let model = Model::read(input, bytes)?;
@@ -240,8 +235,12 @@ impl<'a> TfliteFile<'a> {
 
     /// Returns the listed tensor at a position.
     fn constant(&self, position: u32) -> Result<Constant<'a>> {
-        let mut place = Place::of(position.into(), self.tensor_bits);
-        self.next(&mut place)?.ok_or(self.changed())
+        self.listed(&mut Place::of(position.into(), self.tensor_bits))
+    }
+
+    /// Returns the listed tensor at or behind a place, which moves behind it. There is one, unless the bytes have changed.
+    fn listed(&self, place: &mut Place) -> Result<Constant<'a>> {
+        self.next(place)?.ok_or(self.error(ErrorKind::Malformed, Part::Tensors, 0))
     }
 
     /// Reads the tensor at a position.
@@ -332,7 +331,7 @@ impl<'a> FileFormat<'a> for TfliteFile<'a> {
             return Ok(false);
         }
         let mut place = Place::of_cursor(cursor);
-        let constant = self.next(&mut place)?.ok_or(self.changed())?;
+        let constant = self.listed(&mut place)?;
         self.tensor(&constant, cursor.index, tensor)?;
         *cursor = Cursor::new(place.number(32), 0, cursor.index.saturating_add(1));
         Ok(true)
