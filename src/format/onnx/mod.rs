@@ -217,8 +217,8 @@ impl<'a> FileFormat<'a> for OnnxFile<'a> {
         let opening = ParseContext::of(self.input);
         let mut walk = Walk::at(&opening, self.graph(), self.nodes(), cursor);
         let mut next = || {
-            let changed = opening.fail((ErrorKind::Malformed, FORMAT, Part::Tensors), self.start.into());
-            let found = walk.next()?.ok_or(changed)?;
+            let changed = || opening.fail((ErrorKind::Malformed, FORMAT, Part::Tensors), 0);
+            let found = walk.next()?.ok_or_else(changed)?;
             self.fill(&opening, &found, tensor)
         };
         next().map_err(|stop| opening.error(stop))?;
