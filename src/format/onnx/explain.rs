@@ -80,6 +80,7 @@ fn rule(error: &Error) -> Option<&'static str> {
     Some(match (error.kind(), error.part()) {
         (ErrorKind::ManifestTooLarge, _) => "the file has 4 GiB or more, which no program can write",
         (ErrorKind::Malformed, Part::Key) => "a field has the number 0, or one above 2^29 - 1",
+        (ErrorKind::Malformed, Part::Tensors) => "the bytes have changed since the file was opened",
         (ErrorKind::Malformed, _) => "a number has more than ten bytes, or more than 64 bits",
         (ErrorKind::WrongMarker, _) => "a field is a group, or of a wire type that protobuf does not define",
         (ErrorKind::OutOfPlace, Part::Length) => "a field is longer than the message around it",

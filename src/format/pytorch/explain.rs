@@ -19,6 +19,7 @@ pub(super) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {
             Some("this is a pickle of Python, not a stream of torch.save: it begins with another number")
         }
         (ErrorKind::WrongMarker, Part::Value) => Some("the pickle has an opcode that torch does not write"),
+        (ErrorKind::Malformed, Part::Tensors) => Some("the bytes have changed since the file was opened"),
         (ErrorKind::Malformed, Part::Value) => Some("an opcode of the pickle lacks the objects that it takes"),
         (ErrorKind::KeyOrder, Part::Value) => Some("the memo of the pickle has an index twice, or out of order"),
         (ErrorKind::MissingData, Part::Value) => {

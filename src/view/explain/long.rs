@@ -83,7 +83,6 @@ pub(super) fn advice(error: &Error, context: &Context<'_>) -> Option<&'static st
             "copy them with read_into, or place the file at another address; in Rust, `elements` reads them one by one",
         ),
         (ErrorKind::Encoded, _) => Some("read_into decodes it"),
-        (ErrorKind::Malformed, Part::Tensors) => Some("the bytes have changed since the file was opened"),
         _ => None,
     }
 }
