@@ -32,10 +32,6 @@ const fn rule(error: &Error) -> Option<&'static str> {
         (ErrorKind::TooMany, Part::Tensors) => {
             "lists, names or shapes share bytes: together they are longer than the file"
         }
-        // No table is at byte 0.
-        (ErrorKind::Malformed, Part::Tensors) if matches!(error.offset(), Some(0)) => {
-            "the bytes have changed since the file was opened"
-        }
         (ErrorKind::UnexpectedType, Part::DType) => "a sparse tensor has texts",
         (ErrorKind::RankMismatch, Part::Layout) => {
             "the order of a sparse tensor does not have as many entries as dimensions and blocks"

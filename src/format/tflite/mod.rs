@@ -235,12 +235,9 @@ impl<'a> TfliteFile<'a> {
 
     /// Returns the listed tensor at a position.
     fn constant(&self, position: u32) -> Result<Constant<'a>> {
-        self.listed(&mut Place::of(position.into(), self.tensor_bits))
-    }
-
-    /// Returns the listed tensor at or behind a place, which moves behind it. There is one, unless the bytes have changed.
-    fn listed(&self, place: &mut Place) -> Result<Constant<'a>> {
-        self.next(place)?.ok_or(self.error(ErrorKind::Malformed, Part::Tensors, 0))
+        let mut place = Place::of(position.into(), self.tensor_bits);
+        let changed = Error::at(ErrorKind::Malformed, Format::Tflite, Part::Tensors, 0);
+        self.next(&mut place)?.ok_or(changed)
     }
 
     /// Reads the tensor at a position.
@@ -327,11 +324,8 @@ impl<'a> FileFormat<'a> for TfliteFile<'a> {
     }
 
     fn next_tensor(&self, cursor: &mut Cursor, tensor: &mut TensorRecord<'a>) -> Result<bool> {
-        if cursor.index >= self.count {
-            return Ok(false);
-        }
         let mut place = Place::of_cursor(cursor);
-        let constant = self.listed(&mut place)?;
+        let Some(constant) = self.next(&mut place)? else { return Ok(false) };
         self.tensor(&constant, cursor.index, tensor)?;
         *cursor = Cursor::new(place.number(32), 0, cursor.index.saturating_add(1));
         Ok(true)
