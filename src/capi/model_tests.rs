@@ -160,7 +160,7 @@ fn a_model_with_shards() {
 
 /// The names of more than 1024 tensors are compared by a call of their own.
 #[test]
-#[cfg_attr(miri, ignore)] // takes minutes
+#[cfg_attr(miri, ignore = "takes too long")]
 fn a_model_with_a_repeated_name() {
     const COUNT: usize = 1100;
     let mut bytes = [b"GGUF\x03\0\0\0", &(COUNT as u64).to_le_bytes()[..], &[0; 8]].concat();

@@ -259,6 +259,18 @@ pub(super) fn tensor() -> Vec<u8> {
     [b"ctorch._utils\n_rebuild_tensor_v2\n((", &storage[..], rest].concat()
 }
 
+/// Puts what [`tensor_of_memo`] takes into the memo: four objects, at indices from 0 on.
+pub(super) const MEMO: &[u8] =
+    b"ctorch._utils\n_rebuild_tensor_v2\nq\0X\x07\0\0\0storageq\x01ctorch\nFloatStorage\nq\x02\
+    ccollections\nOrderedDict\nq\x03";
+
+/// The same tensor with names and texts of the memo, as all but the first of a file have them. `put` follows the place
+/// of the storage. In a mapping it is read in one piece.
+pub(super) fn tensor_of_memo(put: &[u8]) -> Vec<u8> {
+    let id = [&b"(h\x01h\x02"[..], &text("0"), &text("cpu"), put, b"K\x04tQ"].concat();
+    [&b"h\0("[..], &id, b"K\0K\x04\x85K\x01\x85\x89h\x03)RtR"].concat()
+}
+
 /// A value in dictionaries of one item, which Python's pickler writes without marks.
 pub(super) fn inside(depth: usize, value: Vec<u8>) -> Vec<u8> {
     (0..depth).fold(value, |value, _| [b"}", &text("k")[..], &value, b"s"].concat())

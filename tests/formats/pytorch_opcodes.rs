@@ -1,20 +1,14 @@
 //! PyTorch: single opcodes of pickles.
 #![cfg(feature = "pytorch")]
 
-use tenslice::{ErrorKind, File, Format, Part};
+use tenslice::{ErrorKind, File, Part};
 
-use crate::pytorch::{archive, archive_of, inside, names, tensor, text};
+use crate::pytorch::{MEMO, archive, archive_of, inside, names, tensor, tensor_of_memo, text};
+use crate::pytorch_rules::seen;
 
 /// The error of a file with this tree, or the number of its tensors.
-fn outcome(tree: &[u8]) -> Result<u64, (ErrorKind, Part)> {
-    let bytes = archive(tree);
-    let file = File::open(&bytes).map_err(|error| {
-        let text = error.explain(&bytes[..]).to_string();
-        assert!(text.starts_with("pytorch: "), "{text}");
-        (error.kind(), error.part())
-    })?;
-    assert_eq!(file.format(), Format::Pytorch);
-    Ok(file.tensor_count())
+fn outcome(tree: &[u8]) -> Result<usize, (ErrorKind, Part)> {
+    seen(&archive(tree)).map(|seen| seen.len()).map_err(|(kind, part, _)| (kind, part))
 }
 
 /// Each opcode takes objects of its own kinds, as Python does where that can be told without calling anything.
@@ -100,13 +94,8 @@ fn opcodes_take_what_they_are_for() {
 /// The indices of the memo rise, also in calls that are read in one piece.
 #[test]
 fn indices_of_the_memo_rise() {
-    let memo: &[u8] = b"ctorch._utils\n_rebuild_tensor_v2\nq\0X\x07\0\0\0storageq\x01ctorch\nFloatStorage\nq\x02\
-        ccollections\nOrderedDict\nq\x03";
     // With an index for the place of the storage, and one for the tensor.
-    let piece = |place: u8, made: u8| {
-        let id = [&b"(h\x01h\x02"[..], &text("0"), &text("cpu"), &[b'q', place], b"K\x04tQ"].concat();
-        [&b"h\0("[..], &id, b"K\0K\x04\x85K\x01\x85\x89h\x03)RtRq", &[made]].concat()
-    };
+    let piece = |place: u8, made: u8| [tensor_of_memo(&[b'q', place]), vec![b'q', made]].concat();
     let plain = |place: u8, made: u8| {
         let call = tensor();
         let storage = call.windows(7).position(|bytes| bytes == b"storage").unwrap() + 7;
@@ -117,7 +106,7 @@ fn indices_of_the_memo_rise() {
     for (a, b) in [(0, 0), (0, 1), (1, 0), (1, 1)] {
         let two = |first: (u8, u8), second: (u8, u8)| {
             let (first, second) = (with[a](first.0, first.1), with[b](second.0, second.1));
-            outcome(&[&b"("[..], memo, b"}(", &text("a"), &first, &text("b"), &second, b"ut"].concat())
+            outcome(&[&b"("[..], MEMO, b"}(", &text("a"), &first, &text("b"), &second, b"ut"].concat())
         };
         assert_eq!(two((5, 6), (7, 8)), Ok(2), "{a} {b}");
         for second in [(3, 9), (5, 9), (6, 9), (7, 7), (9, 8)] {
@@ -190,7 +179,7 @@ fn code_whose_name_is_in_the_memo() {
     assert_eq!(all.len(), 6);
     let at = bytes.windows(constants.len()).position(|bytes| bytes == constants).unwrap() as u64;
     assert_eq!(all[5], ("mine.Constant".into(), false, at + 3));
-    // A text that the memo does not have ends the list: nothing is made up.
+    // Texts alone are no code.
     let bytes = archive(b"(X\x01\0\0\0aX\x01\0\0\0bt");
     let file = File::open(&bytes).unwrap().as_pytorch().unwrap();
     assert_eq!(globals(file), []);
@@ -215,12 +204,8 @@ fn many_tensors_below_a_key() {
     let expected = ["a", "b"].iter().flat_map(|key| (0..40).map(move |place| format!("{key}.{place}")));
     assert_eq!(names(&tree), expected.chain(["c".into()]).collect::<Vec<_>>());
 
-    let memo: &[u8] = b"ctorch._utils\n_rebuild_tensor_v2\nq\0X\x07\0\0\0storageq\x01ctorch\nFloatStorage\nq\x02\
-        ccollections\nOrderedDict\nq\x03";
-    let call =
-        [b"h\0((h\x01h\x02", &text("0")[..], &text("cpu"), b"K\x04tQK\0K\x04\x85K\x01\x85\x89h\x03)RtR"].concat();
-    let items: Vec<u8> = ["x", "y", "z"].iter().flat_map(|key| [&text(key)[..], &call].concat()).collect();
-    let constants = [&b"\x80\x02("[..], memo, b"}(", &items, b"ut."].concat();
+    let items: Vec<u8> = ["x", "y", "z"].iter().flat_map(|key| [text(key), tensor_of_memo(b"")].concat()).collect();
+    let constants = [&b"\x80\x02("[..], MEMO, b"}(", &items, b"ut."].concat();
     let entries: [(&str, &[u8]); 4] = [
         ("p/data.pkl", b"\x80\x02}."),
         ("p/constants.pkl", &constants),
@@ -282,7 +267,7 @@ fn tensors_without_a_name() {
         let tuples = [&vec![b'('; depth][..], &tensor, &vec![b't'; depth]].concat();
         for tree in [lists, groups, tuples, inside(depth, tensor.clone())] {
             match outcome(&tree) {
-                Ok(count) => assert_eq!(names(&tree).len() as u64, count, "{depth}"),
+                Ok(count) => assert_eq!(names(&tree).len(), count, "{depth}"),
                 Err(error) => assert_eq!(error.0, ErrorKind::TooDeep, "{depth}"),
             }
         }

@@ -100,6 +100,25 @@ fn parse(text: &str) -> Result<Permutation, String> {
 mod tests {
     use super::*;
 
+    /// Each piece has the number of its first element, also behind the first one.
+    #[test]
+    fn large_arrays_come_in_pieces() {
+        let rows = AT_ONCE / 2 + 7;
+        let bytes = [1, 2, 3, 4].repeat(rows);
+        let (mut expected, mut pieces) = (0, 0);
+        let mut count = |first: u64, piece: &[u8]| {
+            assert_eq!(first, expected);
+            for (number, element) in (first..).zip(piece) {
+                assert_eq!(u64::from(*element), number / rows as u64 + 1);
+            }
+            expected += piece.len() as u64;
+            pieces += 1;
+            Ok(())
+        };
+        assert!(each(&bytes, &[rows as u64, 4], 1, &[1, 0], &mut count).is_ok());
+        assert_eq!((expected, pieces), (4 * rows as u64, 3));
+    }
+
     #[test]
     fn every_element_has_its_place() {
         let (shape, permutation) = ([2_u64, 3, 4, 5], [0, 2, 3, 1]);
