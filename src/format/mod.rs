@@ -92,14 +92,14 @@ macro_rules! formats {
             // Magics are compared in this order.
             "ztensor" Ztensor ztensor::ZtensorFile [0 b"ZTEN1000", 0 b"ZTEN0001"]
                 as_ztensor "Returns the zTensor-specific view; `None` for a file of another format.";
-            "ztensor2" Ztensor2 ztensor2::Ztensor2File [0 b"\x89ZT2\r\n\x1a\n"]
-                as_ztensor2 "Returns the view specific to zTensor 2; `None` for a file of another format.";
+            "tens" Tens tens::TensFile [0 b"TENS"]
+                as_tens "Returns the TENS-specific view; `None` for a file of another format.";
             // Other formats also begin with "BLZ1". The version and dtype rule out most of them, the check of the
             // tables the rest.
             "blz" Blz blz::BlzFile [0 b"BLZ1\x01\x00", 0 b"BLZ1\x01\x01"]
                 as_blz "Returns the BLZ-specific view; `None` for a file of another format.";
-            "tens" Tens tens::TensFile [0 b"TENS"]
-                as_tens "Returns the TENS-specific view; `None` for a file of another format.";
+            "ztensor2" Ztensor2 ztensor2::Ztensor2File [0 b"\x89ZT2\r\n\x1a\n"]
+                as_ztensor2 "Returns the view specific to zTensor 2; `None` for a file of another format.";
             "npy" Npy npy::NpyFile [0 b"\x93NUMPY"]
                 as_npy "Returns the NPY-specific view; `None` for a file of another format.";
             "npz" Npz npz::NpzFile [0 b"PK\x03\x04", 0 b"PK\x05\x06"]
