@@ -56,6 +56,8 @@ struct Made {
 struct Maker<'c, 'b> {
     choices: &'c mut Choices<'b>,
     tensors: Vec<Made>,
+    /// The number of bytes that must be behind the other fields of the next message.
+    behind: usize,
 }
 
 impl Maker<'_, '_> {
@@ -71,6 +73,9 @@ impl Maker<'_, '_> {
             for last in (1..fields.len()).rev() {
                 fields.swap(last, self.choices.below(last + 1));
             }
+        }
+        if self.behind > 0 {
+            fields.push(field(1000, &vec![0; std::mem::take(&mut self.behind)]));
         }
         fields.concat()
     }
@@ -93,13 +98,18 @@ impl Maker<'_, '_> {
         vec![fields.concat()]
     }
 
+    /// The lengths of a shape, for a message. In two spellings, they must have bytes behind them, at its end.
     fn dims(&mut self, of: usize, shape: &[u64]) -> Vec<Vec<u8>> {
-        let all: Vec<Vec<u8>> = shape.iter().map(|length| varint(*length)).collect();
-        // Lengths in two spellings must have bytes behind them, so nothing is mixed.
-        if self.choices.below(2) == 0 {
-            vec![field(of, &all.concat())]
-        } else {
-            vec![shape.iter().flat_map(|length| number(of, *length)).collect()]
+        let packed = |shape: &[u64]| field(of, &shape.iter().flat_map(|length| varint(*length)).collect::<Vec<_>>());
+        let single = |shape: &[u64]| shape.iter().flat_map(|length| number(of, *length)).collect::<Vec<_>>();
+        match self.choices.below(4) {
+            0 => vec![packed(shape)],
+            1 => {
+                let (front, back) = shape.split_at(shape.len() / 2);
+                self.behind = shape.len();
+                vec![[single(front), packed(back)].concat()]
+            }
+            _ => vec![single(shape)],
         }
     }
 
@@ -271,7 +281,7 @@ fn compare(tensors: &[Made], file: &File<'_>) {
 
 pub fn run(bytes: &[u8]) {
     let mut choices = Choices::new(bytes);
-    let mut maker = Maker { choices: &mut choices, tensors: Vec::new() };
+    let mut maker = Maker { choices: &mut choices, tensors: Vec::new(), behind: 0 };
     let graph = maker.graph(0);
     let version = 1 + maker.choices.below(200) as u64;
     let mut fields = vec![number(1, version), field(7, &graph), field(2, b"fuzzer")];

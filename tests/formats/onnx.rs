@@ -457,27 +457,52 @@ fn work_on_hostile_nodes_is_bounded() {
     assert!(File::open(&bytes).is_err_and(|error| error.kind() == ErrorKind::TooMany));
 }
 
+/// A list of lengths, in one of the forms that it may have in the fields of a number.
+type Lengths = fn(usize) -> Vec<u8>;
+
 #[test]
 fn lengths_may_be_packed_or_not() {
-    let of = |dims: &[u8], count: u8| {
-        let tensor = [dims, &[0x10, 2, 0x42, 1, b'x', 0x4a, count], &vec![7; count.into()]].concat();
-        let graph = [&[0x2a, tensor.len() as u8][..], &tensor].concat();
-        [&[0x08, 10, 0x3a, graph.len() as u8][..], &graph].concat()
+    let forms: [Lengths; 6] = [
+        |of| [number(of, 2), number(of, 3), number(of, 4)].concat(),
+        |of| field(of, &[2, 3, 4]),
+        |of| [number(of, 2), field(of, &[3, 4])].concat(),
+        |of| [field(of, &[2]), field(of, &[]), number(of, 3), field(of, &[4])].concat(),
+        // Another field between them.
+        |of| [number(of, 2), field(1000, &[]), number(of, 3), number(of, 4)].concat(),
+        |of| [number(of, 2), field(1000, &[]), field(of, &[3, 4])].concat(),
+    ];
+    let tensor = |dims: Lengths| [dims(1), number(2, 2), field(8, b"x"), field(9, &[7; 24])].concat();
+    // All places of a tensor. In the second one, the length of the message has two bytes more than it needs.
+    let initializer = |dims| field(5, &tensor(dims));
+    let padded = |dims| {
+        let tensor = tensor(dims);
+        [&[0x2a, tensor.len() as u8 | 0x80, 0x80, 0][..], &tensor].concat()
     };
-    for dims in [
-        &[0x08, 2, 0x08, 3, 0x08, 4][..],
-        &[0x0a, 3, 2, 3, 4],
-        &[0x08, 2, 0x0a, 2, 3, 4],
-        &[0x0a, 1, 2, 0x0a, 0, 0x08, 3, 0x0a, 1, 4],
-        &[0x08, 2, 0x92, 0x3f, 0, 0x08, 3, 0x08, 4], // another field between them
-        &[0x08, 2, 0x92, 0x3f, 0, 0x0a, 2, 3, 4],
-    ] {
-        let bytes = of(dims, 24);
-        let file = File::open(&bytes).unwrap();
-        let shape = file.find("x").unwrap().shape();
-        assert_eq!((shape, shape.rank()), (shape, 3));
-        assert_eq!(shape.iter().collect::<Vec<_>>(), [2, 3, 4], "{dims:x?}");
-        assert_eq!(shape.dims::<3>(), Some([2, 3, 4]));
+    let node = |name: &[u8], attribute: &[u8]| {
+        let attribute = field(5, &[&field(1, name)[..], attribute].concat());
+        field(1, &[&field(2, b"x")[..], &field(4, b"Constant"), &attribute].concat())
+    };
+    let constant = |dims| node(b"value", &field(5, &tensor(dims)));
+    let sparse = |dims: Lengths| {
+        let one = |kind, name, data: &[u8]| [number(1, 1), number(2, kind), field(8, name), field(9, data)].concat();
+        [dims(3), field(1, &one(2, b"x", &[7])), field(2, &one(7, b"", &[0; 8]))].concat()
+    };
+    let places: [(&str, &dyn Fn(Lengths) -> Vec<u8>); 5] = [
+        ("initializer", &initializer),
+        ("padded", &padded),
+        ("constant", &constant),
+        ("sparse", &|dims| field(15, &sparse(dims))),
+        ("sparse constant", &|dims| node(b"sparse_value", &field(22, &sparse(dims)))),
+    ];
+    for (place, graph) in places {
+        for (form, dims) in forms.iter().enumerate() {
+            let bytes = [number(1, 10), field(7, &graph(*dims))].concat();
+            let file = File::open(&bytes).unwrap_or_else(|error| panic!("{place}: {}", error.explain(&bytes[..])));
+            let shape = file.find("x").unwrap().shape();
+            assert_eq!((shape, shape.rank()), (shape, 3));
+            assert_eq!(shape.iter().collect::<Vec<_>>(), [2, 3, 4], "{place}, {form}");
+            assert_eq!(shape.dims::<3>(), Some([2, 3, 4]));
+        }
     }
     // In two forms, and too close to the end to be read again.
     let bytes = [0x08, 10, 0x3a, 15, 0x2a, 13, 0x10, 2, 0x4a, 1, 7, 0x42, 1, b'x', 0x08, 1, 0x0a, 1, 1];

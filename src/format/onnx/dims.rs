@@ -88,27 +88,41 @@ impl Dims {
         Ok(())
     }
 
-    /// Returns the shape. `message` is the field with the message that has the lengths in the fields `NUMBER`.
+    /// Returns the shape. `message` has the lengths in its fields `NUMBER`.
     pub(super) fn shape<'a, const NUMBER: u32>(
         &self,
         opening: &ParseContext<'a>,
         message: Extent,
-        message_at: u64,
     ) -> ParseResult<Shape<'a>> {
         let Some(first) = self.first else { return Ok(Shape::SCALAR) };
+        let fields = Reader::new(opening, FORMAT, message);
         let (extent, read): (_, ReadDimension) = match self.form {
             Form::Single => (Extent::from(first.at..self.end), read_single::<NUMBER>),
             Form::Run => (first.extent(), read_packed),
-            Form::Mixed => (Extent::from(message_at..super::graphs::end(message)), read_mixed::<NUMBER>),
+            Form::Mixed => {
+                let end = super::graphs::end(message);
+                // See `mixed`.
+                if self.rank > MOST_MIXED || end.saturating_sub(self.end) < self.rank.into() {
+                    return Err(fields.fail(ErrorKind::TooMany, Part::Shape, first.at));
+                }
+                (Extent::from(length_before(&fields, message.offset)?..end), read_mixed::<NUMBER>)
+            }
         };
-        let fields = Reader::new(opening, FORMAT, message);
-        // See `read_mixed`.
-        let behind = super::graphs::end(message).saturating_sub(self.end);
-        if self.form == Form::Mixed && (self.rank > MOST_MIXED || behind < self.rank.into()) {
-            return Err(fields.fail(ErrorKind::TooMany, Part::Shape, first.at));
-        }
         Ok(Shape::new(fields.bytes(extent)?, self.rank, read))
     }
+}
+
+/// Returns the offset of the varint that ends at `end`, the start of a message: the length of the message. The byte before
+/// that varint ends the tag, so its top bit is not set.
+fn length_before(fields: &Reader<'_, '_>, end: u64) -> ParseResult<u64> {
+    let mut at = end.saturating_sub(1);
+    while let Some(before) = at.checked_sub(1) {
+        if !matches!(fields.bytes(Extent::new(before, 1))?, [0x80..=u8::MAX]) {
+            break;
+        }
+        at = before;
+    }
+    Ok(at)
 }
 
 /// Reads a length of a packed run.
@@ -119,22 +133,31 @@ fn read_packed(bytes: &[u8]) -> Option<(u64, &[u8])> {
     }
 }
 
-/// Reads the next length in the fields of a message, which may have others between.
 fn read_single<const NUMBER: u32>(bytes: &[u8]) -> Option<(u64, &[u8])> {
+    single(bytes, NUMBER)
+}
+
+fn read_mixed<const NUMBER: u32>(bytes: &[u8]) -> Option<(u64, &[u8])> {
+    mixed(bytes, NUMBER)
+}
+
+/// Reads the next length in the fields `number` of a message, which may have others between.
+fn single(bytes: &[u8], number: u32) -> Option<(u64, &[u8])> {
     let opening = ParseContext::of(bytes.into());
     let mut fields = Reader::new(&opening, FORMAT, Extent::new(0, to_u64(bytes.len())));
     loop {
         let field = fields.next(Schema::UNKNOWN).ok()??;
-        if field.number == NUMBER && field.wire == wire::VARINT {
+        if field.number == number && field.wire == wire::VARINT {
             let after = crate::bytes::num::to_usize(fields.position())?;
             return Some((field.value, bytes.get(after..)?));
         }
     }
 }
 
-/// Reads the next length in the field of a message. A position inside a packed run does not tell where the run ends, so
-/// the bytes always begin with the field. Each length that was read is a byte less at their end, behind all lengths.
-fn read_mixed<const NUMBER: u32>(bytes: &[u8]) -> Option<(u64, &[u8])> {
+/// Reads the next length in the fields `number` of a message. A position inside a packed run does not tell where the run
+/// ends, so the bytes always begin with the length of the message. Each length that was read is a byte less at their end,
+/// behind all lengths.
+fn mixed(bytes: &[u8], number: u32) -> Option<(u64, &[u8])> {
     let opening = ParseContext::of(bytes.into());
     let length = to_u64(bytes.len());
     let (message, behind) = whole(bytes)?;
@@ -142,7 +165,7 @@ fn read_mixed<const NUMBER: u32>(bytes: &[u8]) -> Option<(u64, &[u8])> {
     let mut fields = Reader::new(&opening, FORMAT, Extent::from(message..length));
     loop {
         let field = fields.next(Schema::UNKNOWN).ok()??;
-        if field.number != NUMBER {
+        if field.number != number {
             continue;
         }
         let mut rest = fields.bytes(Extent::from(field.place..fields.position())).ok()?;
@@ -156,10 +179,9 @@ fn read_mixed<const NUMBER: u32>(bytes: &[u8]) -> Option<(u64, &[u8])> {
     }
 }
 
-/// Returns the start of the message in the field at the front of `bytes`, and its end.
+/// Returns the start and the end of a message, whose length is at the front of `bytes`.
 fn whole(bytes: &[u8]) -> Option<(u64, u64)> {
-    let (Varint::Number(_, rest), all) = (varint(bytes), bytes.len()) else { return None };
-    let Varint::Number(length, rest) = varint(rest) else { return None };
-    let start = to_u64(all.checked_sub(rest.len())?);
+    let Varint::Number(length, rest) = varint(bytes) else { return None };
+    let start = to_u64(bytes.len().checked_sub(rest.len())?);
     Some((start, start.checked_add(length)?))
 }

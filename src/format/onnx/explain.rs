@@ -65,7 +65,7 @@ fn describe<'a>(opening: &ParseContext<'a>, found: &Found, error: &Error, contex
         return;
     }
     let Ok(proto) = Proto::read(opening, found.message) else { return };
-    context.shape = proto.shape(opening, found.at).ok();
+    context.shape = proto.shape(opening).ok();
     let dtype = proto.dtype();
     context.dtype = dtype.map(|dtype| Utf8::new(dtype.name()));
     let count = context.shape.and_then(|shape| shape.element_count());

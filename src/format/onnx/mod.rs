@@ -114,7 +114,7 @@ impl<'a> OnnxFile<'a> {
             tensor.name = Utf8::known(NameOf::read(opening, found)?.bytes);
             let sparse = Sparse::read(opening, found.message)?;
             tensor.dtype = sparse.check(opening)?.dtype;
-            tensor.shape = sparse.shape(opening, found.at)?;
+            tensor.shape = sparse.shape(opening)?;
             (tensor.layout, tensor.layout_name) = (Layout::Other, Utf8::new("onnx.sparse"));
             return Ok(());
         }
@@ -123,7 +123,7 @@ impl<'a> OnnxFile<'a> {
         tensor.name = Utf8::known(NameOf::of(opening, found, name)?.bytes);
         let (dtype, place) = proto.check(opening)?;
         tensor.dtype = dtype;
-        tensor.shape = proto.shape(opening, found.at)?;
+        tensor.shape = proto.shape(opening)?;
         match place {
             Place::Texts(_) => (tensor.layout, tensor.layout_name) = (Layout::Other, Utf8::new("onnx.string")),
             Place::Encoded(encoding, ..) => tensor.layout_name = tensor::layout_of(encoding),

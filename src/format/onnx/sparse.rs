@@ -88,9 +88,9 @@ impl Sparse {
         Ok(Parts { values, indices, dtype })
     }
 
-    /// Returns the lengths of the tensor, whose message is in the field at `at`.
-    pub(super) fn shape<'a>(&self, opening: &ParseContext<'a>, at: u64) -> ParseResult<Shape<'a>> {
-        self.dims.shape::<{ sparse::DIMS }>(opening, self.message, at)
+    /// Returns the shape of the tensor.
+    pub(super) fn shape<'a>(&self, opening: &ParseContext<'a>) -> ParseResult<Shape<'a>> {
+        self.dims.shape::<{ sparse::DIMS }>(opening, self.message)
     }
 
     fn fail(&self, opening: &ParseContext<'_>, kind: ErrorKind, part: Part) -> Interrupted {

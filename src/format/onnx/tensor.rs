@@ -255,9 +255,9 @@ impl Proto {
         }
     }
 
-    /// Returns the shape of the tensor, whose message is in the field at `at`.
-    pub(super) fn shape<'a>(&self, opening: &ParseContext<'a>, at: u64) -> ParseResult<Shape<'a>> {
-        self.dims.shape::<{ tensor::DIMS }>(opening, self.message, at)
+    /// Returns the shape of the tensor.
+    pub(super) fn shape<'a>(&self, opening: &ParseContext<'a>) -> ParseResult<Shape<'a>> {
+        self.dims.shape::<{ tensor::DIMS }>(opening, self.message)
     }
 }
 
