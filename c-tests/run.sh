@@ -316,9 +316,13 @@ else
 fi
 
 if command -v valgrind > /dev/null; then
-    for test in read-static parts-static formats-static write-static arguments-static changed-static decode-0 decode-1; do
-        valgrind --quiet --error-exitcode=9 --leak-check=full "$out/$test" "$fixtures" > /dev/null
+    under_valgrind() { # TEST ARGUMENTS...
+        valgrind --quiet --error-exitcode=9 --leak-check=full "$out/$1" "${@:2}" > /dev/null
+    }
+    for test in read-static parts-static formats-static write-static arguments-static decode-0 decode-1; do
+        under_valgrind $test "$fixtures"
     done
+    under_valgrind changed-static "$fixtures" 17
     echo "valgrind: ok"
 else
     skip "the C tests under valgrind (not installed)"
