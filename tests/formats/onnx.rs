@@ -487,16 +487,18 @@ fn lengths_may_be_packed_or_not() {
         let one = |kind, name, data: &[u8]| [number(1, 1), number(2, kind), field(8, name), field(9, data)].concat();
         [dims(3), field(1, &one(2, b"x", &[7])), field(2, &one(7, b"", &[0; 8]))].concat()
     };
-    let places: [(&str, &dyn Fn(Lengths) -> Vec<u8>); 5] = [
-        ("initializer", &initializer),
-        ("padded", &padded),
-        ("constant", &constant),
-        ("sparse", &|dims| field(15, &sparse(dims))),
-        ("sparse constant", &|dims| node(b"sparse_value", &field(22, &sparse(dims)))),
-    ];
-    for (place, graph) in places {
-        for (form, dims) in forms.iter().enumerate() {
-            let bytes = [number(1, 10), field(7, &graph(*dims))].concat();
+    let graphs = |dims| {
+        [
+            ("initializer", initializer(dims)),
+            ("padded", padded(dims)),
+            ("constant", constant(dims)),
+            ("sparse", field(15, &sparse(dims))),
+            ("sparse constant", node(b"sparse_value", &field(22, &sparse(dims)))),
+        ]
+    };
+    for (form, dims) in forms.iter().enumerate() {
+        for (place, graph) in graphs(*dims) {
+            let bytes = [number(1, 10), field(7, &graph)].concat();
             let file = File::open(&bytes).unwrap_or_else(|error| panic!("{place}: {}", error.explain(&bytes[..])));
             let shape = file.find("x").unwrap().shape();
             assert_eq!((shape, shape.rank()), (shape, 3));
