@@ -703,9 +703,8 @@ static void weights(const char *folder)
     CHECK(info.layout == TENSLICE_LAYOUT_STRIDED && info.rank == 4);
     EXPECT(TENSLICE_OK, tenslice_tensor_strides(&tensor, strides, 4));
     EXPECT(TENSLICE_OK, tenslice_tensor_component(&tensor, "data", 4, &data, NULL));
-    EXPECT(TENSLICE_OK, tenslice_component_stored(&data, &bytes, NULL));
-    CHECK(bytes.length == sizeof stored);
-    memcpy(stored, bytes.data, sizeof stored);
+    EXPECT(TENSLICE_OK, tenslice_component_read_into(&data, stored, sizeof stored, NULL, &length, NULL));
+    CHECK(length == sizeof stored);
     EXPECT(TENSLICE_OK, tenslice_tensor_read_into(&tensor, elements, sizeof elements, NULL, &length, NULL));
     CHECK(length == sizeof elements);
     for (i = 0; i < 24; i++) { /* shape 2, 3, 2, 2 */

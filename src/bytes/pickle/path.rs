@@ -658,25 +658,29 @@ pub(crate) fn run_to(machine: &mut Machine<'_>, at: u32) -> Result<Option<Slot>,
 /// A buffer for the digits of a number, which may be negative.
 pub(crate) type Digits = [u8; 40];
 
-/// Writes a number to the end of `digits`, and returns the position of the first digit.
+/// Writes a number to the end of `digits`, and returns the position of the first digit. Divides byte by byte: for a
+/// division of 128 bits, a program in C needs a function of the compiler.
 pub(crate) fn decimal(number: i128, digits: &mut Digits) -> usize {
-    let (mut rest, mut at) = (number.unsigned_abs(), digits.len());
-    loop {
-        let (tens, ones) = (rest.checked_div(10).unwrap_or(0), rest.checked_rem(10).unwrap_or(0));
+    let (mut rest, mut at) = (number.unsigned_abs().to_be_bytes(), digits.len());
+    let mut put = |byte| {
         at = at.saturating_sub(1);
-        if let Some(place) = digits.get_mut(at) {
-            *place = b'0'.wrapping_add(u8::try_from(ones).unwrap_or(0));
+        digits.get_mut(at).map(|place| *place = byte)
+    };
+    loop {
+        let mut ones = 0_u16;
+        for byte in &mut rest {
+            let value = ones << 8 | u16::from(*byte);
+            [_, *byte] = value.checked_div(10).unwrap_or(0).to_be_bytes();
+            ones = value.checked_rem(10).unwrap_or(0);
         }
-        rest = tens;
-        if rest == 0 {
+        let [_, ones] = ones.to_be_bytes();
+        put(b'0'.wrapping_add(ones));
+        if rest == [0; 16] {
             break;
         }
     }
     if number < 0 {
-        at = at.saturating_sub(1);
-        if let Some(place) = digits.get_mut(at) {
-            *place = b'-';
-        }
+        put(b'-');
     }
     at
 }
