@@ -13,6 +13,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod decimal;
 pub(crate) mod frames;
 pub(crate) mod globals;
 pub(crate) mod machine;

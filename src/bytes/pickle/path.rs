@@ -9,6 +9,7 @@
 #![forbid(unsafe_code)]
 
 use super::Fault;
+use super::decimal::{Digits, decimal};
 use super::frames::{Container, Frames, Level};
 use super::globals::Known;
 use super::machine::{Event, Machine};
@@ -653,36 +654,6 @@ pub(crate) fn run_to(machine: &mut Machine<'_>, at: u32) -> Result<Option<Slot>,
         event = machine.step()?;
     }
     Ok(machine.top().filter(|_| event == Event::Pushed))
-}
-
-/// A buffer for the digits of a number, which may be negative.
-pub(crate) type Digits = [u8; 40];
-
-/// Writes a number to the end of `digits`, and returns the position of the first digit. Divides byte by byte: for a
-/// division of 128 bits, a program in C needs a function of the compiler.
-pub(crate) fn decimal(number: i128, digits: &mut Digits) -> usize {
-    let (mut rest, mut at) = (number.unsigned_abs().to_be_bytes(), digits.len());
-    let mut put = |byte| {
-        at = at.saturating_sub(1);
-        digits.get_mut(at).map(|place| *place = byte)
-    };
-    loop {
-        let mut ones = 0_u16;
-        for byte in &mut rest {
-            let value = ones << 8 | u16::from(*byte);
-            [_, *byte] = value.checked_div(10).unwrap_or(0).to_be_bytes();
-            ones = value.checked_rem(10).unwrap_or(0);
-        }
-        let [_, ones] = ones.to_be_bytes();
-        put(b'0'.wrapping_add(ones));
-        if rest == [0; 16] {
-            break;
-        }
-    }
-    if number < 0 {
-        put(b'-');
-    }
-    at
 }
 
 impl Piece {

@@ -1,11 +1,12 @@
 //! The name of a value in a few bytes, so that it is read again without the pickle before it.
 #![forbid(unsafe_code)]
 
+use super::decimal::{Digits, decimal};
 use super::frames::{Frames, Level};
 use super::machine::Machine;
 use super::op;
 use super::outline::Outline;
-use super::path::{Digits, Path, Piece, decimal, run_to, text_at};
+use super::path::{Path, Piece, run_to, text_at};
 use super::reach::Reach;
 use crate::bytes::num::to_usize;
 use crate::bytes::text::Text;
