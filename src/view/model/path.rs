@@ -49,7 +49,10 @@ mod tests {
         for same in ["a/b.c", "./a/b.c", "a//b.c", "a/./b.c", ".//a/././b.c"] {
             assert!(compare("a/b.c".into(), same.into()).is_eq(), "{same}");
         }
-        assert!(compare(Text::new(br"\u002e\/a", true), "a".into()).is_eq());
+        // Only JSON has escapes.
+        if cfg!(feature = "safetensors") {
+            assert!(compare(Text::new(br"\u002e\/a", true), "a".into()).is_eq());
+        }
         for other in ["a/b", "a/b.c/", "a/.b.c", "a/..b.c", "a/../b.c", ".a/b.c", ""] {
             assert!(compare("a/b.c".into(), other.into()).is_ne(), "{other}");
         }

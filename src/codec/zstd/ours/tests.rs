@@ -8,7 +8,7 @@ use std::string::String;
 use std::vec;
 use std::vec::Vec;
 
-use zstd::zstd_safe::{CCtx, CParameter, DCtx, get_error_name};
+use zstd::zstd_safe::{CCtx, CParameter, DCtx, compress_bound, get_error_name};
 
 use super::*;
 use DecodeError::{Checksum, DoesNotFit, Malformed};
@@ -27,7 +27,10 @@ impl Random {
 
 fn ours(dictionary: &[u8], stored: &[u8], length: usize) -> Result<Vec<u8>, DecodeError> {
     let mut dst = vec![0x55; length];
-    let written = Memory.decode_with_dictionary(dictionary, stored, &mut dst)?;
+    let written = match dictionary {
+        [] => Memory.decode(stored, &mut dst)?,
+        _ => Memory.decode_with_dictionary(dictionary, stored, &mut dst)?,
+    };
     dst.truncate(written);
     Ok(dst)
 }
@@ -112,7 +115,7 @@ fn frame(content: &[u8], level: i32, set: &[CParameter], dictionary: &[u8]) -> V
         context.set_parameter(*parameter).unwrap();
     }
     context.load_dictionary(dictionary).unwrap();
-    let mut stored = Vec::with_capacity(zstd::zstd_safe::compress_bound(content.len()));
+    let mut stored = Vec::with_capacity(compress_bound(content.len()));
     context.compress2(&mut stored, content).unwrap();
     stored
 }
