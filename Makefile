@@ -94,9 +94,9 @@ test-features:
 	$(CARGO) test --quiet --no-default-features --features std,formats,digest,dequantize,write,zlib,zstd-ruzstd \
 		--test properties decode::
 	$(CARGO) test --quiet --tests --no-default-features --features std,ztensor
-	$(CARGO) test --quiet --no-default-features --features std,formats,dequantize \
+	$(CARGO) test --quiet --no-default-features --features std,formats \
 		--test formats --test properties --test reference -- without_zstd:: peers:: npz:: digests::
-	$(CARGO) test --quiet --no-default-features --features std,formats,dequantize,crc32c --test properties digests::
+	$(CARGO) test --quiet --no-default-features --features std,formats,crc32c --test properties digests::
 
 NAME ?=
 format-check: ## check one format: built alone, its tests, damage, time, no panic path: NAME=npy

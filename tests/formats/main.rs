@@ -23,5 +23,6 @@ mod pytorch_opcodes;
 mod pytorch_rules;
 mod safetensors;
 mod tens;
+#[cfg(feature = "dequantize")]
 mod tflite;
 mod ztensor2;
