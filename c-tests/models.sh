@@ -67,7 +67,7 @@ matches() { # LINES PATTERN PATH NAME...: this many lines of every program must 
     local program found
     for program in $programs; do
         run "$program" "${@:3}"
-        found=$(grep -c "$2" "$out/printed" || true)
+        found=$(grep -c "$2" "$out/printed") || [ $? = 1 ] # no line
         if [ "$found" != "$1" ]; then
             cat "$out/printed"
             echo "models.sh: $program $3: $found lines match $2, expected $1" >&2
