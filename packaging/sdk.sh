@@ -110,7 +110,7 @@ cp host/tenslice_host.c "$tree/share/tenslice/" # programs compile it: it needs 
 cp README.md CHANGELOG.md LICENSE-MIT LICENSE-APACHE "$tree/"
 cp -r docs "$tree/"
 # The files that they link to.
-cp --parents include/README.md CONTRIBUTING.md SECURITY.md {benches,fuzz,web}/README.md examples/write.c "$tree/"
+grep -ohE '\]\(\.\./[^)#]+' docs/*.md | sed 's|^](\.\./||' | sort -u | xargs -I FILE cp --parents FILE "$tree/"
 VERSION=$VERSION packaging/sdk-root.sh "$tree"
 (cd "$tree" && find . -type f ! -name SHA256SUMS | LC_ALL=C sort | xargs sha256sum > SHA256SUMS)
 
