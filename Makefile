@@ -58,10 +58,9 @@ boards: ## make packages for ESP-IDF, Arduino, PlatformIO and CMSIS from the SDK
 deb: dist-source ## build Debian packages from the source tarball, in target/deb
 	VERSION=$(VERSION) SOVERSION=$(SOVERSION) packaging/deb.sh target/deb
 
-# The same without Zstandard, in a separate folder: the C tests compare with it.
-comma := ,
+# The formats with Zstandard, but without its decoder, in a separate folder: the C tests compare with it.
 lib-plain:
-	$(MAKE) --no-print-directory lib C_TARGET=$(C_TARGET)-plain FEATURES=$(subst $(comma)zstd,,$(FEATURES))
+	$(MAKE) --no-print-directory lib C_TARGET=$(C_TARGET)-plain FEATURES=ztensor,ztensor2,b2nd,digest
 
 demo: lib ## build examples/load.c and read a file that a real ztensor release wrote
 	@mkdir -p target/demo
@@ -71,7 +70,7 @@ demo: lib ## build examples/load.c and read a file that a real ztensor release w
 
 # The tests run in parallel: much of each keeps only one core busy.
 ONLY ?=
-test: ## run all tests for this machine, or ONLY=rust, c, install, features, small, targets, platforms, source, sdk, all
+test: ## run all tests for this machine, or ONLY=rust, c, valgrind, install, features, small, targets, platforms, source, sdk, all
 ifneq ($(ONLY),)
 	@$(MAKE) --no-print-directory test-$(ONLY) ONLY=
 else
@@ -80,10 +79,17 @@ else
 	@echo "all tests passed"
 endif
 
+# The same packages and features each time, so that what they depend on is built once.
+TESTED := -p tenslice -p tenslice-cli -p tenslice-host --features $(TEST_FEATURES)
 # The Rust tests, the tool's tests, and the examples in the docs. TENSLICE_CORPUS=DIR adds a corpus.
 test-rust:
-	$(CARGO) test --quiet -p tenslice -p tenslice-cli -p tenslice-host --all-targets --features $(TEST_FEATURES)
+	$(CARGO) test --quiet $(TESTED) --all-targets -- --skip valgrind::
 	$(CARGO) test --quiet --doc -p tenslice -p tenslice-host --features capi
+
+# The tests that count instructions or check memory under valgrind, which takes minutes.
+test-valgrind: lib lib-plain
+	$(CARGO) test --quiet $(TESTED) --test time
+	CC="$(CC)" c-tests/valgrind.sh $(LIB) $(LIB_PLAIN)
 
 # The Rust tests with other features: libzstd, ruzstd, one format, single digests.
 test-features:
@@ -105,6 +111,11 @@ format-check: ## check one format: built alone, its tests, damage, time, no pani
 cli: ## build the tool, in target/release/tenslice, and test it
 	$(CARGO) build --quiet --release -p tenslice-cli --features url
 	$(CARGO) test --quiet -p tenslice-cli --features url
+
+# The tool for other tests: optimizing across its crates would take longer than it saves.
+TOOL_FEATURES ?=
+tool-for-tests:
+	CARGO_PROFILE_RELEASE_LTO=off $(CARGO) build --quiet --release -p tenslice-cli --features "$(TOOL_FEATURES)"
 
 # Quantizing beside ggml, whose sources it fetches, and gguf-py: 10 million values of each type.
 test-quantize:
@@ -142,7 +153,7 @@ target/boards-venv:
 
 # All tests that need no board, and everything that CI only samples: all mutants take hours.
 test-all:
-	$(MAKE) --no-print-directory test test-features test-small test-targets test-source sanitize no-panic proofs miri coverage \
+	$(MAKE) --no-print-directory test test-valgrind test-features test-small test-targets test-source sanitize no-panic proofs miri coverage \
 		fuzz-replay-second test-quantize
 	$(MAKE) --no-print-directory sdk
 	$(MAKE) --no-print-directory test-sdk test-boards
@@ -241,8 +252,7 @@ fuzz-replay: ## run every fuzz target on its kept corpus and the fixtures, with 
 fuzz-replay-second:
 	$(CARGO) test --quiet --manifest-path fuzz/Cargo.toml --features second --test second
 
-peers: ## run other readers on hostile files, and write docs/hostile-files.md: FORMATS="gguf npy"
-	$(CARGO) build --quiet --release -p tenslice-cli
+peers: tool-for-tests ## run other readers on hostile files, and write docs/hostile-files.md: FORMATS="gguf npy"
 	CARGO="$(CARGO)" CC="$(CC)" CXX="$(CXX)" python3 fuzz/peers/peers.py $(FORMATS)
 
 no-panic: ## prove that no panic path is left in the C library, and that the proof can fail
@@ -296,8 +306,7 @@ doc: ## build the documentation, without warnings
 web: ## build the page that shows tensor files, and the npm package: target/web
 	web/build.sh
 
-web-test: web target/web-venv target/web-node ## test the page and the package, in node, headless Chromium and Firefox
-	$(CARGO) build --quiet --release -p tenslice-cli
+web-test: web tool-for-tests target/web-venv target/web-node ## test the page and the package, in node, headless Chromium and Firefox
 	node --test web/test/module.test.mjs web/test/model.test.mjs web/test/networks.test.mjs
 	target/web-venv/bin/python web/test/page.py
 	node --test web/test/firefox.test.mjs web/test/axe.test.mjs
@@ -311,8 +320,7 @@ target/web-node:
 	npm install --prefix $@ --no-save --ignore-scripts --no-audit --no-fund --loglevel error $(WEB_PACKAGES) || { rm -rf $@; exit 1; }
 
 # Draws the pictures of the docs again: docs/pictures.
-pictures: web target/web-venv
-	$(CARGO) build --quiet --release -p tenslice-cli
+pictures: web tool-for-tests target/web-venv
 	target/web-venv/bin/python web/pictures.py
 
 clean: ## remove all build results

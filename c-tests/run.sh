@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds and runs the C and C++ tests: run.sh FOLDER_OF_THE_LIBRARY FOLDER_OF_THE_LIBRARY_WITHOUT_ZSTD.
 #
-# Static and shared, C99 and C++17, plain, under the sanitizers and under valgrind. Prints a line for each tool that is
+# Static and shared, C99 and C++17, plain and under the sanitizers. Prints a line for each tool that is
 # missing on this machine; with TENSLICE_NO_SKIP=1 that is a failure.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -313,17 +313,4 @@ if [ $has_sanitizers = 1 ]; then
     echo "sanitizers: ok"
 else
     skip "the C tests under the sanitizers (the compiler has none)"
-fi
-
-if command -v valgrind > /dev/null; then
-    under_valgrind() { # TEST ARGUMENTS...
-        valgrind --quiet --error-exitcode=9 --leak-check=full "$out/$1" "${@:2}" > /dev/null
-    }
-    for test in read-static parts-static formats-static write-static arguments-static decode-0 decode-1; do
-        under_valgrind $test "$fixtures"
-    done
-    under_valgrind changed-static "$fixtures" 17
-    echo "valgrind: ok"
-else
-    skip "the C tests under valgrind (not installed)"
 fi

@@ -42,8 +42,9 @@ done
 folder=$(cd ../../target/firmware && pwd)/convolution
 mkdir -p "$folder"
 python3 model/convolution.py "$folder"
+make --silent -C ../.. tool-for-tests
 quantize() { # IN OUT SCALES OPTIONS...
-    (cd ../.. && "${CARGO:-cargo}" run --quiet --release -p tenslice-cli -- quantize "$folder/$1" -o "$folder/$2" \
+    (cd ../.. && target/release/tenslice quantize "$folder/$1" -o "$folder/$2" \
         --to int8 --activations "$folder/$3" --force "${@:4}")
 }
 quantize floats.safetensors half.safetensors scales.json --per-channel --exclude 'dw.*' \
