@@ -368,6 +368,28 @@ fn values_that_are_refused() {
     deep(tenslice_new_value { data: null(), ..string("text") }, invalid);
 }
 
+/// A value that is no value is another error than one that the format does not have.
+#[test]
+fn values_of_gguf() {
+    let unknown = tenslice_new_value { kind: 99, ..NOTHING };
+    let items = [unknown];
+    for (value, expected) in [
+        (unknown, ErrorKind::InvalidArgument),
+        (inside(ValueKind::Array, &items), ErrorKind::InvalidArgument),
+        (NOTHING, ErrorKind::NotInFormat),
+    ] {
+        let attributes = [attribute("k", value)];
+        let file =
+            tenslice_new_file { attributes: attributes.as_ptr(), attribute_count: 1, ..file_of(Format::Gguf, &[]) };
+        // SAFETY: the arguments are as the header requires.
+        unsafe {
+            places!(writer: tenslice_writer, error: tenslice_error);
+            let status = call!(tenslice_writer_open(writer, &raw const file, null_mut::<u64>(), 0, error));
+            assert_eq!(status, code(expected));
+        }
+    }
+}
+
 /// A newer program passes a struct with a field that this library does not know.
 #[repr(C)]
 #[derive(Clone, Copy)]

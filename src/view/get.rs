@@ -509,5 +509,8 @@ mod tests {
         let long = std::format!("{}x", "y".repeat(LONGEST));
         assert_eq!(distance(&long, "z"), None);
         assert_eq!(distance(&long, long.trim_end_matches("x")), Some(1));
+        let longest = "y".repeat(LONGEST);
+        assert_eq!((distance(&longest, "z"), distance("z", &longest)), (Some(64), Some(64)));
+        assert_eq!(distance("z", &long), None);
     }
 }

@@ -18,6 +18,8 @@ mod onnx;
 mod ptd;
 #[cfg(feature = "pytorch")]
 mod pytorch;
+#[cfg(feature = "pytorch")]
+mod pytorch_cases;
 mod pytorch_opcodes;
 #[cfg(feature = "pytorch")]
 mod pytorch_rules;

@@ -246,6 +246,12 @@ fn a_model_states_its_producer_and_its_operators() {
     let model = file.as_onnx().unwrap();
     assert_eq!((model.ir_version(), file.version(), model.producer_name()), (1000, None, None));
     assert_eq!((model.producer_version(), model.opsets().count()), (None, 0));
+    // A set of operators that states its domain.
+    let opsets = [field(8, &number(2, 21)), field(8, &[field(1, b"ai.onnx.ml"), number(2, 3)].concat())].concat();
+    let bytes = [number(1, 10), field(7, &[]), opsets].concat();
+    let file = File::open(&bytes).unwrap();
+    let opsets: Vec<_> = file.as_onnx().unwrap().opsets().map(|opset| (opset.domain, opset.version)).collect();
+    assert_eq!(opsets, [("", 21), ("ai.onnx.ml", 3)]);
     for (version, text) in [(1, "1"), (9, "9"), (10, "10"), (99, "99")] {
         assert_eq!(File::open(&[0x08, version, 0x3a, 0]).unwrap().version(), Some(text));
     }
@@ -462,11 +468,13 @@ type Lengths = fn(usize) -> Vec<u8>;
 
 #[test]
 fn lengths_may_be_packed_or_not() {
-    let forms: [Lengths; 6] = [
+    let forms: [Lengths; 7] = [
         |of| [number(of, 2), number(of, 3), number(of, 4)].concat(),
         |of| field(of, &[2, 3, 4]),
         |of| [number(of, 2), field(of, &[3, 4])].concat(),
         |of| [field(of, &[2]), field(of, &[]), number(of, 3), field(of, &[4])].concat(),
+        // An empty run between them.
+        |of| [number(of, 2), field(of, &[]), number(of, 3), number(of, 4)].concat(),
         // Another field between them.
         |of| [number(of, 2), field(1000, &[]), number(of, 3), number(of, 4)].concat(),
         |of| [number(of, 2), field(1000, &[]), field(of, &[3, 4])].concat(),
@@ -698,4 +706,52 @@ fn no_texts() {
     let file = File::open(&bytes).unwrap();
     let none = file.find("none").unwrap();
     assert_eq!((none.layout(), none.layout_name(), none.dtype()), (Layout::Other, "onnx.string", None));
+}
+
+/// A tensor may state that its data is in the model, which is the default.
+#[test]
+fn data_in_the_model_by_statement() {
+    let bytes = model(&field(5, &message(&[1], 1, "t", &[number(14, 0), field(9, &[1, 2, 3, 4])].concat())));
+    let file = File::open(&bytes).unwrap();
+    assert_eq!(file.find("t").unwrap().data().unwrap().bytes(), Ok(&[1, 2, 3, 4][..]));
+}
+
+#[test]
+fn messages_have_the_bytes_of_the_file() {
+    // A backslash is a character of a name.
+    let error = refused(
+        &model(&field(5, &message(&[1], 1, r"a\nb", &field(9, &[0])))),
+        ErrorKind::SizeMismatch,
+        Part::Length,
+    );
+    assert!(error.contains(r#"tensor "a\nb""#), "{error}");
+    // The value may come before the key.
+    let entry = field(13, &[field(2, b"../w"), field(1, b"location")].concat());
+    let tensor = message(&[1], 1, "t", &[number(14, 1), entry].concat());
+    let error = refused(&model(&field(5, &tensor)), ErrorKind::InvalidName, Part::Shard);
+    assert!(error.contains("../w") && !error.contains("\"location\""), "{error}");
+    // A boolean is 0 or 1.
+    let bytes = model(&field(5, &message(&[1], 9, "b", &field(5, &[2]))));
+    let error = data_error(&File::open(&bytes).unwrap()).unwrap();
+    let text = error.explain(&bytes[..]).to_string();
+    assert!(text.contains("a number is outside the range of its data_type"), "{text}");
+}
+
+/// The name of a graph inside ten others is read a few times, not once for each tensor: also behind a graph inside it.
+#[test]
+fn deep_graphs_of_many_tensors() {
+    let inside = |graph: &[u8]| field(1, &field(5, &field(6, graph)));
+    let tensors: Vec<u8> =
+        (0..2000).flat_map(|number| field(5, &message(&[0], 1, &format!("{number:04}"), &[]))).collect();
+    let name = field(2, b"deep");
+    for graph in [[name.clone(), tensors.clone()].concat(), [inside(&[]), name, tensors].concat()] {
+        let bytes = model(&(0..10).fold(graph, |graph, _| inside(&graph)));
+        let file = File::open(&bytes).unwrap_or_else(|error| panic!("{}", error.explain(&bytes[..])));
+        assert_eq!(file.tensor_count(), 2000);
+        let last = file.tensors().last().unwrap();
+        assert_eq!(
+            (last.name().to_string(), attributes(last.attributes())),
+            ("1999".into(), json!({"onnx.graph": "deep"}))
+        );
+    }
 }

@@ -506,3 +506,99 @@ fn objects_that_are_taken_too_late() {
     let bytes = archive(&[&b"}("[..], &text("a"), &pair, b"u"].concat());
     assert_eq!(File::open(&bytes).unwrap_err().kind(), tenslice::ErrorKind::TooDeep);
 }
+
+/// Tuples above an object count as others do, when an opcode takes the object later.
+#[test]
+fn tuples_above_an_object() {
+    for above in [&b"()t"[..], b"(K\x01\x91", b")"] {
+        let pair = [&tensor()[..], &above.repeat(31), &[b'\x87'; 15], b"\x86"].concat();
+        let tree = [&b"}("[..], &text("a"), &pair, &text("b"), &tensor(), b"u"].concat();
+        assert_eq!(names(&tree), ["a.0", "b"], "{}", above.escape_ascii());
+    }
+}
+
+/// Tuples in tuples, with and without marks: as many as a name has room for.
+#[test]
+fn tuples_in_tuples() {
+    assert_eq!(names(&[&b"(("[..], &tensor(), b"tt"].concat()), ["0.0"]);
+    assert_eq!(names(&[&b"((N("[..], &tensor(), b"ttt"].concat()), ["0.1.0"]);
+    let last = |depth: usize| [&b"NN".repeat(depth)[..], &tensor(), &b"\x87".repeat(depth)].concat();
+    assert_eq!(names(&last(7)), ["2.2.2.2.2.2.2"]);
+    let error = File::open(&archive(&last(8))).unwrap_err();
+    assert_eq!((error.kind(), error.part()), (tenslice::ErrorKind::TooDeep, tenslice::Part::Name));
+    // The mapping is itself in a tuple, or in a call that leaves it as it is.
+    let items = [&b"}("[..], &text("x"), &tensor(), &text("y"), &tensor(), b"u"].concat();
+    let beside = |value: &[u8]| names(&[&b"}("[..], &text("a"), value, &text("b"), &tensor(), b"u"].concat());
+    assert_eq!(beside(&[&items[..], b"\x85"].concat()), ["a.0.x", "a.0.y", "b"]);
+    assert_eq!(beside(&[&items[..], b"N\x86"].concat()), ["a.0.x", "a.0.y", "b"]);
+    let tagged = |value: &[u8]| {
+        beside(&[&b"ctorch.jit._pickle\nrestore_type_tag\n"[..], value, &text("tag"), b"\x86R"].concat())
+    };
+    assert_eq!(tagged(&items), ["a.x", "a.y", "b"]);
+    assert_eq!(tagged(&[b"cmine\nNet\n)\x81", &items[..], b"b"].concat()), ["a.x", "a.y", "b"]);
+    let pair = |key: &str| [&b"]("[..], &text(key), &tensor(), b"e"].concat();
+    let pairs = [&b"ccollections\nOrderedDict\n]("[..], &pair("x"), &pair("y"), b"e\x85R"].concat();
+    assert_eq!(tagged(&pairs), ["a.x", "a.y", "b"]);
+}
+
+/// A text and a call behind it are an item of a mapping only if the text is a key.
+#[test]
+fn texts_that_are_no_keys() {
+    let both = [&tensor_of_memo(b"")[..], &text("t"), &tensor_of_memo(b"")].concat();
+    let items = [&text("a")[..], b"N", &both, b"\x86\x87", &text("b"), &tensor()].concat();
+    assert_eq!(names(&[&b"("[..], MEMO, b"}(", &items, b"ut"].concat()), ["4.a.1", "4.a.2.1", "4.b"]);
+}
+
+/// The pairs of an `OrderedDict` are lists in a list. Tuples have places; a list of tuples is refused.
+#[test]
+fn pairs_that_are_no_lists() {
+    let with = |items: &[u8]| [&b"ccollections\nOrderedDict\n"[..], items].concat();
+    let pair = [&text("w")[..], &tensor()].concat();
+    assert_eq!(names(&with(&[&b"(](]("[..], &pair, b"eetR"].concat())), ["w"]);
+    assert_eq!(names(&with(&[&b"(]("[..], &pair, b"e\x85tR"].concat())), ["0.1"]);
+    let error = File::open(&archive(&with(&[&b"]("[..], &pair, b"\x86e\x85R"].concat()))).unwrap_err();
+    assert_eq!((error.kind(), error.part()), (tenslice::ErrorKind::TooDeep, tenslice::Part::Name));
+}
+
+/// Names of more pieces than fit in a string, beside an object that is taken much later: nothing is dropped without marks.
+#[test]
+fn long_names_without_marks() {
+    let late = [inside(70, b"K\x01".to_vec()), b"\x86".to_vec()].concat();
+    let lists = [&[b']'; 30][..], &tensor(), &[b'a'; 30]].concat();
+    assert_eq!(names(&[&lists[..], &late].concat()), [vec!["0"; 31].join(".")]);
+    // The items of a mapping are read in one piece.
+    let items: Vec<u8> = ["x", "y", "z"].iter().flat_map(|key| [text(key), tensor_of_memo(b"")].concat()).collect();
+    let deep = inside(70, [&b"}("[..], MEMO, &items, b"u"].concat());
+    let outer = vec!["k"; 70].join(".");
+    assert_eq!(names(&deep), ["x", "y", "z"].map(|key| format!("{outer}.{key}")));
+}
+
+/// The constants of TorchScript may be a mapping, too: each name begins as that of any constant.
+#[test]
+fn constants_in_a_mapping() {
+    let constants = [&b"\x80\x02}("[..], &text("x"), &tensor(), &text("y"), &tensor(), b"u."].concat();
+    let bytes = archive_of(&[
+        ("p/data.pkl", b"\x80\x02}."),
+        ("p/constants.pkl", &constants),
+        ("p/version", b"3\n"),
+        ("p/constants/0", &[7; 16]),
+    ]);
+    let file = File::open(&bytes).unwrap();
+    let all: Vec<String> = file.tensors().map(|tensor| tensor.name().to_string()).collect();
+    assert_eq!(all, ["CONSTANTS.cx", "CONSTANTS.cy"]);
+    assert!(all.iter().all(|name| file.find(name).is_ok()));
+    assert!(file.find("x").is_err());
+}
+
+/// A name of 17 places is read from the start of the pickle, once for each eight pieces: as often as 256 times the bytes of
+/// the pickle, and a MiB, allow.
+#[test]
+fn names_that_are_read_from_the_start() {
+    let opened = |count: usize| {
+        let large = text(&"x".repeat(1 << 16));
+        let tree = [&b"](".repeat(16)[..], b"](", &large, &tensor().repeat(count), &b"e".repeat(17)].concat();
+        File::open(&archive(&tree)).map(|file| file.tensor_count()).map_err(|error| (error.kind(), error.part()))
+    };
+    assert_eq!(opened(75), Ok(75));
+    assert_eq!(opened(85), Err((tenslice::ErrorKind::TooDeep, tenslice::Part::Name)));
+}

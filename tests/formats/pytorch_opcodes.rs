@@ -64,6 +64,7 @@ fn opcodes_take_what_they_are_for() {
         (b"I18446744073709551615\n".to_vec(), Ok(0)),
         (b"I000000000000000000001\n".to_vec(), malformed),
         (b"I1x\n".to_vec(), malformed),
+        (b"I1:\n".to_vec(), malformed),
         (b"I-\n".to_vec(), malformed),
         (b"I\n".to_vec(), malformed),
         // Too few objects, and too many.
@@ -86,6 +87,8 @@ fn opcodes_take_what_they_are_for() {
         (b"]q\x01h\x01a".to_vec(), Ok(0)),
         (b"](K\x01q\x01K\x02q\x01e".to_vec(), Err((ErrorKind::KeyOrder, Part::Value))),
         (b"h\0".to_vec(), Err((ErrorKind::MissingData, Part::Value))),
+        (b"]r\xfe\xff\xff\xff".to_vec(), Ok(0)),
+        (b"]r\xff\xff\xff\xff".to_vec(), Err((ErrorKind::KeyOrder, Part::Value))),
     ] {
         assert_eq!(outcome(&tree), expected, "{}", tree.escape_ascii());
     }
@@ -114,6 +117,102 @@ fn indices_of_the_memo_rise() {
         }
         assert_eq!(two((3, 6), (7, 8)), order, "{a} {b}");
     }
+    // Two indices in one call that is read in one piece.
+    for (first, second, expected) in [(7, 8, Ok(2)), (8, 7, order), (8, 8, order)] {
+        let id = [&b"(h\x01h\x02"[..], &text("0"), &[b'q', first], &text("cpu"), &[b'q', second]].concat();
+        let call = [&b"h\0("[..], &id, b"K\x04tQK\0K\x04\x85K\x01\x85\x89h\x03)RtR"].concat();
+        let items = [&text("a")[..], &tensor_of_memo(b""), &text("b"), &call].concat();
+        assert_eq!(outcome(&[&b"("[..], MEMO, b"}(", &items, b"ut"].concat()), expected, "{first} {second}");
+    }
+}
+
+/// No key of a mapping is a container, however many items are behind it.
+#[test]
+fn keys_of_mappings_with_many_items() {
+    let with = |first: &[u8]| outcome(&[b"}(", first, &b"K\x01N".repeat(40), b"u"].concat());
+    assert_eq!(with(b"NN"), Ok(0));
+    assert_eq!(with(b"N]"), Ok(0));
+    for key in [b"]", b"}", b"\x8f"] {
+        assert_eq!(with(&[key, &b"N"[..]].concat()), Err((ErrorKind::UnexpectedType, Part::Key)));
+    }
+}
+
+/// Only the items of the metadata itself count, not those of a dictionary in it.
+#[test]
+fn metadata_in_metadata() {
+    let call = tensor();
+    let inner = [&b"}(N"[..], &text("conj"), b"\x88Nu"].concat();
+    let metadata = [&b"}("[..], &text("a"), &inner, b"u"].concat();
+    let tree = [&call[..call.len() - 2], &metadata, b"tR"].concat();
+    assert_eq!(seen(&archive(&tree)).unwrap()[0].0, "dense");
+}
+
+/// The arguments of a call that makes a tensor, or a size, stand before the call: they are not from the memo.
+#[test]
+fn arguments_from_the_memo() {
+    let wrong = Err((ErrorKind::UnexpectedType, Part::Value));
+    let function = b"ctorch._utils\n_rebuild_tensor_v2\n";
+    let arguments = &tensor()[function.len()..tensor().len() - 1];
+    assert_eq!(outcome(&[b"(", arguments, b"q\0", function, b"h\0Rt"].concat()), wrong);
+    assert_eq!(outcome(&[b"(", arguments, b"q\0", function, arguments, b"Rt"].concat()), Ok(1));
+    assert_eq!(outcome(b"(K\x04\x85\x85q\0ctorch\nSize\nh\0Rt"), wrong);
+    assert_eq!(outcome(b"(K\x04\x85\x85q\0ctorch\nSize\nK\x04\x85\x85Rt"), Ok(0));
+}
+
+/// The memo has 128 objects at once. So many are taken from it, again and again, and nothing is read again.
+#[test]
+fn objects_that_are_remembered() {
+    let id = [&b"("[..], &text("storage"), b"ctorch\nFloatStorage\n", &text("0"), &text("cpu"), b"K\x04tQ"].concat();
+    let opened = |count: u8| {
+        let put: Vec<u8> = (0..count).flat_map(|index| [&id[..], &[b'q', index]].concat()).collect();
+        let get: Vec<u8> = (0..count).flat_map(|index| [b'h', index]).collect();
+        outcome(&[&b"]("[..], &put, &get, &get, b"e"].concat())
+    };
+    assert_eq!(opened(128), Ok(0));
+    assert_eq!(opened(200), Err((ErrorKind::TooMany, Part::Value)));
+}
+
+/// An object that the memo does not remember is looked for once, and then remembered; the next search goes on behind it.
+#[test]
+fn objects_that_are_looked_for() {
+    let again = [&b"("[..], &b"N".repeat(1000), b"K\x01\x85q\0", &b"h\0".repeat(300), b"t"].concat();
+    assert_eq!(outcome(&again), Ok(0));
+    let get: Vec<u8> = (0..2000_u32).flat_map(|index| [&b"j"[..], &index.to_le_bytes()].concat()).collect();
+    assert_eq!(outcome(&[&b"("[..], &b"]\x94".repeat(2000), &get, b"t"].concat()), Ok(0));
+    // An object that was itself taken from the memo is not found again.
+    assert_eq!(outcome(b"]\x94h\0\x94h\x01\x87"), Err((ErrorKind::TooMany, Part::Value)));
+}
+
+/// Texts and names of the memo are looked for once for many values.
+#[test]
+fn values_with_names_from_the_memo() {
+    let count = |tree: &[u8]| {
+        let bytes = archive(tree);
+        let file = File::open(&bytes).unwrap();
+        let mut values = file.attributes();
+        (values.by_ref().count(), values.error())
+    };
+    // Values themselves, in a list.
+    let list = [&b"]("[..], &text("a"), b"q\0", &b"h\0".repeat(3000), b"e"].concat();
+    assert_eq!(count(&list), (3001, None));
+    // A function near the start, of many calls that are passed over at once.
+    let calls = [&b"("[..], &b"N".repeat(1900), b"cmine\nmake\nq\0", &b"h\0K\x01\x85R".repeat(2000), b"Nt"];
+    assert_eq!(count(&calls.concat()), (1901, None));
+    // A key that is far from the start.
+    let keys = [&b"("[..], &b"N".repeat(3000), &text("k"), b"q\0", &b"}h\0K\x01s".repeat(3000), b"t"];
+    assert_eq!(count(&keys.concat()), (6001, None));
+}
+
+/// The stack keeps a place for as many objects behind each mark as an opcode may take later, and for two more.
+#[test]
+fn groups_in_groups() {
+    // An object with ten others above it.
+    let ten = [&b"N".repeat(11)[..], &[b'\x87'; 5]].concat();
+    let groups = |count: usize, inner: &[u8]| {
+        outcome(&[&[b"(", &b"N".repeat(14)[..]].concat().repeat(count), inner, &b"t".repeat(count)].concat())
+    };
+    assert_eq!(groups(38, &ten), Ok(0));
+    assert_eq!(groups(40, &ten), Err((ErrorKind::TooDeep, Part::Value)));
 }
 
 /// Calls of functions that make tensors have at most ten arguments, and metadata has few items.

@@ -8,7 +8,7 @@ use crate::pytorch::{MEMO, archive, archive_listed, archive_of, tensor, tensor_o
 /// A tensor: its layout, dtype, shape, strides, and the extent of its data.
 pub(super) type Seen = (String, Option<&'static str>, Vec<u64>, Vec<u64>, Option<(u64, u64)>);
 /// An entry of an archive: its name and its bytes.
-type Entry<'a> = (&'a str, &'a [u8]);
+pub(super) type Entry<'a> = (&'a str, &'a [u8]);
 /// A broken rule, and its offset in the file.
 pub(super) type Broken = (ErrorKind, Part, Option<u64>);
 
@@ -38,20 +38,20 @@ pub(super) fn seen(bytes: &[u8]) -> Result<Vec<Seen>, Broken> {
 }
 
 /// The kind and the part of the error, or the layouts of the tensors.
-fn outcome(tree: &[u8]) -> Result<Vec<String>, (ErrorKind, Part)> {
+pub(super) fn outcome(tree: &[u8]) -> Result<Vec<String>, (ErrorKind, Part)> {
     let seen = seen(&archive(tree)).map_err(|(kind, part, _)| (kind, part))?;
     Ok(seen.into_iter().map(|(layout, ..)| layout).collect())
 }
 
-const WRONG: (ErrorKind, Part) = (ErrorKind::UnexpectedType, Part::Tensor);
-const HOOKS: &[u8] = b"ccollections\nOrderedDict\n)R";
+pub(super) const WRONG: (ErrorKind, Part) = (ErrorKind::UnexpectedType, Part::Tensor);
+pub(super) const HOOKS: &[u8] = b"ccollections\nOrderedDict\n)R";
 
 /// A storage of `count` elements: the only storage of [`archive`] has 16 bytes.
 fn storage(class: &str, count: u8) -> Vec<u8> {
     [&b"("[..], &text("storage"), class.as_bytes(), &text("0"), &text("cpu"), &[b'K', count], b"tQ"].concat()
 }
 
-fn call(function: &str, arguments: &[&[u8]]) -> Vec<u8> {
+pub(super) fn call(function: &str, arguments: &[&[u8]]) -> Vec<u8> {
     [b"c", function.as_bytes(), b"\n(", &arguments.concat(), b"tR"].concat()
 }
 
@@ -360,7 +360,7 @@ fn sparse_tensors() {
 
 /// The bytes of the numbers of a file with `storages`, each with its number in all of its bytes. The tensor of a key has
 /// the name of the key.
-fn check_storages(entries: &[Entry<'_>], keys: &[usize]) {
+pub(super) fn check_storages(entries: &[Entry<'_>], keys: &[usize]) {
     let item = |key: &usize| {
         let name = text(&key.to_string());
         let id = [&b"("[..], &text("storage"), b"ctorch\nFloatStorage\n", &name, &text("cpu"), b"K\x04tQ"].concat();
@@ -468,17 +468,17 @@ fn entries_that_must_be_there() {
     assert_eq!(format(&[version, data, tree]), Format::Pytorch);
 }
 
-const MAGIC: &[u8] = b"\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19.";
-const PROTOCOL: &[u8] = b"\x80\x02M\xe9\x03.";
-const ABOUT: &[u8] = b"\x80\x02}X\x0d\0\0\0little_endian\x88s.";
+pub(super) const MAGIC: &[u8] = b"\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19.";
+pub(super) const PROTOCOL: &[u8] = b"\x80\x02M\xe9\x03.";
+pub(super) const ABOUT: &[u8] = b"\x80\x02}X\x0d\0\0\0little_endian\x88s.";
 
 /// A stream with this tree, list of keys and data.
-fn stream(tree: &[u8], keys: &[u8], data: &[u8]) -> Vec<u8> {
+pub(super) fn stream(tree: &[u8], keys: &[u8], data: &[u8]) -> Vec<u8> {
     [MAGIC, PROTOCOL, ABOUT, b"\x80\x02", tree, b".\x80\x02", keys, b".", data].concat()
 }
 
 /// A tensor of a stream.
-fn item(key: &str, class: &str, count: u16) -> Vec<u8> {
+pub(super) fn item(key: &str, class: &str, count: u16) -> Vec<u8> {
     let count = [b"M", &count.to_le_bytes()[..]].concat();
     let class = ["ctorch\n", class, "Storage\n"].concat();
     let id = [&b"("[..], &text("storage"), class.as_bytes(), &text(key), &text("cpu"), &count, b"NtQ"].concat();
@@ -486,7 +486,7 @@ fn item(key: &str, class: &str, count: u16) -> Vec<u8> {
 }
 
 /// A list of texts.
-fn list(keys: &[&str]) -> Vec<u8> {
+pub(super) fn list(keys: &[&str]) -> Vec<u8> {
     [&b"]("[..], &keys.iter().flat_map(|key| text(key)).collect::<Vec<u8>>(), b"e"].concat()
 }
 

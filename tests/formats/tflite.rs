@@ -133,6 +133,10 @@ fn models() {
         "tensor \"x\": components: the model has no buffer",
     );
     assert!(File::open(&Tflite { buffers: Vec::new(), ..Tflite::default() }.bytes()).is_ok());
+    // Buffer 0 stands for none, whether or not there is one.
+    let mut none = Tflite { buffers: Vec::new(), metadata: vec![(b"m".to_vec(), 0)], ..Tflite::default() };
+    none.add(Made { name: b"x".to_vec(), buffer: 0, ..Made::default() });
+    assert_eq!(File::open(&none.bytes()).unwrap().tensor_count(), 0);
 }
 
 #[test]
@@ -211,6 +215,7 @@ fn shapes_and_sizes() {
     }
     refused(&file(&[2, 3], F32, 23), ErrorKind::SizeMismatch, Part::Shape, "dtype f32, which takes 24");
     refused(&file(&[-1, 6], F32, 24), ErrorKind::NegativeLength, Part::Shape, "tensor \"t\": shape: a length is neg");
+    refused(&file(&[6, -1], F32, 24), ErrorKind::NegativeLength, Part::Shape, "tensor \"t\": shape: a length is neg");
     refused(&file(&[i32::MAX; 3], F32, 4), ErrorKind::ShapeOverflow, Part::Shape, "exceeds 64 bits");
 }
 
@@ -380,7 +385,8 @@ fn orders_of_external_buffers() {
         model.bytes()
     };
     let shuffled: Vec<u32> = (0..1024).map(|i| i * 389 % 1024).collect();
-    for ids in [vec![7], (0..100).collect(), (0..101).rev().collect(), shuffled.clone()] {
+    let many = 0..1100;
+    for ids in [vec![7], (0..101).rev().collect(), many.clone().collect(), many.rev().collect(), shuffled.clone()] {
         let bytes = model(&ids);
         let file = File::open(&bytes).unwrap();
         for tensor in file.tensors() {
@@ -505,6 +511,8 @@ fn sparse_tensors() {
     wrong(blocks(vec![0, 2, 1, 3]), &[4, 4], 8, kind, "");
     let kind = ErrorKind::PartialBlock;
     wrong(blocks(vec![0, 1, 2, 3]), &[5, 4], 8, kind, "do not divide its dimension");
+    let empty = (vec![0, 1], vec![0], vec![Dense(0), Dense(0)]);
+    wrong(empty, &[0], 1, kind, "do not divide its dimension");
     let seventeen = ((0..17).collect(), vec![], (0..17).map(|_| Dense(1)).collect());
     wrong(seventeen, &[1; 17], 1, ErrorKind::TooMany, "more than 16 dimensions");
     let sixteen = ((0..16).collect(), vec![], (0..16).map(|_| Dense(1)).collect());
@@ -708,4 +716,50 @@ fn many_tensors_in_many_subgraphs() {
     assert_eq!(File::open(&with(1 << 16)).unwrap().tensor_count(), 0);
     let error = File::open(&with((1 << 16) + 1)).unwrap_err();
     assert_eq!((error.kind(), error.part()), (ErrorKind::TooMany, Part::Tensors));
+}
+
+/// The position of the offset of a model's description, and the model, without the description.
+fn described() -> (usize, Vec<u8>) {
+    use Slot::{None, Offset, U32};
+    let mut tables = Tables(b"\0\0\0\0TFL3".to_vec());
+    let root = tables.table(0, &[U32(3), None, Offset, Offset]);
+    let subgraph = tables.offsets(root[2], 1)[0];
+    tables.table(subgraph, &[]);
+    (root[3], tables.0)
+}
+
+/// The NUL behind a text is a byte of the file.
+#[test]
+fn a_text_at_the_end_of_a_file() {
+    let (at, bytes) = described();
+    let mut tables = Tables(bytes);
+    tables.text(at, b"abc");
+    let mut bytes = tables.0;
+    assert_eq!(File::open(&bytes).unwrap().attributes().get_str("description"), Some("abc"));
+    bytes.pop();
+    let length = bytes.len();
+    let message = format!(
+        "; unless the offset is wrong, the file is truncated: it has {length} bytes and should have at least {} bytes, so \
+         at least 1 is missing",
+        length + 1
+    );
+    refused(&bytes, ErrorKind::Malformed, Part::Attributes, &message);
+}
+
+/// Tables and texts are in the first 2^32 - 1 bytes. Only the pages with tables take memory.
+#[test]
+#[cfg(target_pointer_width = "64")]
+fn a_text_at_4_gib() {
+    let (at, tables) = described();
+    let mut bytes = vec![0; (1 << 32) + 16];
+    bytes[..tables.len()].copy_from_slice(&tables);
+    let text = 0xffff_fff8;
+    bytes[at..at + 4].copy_from_slice(&((text - at) as u32).to_le_bytes());
+    bytes[text + 4..][..3].copy_from_slice(b"abc");
+    let mut open = |count: u8| {
+        (bytes[text], bytes[text + 4 + usize::from(count)]) = (count, 0);
+        File::open(&bytes).map(drop).map_err(|error| (error.kind(), error.part()))
+    };
+    assert_eq!(open(3), Err((ErrorKind::Malformed, Part::Attributes)));
+    assert_eq!(open(2), Ok(()));
 }

@@ -693,6 +693,16 @@ fn declarations_that_a_file_cannot_have() {
         (ErrorKind::RepeatedName, "safetensors: tensor 1999 \"1999\": another tensor has this name".into())
     );
 
+    // The longest header. A control character takes 6 bytes.
+    let longest = "\u{1}".repeat(16_666_662) + "xxx";
+    let length = |text: &str| {
+        let attributes = [NewAttribute::new("k", text)];
+        let file = NewFile::new(Format::Safetensors, &[]).attributes(&attributes);
+        Writer::new(file, &mut []).map(|writer| writer.length()).map_err(|error| error.kind())
+    };
+    assert_eq!(length(&longest), Ok(Some(100_000_008)));
+    assert_eq!(length(&(longest + "x")), Err(ErrorKind::ManifestTooLarge));
+
     // The last: readers refuse a header of more than 100 000 000 bytes.
     for alignment in [0, 1, 4, 24, 1 << 27] {
         let file = NewFile::new(Format::Safetensors, &[]).alignment(alignment);
@@ -983,6 +993,12 @@ fn frames_that_are_refused() {
     assert_eq!(refused(NewFile::new(Format::Safetensors, TENSORS).frames(16)), ErrorKind::NotInFormat);
     let huge = [NewTensor::dense("a", DType::U8, &[(1 << 27) + 1])];
     assert_eq!(refused(NewFile::new(Format::Ztensor2, &huge).frames(1)), ErrorKind::TooMany);
+    let two = [NewTensor::dense("a", DType::U8, &[1]), NewTensor::dense("b", DType::U8, &[(1 << 27) + 1])];
+    let file_of_two = NewFile::new(Format::Ztensor2, &two).frames(1);
+    let error = Writer::new(file_of_two, &mut [0; 100]).unwrap_err();
+    assert_eq!((error.kind(), error.declaration()), (ErrorKind::TooMany, Some(1)));
+    let text = file_of_two.explain(&error).to_string();
+    assert!(text.contains("tensor 1 \"b\": "), "{text}");
     let most = [NewTensor::dense("a", DType::U8, &[1 << 27])];
     assert_eq!(refused(NewFile::new(Format::Ztensor2, &most).frames(1)), ErrorKind::OutOfScratch);
     let message = |file: NewFile<'_>| file.explain(&Writer::new(file, &mut [0; 100]).unwrap_err()).to_string();
@@ -1199,7 +1215,36 @@ fn what_formats_of_one_tensor_refuse() {
             check(&written(NewFile::new(Format::Tens, &tensors), &data), &tensors, &data);
         }
     }
+    for dtype in [
+        D::BOOL,
+        D::U8,
+        D::I8,
+        D::U16,
+        D::U32,
+        D::U64,
+        D::I16,
+        D::I32,
+        D::I64,
+        D::F16,
+        D::F32,
+        D::F64,
+        D::C64,
+        D::C128,
+    ] {
+        let tensors = [dense(dtype, &[2, 3])];
+        let data = if dtype == D::BOOL { vec![1; 6] } else { data_of(&tensors) };
+        let bytes = written(NewFile::new(Format::B2nd, &tensors), &data);
+        check(&bytes, &tensors, &data);
+        assert_eq!(File::open(&bytes).unwrap().tensors().next().unwrap().dtype(), Some(dtype));
+    }
     assert_eq!(refused(Format::Tens, dense(D::U8, &[1 << 32])), ErrorKind::NotInFormat);
+    // The most dimensions that the reader accepts, and one more. A length is 0, so that there is no room for a pair.
+    let lengths = vec![0; if cfg!(target_pointer_width = "64") { (1 << 27) + 1 } else { 0 }]; // no page takes memory
+    if !lengths.is_empty() {
+        let pair = |shape| NewTensor { layout: NewLayout::Pairs { dtype: D::F64, count: 1 }, ..dense(D::F64, shape) };
+        assert_eq!(refused(Format::Tens, pair(&lengths[1..])), ErrorKind::TooManyPairs);
+        assert_eq!(refused(Format::Tens, pair(&lengths)), ErrorKind::NotInFormat);
+    }
     assert_eq!(refused(Format::B2nd, dense(D::U8, &[1; 17])), ErrorKind::NotInFormat);
     assert_eq!(refused(Format::B2nd, dense(D::U8, &[2, 1 << 30])), ErrorKind::NotInFormat);
     assert_eq!(refused(Format::B2nd, dense(D::U8, &[1 << 63])), ErrorKind::NotInFormat);

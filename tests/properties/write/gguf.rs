@@ -179,6 +179,41 @@ fn the_alignment_is_stated_if_it_is_not_the_default() {
     }
 }
 
+/// The padding in front of the data is written with the header.
+#[test]
+fn the_data_follows_the_beginning() {
+    let tensors = [NewTensor::dense("a", DType::I8, &[3])];
+    for alignment in [8, 32, 4096] {
+        let file = NewFile::new(Format::Gguf, &tensors).alignment(alignment);
+        let data = data_of(&tensors);
+        let bytes = written(file, &data);
+        let start = File::open(&bytes).unwrap().find("a").unwrap().data().unwrap().extent().offset;
+        let mut writer = Writer::new(file, &mut []).unwrap();
+        let mut sink = Collected::new();
+        writer.begin(&mut sink).unwrap();
+        assert_eq!(writer.position(), start);
+        assert!(sink.bytes == bytes[..start as usize], "{alignment}");
+    }
+}
+
+/// A header is as long as the reader accepts, or a byte longer.
+#[test]
+fn the_longest_header() {
+    const MIB: usize = 1 << 20;
+    let bytes = vec![0; 2 * MIB];
+    let length = |last: usize| {
+        // The items of a list share the bytes. Each has 12 bytes before its own.
+        let mut items = vec![NewValue::Bytes(&bytes[..MIB]); 1022];
+        items.push(NewValue::Bytes(&bytes[..last]));
+        let attributes = [NewAttribute { key: "k", value: NewValue::List(&items) }];
+        let file = NewFile::new(Format::Gguf, &[]).attributes(&attributes);
+        Writer::new(file, &mut []).map(|writer| writer.length()).map_err(|error| (error.kind(), error.part()))
+    };
+    let last = (1 << 30) - (24 + 9 + 4 + 12) - 1022 * (12 + MIB) - 12;
+    assert_eq!(length(last), Ok(Some(1 << 30)));
+    assert_eq!(length(last + 1), Err((ErrorKind::ManifestTooLarge, Part::Header)));
+}
+
 /// Copies a value, whose type in the file is `value_type`; `None` for text that is not UTF-8.
 fn copied(value: Value<'static>, value_type: ValueType) -> Option<NewValue<'static>> {
     use NewValue as V;

@@ -156,3 +156,34 @@ fn integers_of_all_widths() {
         }
     }
 }
+
+#[test]
+#[cfg(feature = "gguf")]
+fn a_repeated_key_is_named() {
+    let attributes = [NewAttribute::new("a", 1_u8), NewAttribute::new("k", 1_u8), NewAttribute::new("k", 2_u8)];
+    let (kind, text) = refused(NewFile::new(Format::Gguf, &[]).attributes(&attributes));
+    assert_eq!(kind, ErrorKind::RepeatedKey);
+    assert_eq!(text, "gguf: attribute 2 \"k\": another attribute has this key");
+}
+
+/// A manifest has 1 GiB, or a byte more.
+#[test]
+#[cfg(feature = "ztensor2")]
+fn the_longest_manifest() {
+    const MIB: usize = 1 << 20;
+    let empty = written(NewFile::new(Format::Ztensor2, &[]), &[]);
+    let [start, size] = [40, 32].map(|back| u64::from_le_bytes(*empty[empty.len() - back..].first_chunk().unwrap()));
+    assert_eq!(start + size + 40, empty.len() as u64);
+    let bytes = vec![0; 2 * MIB];
+    let length = |last: usize| {
+        let mut items = vec![NewValue::Bytes(&bytes[..MIB]); 1022]; // they share the bytes
+        items.push(NewValue::Bytes(&bytes[..last]));
+        let attributes = [NewAttribute { key: "k", value: NewValue::List(&items) }];
+        let file = NewFile::new(Format::Ztensor2, &[]).attributes(&attributes);
+        Writer::new(file, &mut [0; 100]).map(|writer| writer.length().unwrap()).map_err(|error| error.kind())
+    };
+    let longest = start + (1 << 30) + 40;
+    let last = MIB + (longest - length(MIB).unwrap()) as usize;
+    assert_eq!(length(last), Ok(longest));
+    assert_eq!(length(last + 1), Err(ErrorKind::ManifestTooLarge));
+}

@@ -245,6 +245,102 @@ fn each_table_is_forgotten() {
     }
 }
 
+/// The codes of literals are those of a block before in the frame.
+#[test]
+fn codes_of_literals_are_of_one_frame() {
+    // One literal in a code of one bit, with a description of the codes and without.
+    let described = (2, 7, &[0x12, 0xc0, 0, 128, 0x10, 0b11, 0][..]);
+    let treeless = (2, 5, &[0x13, 0x40, 0, 0b11, 0][..]);
+    let first = of_blocks(17, &[described]);
+    let decoded = ours(&[], &first, 10).unwrap();
+    assert_eq!(decoded.len(), 1);
+    assert_eq!(ours(&[], &of_blocks(17, &[described, treeless]), 10), Ok(decoded.repeat(2)));
+    assert_eq!(ours(&[], &[first, of_blocks(17, &[treeless])].concat(), 10), Err(Malformed));
+}
+
+/// Returns the description of a table of `2^log` states with these numbers of states for each symbol.
+fn described(log: u32, counts: &[u32]) -> Vec<u8> {
+    let mut bits = Vec::new();
+    let mut put = |value: u32, width: u32| bits.extend((0..width).map(|at| (value >> at & 1) as u8));
+    put(log - 5, 4);
+    let (mut left, mut rest) = (1_u32 << log, counts);
+    while let [count, after @ ..] = rest {
+        rest = after;
+        let (value, most) = (count + 1, left + 1);
+        let width = u32::BITS - most.leading_zeros();
+        let half = 1 << (width - 1);
+        let short = 2 * half - 1 - most;
+        match value {
+            _ if value < short => put(value, width - 1),
+            _ => put(value + if value < half { 0 } else { short }, width),
+        }
+        left -= count;
+        if *count == 0 {
+            let zeros = rest.iter().take_while(|count| **count == 0).count();
+            (0..zeros / 3).for_each(|_| put(3, 2));
+            put(zeros as u32 % 3, 2);
+            rest = &rest[zeros..];
+        }
+    }
+    bits.chunks(8).map(|byte| byte.iter().rev().fold(0, |byte, bit| byte << 1 | bit)).collect()
+}
+
+/// The last symbol of an alphabet may have states. The one behind it does not exist.
+#[test]
+fn symbols_of_each_alphabet() {
+    for (alphabet, count) in [
+        (Alphabet::LiteralLengths, 36),
+        (Alphabet::Offsets, 32),
+        (Alphabet::MatchLengths, 53),
+        (Alphabet::Weights, 12),
+    ] {
+        let read = |count: usize| {
+            let counts = [&[16][..], &vec![0; count - 2], &[16]].concat();
+            fse::Table::<32>::new().read(alphabet, &described(5, &counts)).map(<[u8]>::len)
+        };
+        assert_eq!((read(count), read(count + 1)), (Some(0), None), "{count}");
+    }
+}
+
+/// The distances that a dictionary states lead into its content.
+#[test]
+#[cfg_attr(miri, ignore = "takes too long")]
+fn distances_of_a_dictionary() {
+    let text = content("text", 200_000);
+    let samples: Vec<&[u8]> = text.chunks(1000).collect();
+    let trained = zstd::dict::from_samples(&samples, 8000).unwrap();
+    let first = trained.windows(12).position(|bytes| *bytes == [1, 0, 0, 0, 4, 0, 0, 0, 8, 0, 0, 0]).unwrap();
+    let length = (trained.len() - first - 12) as u32;
+    let stored = of_blocks(17, &[(0, 3, &[7, 8, 9])]);
+    for at in [first, first + 4, first + 8] {
+        for (distance, is_sound) in [(0, false), (1, true), (length, true), (length + 1, false)] {
+            let mut dictionary = trained.clone();
+            dictionary[at..at + 4].copy_from_slice(&distance.to_le_bytes());
+            let expected = if is_sound { Ok(vec![7, 8, 9]) } else { Err(Malformed) };
+            assert_eq!(ours(&dictionary, &stored, 3), expected, "{distance}");
+        }
+    }
+}
+
+/// Literals are near to their places if a destination has no more room than the output.
+#[test]
+fn literals_that_move_a_few_bytes() {
+    let literals: Vec<u8> = (1..=20).collect();
+    for first in 1..16_u8 {
+        for more in 0..20_u8 {
+            // A number of literals, a match of 3 bytes or more at the distance 1, and the rest of the literals.
+            let block = [&[20 << 3][..], &literals, &[1, 0x54, first, 0, more, 1]].concat();
+            let stored = of_blocks(17, &[(2, block.len(), &block)]);
+            let (before, after) = literals.split_at(first.into());
+            let expected = [before, &vec![first; 3 + usize::from(more)], after].concat();
+            for room in [0, 1, 100] {
+                assert_eq!(ours(&[], &stored, expected.len() + room).as_ref(), Ok(&expected), "{first} {more}");
+            }
+            assert_eq!(libzstd(&[], &stored, expected.len()), Ok(expected), "{first} {more}");
+        }
+    }
+}
+
 /// If bits are missing, a stream is malformed, even if it needs more room.
 #[test]
 fn missing_bits_of_a_sequence() {

@@ -1,0 +1,300 @@
+//! PyTorch: rules of calls, archives and streams that one small file shows.
+#![cfg(feature = "pytorch")]
+
+use tenslice::{ErrorKind, File, Part, Warning};
+
+use crate::pytorch::{MEMO, archive, archive_of, tensor, tensor_of_memo, text};
+use crate::pytorch_rules::{
+    ABOUT, Entry, HOOKS, MAGIC, PROTOCOL, WRONG, call, check_storages, item, list, outcome, seen, stream,
+};
+
+/// The message of an error says which rule the file breaks.
+#[test]
+fn messages_name_the_broken_rule() {
+    let message = |bytes: &[u8]| File::open(bytes).unwrap_err().explain(bytes).to_string();
+    let keys: Vec<String> = (0..8193).map(|key| key.to_string()).collect();
+    let keys: Vec<&str> = keys.iter().map(|key| &**key).collect();
+    let many = stream(&item("a", "Byte", 1), &list(&keys), &[]);
+    let other = [b"\x80\x02K\x01.", &many[MAGIC.len()..]].concat();
+    for (bytes, rule) in [
+        (many, "the stream has more than 8192 storages"),
+        (archive(b"}]K\x01s"), "a dictionary or a list is a key"),
+        (other, "this is a pickle of Python, not a stream of torch.save: it begins with another number"),
+    ] {
+        let message = message(&bytes);
+        assert!(message.contains(rule), "{message}");
+    }
+}
+
+/// The hooks of a tensor are made by a class, not by a mapping of that class.
+#[test]
+fn hooks_are_made_by_a_class() {
+    let opened = |index: u8| {
+        let mut call = tensor_of_memo(b"");
+        let place = call.len() - 5;
+        assert_eq!(call[place..], *b"\x03)RtR");
+        call[place] = index;
+        let made = b"ccollections\nOrderedDict\n)Rq\x04h\x04";
+        outcome(&[&b"("[..], MEMO, made, b"}(", &text("a"), &call, b"ut"].concat())
+    };
+    assert_eq!(opened(3), Ok(vec!["dense".into()]));
+    assert_eq!(opened(4), Err((ErrorKind::UnexpectedType, Part::Value)));
+}
+
+/// The bytes of a number are no opcodes, also those before the end of a tuple.
+#[test]
+fn numbers_that_look_like_opcodes() {
+    let (class, count): (&[u8], &[u8]) = (b"ctorch\nByteStorage\n", b"M\x53\x7d");
+    let id = [&b"("[..], &text("storage"), class, &text("0"), &text("cpu"), count, b"tQ"].concat();
+    let sizes: &[u8] = b"K\x02Kr\x86";
+    let strides: &[u8] = b"\x8a\x03\0K\0Kr\x86\x94\x94\x94";
+    let view = call("torch._utils\n_rebuild_tensor_v2", &[&id, b"K\0", sizes, strides, b"\x89", HOOKS]);
+    let pickle = [b"\x80\x02}(", &text("a")[..], &view, b"u."].concat();
+    let data = [0; 0x7d53];
+    let bytes = archive_of(&[("p/data.pkl", &pickle), ("p/version", b"3\n"), ("p/data/0", &data)]);
+    let all = seen(&bytes).unwrap();
+    let (layout, dtype, shape, strides, extent) = &all[0];
+    assert_eq!(
+        (&**layout, *dtype, &shape[..], &strides[..]),
+        ("strided", Some("u8"), &[2, 114][..], &[19200, 114][..])
+    );
+    assert_eq!(extent.map(|(_, length)| length), Some(0x7d53));
+}
+
+/// A tensor in a tuple without a mark is read, also where many objects are above many marks: here, in the arguments of a
+/// function, where it has no name.
+#[test]
+fn a_tuple_below_many_objects() {
+    let tuple = [&b"}("[..], &text("a"), &tensor(), b"\x85u"].concat();
+    let lists = (0..32).fold(tuple, |inner, _| [&b"]("[..], &b"K\x01".repeat(130), &inner, b"e"].concat());
+    assert_eq!(outcome(&call("mine\nmake", &[&lists])), Ok(vec![]));
+}
+
+/// The parts of a sparse tensor are in a tuple, not in what a function makes.
+#[test]
+fn sparse_parts_are_in_a_tuple() {
+    let layout = [&b"ctorch.serialization\n_get_layout\n"[..], &text("torch.sparse_coo"), b"\x85R"].concat();
+    let parts = [&tensor()[..], &tensor(), b"K\x04\x85"].concat();
+    let sparse = |data: &[u8]| outcome(&call("torch._utils\n_rebuild_sparse_tensor", &[&layout, data]));
+    assert_eq!(sparse(&[b"(", &parts[..], b"t"].concat()), Ok(vec!["torch.sparse_coo".into()]));
+    assert_eq!(sparse(&call("mine\nmake", &[&parts])), Err(WRONG));
+}
+
+/// The ID of a storage has a class, and at most a sixth item, which is `None`.
+#[test]
+fn ids_of_storages() {
+    let opened = |class: &[u8], rest: &[u8]| {
+        let id = [&b"("[..], &text("storage"), class, &text("0"), &text("cpu"), b"K\x04", rest, b"tQ"].concat();
+        outcome(&call("torch._utils\n_rebuild_tensor_v2", &[&id, b"K\0K\x04\x85K\x01\x85\x89", HOOKS]))
+    };
+    let class: &[u8] = b"ctorch\nFloatStorage\n";
+    let wrong = Err((ErrorKind::UnexpectedType, Part::Component));
+    assert_eq!(opened(class, b""), Ok(vec!["dense".into()]));
+    assert_eq!(opened(class, b"N"), Ok(vec!["dense".into()]));
+    for other in [&b"K\x01"[..], b"\x88", b")", b"X\x01\0\0\0a", b"NN"] {
+        assert_eq!(opened(class, other), wrong, "{}", other.escape_ascii());
+    }
+    assert_eq!(opened(b"ctorch\nFloatStorage\n)R", b""), wrong);
+    assert_eq!(opened(b"ctorch\nFloatStorage\n)\x81", b""), wrong);
+}
+
+/// A name that no tensor has is not found, in archives and in streams.
+#[test]
+fn names_that_no_tensor_has() {
+    let tree = [&b"}("[..], &text("a"), &item("a", "Byte", 1), b"u"].concat();
+    let stream = stream(&tree, &list(&["a"]), b"\x01\0\0\0\0\0\0\0\x07");
+    let archive = archive(&[&b"}("[..], &text("a"), &tensor(), b"u"].concat());
+    for bytes in [stream, archive] {
+        let file = File::open(&bytes).unwrap();
+        assert_eq!(file.find("a").unwrap().index(), 0);
+        for name in ["b", "", "a.a", "CONSTANTS.c0"] {
+            assert_eq!(file.find(name).unwrap_err().kind(), ErrorKind::NotFound, "{name}");
+        }
+    }
+}
+
+/// Names with the same hash differ, and no memory is needed to compare a few names.
+#[test]
+fn few_names_are_compared_when_opening() {
+    // These two have the same hash. The hash of a very long name is not known.
+    let equal = [text("060829"), tensor(), text("298174"), tensor()].concat();
+    let long = [&text(&"x".repeat(600))[..], b"}(", &text("k"), &tensor(), &text("l"), &tensor(), b"u"].concat();
+    let bytes = archive(&[&b"}("[..], &equal, &long, b"u"].concat());
+    let file = File::open(&bytes).unwrap();
+    assert_eq!((file.tensor_count(), file.warnings().is_empty()), (4, true));
+    assert_eq!(file.check_length(), Some(0));
+    assert!(file.check(&mut []).unwrap().is_empty());
+}
+
+/// Names that rise need no memory, even if entries do.
+#[test]
+fn memory_for_entries_alone() {
+    let items: Vec<u8> = (0..1200).flat_map(|name| [text(&format!("{name:04}")), tensor()].concat()).collect();
+    let pickle = [b"\x80\x02}(", &items[..], b"u."].concat();
+    let more: Vec<String> = (0..1100).rev().map(|number| format!("p/x/{number}")).collect();
+    let mut entries: Vec<Entry<'_>> = vec![("p/data.pkl", &pickle), ("p/version", b"3\n"), ("p/data/0", &[0; 16])];
+    entries.extend(more.iter().map(|name| (&**name, &b"a"[..])));
+    let bytes = archive_of(&entries);
+    let file = File::open(&bytes).unwrap();
+    assert_eq!(file.tensor_count(), 1200);
+    assert!(file.warnings().contains(Warning::NamesUnchecked));
+    assert_eq!(file.check_length(), Some(1103));
+}
+
+/// A name occurs twice: in a mapping, and in one around another one. The error is at the second key.
+#[test]
+fn a_repeated_name_in_a_mapping() {
+    let inner = [&text("a")[..], b"}(", &text("x"), &tensor(), b"u"].concat();
+    let with = |name: &str| {
+        let items = [&text("y")[..], &tensor(), &inner, &text(name), &tensor()].concat();
+        archive(&[&b"}("[..], &items, b"u"].concat())
+    };
+    assert_eq!(seen(&with("z")).unwrap().len(), 3);
+    let items = [text("y"), tensor(), text("b"), tensor(), text("y"), tensor()].concat();
+    let flat = archive(&[&b"}("[..], &items, b"u"].concat());
+    for bytes in [with("y"), flat] {
+        let key = bytes.windows(6).rposition(|bytes| bytes == text("y")).unwrap();
+        assert_eq!(seen(&bytes).unwrap_err(), (ErrorKind::RepeatedName, Part::Name, Some(key as u64)));
+    }
+}
+
+/// A key has the name of a constant. The error is behind the constant, which has no key.
+#[test]
+fn a_key_with_the_name_of_a_constant() {
+    let constants = [b"\x80\x02(", &tensor()[..], b"t."].concat();
+    let opened = |name: &str| {
+        let pickle = [b"\x80\x02}(", &text(name)[..], &tensor(), b"u."].concat();
+        let entries: [Entry<'_>; 5] = [
+            ("p/data.pkl", &pickle),
+            ("p/constants.pkl", &constants),
+            ("p/version", b"3\n"),
+            ("p/data/0", &[0; 16]),
+            ("p/constants/0", &[0; 16]),
+        ];
+        let bytes = archive_of(&entries);
+        let start = bytes.windows(constants.len()).position(|bytes| bytes == constants).unwrap();
+        (seen(&bytes).map(|seen| seen.len()), (start + constants.len() - 2) as u64)
+    };
+    assert_eq!(opened("0").0, Ok(2));
+    assert_eq!(opened("CONSTANTS.c1").0, Ok(2));
+    let (repeated, end) = opened("CONSTANTS.c0");
+    assert_eq!(repeated, Err((ErrorKind::RepeatedName, Part::Name, Some(end))));
+}
+
+/// An error about a tensor of the memo that costs too much is behind that tensor.
+#[test]
+fn the_place_of_a_costly_tensor() {
+    let alias = |number: usize| [&text(&format!("{number:02}"))[..], b"h\0"].concat();
+    let aliases: Vec<u8> = (0..75).flat_map(alias).collect();
+    let large = text(&"x".repeat(1 << 16));
+    let bytes = archive(&[&b"}("[..], &text("a"), &large, &text("b"), &tensor(), b"q\0", &aliases, b"u"].concat());
+    let (kind, part, at) = seen(&bytes).unwrap_err();
+    assert_eq!((kind, part), (ErrorKind::TooDeep, Part::Name));
+    let before = &bytes[..usize::try_from(at.unwrap()).unwrap()];
+    assert!(before.ends_with(&alias(68)), "{}", before[before.len() - 20..].escape_ascii());
+}
+
+/// Names of entries have the signature of a record in them: storages are not found by looking for signatures.
+#[test]
+fn signatures_in_names_of_entries() {
+    const COUNT: usize = 30;
+    let contents: Vec<[u8; 16]> = (0..COUNT).map(|key| [key as u8; 16]).collect();
+    let names: Vec<String> = (0..COUNT).map(|key| format!("p/data/{key}")).collect();
+    let fakes: Vec<String> = (0..40).map(|number| format!("p/x/{number}PK\x01\x02PK\x01\x02")).collect();
+    let mut entries: Vec<Entry<'_>> = vec![("p/data.pkl", b""), ("p/version", b"3\n")];
+    entries.extend(names.iter().zip(&contents).map(|(name, content)| (&**name, &content[..])));
+    entries.extend(fakes.iter().map(|name| (&**name, &[][..])));
+    let falling: Vec<usize> = (0..COUNT).rev().collect();
+    check_storages(&entries, &falling);
+}
+
+/// Tensors refer to many storages in the order of the directory, which is no order of keys: each record is read once.
+#[test]
+fn many_storages_in_their_own_order() {
+    const COUNT: usize = 6300;
+    let mut keys: Vec<usize> = (0..COUNT).collect();
+    keys.swap(0, 1);
+    let names: Vec<String> = keys.iter().map(|key| format!("p/data/{key}")).collect();
+    let tensor = |key: &usize| {
+        let key = key.to_string();
+        let id = [&b"h\0((h\x01h\x02"[..], &text(&key), &text("cpu"), b"K\x04tQ"].concat();
+        [&text(&key)[..], &id, b"K\0K\x04\x85K\x01\x85\x89h\x03)RtR"].concat()
+    };
+    let items: Vec<u8> = keys.iter().flat_map(tensor).collect();
+    let pickle = [&b"\x80\x02("[..], MEMO, b"}(", &items, b"ut."].concat();
+    let mut entries: Vec<Entry<'_>> = vec![("p/data.pkl", &pickle), ("p/version", b"3\n")];
+    entries.extend(names.iter().map(|name| (&**name, &[0; 16][..])));
+    let bytes = archive_of(&entries);
+    assert_eq!(File::open(&bytes).map(|file| file.tensor_count()), Ok(COUNT as u64));
+}
+
+/// Tensors refer to two storages in turn, and many records are before the storages. The records that are read to find the
+/// storages are counted: here, 256 times those of the directory, and 2^24.
+#[test]
+fn records_that_are_read_too_often() {
+    const TENSORS: usize = 60_000;
+    let others: Vec<String> = (0..300).map(|number| format!("p/x/{number}")).collect();
+    let names: Vec<String> = (10..74).map(|key| format!("p/data/{key}")).collect();
+    let tensor = |number: usize| {
+        let key = if number & 1 == 0 { "10" } else { "73" };
+        let id = [&b"h\0((h\x01h\x02"[..], &text(key), &text("cpu"), b"K\x04tQ"].concat();
+        [&text(&format!("{number:05}"))[..], &id, b"K\0K\x04\x85K\x01\x85\x89h\x03)RtR"].concat()
+    };
+    let items: Vec<u8> = (0..TENSORS).flat_map(tensor).collect();
+    let before = [&b"\x80\x02("[..], MEMO, b"}("].concat();
+    let pickle = [&before[..], &items, b"ut."].concat();
+    let mut entries: Vec<Entry<'_>> = vec![("p/data.pkl", &pickle), ("p/version", b"3\n")];
+    entries.extend(others.iter().map(|name| (&**name, &[][..])));
+    entries.extend(names.iter().map(|name| (&**name, &[0; 16][..])));
+    let (kind, part, at) = seen(&archive_of(&entries)).unwrap_err();
+    assert_eq!((kind, part), (ErrorKind::TooMany, Part::Entry));
+    // The ID of the storage begins behind the name, the function and a mark.
+    let in_items = at.unwrap() as usize - (30 + "p/data.pkl".len() + before.len());
+    assert_eq!((in_items % tensor(0).len(), in_items / tensor(0).len()), (13, 54160));
+}
+
+/// Checks the places of all storages of a stream: each has a class, the width of its elements, and their number.
+fn check_stream(storages: &[(&str, u64, u16)]) {
+    let (mut data, mut extents, mut items, mut keys) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    for (place, (class, width, elements)) in storages.iter().enumerate() {
+        let (key, length) = (place.to_string(), u64::from(*elements) * width);
+        data.extend(u64::from(*elements).to_le_bytes());
+        extents.push((data.len() as u64, length));
+        data.extend(vec![7; length as usize]);
+        items.extend([text(&key), item(&key, class, *elements)].concat());
+        keys.push(key);
+    }
+    let keys: Vec<&str> = keys.iter().map(|key| &**key).collect();
+    let bytes = stream(&[b"}(", &items[..], b"u"].concat(), &list(&keys), &data);
+    let start = (bytes.len() - data.len()) as u64;
+    let file = File::open(&bytes).unwrap_or_else(|error| panic!("{}", error.explain(&bytes[..])));
+    let found = file.tensors().map(|tensor| {
+        let extent = tensor.component("data").unwrap().extent();
+        (extent.offset - start, extent.length)
+    });
+    assert_eq!(found.collect::<Vec<_>>(), extents);
+}
+
+/// The place of a storage depends on all before it: a few with elements of another width, or of many widths.
+#[test]
+fn places_of_storages_in_streams() {
+    let (byte, short, float, double) = (("Byte", 1), ("Short", 2), ("Float", 4), ("Double", 8));
+    let of = |(class, width), elements| (class, width, elements);
+    check_stream(&[of(float, 3), of(float, 3), of(double, 3), of(float, 3), of(short, 3), of(float, 3)]);
+    // The first one has a single element of the width that differs from that of most others.
+    check_stream(&[of(float, 1), of(double, 2), of(double, 2), of(float, 2), of(float, 2)]);
+    // Many widths, and more storages than are between two places that are kept.
+    let classes = [byte, short, float, double, ("ComplexDouble", 16)];
+    let many: Vec<_> = (0..70).map(|place| of(classes[place * place % 5], 1 + (place % 4) as u16)).collect();
+    check_stream(&many);
+}
+
+/// A list of keys that has something else is refused for that, however deep it is.
+#[test]
+fn deep_lists_of_keys() {
+    let tree = item("a", "Byte", 1);
+    let deep = [&b"]K\x01"[..], &b"K\x01".repeat(130), &[b'\x86'; 130], b"a"].concat();
+    let start = (MAGIC.len() + PROTOCOL.len() + ABOUT.len() + 2 + tree.len() + 1) as u64;
+    let refused = seen(&stream(&tree, &deep, b"\x01\0\0\0\0\0\0\0\x07")).unwrap_err();
+    assert_eq!(refused, (ErrorKind::UnexpectedType, Part::Manifest, Some(start + 3)));
+}
