@@ -295,9 +295,17 @@ fn scripts_have_no_list_of_formats() {
 #[test]
 fn filters_of_tests_name_modules() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let is_in = |module: &str, folder: &str| {
+        let folder = root.join("tests").join(folder);
+        let main = ["main.rs", "mod.rs"].iter().find_map(|file| fs::read_to_string(folder.join(file)).ok());
+        let declares = |line: &str| line.trim_start_matches("pub(crate) ") == format!("mod {module};");
+        main.is_some_and(|text| text.lines().any(declares)) // the fuzz targets have no folder here
+    };
     let mut count = 0;
-    for path in ["Makefile", ".ci/coverage", "c-tests/targets.sh"] {
-        let text = fs::read_to_string(root.join(path)).unwrap().replace("\\\n", " ");
+    let (mut left_out, mut run) = (Vec::new(), Vec::new());
+    let texts = ["Makefile", ".ci/coverage", "c-tests/targets.sh"]
+        .map(|path| (path, fs::read_to_string(root.join(path)).unwrap().replace("\\\n", " ")));
+    for (path, text) in &texts {
         for command in text.lines() {
             let words: Vec<&str> = command.split_whitespace().collect();
             let after = |option: &str| -> Vec<&str> {
@@ -326,11 +334,6 @@ fn filters_of_tests_name_modules() {
             if folders.is_empty() {
                 folders = vec!["build", "formats", "properties", "reference", "time"]; // a list in a variable
             }
-            let is_in = |module: &str, folder: &str| {
-                let folder = root.join("tests").join(folder);
-                let main = ["main.rs", "mod.rs"].iter().find_map(|file| fs::read_to_string(folder.join(file)).ok());
-                main.unwrap().lines().any(|line| line.trim_start_matches("pub(crate) ") == format!("mod {module};"))
-            };
             for module in &modules {
                 let is_there = folders.iter().any(|folder| is_in(module, folder));
                 assert!(is_there, "{path}: {folders:?} have no module {module}: {command}");
@@ -342,7 +345,19 @@ fn filters_of_tests_name_modules() {
                 let has_one = chosen.iter().any(|module| is_in(module, folder));
                 assert!(has_one, "{path}: no filter leaves a test of {folder}: {command}");
             }
+            left_out.extend(skipped.clone());
+            let is_whole = chosen.is_empty() && (words.contains(&"--test") || words.contains(&"--all-targets"));
+            if *path == "Makefile" && is_run && is_whole {
+                run.push((folders.clone(), skipped.clone()));
+            }
         }
     }
     assert!(count > 10, "{count}");
+    // A command leaves out a module only if another one runs it.
+    for module in &left_out {
+        let runs = |(folders, skipped): &(Vec<&str>, Vec<&str>)| {
+            !skipped.contains(module) && folders.iter().any(|folder| is_in(module, folder))
+        };
+        assert!(run.iter().any(runs), "no command of the Makefile runs {module}");
+    }
 }
