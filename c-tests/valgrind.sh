@@ -9,9 +9,16 @@ out=target/c-tests
 mkdir -p "$out"
 c="${CC:-cc} -std=c99 -O1 -g -Iinclude -Ic-tests"
 
+skip() {
+    echo "skipped: $1"
+    if [ "${TENSLICE_NO_SKIP:-0}" = 1 ]; then
+        echo "nothing may be skipped here" >&2
+        exit 1
+    fi
+}
+
 if ! command -v valgrind > /dev/null; then
-    echo "skipped: the C tests under valgrind (not installed)"
-    [ "${TENSLICE_NO_SKIP:-0}" != 1 ]
+    skip "the C tests under valgrind (not installed)"
     exit
 fi
 under_valgrind() { # TEST ARGUMENTS...
@@ -26,8 +33,7 @@ done
 if echo '#include <zstd.h>' | $c -x c -fsyntax-only - 2> /dev/null; then
     libzstd="-DHAVE_LIBZSTD -lzstd"
 else
-    echo "skipped: decoding by libzstd (its header is not installed)"
-    [ "${TENSLICE_NO_SKIP:-0}" != 1 ]
+    skip "decoding by libzstd (its header is not installed)"
     libzstd=""
 fi
 for built_in in 0 1; do
@@ -36,4 +42,14 @@ for built_in in 0 1; do
     $c -DBUILT_IN=$built_in c-tests/decode.c "$with" $libzstd -o "$out/decode-valgrind"
     under_valgrind decode
 done
+
+# A program that makes the library read behind its memory must fail.
+$c c-tests/faults.c "$lib" -o "$out/faults-valgrind"
+code=0
+under_valgrind faults behind 2> "$out/faults.txt" || code=$?
+if [ $code != 9 ] || ! grep -q 'Invalid read' "$out/faults.txt"; then
+    cat "$out/faults.txt"
+    echo "valgrind: a program with a fault ends with $code, so these tests prove nothing" >&2
+    exit 1
+fi
 echo "valgrind: ok"
