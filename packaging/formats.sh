@@ -3,4 +3,4 @@
 # outside of the sources.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-sed -n 's/^formats = \[\(.*\)\].*/\1/p' Cargo.toml | tr -d ' "' | tr ',' '\n'
+sed -n 's/^formats = \[\(.*\)\].*/\1/p' Cargo.toml | tr -d ' "' | tr ',' '\n' | grep . # fails if there is none
