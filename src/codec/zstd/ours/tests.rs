@@ -302,13 +302,18 @@ fn symbols_of_each_alphabet() {
     }
 }
 
+/// Returns a dictionary for pieces of a text.
+fn trained(text: &[u8]) -> Vec<u8> {
+    let samples: Vec<&[u8]> = text.chunks(1000).collect();
+    zstd::dict::from_samples(&samples, 8000).unwrap()
+}
+
 /// The distances that a dictionary states lead into its content.
 #[test]
 #[cfg_attr(miri, ignore = "takes too long")]
 fn distances_of_a_dictionary() {
     let text = content("text", 200_000);
-    let samples: Vec<&[u8]> = text.chunks(1000).collect();
-    let trained = zstd::dict::from_samples(&samples, 8000).unwrap();
+    let trained = trained(&text);
     let first = trained.windows(12).position(|bytes| *bytes == [1, 0, 0, 0, 4, 0, 0, 0, 8, 0, 0, 0]).unwrap();
     let length = (trained.len() - first - 12) as u32;
     let stored = of_blocks(17, &[(0, 3, &[7, 8, 9])]);
@@ -485,8 +490,7 @@ fn sizes_of_content() {
 #[cfg_attr(miri, ignore = "takes too long")]
 fn dictionaries() {
     let text = content("text", 200_000);
-    let samples: Vec<&[u8]> = text.chunks(1000).collect();
-    let trained = zstd::dict::from_samples(&samples, 8000).unwrap();
+    let trained = trained(&text);
     let id = u32::from_le_bytes(trained[4..8].try_into().unwrap());
     let raw = &text[..5000];
     for dictionary in [&trained[..], raw, &[1, 2, 3], &text[..200]] {
