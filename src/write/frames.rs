@@ -43,7 +43,7 @@ pub(super) fn check(file: &dyn Declarations, writer: &dyn FormatWriter, index: &
 #[cfg(feature = "ztensor2")]
 pub(super) fn words(file: &dyn Declarations, writer: &dyn FormatWriter, length: u64) -> u64 {
     match file.frame_length() {
-        Some(frame) if length > 0 && writer.has_seek_table() => count_of(count_of(length, frame), 2),
+        Some(frame) if writer.has_seek_table() => count_of(count_of(length, frame), 2),
         _ => 0,
     }
 }

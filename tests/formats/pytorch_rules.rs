@@ -557,6 +557,7 @@ fn keys_of_streams() {
     assert_eq!(of(&abc, b"](X\x01\0\0\0aX\x01\0\0\0bK\x01e"), wrong(16));
     assert_eq!(of(&abc, b"](X\x01\0\0\0aq\0h\0h\0e"), wrong(9));
     assert_eq!(of(&abc, b"](X\x01\0\0\0aX\x01\0\0\0b]e"), wrong(16));
+    assert_eq!(of(&abc, b"](]X\x01\0\0\0aX\x01\0\0\0bX\x01\0\0\0ce"), wrong(4));
     // At most 8192.
     let many: Vec<String> = (0..8193).map(|key| key.to_string()).collect();
     let many: Vec<&str> = many.iter().map(|key| &**key).collect();

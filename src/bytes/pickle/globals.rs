@@ -177,6 +177,6 @@ impl Known {
             return Some(StorageType::Untyped);
         }
         let index = usize::from(self.0.checked_sub(FIRST_STORAGE)?);
-        DTYPES.get(index).filter(|_| index < STORAGES.len()).map(StorageType::Typed)
+        DTYPES.get(index).map(StorageType::Typed)
     }
 }

@@ -11,7 +11,7 @@ use crate::codec::decoder::Decoder;
 use crate::error::origin::Part;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::{ComponentRecord, Computed, Cursor, FileFormat, ListedShard, TensorRecord};
-use crate::types::{DType, Encoding, Layout};
+use crate::types::{DType, Encoding};
 
 const SPARSE: &[u8] = b"onnx.sparse";
 
@@ -115,7 +115,7 @@ pub(super) fn check_indices<'a>(file: &OnnxFile<'a>, tensor: &TensorRecord<'a>) 
 
 impl<'a> Computed<'a> for OnnxFile<'a> {
     fn whole_length(&self, tensor: &TensorRecord<'a>) -> Option<u64> {
-        let is_sparse = tensor.layout_name.bytes() == SPARSE && tensor.layout == Layout::Other;
+        let is_sparse = tensor.layout_name.bytes() == SPARSE;
         let dtype = tensor.dtype.filter(|dtype| is_sparse && !dtype.is_packed())?;
         dtype.byte_length(tensor.shape.element_count()?)
     }

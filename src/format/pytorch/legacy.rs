@@ -205,21 +205,18 @@ impl<'a> PytorchFile<'a> {
     fn check_keys(&self) -> Result<()> {
         let pickle = self.pickle(true);
         let mut machine = Machine::new(pickle, &Outline::of(Reach::of(pickle)));
-        let (mut count, mut is_last) = (0_u32, false);
+        let (mut count, mut has_list, mut is_last) = (0_u32, false, false);
         while !is_last {
             let event = machine.step().map_err(|fault| self.legacy_error(fault))?;
             is_last = event == Event::Stopped;
-            let top = machine.top().filter(|_| event == Event::Pushed);
-            match top {
-                Some(top) if top.kind == Kind::Text && !top.is_alias => count = count.saturating_add(1),
-                Some(top) if top.kind != Kind::List || top.at != 2 => {
+            match machine.top().filter(|_| event == Event::Pushed) {
+                Some(top) if has_list && top.kind == Kind::Text && !top.is_alias => count = count.saturating_add(1),
+                Some(top) if !has_list && top.kind == Kind::List => has_list = true,
+                Some(top) => {
                     let fault = Fault::new(ErrorKind::UnexpectedType, Part::Manifest, top.at);
-                    // Behind PROTO, protocol 4 has a frame.
-                    if top.kind != Kind::List || count > 0 {
-                        return Err(self.legacy_error(fault));
-                    }
+                    return Err(self.legacy_error(fault));
                 }
-                _ => {}
+                None => {}
             }
         }
         let too_many = Fault::new(ErrorKind::TooMany, Part::Key, 0);

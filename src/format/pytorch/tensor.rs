@@ -298,11 +298,10 @@ impl Described {
         let wrong = wrong(base.at);
         let is = |index: usize, kind: Kind| items.get(index).is_some_and(|slot| slot.kind == kind);
         let known = match (base.known, items.all().len()) {
-            (Known::OPAQUE, 4) if is(0, Kind::Storage) => Known::TENSOR_1,
+            (Known::OPAQUE, 4) => Known::TENSOR_1,
             (Known::OPAQUE, 7 | 8) if is(6, Kind::Global) => Known::TENSOR_3,
-            (Known::OPAQUE, _) if is(0, Kind::Storage) && is(4, Kind::Tuple) => Known::QUANTIZED,
-            (Known::OPAQUE, _) if is(0, Kind::Storage) => Known::TENSOR_2,
-            (Known::OPAQUE, _) => return Err(wrong),
+            (Known::OPAQUE, _) if is(4, Kind::Tuple) => Known::QUANTIZED,
+            (Known::OPAQUE, _) => Known::TENSOR_2,
             (known, _) => known,
         };
         let mut described = Self {
