@@ -112,10 +112,11 @@ cli: ## build the tool, in target/release/tenslice, and test it
 	$(CARGO) build --quiet --release -p tenslice-cli --features url
 	$(CARGO) test --quiet -p tenslice-cli --features url
 
-# The tool for other tests: optimizing across its crates would take longer than it saves.
+# The tool for other tests: optimizing it would take longer than it saves.
+FAST_TOOL := CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_OPT_LEVEL=1
 TOOL_FEATURES ?=
 tool-for-tests:
-	CARGO_PROFILE_RELEASE_LTO=off $(CARGO) build --quiet --release -p tenslice-cli --features "$(TOOL_FEATURES)"
+	$(FAST_TOOL) $(CARGO) build --quiet --release -p tenslice-cli --features "$(TOOL_FEATURES)"
 
 # Quantizing beside ggml, whose sources it fetches, and gguf-py: 10 million values of each type.
 test-quantize:
@@ -189,14 +190,14 @@ deps-firmware: ## install the firmware's dependencies, on Debian and Ubuntu
 
 BOARDS ?=
 firmware: ## build the firmware for Cortex-M4, M4F, M0 and RISC-V (BOARDS=m4) and run it in QEMU; run docs/firmware.md
-	BOARDS="$(BOARDS)" examples/firmware/run.sh
+	$(FAST_TOOL) BOARDS="$(BOARDS)" examples/firmware/run.sh
 
 MODEL ?=
 size: ## compare flash, stack and instructions on chips with their limits (BOARDS=m0), or measure calls: MODEL=FILE BOARD=m4 FORMAT=npy
 ifneq ($(MODEL),)
 	@$(MAKE) --no-print-directory size-calls
 else
-	BOARDS="$(BOARDS)" examples/firmware/size.sh --check
+	$(FAST_TOOL) BOARDS="$(BOARDS)" examples/firmware/size.sh --check
 endif
 
 BOARD ?= m4
