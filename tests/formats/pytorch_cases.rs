@@ -3,7 +3,7 @@
 
 use tenslice::{ErrorKind, File, Part, Warning};
 
-use crate::pytorch::{MEMO, archive, archive_of, tensor, tensor_of_memo, text};
+use crate::pytorch::{MEMO, archive, archive_of, names, tensor, tensor_of_memo, text};
 use crate::pytorch_rules::{
     ABOUT, Entry, HOOKS, MAGIC, PROTOCOL, WRONG, call, check_storages, item, list, outcome, seen, stream,
 };
@@ -59,6 +59,44 @@ fn numbers_that_look_like_opcodes() {
         ("strided", Some("u8"), &[2, 114][..], &[19200, 114][..])
     );
     assert_eq!(extent.map(|(_, length)| length), Some(0x7d53));
+}
+
+/// The byte before a tuple with a mark is not its first opcode, even if it would be the start of a number.
+#[test]
+fn numbers_before_marks() {
+    let (class, count): (&[u8], &[u8]) = (b"ctorch\nByteStorage\n", b"M\x53\x7d");
+    let id = [&b"("[..], &text("storage"), class, &text("0"), &text("cpu"), count, b"tQ"].concat();
+    let (offset, sizes, strides) = (b"KK", b"(K\x01K\x01K\x01K\x02tqK", b"(K\x02K\x02K\x02K\x01t");
+    let view = call("torch._utils\n_rebuild_tensor_v2", &[&id, offset, sizes, strides, b"\x89", HOOKS]);
+    let pickle = [b"\x80\x02}(", &text("a")[..], &view, b"u."].concat();
+    let data = [0; 0x7d53];
+    let bytes = archive_of(&[("p/data.pkl", &pickle), ("p/version", b"3\n"), ("p/data/0", &data)]);
+    let all = seen(&bytes).unwrap();
+    assert_eq!((all.len(), &all[0].2[..]), (1, &[1, 1, 1, 2][..]));
+}
+
+/// A tensor behind another one has the same path with another key, if it is an item of the same mapping, and in no tuple.
+#[test]
+fn names_behind_other_names() {
+    let tensor = tensor_of_memo(b"");
+    let of = |items: &[&[u8]]| {
+        let opened = seen(&archive(&[&b"("[..], MEMO, b"}(", &items.concat(), b"ut"].concat()));
+        opened.map(|seen| seen.len()).map_err(|(kind, ..)| kind)
+    };
+    let item = |name: &str| [&text(name)[..], &tensor].concat();
+    let mapping = [&text("k")[..], b"}(", &item("a"), b"u"].concat();
+    assert_eq!(of(&[&item("k.z"), &mapping, &item("z")]), Ok(3));
+    assert_eq!(of(&[&item("k.a"), &mapping, &item("z")]), Err(ErrorKind::RepeatedName));
+    assert_eq!(of(&[&item("x"), &item("a"), b"\x85", &item("a.0")]), Err(ErrorKind::RepeatedName));
+    assert_eq!(of(&[&item("x"), &item("a"), b"\x85", &item("a.1")]), Ok(3));
+    // The names are the same when the tensors are listed.
+    let listed = |items: &[&[u8]]| names(&[&b"("[..], MEMO, b"}(", &items.concat(), b"ut"].concat()).join(" ");
+    assert_eq!(listed(&[&item("x"), &item("a"), b"\x85", &item("b")]), "4.x 4.a.0 4.b");
+    assert_eq!(listed(&[&item("x"), &item("a"), b"q\x09\x85q\x0a", &item("b")]), "4.x 4.a.0 4.b");
+    assert_eq!(listed(&[&item("x"), &item("a"), b"\x85\x85", &item("b")]), "4.x 4.a.0.0 4.b");
+    assert_eq!(listed(&[&item("x"), &item("a"), b"K\x07\x86", &item("b")]), "4.x 4.a.0 4.b");
+    assert_eq!(listed(&[&item("x"), &item("a"), &tensor, b"\x86", &item("b")]), "4.x 4.a.0 4.a.1 4.b");
+    assert_eq!(listed(&[&item("x"), &mapping, &item("z")]), "4.x 4.k.a 4.z");
 }
 
 /// A tensor in a tuple without a mark is read, also where many objects are above many marks: here, in the arguments of a

@@ -505,15 +505,10 @@ impl<'a> Machine<'a> {
         Ok((self.resolved(&arguments)?, self.resolved(&function)?))
     }
 
-    /// True if an object is of one of these kinds. A run that finds an object of the memo does not look for others there.
-    fn may_be(&self, slot: &Slot, kinds: &[Kind]) -> bool {
-        kinds.contains(&slot.kind) || self.run == Run::Memo && slot.kind == Kind::Unknown
-    }
-
     /// Notes that a function, or a class, was called. Only the known ones have a meaning.
     fn reduce(&mut self, op: &Op<'a>) -> Result<Slot, Fault> {
         let (arguments, function) = self.call(op)?;
-        if !self.may_be(&arguments, &[Kind::Tuple]) || !self.may_be(&function, &[Kind::Global, Kind::Object]) {
+        if !may_be(&arguments, &[Kind::Tuple]) || !may_be(&function, &[Kind::Global, Kind::Object]) {
             return self.refuse_unknown(&[arguments, function], ErrorKind::UnexpectedType, op);
         }
         let known = if function.kind == Kind::Global { function.known() } else { Known::OPAQUE };
@@ -536,11 +531,11 @@ impl<'a> Machine<'a> {
         if op.code == op::NEW_OBJECT_EX {
             let keywords = self.pop(op)?;
             if !matches!(keywords.kind, Kind::Dict | Kind::Unknown) {
-                return self.refuse_unknown(&[keywords], ErrorKind::UnexpectedType, op);
+                return self.fault(ErrorKind::UnexpectedType, op);
             }
         }
         let (arguments, class) = self.call(op)?;
-        if !self.may_be(&arguments, &[Kind::Tuple]) || !self.may_be(&class, &[Kind::Global, Kind::Object]) {
+        if !may_be(&arguments, &[Kind::Tuple]) || !may_be(&class, &[Kind::Global, Kind::Object]) {
             return self.refuse_unknown(&[arguments, class], ErrorKind::UnexpectedType, op);
         }
         let is_map = class.kind == Kind::Global && class.known() == Known::ORDERED_DICT;
@@ -630,4 +625,10 @@ impl<'a> Machine<'a> {
             _ => Err(Fault::new(ErrorKind::WrongMarker, Part::Value, op.at)),
         }
     }
+}
+
+/// True if an object is of one of these kinds, or may be. Only in a run that finds an object of the memo are others of
+/// the memo unknown, since it does not look for them.
+fn may_be(slot: &Slot, kinds: &[Kind]) -> bool {
+    kinds.contains(&slot.kind) || slot.kind == Kind::Unknown
 }

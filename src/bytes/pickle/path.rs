@@ -211,10 +211,9 @@ impl Ahead {
     const START: Self = Self { flags: 0, drop: 0, wraps: 1 };
 
     fn role(&self, kind: Role) -> Option<Role> {
-        let fits = self.drop <= Role::DROP && self.wraps < 1 << (32 - Role::WRAPS_AT);
         let all =
             kind.0 | self.flags | self.drop.wrapping_shl(Role::DROP_AT) | self.wraps.wrapping_shl(Role::WRAPS_AT);
-        fits.then_some(Role(all))
+        (self.drop <= Role::DROP).then_some(Role(all))
     }
 }
 

@@ -155,8 +155,9 @@ impl<'a> Reader<'a> {
         Some(Numbers { at: start, end, count })
     }
 
-    /// Reads a call. `None` if it is not written in the usual way, or if something in it is wrong. `words` are those of
-    /// another call, and become those of this one; `recalled` returns any object of the memo, if it is a text or a name.
+    /// Reads a call whose tensor is an item of a mapping. `None` if it is not written in the usual way, if something in it
+    /// is wrong, or if the tensor is in a tuple without a mark, or the only item. `words` are those of another call, and
+    /// become those of this one; `recalled` returns any object of the memo, if it is a text or a name.
     pub(super) fn call(
         mut self,
         words: &mut Words,
@@ -174,6 +175,9 @@ impl<'a> Reader<'a> {
         self.code(op::TUPLE)?;
         self.put()?;
         self.code(op::REDUCE)?;
+        let behind = op::put(self.pickle, self.at).map_or(self.at, |(_, behind)| behind);
+        let (code, _) = op::skip(self.pickle, behind)?;
+        (op::takes(code) == 0).then_some(())?;
         let arguments = (first, end);
         Some(Call { described, storage_at: first, next: self.at, arguments, puts: self.puts })
     }
@@ -252,11 +256,6 @@ pub(super) fn value(machine: &mut Machine<'_>, words: &mut Words) -> Option<Call
     let reader = Reader::new(machine.bytes(), machine.position());
     let mut taken = *words;
     let call = reader.call(&mut taken, |op| machine.known(op))?;
-    let behind = op::put(machine.bytes(), call.next).map_or(call.next, |(_, behind)| behind);
-    let (code, _) = op::skip(machine.bytes(), behind)?;
-    if op::takes(code) > 0 {
-        return None; // the tensor is the value of a single item, or in a tuple without a mark
-    }
     machine.push_tensor(call.arguments, call.next, call.puts).ok()?;
     *words = taken;
     Some(call)
