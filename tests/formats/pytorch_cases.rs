@@ -99,6 +99,28 @@ fn names_behind_other_names() {
     assert_eq!(listed(&[&item("x"), &mapping, &item("z")]), "4.x 4.k.a 4.z");
 }
 
+/// The first tensor of a tuple without a mark is no value, also if its class was put into the memo long before.
+#[test]
+fn tuples_of_tensors_with_a_forgotten_class() {
+    let class = b"ctorch\nByteStorage\nq\x04";
+    let id = [&b"(h\x01h\x04"[..], &text("0"), &text("cpu"), b"K\x10tQ"].concat();
+    let bytes = [&b"h\0("[..], &id, b"K\0K\x10\x85K\x01\x85\x89h\x03)RtR"].concat();
+    let floats = tensor_of_memo(b"");
+    let put = |index: u8| [&text(&format!("k{index}"))[..], &[b'q', index], b"N"].concat();
+    let texts: Vec<u8> = (5..205).flat_map(put).collect();
+    let item = |name: &str, value: &[u8]| [&text(name)[..], value].concat();
+    for (tuple, expected) in [
+        ([&bytes[..], &floats, b"\x86"].concat(), "5.x 5.y 5.a.0 5.a.1 5.z"),
+        ([&bytes[..], &text("b"), &floats, b"\x87"].concat(), "5.x 5.y 5.a.0 5.a.2 5.z"),
+        ([&bytes[..], b"\x85"].concat(), "5.x 5.y 5.a.0 5.z"),
+        (bytes.clone(), "5.x 5.y 5.a 5.z"),
+    ] {
+        let items = [&item("x", &floats)[..], &texts, &item("y", &floats), &item("a", &tuple), &item("z", &floats)];
+        let tree = [&b"("[..], MEMO, class, b"}(", &items.concat(), b"ut"].concat();
+        assert_eq!(names(&tree).join(" "), expected);
+    }
+}
+
 /// A tensor in a tuple without a mark is read, also where many objects are above many marks: here, in the arguments of a
 /// function, where it has no name.
 #[test]

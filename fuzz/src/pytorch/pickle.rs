@@ -114,8 +114,10 @@ impl Path {
 /// How a pickle is written, for all of it.
 #[derive(Clone, Copy, PartialEq)]
 enum Style {
-    /// The style of torch.
+    /// The style of torch, with anything else that protocol 2 permits.
     Two,
+    /// What torch writes for most models, which is read in a faster way: mappings of tensors, few other things between them.
+    Usual,
     /// Python 2: the memo begins at 1, numbers and texts are those of Python 2.
     Old,
     /// Protocol 4: MEMOIZE, STACK_GLOBAL, frames.
@@ -156,7 +158,7 @@ pub struct Pickle {
 impl Pickle {
     /// Writes a pickle. `is_constants` makes a tuple, as the constants of TorchScript are.
     pub fn new(choices: &mut Choices<'_>, is_stream: bool, is_constants: bool) -> Self {
-        let style = choices.of(&[Style::Two, Style::Two, Style::Four, Style::Old]);
+        let style = choices.of(&[Style::Two, Style::Usual, Style::Four, Style::Old]);
         let protocol = if style == Style::Four { choices.of(&[4, 5]) } else { choices.of(&[2, 3]) };
         let mut made = Self {
             bytes: vec![0x80, protocol],
@@ -253,7 +255,7 @@ impl Pickle {
         }
         let (length, short) = (text.len() as u32, text.len() as u8);
         let form = match self.style {
-            Style::Two => 0,
+            Style::Two | Style::Usual => 0,
             Style::Old => choices.of(&[3, 0, 4]),
             Style::Four => choices.of(&[1, 0, 2]),
         };
@@ -286,7 +288,11 @@ impl Pickle {
 
     fn integer(&mut self, choices: &mut Choices<'_>, number: i128) {
         let fits = |bytes: u32| number >= 0 && number < 1 << (8 * bytes);
-        let form = choices.below(if self.style == Style::Old { 7 } else { 6 });
+        let form = match self.style {
+            Style::Usual => 0,
+            Style::Old => choices.below(7),
+            _ => choices.below(6),
+        };
         match form {
             6 => self.code(format!("I{number}\n").as_bytes()),
             5 => {
@@ -327,14 +333,15 @@ impl Pickle {
     /// Writes a tuple of numbers, perhaps as a `torch.Size`.
     fn numbers(&mut self, choices: &mut Choices<'_>, numbers: &[usize]) {
         let written = [b"t", numbers.iter().map(|number| *number as u8).collect::<Vec<_>>().as_slice()].concat();
-        if self.recall(choices, &written) {
+        let is_usual = self.style == Style::Usual;
+        if !is_usual && self.recall(choices, &written) {
             return;
         }
-        let is_size = choices.one_in(8);
+        let is_size = !is_usual && choices.one_in(8);
         if is_size {
             self.global(choices, "torch", "Size");
         }
-        let is_marked = numbers.len() > 3 || choices.one_in(4);
+        let is_marked = numbers.len() > 3 || !is_usual && choices.one_in(4);
         if is_marked {
             self.code(b"(");
         }
@@ -440,7 +447,8 @@ impl Pickle {
     fn choose_call(&mut self, choices: &mut Choices<'_>) -> Call {
         let plain: Vec<usize> = (0..UNTYPED - 3).collect();
         let quantized: Vec<usize> = (UNTYPED - 3..UNTYPED).collect();
-        let function = match choices.below(12) {
+        let is_usual = self.style == Style::Usual;
+        let function = match if is_usual { 0 } else { choices.below(12) } {
             8 => "_rebuild_tensor",
             9 | 10 => "_rebuild_tensor_v3",
             11 => "_rebuild_qtensor",
@@ -463,7 +471,7 @@ impl Pickle {
         }
         if function == "_rebuild_qtensor" {
             layout = "torch.quantized".into();
-        } else if function != "_rebuild_tensor" && choices.one_in(6) {
+        } else if function != "_rebuild_tensor" && !is_usual && choices.one_in(6) {
             let (word, is_on) = (choices.of(&["conj", "neg", "other"]), choices.below(2) == 0);
             bit = Some((word, is_on));
             if is_on && word != "other" {
@@ -513,7 +521,8 @@ impl Pickle {
             self.get(choices, index);
             return tensor;
         }
-        let tensor = match if around > 1 { 0 } else { choices.below(20) } {
+        let is_plain = around > 1 || self.style == Style::Usual && !choices.one_in(16);
+        let tensor = match if is_plain { 0 } else { choices.below(20) } {
             10..=12 => {
                 let name = choices.of(&["_rebuild_parameter", "_rebuild_parameter_with_state"]);
                 let has_state = name == "_rebuild_parameter_with_state";
@@ -631,7 +640,8 @@ impl Pickle {
 
     /// Writes something without items.
     fn leaf(&mut self, choices: &mut Choices<'_>, place: Place<'_>) {
-        match choices.below(20) {
+        let is_tensor = self.style == Style::Usual && !choices.one_in(8);
+        match if is_tensor { 0 } else { choices.below(20) } {
             10 => {
                 self.code(b"N");
                 self.note(place, Value::Null);
@@ -695,7 +705,7 @@ impl Pickle {
 
     /// Writes a key. Returns what it adds to a path; `None` if what it leads to is not listed.
     fn key(&mut self, choices: &mut Choices<'_>, number: usize) -> Option<String> {
-        match choices.below(16) {
+        match if self.style == Style::Usual { 0 } else { choices.below(16) } {
             0..8 => {
                 let key = choices.of(&["weight", "bias", "exp avg", "gr\u{fc}n", "_modules", ""]);
                 let key = if choices.one_in(16) { key.into() } else { format!("{key}k{number}") };
@@ -725,7 +735,7 @@ impl Pickle {
         let mut number = 0;
         for _ in 0..choices.of(&[1, 1, 0, 2]) {
             // Without a mark, each item is set alone.
-            let is_marked = choices.below(3) < 2;
+            let is_marked = choices.below(3) < 2 || self.style == Style::Usual;
             let count = choices.below(4);
             if is_marked {
                 self.code(b"(");
@@ -913,7 +923,12 @@ impl Pickle {
         if self.left == 0 || depth > 12 {
             return self.leaf(choices, place);
         }
-        match choices.below(16) {
+        let kind = match self.style {
+            Style::Usual if depth > 0 => choices.of(&[14, 14, 0, 5]),
+            Style::Usual => 0,
+            _ => choices.below(16),
+        };
+        match kind {
             0..5 => self.mapping(choices, place, depth),
             5 | 6 => self.sequence(choices, place, depth),
             7 | 8 => self.object(choices, place, depth),

@@ -359,6 +359,14 @@ impl<'a> Machine<'a> {
         is_even && is_mapping && is_text && self.mark_role(at).is_ok_and(|role| role == Role(Role::ITEMS))
     }
 
+    /// True if the object on top of the stack stands behind a text as the value of a key does, but is in a tuple without a
+    /// mark, or no value.
+    pub(crate) fn only_seems_to_be_a_value(&mut self) -> bool {
+        let [others @ .., text, _] = self.stack() else { return false };
+        let (index, is_text) = (others.len().saturating_add(1), matches!(text.kind, Kind::Text | Kind::Unknown));
+        is_text && !self.role(index).is_ok_and(|role| role.wraps() == 1)
+    }
+
     /// Pushes a tensor, whose arguments are at a place, and continues at `next`. Nothing but an opcode that takes all
     /// objects above the last mark may take it. `puts` are the indices at which the call puts objects into the memo.
     pub(crate) fn push_tensor(&mut self, (at, end): (u32, u32), next: u32, puts: Puts) -> Result<(), Fault> {

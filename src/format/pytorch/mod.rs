@@ -317,7 +317,7 @@ impl<'a> PytorchFile<'a> {
         let (mut deep, length) = (0_u64, crate::bytes::num::to_u64(self.pickle(in_constants).len()));
         let most = self.most_work();
         let (mut words, mut first) = (Words::NONE, None);
-        let file = *self;
+        let (file, mut is_plain) = (*self, self.flags.has(Flags::PLAIN));
         let flag = if in_constants { IN_CONSTANTS } else { 0 };
         let tree = self.tree(in_constants);
         let mut visit = |machine: &mut Machine<'a>, found: &Found<'a>, path: Option<&Path>| {
@@ -328,6 +328,8 @@ impl<'a> PytorchFile<'a> {
                 if described.storage.is_some() {
                     described.check_bounds(file.pickle(in_constants)).map_err(fault)?;
                 }
+                // Listing takes each tensor that is called behind a text for its value.
+                is_plain = is_plain && !machine.only_seems_to_be_a_value();
             }
             if work > most {
                 return Err(fail(ErrorKind::TooMany, Part::Entry, file.offset(found.position | flag)));
@@ -352,6 +354,7 @@ impl<'a> PytorchFile<'a> {
         let checked = tree.check(&mut visit, storage, &mut words);
         checked.map_err(|broken| broken.error(self, in_constants))?;
         self.count = count;
+        self.flags.set(Flags::PLAIN, is_plain);
         if !in_constants {
             (self.container, self.words) = (container.container(), words);
             let of_container = first.flatten().filter(|(of, _)| *of == self.container);
