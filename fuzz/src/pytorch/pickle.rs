@@ -60,6 +60,8 @@ pub struct Tensor {
     pub dtype: Option<DType>,
     pub shape: Vec<usize>,
     pub view: Option<View>,
+    /// The number of functions around the one with the storage, of which there may be four.
+    around: usize,
 }
 
 impl Tensor {
@@ -480,7 +482,7 @@ impl Pickle {
         }
         let dtype = dtype.filter(|_| layout.is_empty());
         let stated = size.map(|_| stated.0);
-        Call { function, stated, bit, tensor: Tensor { layout, dtype, shape, view: Some(view) } }
+        Call { function, stated, bit, tensor: Tensor { layout, dtype, shape, view: Some(view), around: 0 } }
     }
 
     /// Writes the arguments of a call.
@@ -517,7 +519,8 @@ impl Pickle {
 
     /// Writes a tensor, and returns it. `around` counts the functions that take it as an argument.
     fn tensor(&mut self, choices: &mut Choices<'_>, around: usize) -> Tensor {
-        if let Some((index, tensor)) = self.known_tensors.last().cloned().filter(|_| choices.one_in(8)) {
+        let last = self.known_tensors.last().filter(|(_, tensor)| around + tensor.around <= 4).cloned();
+        if let Some((index, tensor)) = last.filter(|_| choices.one_in(8)) {
             self.get(choices, index);
             return tensor;
         }
@@ -538,7 +541,7 @@ impl Pickle {
                     self.code(b"}");
                 }
                 self.code(if is_marked { b"t" } else { &[0x87] });
-                inner
+                Tensor { around: inner.around + 1, ..inner }
             }
             13 | 14 => {
                 let classes = [
@@ -559,7 +562,7 @@ impl Pickle {
                     call.tensor.layout = "torch.subclass".into();
                     call.tensor.dtype = None;
                 }
-                call.tensor
+                Tensor { around: 1, ..call.tensor }
             }
             15 => self.sparse(choices, around),
             16 => {
@@ -569,7 +572,7 @@ impl Pickle {
                     self.tensor(choices, around + 1);
                 }
                 self.code(b"t");
-                Tensor { layout: "torch.nested".into(), dtype: None, shape: Vec::new(), view: None }
+                Tensor { layout: "torch.nested".into(), dtype: None, shape: Vec::new(), view: None, around: 0 }
             }
             17 => self.of_sizes(choices, "_rebuild_meta_tensor_no_storage", "torch.meta"),
             18 => self.of_sizes(choices, "_rebuild_wrapper_subclass", "torch.wrapper_subclass"),
@@ -601,7 +604,7 @@ impl Pickle {
         self.numbers(choices, &shape);
         self.truth(choices, false);
         self.code(b"t");
-        Tensor { layout: layout.into(), dtype: None, shape, view: None }
+        Tensor { layout: layout.into(), dtype: None, shape, view: None, around: 0 }
     }
 
     fn sparse(&mut self, choices: &mut Choices<'_>, around: usize) -> Tensor {
@@ -629,7 +632,7 @@ impl Pickle {
         }
         self.code(b"t");
         self.code(if is_marked { b"t" } else { &[0x86] });
-        Tensor { layout: layout.into(), dtype: None, shape, view: None }
+        Tensor { layout: layout.into(), dtype: None, shape, view: None, around: 0 }
     }
 
     fn note(&mut self, place: Place<'_>, value: Value) {
