@@ -138,6 +138,34 @@ fn views_have_their_own_strides() {
     assert_eq!([b[0], b[1], b[2]], [a[0], a[12], a[4]]);
 }
 
+/// The numbers of a file are in the order of bytes that it states, also those of views.
+#[test]
+fn views_of_big_endian_numbers() {
+    let storage = [&text("storage")[..], b"ctorch\nIntStorage\n", &text("0"), &text("cpu"), b"K\x04tQ"].concat();
+    let view = |strides: &[u8]| {
+        let rest = [b"K\0K\x02K\x02\x86", strides, b"\x86\x89ccollections\nOrderedDict\n)RtR"].concat();
+        [b"ctorch._utils\n_rebuild_tensor_v2\n((", &storage[..], &rest].concat()
+    };
+    let items = [&text("whole")[..], &view(b"K\x02K\x01"), &text("turned"), &view(b"K\x01K\x02")].concat();
+    let pickle = [b"\x80\x02}(", &items[..], b"u."].concat();
+    let numbers = [1_i32, 2, 3, 0x0102_0304];
+    for (order, data) in [("little", numbers.map(i32::to_le_bytes)), ("big", numbers.map(i32::to_be_bytes))] {
+        let entries: [(&str, &[u8]); 4] = [
+            ("p/data.pkl", &pickle),
+            ("p/byteorder", order.as_bytes()),
+            ("p/version", b"3\n"),
+            ("p/data/0", data.as_flattened()),
+        ];
+        let bytes = archive_of(&entries);
+        let file = File::open(&bytes).unwrap();
+        for (name, expected) in [("whole", numbers), ("turned", [1, 3, 2, 0x0102_0304])] {
+            let mut room = [0_i32; 4];
+            let read = file.find(name).unwrap().read_elements(&mut room, ReadOptions::new()).unwrap();
+            assert_eq!(read, expected, "{order} {name}");
+        }
+    }
+}
+
 /// Quantized elements of 4 and 2 bits share bytes.
 #[test]
 fn elements_that_share_bytes() {
@@ -334,6 +362,19 @@ fn values_below_keys_that_are_nearly_dropped() {
                 assert_eq!((count, values.error()), (1, None), "{depth}: {}", tree.escape_ascii());
             }
         }
+    }
+}
+
+/// A key is below so many objects of tuples in tuples, without marks, that only the last of them are kept.
+#[test]
+fn keys_below_many_objects() {
+    for count in 1..=14 {
+        let (pairs, triples) = (count % 2, count / 2);
+        let joined = [b"\x87".repeat(triples), b"\x86".repeat(pairs)].concat();
+        let tuples = [&b"N".repeat(count)[..], &tensor(), &joined].concat();
+        let items = [&text("a")[..], &tensor(), &text("k"), &tuples, &text("z"), &tensor()].concat();
+        let name = ["k", &".1".repeat(pairs), &".2".repeat(triples)].concat();
+        assert_eq!(names(&[b"}(", &items[..], b"u"].concat()), ["a", &name, "z"], "{count}");
     }
 }
 

@@ -414,6 +414,15 @@ fn storages_in_directories_of_any_order() {
             orders.iter().for_each(|keys| check_storages(&ends, keys));
         }
     }
+    // An entry between storages, which are in order besides.
+    for (count, place) in (2..12).flat_map(|count| (1..count).map(move |place| (count, place))) {
+        let mut entries: Vec<Entry<'_>> = numbers[..count].iter().map(|key| storage(*key)).collect();
+        entries.insert(place, others[1]);
+        let entries = [&others[..1], &entries].concat();
+        for key in 0..count {
+            check_storages(&entries, &[key]);
+        }
+    }
     // A record that is longer than those of storages.
     let long = format!("p/x/{}", "n".repeat(1000));
     let entries: Vec<Entry<'_>> = numbers.iter().map(|key| storage(*key)).collect();
