@@ -378,6 +378,16 @@ fn keys_below_many_objects() {
     }
 }
 
+/// A list grows by several opcodes, as Python writes lists of more than 1000 items: the places go on.
+#[test]
+fn lists_that_grow_several_times() {
+    let single = [&tensor()[..], b"a"].concat();
+    let several = |count: usize| [b"(", &tensor().repeat(count)[..], b"e"].concat();
+    let all = [&single[..], &several(2), &several(1), &single, &several(3), &single].concat();
+    let expected: Vec<String> = (0..9).map(|place| place.to_string()).collect();
+    assert_eq!(names(&[b"]", &all[..]].concat()), expected);
+}
+
 /// A call of an object of the memo makes an object, also in a run that starts behind that object.
 #[test]
 fn objects_of_the_memo_that_are_called() {
