@@ -699,6 +699,23 @@ fn values_of_sparse_tensors() {
     assert!(error.contains("a sparse tensor has texts"), "{error}");
 }
 
+/// The indices of a sparse tensor are linear, or a row each with a coordinate for each dimension.
+#[test]
+fn rows_of_sparse_tensors() {
+    let raw: Vec<u8> = [0, 1, 1, 0, 2, 2_i64].iter().flat_map(|index| index.to_le_bytes()).collect();
+    let of = |values: u64, dims: &[u64]| {
+        let values = message(&[values], 2, "s", &field(9, &[7, 8, 9, 7, 8, 9][..values as usize]));
+        let indices = message(dims, 7, "", &field(9, &raw));
+        model(&field(15, &[field(1, &values), field(2, &indices), number(3, 3), number(3, 3)].concat()))
+    };
+    let rows = of(3, &[3, 2]);
+    let tensor = File::open(&rows).unwrap().find("s").unwrap();
+    assert_eq!(elements(&tensor), [0, 7, 0, 8, 0, 0, 0, 0, 9]);
+    for (values, dims) in [(3, &[2, 3][..]), (3, &[6, 1]), (3, &[1, 6]), (6, &[6, 1]), (2, &[3, 2]), (3, &[6])] {
+        refused(&of(values, dims), ErrorKind::CountMismatch, Part::Shape);
+    }
+}
+
 /// Texts have the same layout if there are none.
 #[test]
 fn no_texts() {

@@ -118,7 +118,7 @@ impl Path {
 enum Style {
     /// The style of torch, with anything else that protocol 2 permits.
     Two,
-    /// What torch writes for most models, which is read in a faster way: mappings of tensors, few other things between them.
+    /// The form of most models, which is read in a faster way: mappings of tensors, with few other things between them.
     Usual,
     /// Python 2: the memo begins at 1, numbers and texts are those of Python 2.
     Old,
