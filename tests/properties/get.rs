@@ -177,6 +177,9 @@ fn a_fallback_compares_shape_and_order() {
     assert_eq!((kind, message), (ErrorKind::WrongOrder, format!("tensor \"\": {order}")));
     let (kind, message) = get(&of_shape(&[4, 3]).order(Order::ColumnMajor).dtype(DType::F32)).unwrap();
     assert_eq!((kind, message), (ErrorKind::WrongType, format!("tensor \"\": expected f32 [4, 3]; {has}")));
+    // The type is compared before the order.
+    let (kind, _) = get(&of_shape(&[4, 3]).dtype(DType::F32)).unwrap();
+    assert_eq!(kind, ErrorKind::WrongType);
     assert_eq!(get(&of_shape(&[4, 3]).order(Order::ColumnMajor)), None);
     let (kind, message) = get(&Expected::named("x")).unwrap();
     assert_eq!((kind, &*message), (ErrorKind::NotFound, "no tensor \"x\""));

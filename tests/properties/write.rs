@@ -229,6 +229,9 @@ fn files() -> Vec<(NewFile<'static>, &'static [NewTensor<'static>])> {
                 attributes: &[],
             },
         ];
+        // The component with most frames is not the last one.
+        const FALLING: &[NewTensor<'static>] =
+            &[NewTensor::dense("many", DType::U8, &[200]), NewTensor::dense("few", DType::U8, &[3])];
         add(NewFile::new(Format::Ztensor2, &TENSORS[..4]).attributes(MORE), &TENSORS[..4]);
         add(NewFile::new(Format::Ztensor2, TENSORS).alignment(8192), TENSORS);
         add(NewFile::new(Format::Ztensor2, SPARSE), SPARSE);
@@ -236,6 +239,7 @@ fn files() -> Vec<(NewFile<'static>, &'static [NewTensor<'static>])> {
         if cfg!(feature = "zstd") {
             add(NewFile::new(Format::Ztensor2, TENSORS).attributes(MORE).frames(FRAME), TENSORS);
             add(NewFile::new(Format::Ztensor2, SPARSE).frames(FRAME), SPARSE);
+            add(NewFile::new(Format::Ztensor2, FALLING).frames(FRAME), FALLING);
         }
         #[cfg(feature = "gguf")]
         {
