@@ -365,7 +365,8 @@ fn values_below_keys_that_are_nearly_dropped() {
     }
 }
 
-/// A key is below so many objects of tuples in tuples, without marks, that only the last of them are kept.
+/// Tuples in tuples without marks have many objects above their key. The machine keeps the last ones only, and the tensor
+/// has its name.
 #[test]
 fn keys_below_many_objects() {
     for count in 1..=14 {

@@ -79,10 +79,8 @@ fn numbers_before_marks() {
 #[test]
 fn names_behind_other_names() {
     let tensor = tensor_of_memo(b"");
-    let of = |items: &[&[u8]]| {
-        let opened = seen(&archive(&[&b"("[..], MEMO, b"}(", &items.concat(), b"ut"].concat()));
-        opened.map(|seen| seen.len()).map_err(|(kind, ..)| kind)
-    };
+    let tree = |items: &[&[u8]]| [&b"("[..], MEMO, b"}(", &items.concat(), b"ut"].concat();
+    let of = |items: &[&[u8]]| seen(&archive(&tree(items))).map(|seen| seen.len()).map_err(|(kind, ..)| kind);
     let item = |name: &str| [&text(name)[..], &tensor].concat();
     let mapping = [&text("k")[..], b"}(", &item("a"), b"u"].concat();
     assert_eq!(of(&[&item("k.z"), &mapping, &item("z")]), Ok(3));
@@ -91,7 +89,7 @@ fn names_behind_other_names() {
     assert_eq!(of(&[&item("x"), &item("a"), b"\x85", &item("a.0")]), Err(ErrorKind::RepeatedName));
     assert_eq!(of(&[&item("x"), &item("a"), b"\x85", &item("a.1")]), Ok(3));
     // The names are the same when the tensors are listed.
-    let listed = |items: &[&[u8]]| names(&[&b"("[..], MEMO, b"}(", &items.concat(), b"ut"].concat()).join(" ");
+    let listed = |items: &[&[u8]]| names(&tree(items)).join(" ");
     assert_eq!(listed(&[&item("x"), &item("a"), b"\x85", &item("b")]), "4.x 4.a.0 4.b");
     assert_eq!(listed(&[&item("x"), &item("a"), b"q\x09\x85q\x0a", &item("b")]), "4.x 4.a.0 4.b");
     assert_eq!(listed(&[&item("x"), &item("a"), b"\x85\x85", &item("b")]), "4.x 4.a.0.0 4.b");

@@ -156,7 +156,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads a call whose tensor is an item of a mapping. `None` if it is not written in the usual way, if something in it
-    /// is wrong, or if the tensor is in a tuple without a mark, or the only item. `words` are those of another call, and
+    /// is wrong, or if the tensor is in a tuple without a mark, or is set alone. `words` are those of another call, and
     /// become those of this one; `recalled` returns any object of the memo, if it is a text or a name.
     pub(super) fn call(
         mut self,

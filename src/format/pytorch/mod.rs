@@ -118,7 +118,7 @@ impl Flags {
     const DISTINCT_ENTRIES: u8 = 1 << 3;
     /// The extents of entries ascend.
     const SORTED_PLACES: u8 = 1 << 4;
-    /// No tensor is in a tuple without a mark, as far as the machine need not tell: see [`item`].
+    /// Each tensor that is called behind a text is the value of that key: see [`item`].
     const PLAIN: u8 = 1 << 6;
     /// Bytes follow that belong to nothing.
     const PADDED: u8 = 1 << 5;
@@ -328,7 +328,7 @@ impl<'a> PytorchFile<'a> {
                 if described.storage.is_some() {
                     described.check_bounds(file.pickle(in_constants)).map_err(fault)?;
                 }
-                // Listing takes each tensor that is called behind a text for its value.
+                // When tensors are listed, one that is called behind a text is taken for the value of that key.
                 is_plain = is_plain && !machine.only_seems_to_be_a_value();
             }
             if work > most {
