@@ -84,7 +84,7 @@ TESTED := -p tenslice -p tenslice-cli -p tenslice-host --features $(TEST_FEATURE
 # The Rust tests, the tool's tests, and the examples in the docs. TENSLICE_CORPUS=DIR adds a corpus.
 test-rust:
 	$(CARGO) test --quiet $(TESTED) --all-targets -- --skip valgrind::
-	$(CARGO) test --quiet --doc -p tenslice -p tenslice-host --features capi
+	$(CARGO) test --quiet $(TESTED) --doc
 
 # The tests that count instructions or check memory under valgrind, which takes minutes.
 test-valgrind: lib lib-plain
