@@ -251,7 +251,7 @@ fuzz-replay: ## run every fuzz target on its kept corpus and the fixtures, with 
 
 # The same with the fuzz targets that compare with other readers; builds c-blosc2 with CMake.
 fuzz-replay-second:
-	$(CARGO) test --quiet --manifest-path fuzz/Cargo.toml --features second --test second
+	$(CARGO) test --quiet --manifest-path fuzz/Cargo.toml --features second --lib --test second
 
 peers: tool-for-tests ## run other readers on hostile files, and write docs/hostile-files.md: FORMATS="gguf npy"
 	CARGO="$(CARGO)" CC="$(CC)" CXX="$(CXX)" python3 fuzz/peers/peers.py $(FORMATS)

@@ -9,7 +9,9 @@ use std::mem::{MaybeUninit, size_of};
 use std::ptr::null;
 
 use tenslice::{
-    Attributes, BuiltIn, Component, DType, Error, ErrorKind, File, Layout, Opened, Source, Tensor, Text, Value, Verified, ReadOptions, Purpose};
+    Attributes, Component, DType, Error, ErrorKind, File, Layout, Opened, Purpose, ReadOptions, Source, Tensor, Text, Value,
+    Verified,
+};
 
 /// The largest number of bytes that a call may be asked to write.
 const LARGEST: u64 = 1 << 20;
@@ -18,7 +20,8 @@ const OK: i32 = 0;
 const END: i32 = 1;
 const NEED: i32 = 2;
 
-/// The structs of `tenslice.h` and `tenslice/types.h`, written by hand: a wrong copy is detected at once.
+/// The structs of `tenslice.h` and `tenslice/types.h`, written by hand. A test compares the sizes of handles, which the
+/// library fills whatever their size; it refuses other structs if their size is wrong.
 mod c {
     #![allow(non_camel_case_types, dead_code)]
 
@@ -27,10 +30,10 @@ mod c {
     #[repr(C)]
     pub struct handle<const N: usize>([MaybeUninit<u64>; N]);
     pub type file = handle<24>;
-    pub type tensor = handle<24>;
+    pub type tensor = handle<26>;
     pub type component = handle<24>;
     pub type cursor = handle<32>;
-    pub type source = handle<130>;
+    pub type source = handle<133>;
 
     #[repr(C)]
     #[derive(Clone, Copy)]
@@ -73,8 +76,8 @@ mod c {
     pub struct str {
         pub data: *const c_char,
         pub length: usize,
-        pub is_escaped: u32,
-        pub reserved: u32,
+        pub is_escaped: u8,
+        pub reserved: MaybeUninit<[u8; 15]>,
     }
 
     #[repr(C)]
@@ -334,7 +337,7 @@ fn same_result<T>(status: i32, error: &MaybeUninit<c::error>, rust: Result<T, Er
 /// Checks that a C string is the same as in Rust: the bytes of the file, at the same address.
 fn same_text(found: &c::str, text: Option<Text<'_>>) {
     let is_escaped = text.is_some_and(|text| text.is_escaped());
-    assert_eq!((found.is_escaped, found.reserved), (u32::from(is_escaped), 0));
+    assert_eq!(found.is_escaped, u8::from(is_escaped));
     match text {
         None => assert!(found.data.is_null() && found.length == 0),
         Some(text) => {
@@ -635,5 +638,31 @@ fn same_value(rust: &Value<'_>, value: &MaybeUninit<c::value>, depth: u32) {
             same_attributes(items, &mut cursor, depth + 1);
         }
         None => assert_eq!(status, i32::from(ErrorKind::WrongType.code())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The length of a handle in bytes, as the headers declare it.
+    fn declared(name: &str) -> usize {
+        let headers = concat!(
+            include_str!("../../../include/tenslice.h"),
+            include_str!("../../../include/tenslice/types.h")
+        );
+        let (before, _) = headers.split_once(&format!("}} tenslice_{name};")).expect("a type");
+        let (_, words) = before.rsplit_once("uint64_t opaque[").expect("a handle");
+        8 * words.split_once(']').expect("a number").0.parse::<usize>().expect("a number")
+    }
+
+    #[test]
+    fn handles_have_the_sizes_of_the_headers() {
+        assert_eq!(size_of::<c::file>(), declared("file"));
+        assert_eq!(size_of::<c::tensor>(), declared("tensor"));
+        assert_eq!(size_of::<c::component>(), declared("component"));
+        assert_eq!(size_of::<c::cursor>(), declared("cursor"));
+        assert_eq!(size_of::<c::source>(), declared("source"));
+        assert_eq!(size_of::<c::handle<12>>(), declared("items"));
     }
 }

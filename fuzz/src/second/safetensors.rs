@@ -2,6 +2,7 @@
 //! `tests/reference/safetensors.rs`. Each is recognized by removing its cause, after which both must agree.
 
 #[path = "../../../tests/support/safetensors_reference.rs"]
+#[allow(dead_code)] // some of it is only for the tests of the library
 mod both;
 
 use super::open_and_check;

@@ -2,6 +2,7 @@
 //! those of `tests/reference/ztensor2.rs`.
 
 #[path = "../../../tests/support/ztensor2_reference.rs"]
+#[allow(dead_code)] // some of it is only for the tests of the library
 mod both;
 
 use std::sync::LazyLock;
