@@ -76,6 +76,7 @@ fn opcodes_take_what_they_are_for() {
         (b"(q\0".to_vec(), malformed),
         (b"K\x01K\x02".to_vec(), count),
         (b"K\x01(".to_vec(), count),
+        (b"(".to_vec(), count),
         (b"".to_vec(), count),
         // Opcodes that are out of place, or unknown.
         (b"\x80\x02K\x01".to_vec(), unknown),

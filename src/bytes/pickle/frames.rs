@@ -169,8 +169,7 @@ impl Frames {
                 frames.bytes.iter_mut().skip(used).for_each(|byte| *byte = 0);
                 write(&mut frames.bytes, &mut used, distance(last, key.start) << 4 | u64::from(kind))?;
                 pieces.add(Piece::Text { at: key.at, end: key.end, op: key.start })?;
-                let is_it = self.is_known && self.above == 1 && kind & 7 == Level::MAP;
-                return is_it.then_some((frames, pieces));
+                return (kind & 7 == Level::MAP).then_some((frames, pieces));
             }
             match kind & 7 {
                 Level::MAP | Level::MAP_ONE => {

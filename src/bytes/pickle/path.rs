@@ -235,7 +235,7 @@ impl<'a> Machine<'a> {
             let mut wraps = role.wraps();
             let mut places = [0_u32; 16];
             let mut count = 0_usize;
-            while wraps > 1 {
+            while wraps > 3 {
                 if let Some(place) = places.get_mut(count) {
                     *place = wraps & 3;
                 }
@@ -347,16 +347,13 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// True if the object on top of the stack is a text at a place for keys, in a mapping whose items are behind a mark.
-    pub(crate) fn is_at_key(&mut self) -> bool {
+    /// True if the object on top of the stack is a text in a mapping whose items are behind a mark: a key, or a value.
+    pub(crate) fn is_in_items(&mut self) -> bool {
         let [below @ .., top] = self.stack() else { return false };
         let Some(at) = self.mark() else { return false };
-        let (mapping, above) = below.split_at_checked(at).unwrap_or_default();
-        let [mark, others @ ..] = above else { return false };
-        let is_even = (mark.count & 1 == 0) == (others.len() & 1 == 0);
-        let is_mapping = mapping.last().is_some_and(|slot| matches!(slot.kind, Kind::Dict | Kind::Map));
-        let is_text = top.kind == Kind::Text;
-        is_even && is_mapping && is_text && self.mark_role(at).is_ok_and(|role| role == Role(Role::ITEMS))
+        let mapping = at.checked_sub(1).and_then(|mapping| below.get(mapping));
+        let is_mapping = mapping.is_some_and(|slot| matches!(slot.kind, Kind::Dict | Kind::Map));
+        is_mapping && top.kind == Kind::Text && self.mark_role(at).is_ok_and(|role| role == Role(Role::ITEMS))
     }
 
     /// True if the object on top of the stack stands behind a text as the value of a key does, but is in a tuple without a

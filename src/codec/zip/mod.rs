@@ -19,11 +19,11 @@ pub(crate) mod explain;
 mod places;
 pub(crate) mod record;
 
-#[cfg(all(feature = "write", feature = "crc32"))]
+#[cfg(all(feature = "npz", feature = "write", feature = "crc32"))]
 pub(crate) use self::directory::{END_64, MAX_DIRECTORY};
 pub(crate) use self::entry::Checking;
 pub(crate) use self::entry::Entry;
-#[cfg(all(feature = "write", feature = "crc32"))]
+#[cfg(all(feature = "npz", feature = "write", feature = "crc32"))]
 pub(crate) use self::entry::{LENGTHS_FOLLOW, LOCAL, STORED, UTF8_NAME};
 use crate::bytes::extent::Region;
 use crate::bytes::source::{Input, ParseContext, ParseResult};

@@ -246,10 +246,10 @@ pub(super) fn arguments(pickle: &[u8], at: u32, mut words: Words) -> Option<Desc
     Some(described)
 }
 
-/// Reads the call that makes the value of a key, which a machine has just pushed, and pushes the tensor. `None` if the
-/// key is none of a mapping whose items are behind a mark, or if anything else follows.
+/// Reads the call behind a text, which a machine has just pushed, and pushes the tensor: the value of a key. `None` if the
+/// text is in no mapping whose items are behind a mark, or if anything else follows.
 pub(super) fn value(machine: &mut Machine<'_>, words: &mut Words) -> Option<Call> {
-    if !machine.is_at_key() {
+    if !machine.is_in_items() {
         return None;
     }
     machine.step_put().ok()?;
