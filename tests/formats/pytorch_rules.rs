@@ -567,6 +567,12 @@ fn keys_of_streams() {
     assert_eq!(of(&abc, b"](X\x01\0\0\0aq\0h\0h\0e"), wrong(9));
     assert_eq!(of(&abc, b"](X\x01\0\0\0aX\x01\0\0\0b]e"), wrong(16));
     assert_eq!(of(&abc, b"](]X\x01\0\0\0aX\x01\0\0\0bX\x01\0\0\0ce"), wrong(4));
+    // A list, also if there are no keys.
+    assert_eq!(of(b"}", b"]"), Ok(0));
+    for no_list in [b")", b"}", b"N"] {
+        let expected = Err((ErrorKind::UnexpectedType, Part::Manifest, Some(before(b"}"))));
+        assert_eq!(of(b"}", no_list), expected, "{}", no_list.escape_ascii());
+    }
     // At most 8192.
     let many: Vec<String> = (0..8193).map(|key| key.to_string()).collect();
     let many: Vec<&str> = many.iter().map(|key| &**key).collect();

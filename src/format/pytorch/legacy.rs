@@ -211,7 +211,7 @@ impl<'a> PytorchFile<'a> {
             is_last = event == Event::Stopped;
             match machine.top().filter(|_| event == Event::Pushed) {
                 Some(top) if has_list && top.kind == Kind::Text && !top.is_alias => count = count.saturating_add(1),
-                Some(top) if !has_list && top.kind == Kind::List => has_list = true,
+                Some(_) if !has_list => has_list = true, // the list itself, which is below all else
                 Some(top) => {
                     let fault = Fault::new(ErrorKind::UnexpectedType, Part::Manifest, top.at);
                     return Err(self.legacy_error(fault));
