@@ -657,6 +657,16 @@ fn constants_have_one_value() {
     assert!(error.contains("a Constant node has two values"), "{error}");
 }
 
+/// A Constant has no graphs: what looks like one is not read.
+#[test]
+fn constants_have_no_graphs() {
+    let graph = field(5, &field(6, &field(5, &message(&[0], 1, "inside", &[]))));
+    for (operator, count) in [("If", 1), ("Constant", 0)] {
+        let node = [field(2, b"c"), field(4, operator.as_bytes()), graph.clone()].concat();
+        assert_eq!(File::open(&model(&field(1, &node))).unwrap().tensor_count(), count, "{operator}");
+    }
+}
+
 /// A file is shorter than 4 GiB.
 #[test]
 fn the_longest_model() {
@@ -694,6 +704,10 @@ fn values_of_sparse_tensors() {
     assert_eq!((error.kind(), error.part()), (ErrorKind::IndexOutOfRange, Part::Tensor));
     let text = error.explain(&bytes[..]).to_string();
     assert!(text.contains("tensor \"s\""), "{text}");
+    // The metadata of a sparse tensor is that of its values.
+    let metadata = field(16, &[field(1, b"k"), field(2, b"v")].concat());
+    let bytes = sparse(1, 2, (1, &[field(9, &[7]), metadata].concat()), &[0]);
+    assert_eq!(attributes(File::open(&bytes).unwrap().find("s").unwrap().attributes()), json!({"k": "v"}));
     // Texts are no values.
     let error = refused(&sparse(1, 8, (1, &field(6, b"a")), &[0]), ErrorKind::UnexpectedType, Part::DType);
     assert!(error.contains("a sparse tensor has texts"), "{error}");

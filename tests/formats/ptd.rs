@@ -67,6 +67,7 @@ fn what_a_file_has() {
     let file = File::open(&bytes).unwrap();
     assert_eq!((file.format(), file.version(), file.tensor_count()), (Format::Ptd, Some("0"), 3));
     assert!(file.warnings().is_empty() && file.attributes().next().is_none());
+    assert_eq!(file.check_length(), Some(0));
     let [w, b, blob] = ["w", "b", "blob"].map(|name| file.find(name).unwrap());
     assert_eq!((w.dtype(), w.layout(), w.order()), (Some(DType::F32), Layout::Dense, Order::RowMajor));
     assert!(w.shape() == [2, 3] && w.index() == 0 && w.attributes().next().is_none() && w.stated_type().is_none());
@@ -374,6 +375,13 @@ fn orders_of_dimensions() {
         tensor.read_f32_into(&mut floats, ReadOptions::new().scratch(&mut [0; 12])).unwrap();
         assert_eq!(floats[..4], [0.0, 3.0, 1.0, 4.0]);
     }
+
+    // Of a type without a dtype.
+    const QINT8: i8 = 12;
+    let bytes = Ptd::default().ordered("t", QINT8, &[2, 3], vec![1, 0], &[0; 6]).bytes();
+    let opened = File::open(&bytes).unwrap();
+    let attributes = opened.find("t").unwrap().attributes();
+    assert_eq!((attributes.get_i64("scalar_type"), attributes.count()), (Some(QINT8.into()), 2));
 
     // Lengths of 1 make no difference to the bytes, but the list is what counts.
     let bytes = file(&[1, 1, 1], vec![0, 2, 1], 1);

@@ -338,6 +338,7 @@ fn tensors_without_a_name() {
         [&b"}"[..], &tensor, b"K\x01s"].concat(),
         [&b"cmine\nmake\n("[..], &tensor, b"tR"].concat(),
         [&b"cmine\nmake\n"[..], &tensor, b"\x85R"].concat(),
+        [&b"ctorch.jit._pickle\nbuild_tensor_from_id\n]"[..], &tensor, b"a\x85R"].concat(),
         [&b"cmine\nNet\n("[..], &tensor, b"t\x81"].concat(),
         [&b"cmine\nNet\n)\x81"[..], &tensor, b"b"].concat(),
         [&b"cmine\nNet\n)\x81("[..], &tensor, b"e"].concat(),

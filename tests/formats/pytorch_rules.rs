@@ -194,6 +194,9 @@ fn arguments_of_functions() {
         (two, &[&untyped, view, flag, HOOKS], Err(WRONG)),
         (two, &[&quantized, view, flag, HOOKS], Err(WRONG)),
         (two, &[none, view, flag, HOOKS], Err(WRONG)),
+        // No elements, beyond the storage.
+        (two, &[&float, b"K\x64K\0\x85K\x01\x85", flag, HOOKS], dense.clone()),
+        (two, &[&float, b"K\x64K\x01\x85K\x01\x85", flag, HOOKS], Err((ErrorKind::OutOfPlace, Part::Data))),
         (two, &[&float, b"NK\x04\x85K\x01\x85", flag, HOOKS], Err(WRONG)),
         (two, &[&float, b"K\0NK\x01\x85", flag, HOOKS], Err(WRONG)),
         (two, &[&float, b"K\0K\x04\x85N", flag, HOOKS], Err(WRONG)),
@@ -209,6 +212,7 @@ fn arguments_of_functions() {
         (three, &[&float, view, flag, HOOKS, dtype], Err(WRONG)),
         ("torch._utils\n_rebuild_qtensor", &[&quantized, view, b")", flag, HOOKS], layout("torch.quantized")),
         ("torch._utils\n_rebuild_qtensor", &[&quantized, view, none, flag, HOOKS], Err(WRONG)),
+        ("torch._utils\n_rebuild_qtensor", &[&untyped, view, b")", flag, dtype], Err(WRONG)),
         ("torch._utils\n_rebuild_qtensor", &[&quantized, view, b")", flag], Err(WRONG)),
         ("torch._utils\n_rebuild_qtensor", &[&quantized, view, b")", flag, HOOKS, none], Err(WRONG)),
         ("torch._utils\n_rebuild_parameter", &[&tensor(), flag, HOOKS], dense.clone()),
@@ -503,6 +507,15 @@ fn bytes(elements: &[u8]) -> Vec<u8> {
     [&(elements.len() as u64).to_le_bytes()[..], elements].concat()
 }
 
+/// Padding behind an archive is a warning.
+#[test]
+fn padding_after_an_archive() {
+    let plain = archive(&tensor());
+    assert!(File::open(&plain).unwrap().warnings().is_empty());
+    let padded = [&plain[..], &[0; 5]].concat();
+    assert_eq!(File::open(&padded).unwrap().warnings().iter().collect::<Vec<_>>(), [Warning::TrailingBytes]);
+}
+
 /// The pickles before the tree state the magic, the protocol and the order of bytes.
 #[test]
 fn heads_of_streams() {
@@ -654,6 +667,13 @@ fn storages_of_streams() {
         }
     }
     check(150, 7, &|place| place * place % 5, &|place| (place % 5) as u16);
+    // A storage of bytes.
+    let id =
+        [&b"("[..], &text("storage"), b"ctorch.storage\nUntypedStorage\n", &text("a"), &text("cpu"), b"K\x03NtQ"];
+    let arguments = [&id.concat()[..], b"K\0K\x03\x85K\x01\x85\x89", HOOKS, b"ctorch\nint8\n"];
+    let tree = call("torch._utils\n_rebuild_tensor_v3", &arguments);
+    assert_eq!(seen(&stream(&tree, &list(&["a"]), &bytes(&[7; 3]))).map(|seen| seen.len()), Ok(1));
+    assert!(seen(&stream(&tree, &list(&["a"]), &bytes(&[7; 2]))).is_err());
 }
 
 /// Lists items with these names.

@@ -188,7 +188,7 @@ impl<'a> Machine<'a> {
                 let code = op::read(machine.bytes, machine.at)?.code;
                 let pairs = match (code, machine.stack().get(base..).unwrap_or_default()) {
                     (op::SET_ITEM, [_, _, _]) => base.saturating_add(1)..,
-                    (op::SET_ITEMS, [_, mark, items @ ..]) if mark.kind == Kind::Mark => {
+                    (op::SET_ITEMS, [_, mark, items @ ..]) => {
                         if mark.count > 0 {
                             return Err(Fault::new(ErrorKind::TooMany, Part::Value, machine.at));
                         }
@@ -558,7 +558,7 @@ impl<'a> Machine<'a> {
         if id.kind != Kind::Tuple || id.is_alias {
             return self.refuse_unknown(&[id], ErrorKind::UnexpectedType, op);
         }
-        // Only the first item tells, a text.
+        // Only the first item tells, a text. In a tuple without items, the opcode that makes it is here.
         let first = op::read(self.bytes, id.at)?;
         let word = match first.code {
             op::TEXT_1 | op::TEXT_4 | op::TEXT_8 | op::STRING_1 | op::STRING_4 => first.argument,
@@ -570,8 +570,8 @@ impl<'a> Machine<'a> {
             _ => &[],
         };
         let kind = match word {
-            b"storage" if id.at < id.end => Kind::Storage,
-            b"module" if id.at < id.end => Kind::Object,
+            b"storage" => Kind::Storage,
+            b"module" => Kind::Object,
             _ => return self.fault(ErrorKind::UnexpectedType, op),
         };
         Ok(Slot { start: id.start, ..Slot::new(kind, id.at, id.end) })

@@ -93,7 +93,7 @@ impl Path {
         let ([Piece::Text { at, end, op }, ..], [level, ..]) = (&mut self.pieces, &mut self.levels) else {
             return false;
         };
-        if level.kind != Level::MAP || level.pieces != Some(0) || self.count == 0 || key.kind != Kind::Text {
+        if level.kind != Level::MAP || level.pieces != Some(0) || key.kind != Kind::Text {
             return false;
         }
         (*at, *end, *op) = (key.at, key.end, key.count);

@@ -21,7 +21,7 @@ impl<'a> Machine<'a> {
                 self.memo.put(index, found);
                 found
             }
-            None => Slot { is_alias: true, ..Slot::new(Kind::Unknown, op.at, op.next) },
+            None => Slot::new(Kind::Unknown, op.at, op.next),
         };
         Ok(Slot { start: op.at, ..found })
     }

@@ -80,7 +80,7 @@ fn frame<'a>(
     let mut written = 0_usize;
     loop {
         let (header, rest) = number(stored, 3)?;
-        let size = to_usize(header >> 3).filter(|size| *size <= max_block || super::is_lenient()).ok_or(Malformed)?;
+        let size = to_usize(header >> 3).filter(|size| *size <= max_block).ok_or(Malformed)?;
         let kind = header >> 1 & 3;
         let (block, rest) = rest.split_at_checked(if kind == 1 { 1 } else { size }).ok_or(Malformed)?;
         stored = rest;

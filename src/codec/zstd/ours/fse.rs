@@ -141,10 +141,6 @@ impl<const N: usize> Table<N> {
         (self.states, self.is_predefined) = (0, false);
     }
 
-    pub(super) const fn is_set(&self) -> bool {
-        self.states > 0
-    }
-
     /// Builds the table from its description at the start of `bytes`, and returns what follows.
     pub(super) fn read<'a>(&mut self, alphabet: Alphabet, bytes: &'a [u8]) -> Option<&'a [u8]> {
         self.forget();

@@ -131,8 +131,7 @@ fn sequence_table<'a, const N: usize>(
             return Some(stored);
         }
         2 => return table.read(alphabet, stored),
-        _ if table.is_set() => {}
-        _ => return None,
+        _ => {} // the table of the block before; if there is none, it has no first state
     }
     Some(stored)
 }
