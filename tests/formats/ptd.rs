@@ -376,7 +376,7 @@ fn orders_of_dimensions() {
         assert_eq!(floats[..4], [0.0, 3.0, 1.0, 4.0]);
     }
 
-    // Of a type without a dtype.
+    // A tensor without a dtype has both attributes.
     const QINT8: i8 = 12;
     let bytes = Ptd::default().ordered("t", QINT8, &[2, 3], vec![1, 0], &[0; 6]).bytes();
     let opened = File::open(&bytes).unwrap();
