@@ -21,6 +21,7 @@ fn opcodes_take_what_they_are_for() {
     let count = Err((ErrorKind::CountsDiffer, Part::Value));
     let object: &[u8] = b"cmine\nNet\n)\x81";
     let with = |rest: &[u8]| [object, rest].concat();
+    let id = [b"(", &text("storage")[..], b"ctorch\nFloatStorage\n", &text("0"), &text("cpu"), b"K\x04t"].concat();
     for (tree, expected) in [
         // Bytes, and sets.
         (b"\x96\x02\0\0\0\0\0\0\0ab".to_vec(), Ok(0)),
@@ -59,6 +60,11 @@ fn opcodes_take_what_they_are_for() {
         ([&text("mine")[..], &text("Net"), b"\x93)\x81"].concat(), Ok(0)),
         ([&text("mine")[..], b"K\x01\x93"].concat(), wrong),
         ([b"K\x01", &text("Net")[..], b"\x93"].concat(), wrong),
+        // The ID of a storage, before its opcode and from the memo.
+        ([&id[..], b"Q"].concat(), Ok(0)),
+        ([&b"]("[..], &id, b"q\x05h\x05Qe"].concat(), wrong),
+        (b")Q".to_vec(), wrong),
+        (b"(tQ".to_vec(), wrong),
         // Numbers in text.
         (b"I-12\n".to_vec(), Ok(0)),
         (b"I18446744073709551615\n".to_vec(), Ok(0)),
@@ -323,6 +329,22 @@ fn many_tensors_below_a_key() {
             assert_eq!(tensor.component("data").unwrap().bytes().unwrap(), [7; 16]);
         }
     }
+}
+
+/// The keys of the dictionaries in a module add nothing to a name, whatever their value is.
+#[test]
+fn tensors_in_place_of_the_dictionaries_of_a_module() {
+    let state = |items: &[&str]| {
+        let items: Vec<u8> = items.iter().flat_map(|key| [text(key), tensor_of_memo(b"")].concat()).collect();
+        [&b"("[..], MEMO, b"cmine\nNet\n)\x81}(", &items, b"ubt"].concat()
+    };
+    assert_eq!(names(&state(&["a", "_buffers", "b"])), ["4.a", "4", "4.b"]);
+    assert_eq!(names(&state(&["_buffers", "a", "b"])), ["4", "4.a", "4.b"]);
+    assert_eq!(names(&state(&["a", "b", "_modules"])), ["4.a", "4.b", "4"]);
+    assert_eq!(outcome(&state(&["a", "_buffers", "_modules"])), Err((ErrorKind::RepeatedName, Part::Name)));
+    let buffers = [&b"}("[..], &text("a"), &tensor(), &text("b"), &tensor(), b"u"].concat();
+    let module = [&b"cmine\nNet\n)\x81}("[..], &text("_buffers"), &buffers, &text("c"), &tensor(), b"ub"].concat();
+    assert_eq!(names(&module), ["a", "b", "c"]);
 }
 
 /// Containers that names cannot be taken through hide the tensors below them, and no others.

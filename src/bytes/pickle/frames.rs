@@ -5,7 +5,7 @@ use super::globals::Known;
 use super::machine::Machine;
 use super::op;
 use super::outline::Outline;
-use super::path::{PLAIN, Piece, Role};
+use super::path::{PLAIN, Piece, Role, is_of_module, text_at};
 use super::slot::{Kind, Slot, simple};
 use super::trail::{distance, moved, name_of, read, write};
 use crate::bytes::text::Text;
@@ -156,7 +156,8 @@ impl Frames {
     }
 
     /// Returns the containers behind another item of the innermost one, and the name of its value. `None` if the innermost
-    /// one is not a mapping whose items are behind a mark, or if a key before is taken from the memo.
+    /// one is not a mapping whose items are behind a mark, if its key adds nothing to the name, or if a key before is taken
+    /// from the memo.
     pub(crate) fn with_key(&self, pickle: &[u8], key: &Slot) -> Option<(Self, Pieces)> {
         let (mut next, mut last, mut pieces) = (0_u8, 0_u32, Pieces::NONE);
         loop {
@@ -169,7 +170,8 @@ impl Frames {
                 frames.bytes.iter_mut().skip(used).for_each(|byte| *byte = 0);
                 write(&mut frames.bytes, &mut used, distance(last, key.start) << 4 | u64::from(kind))?;
                 pieces.add(Piece::Text { at: key.at, end: key.end, op: key.start })?;
-                return (kind & 7 == Level::MAP).then_some((frames, pieces));
+                let is_unnamed = kind & Level::STATE != 0 && is_of_module(text_at(pickle, key.at, key.end));
+                return (kind & 7 == Level::MAP && !is_unnamed).then_some((frames, pieces));
             }
             match kind & 7 {
                 Level::MAP | Level::MAP_ONE => {

@@ -133,6 +133,11 @@ impl Path {
     }
 }
 
+/// True for the keys of the dictionaries in a module, which add nothing to a name.
+pub(super) fn is_of_module(key: &[u8]) -> bool {
+    matches!(key, b"_parameters" | b"_buffers" | b"_modules")
+}
+
 /// The opcode that takes an object, and the tuples without a mark that it is in before.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct Role(pub(super) u32);
@@ -440,10 +445,10 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// True for the dictionaries in a module, which add nothing to a name.
+    /// True for the keys in a module that add nothing to a name.
     fn is_unnamed(&self, piece: Piece) -> bool {
         let Piece::Text { at, end, .. } = piece else { return matches!(piece, Piece::Unnamed) };
-        matches!(text_at(self.bytes(), at, end), b"_parameters" | b"_buffers" | b"_modules")
+        is_of_module(text_at(self.bytes(), at, end))
     }
 
     /// Returns the role of the object at `index` of the stack.
