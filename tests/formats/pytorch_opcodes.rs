@@ -331,6 +331,23 @@ fn many_tensors_below_a_key() {
     }
 }
 
+/// Tensors behind texts that are no keys: the items of a list and of a tuple, and keys behind a value.
+#[test]
+fn tensors_behind_texts() {
+    let tensor = tensor_of_memo(b"");
+    let items = [&tensor[..], &text("x"), &tensor, &text("y"), &tensor].concat();
+    let list = |items: &[u8]| [&b"]("[..], items, b"e"].concat();
+    let of = |tree: &[u8]| names(&[&b"("[..], MEMO, tree, b"t"].concat());
+    assert_eq!(of(&list(&items)), ["4.0", "4.2", "4.4"]);
+    assert_eq!(of(&[&b"("[..], &items, b"t"].concat()), ["4.0", "4.2", "4.4"]);
+    let in_mapping = |value: &[u8]| [&b"}("[..], &text("a"), &tensor, &text("b"), value, b"u"].concat();
+    assert_eq!(of(&in_mapping(&list(&items))), ["4.a", "4.b.0", "4.b.2", "4.b.4"]);
+    // The second text is a value, so the tensor behind it is a key.
+    let keys =
+        [&b"}("[..], &text("a"), &tensor, &text("b"), &text("x"), &tensor, b"K\x01", &text("c"), &tensor, b"u"];
+    assert_eq!(of(&keys.concat()), ["4.a", "4.c"]);
+}
+
 /// The keys of the dictionaries in a module add nothing to a name, whatever their value is.
 #[test]
 fn tensors_in_place_of_the_dictionaries_of_a_module() {

@@ -464,11 +464,7 @@ impl Described {
     pub(super) fn check_bounds(&self, pickle: &[u8]) -> Result<(), Fault> {
         let touched = self.touched(pickle)?;
         let bytes = self.storage.map_or(0, |storage| storage.bytes);
-        if touched.length == 0 || touched.is_within(bytes) {
-            Ok(())
-        } else {
-            Err(Fault::new(ErrorKind::OutOfPlace, Part::Data, self.at))
-        }
+        if touched.is_within(bytes) { Ok(()) } else { Err(Fault::new(ErrorKind::OutOfPlace, Part::Data, self.at)) }
     }
 
     /// True if the elements are one after the other, row after row.
