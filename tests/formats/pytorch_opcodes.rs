@@ -63,6 +63,8 @@ fn opcodes_take_what_they_are_for() {
         // The ID of a storage, before its opcode and from the memo.
         ([&id[..], b"Q"].concat(), Ok(0)),
         ([&b"]("[..], &id, b"q\x05h\x05Qe"].concat(), wrong),
+        ([&b"](C\x07storageq\x05(h\x05"[..], &id[1 + text("storage").len()..], b"Qe"].concat(), wrong),
+        ([&b"("[..], &text("module"), b"K\x01tQ"].concat(), Ok(0)),
         (b")Q".to_vec(), wrong),
         (b"(tQ".to_vec(), wrong),
         // Numbers in text.
@@ -342,6 +344,11 @@ fn tensors_behind_texts() {
     assert_eq!(of(&[&b"("[..], &items, b"t"].concat()), ["4.0", "4.2", "4.4"]);
     let in_mapping = |value: &[u8]| [&b"}("[..], &text("a"), &tensor, &text("b"), value, b"u"].concat();
     assert_eq!(of(&in_mapping(&list(&items))), ["4.a", "4.b.0", "4.b.2", "4.b.4"]);
+    // In tuples without a mark.
+    let triple = [&text("x")[..], &tensor, &text("y"), b"\x87"].concat();
+    assert_eq!(of(&in_mapping(&triple)), ["4.a", "4.b.1"]);
+    let nested = [&b"K\x01"[..], &triple, b"\x86"].concat();
+    assert_eq!(of(&in_mapping(&nested)), ["4.a", "4.b.1.1"]);
     // The second text is a value, so the tensor behind it is a key.
     let keys =
         [&b"}("[..], &text("a"), &tensor, &text("b"), &text("x"), &tensor, b"K\x01", &text("c"), &tensor, b"u"];

@@ -210,7 +210,7 @@ impl<'a> PytorchFile<'a> {
             let event = machine.step().map_err(|fault| self.legacy_error(fault))?;
             is_last = event == Event::Stopped;
             match machine.top().filter(|_| event == Event::Pushed) {
-                Some(top) if has_list && top.kind == Kind::Text && !top.is_alias => count = count.saturating_add(1),
+                Some(top) if top.kind == Kind::Text && !top.is_alias => count = count.saturating_add(1),
                 Some(_) if !has_list => has_list = true, // the list itself, which is below all else
                 Some(top) => {
                     let fault = Fault::new(ErrorKind::UnexpectedType, Part::Manifest, top.at);
