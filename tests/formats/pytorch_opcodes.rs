@@ -349,6 +349,11 @@ fn tensors_behind_texts() {
     assert_eq!(of(&in_mapping(&triple)), ["4.a", "4.b.1"]);
     let nested = [&b"K\x01"[..], &triple, b"\x86"].concat();
     assert_eq!(of(&in_mapping(&nested)), ["4.a", "4.b.1.1"]);
+    // In the pairs of an `OrderedDict`.
+    let mapping = [&b"}("[..], &text("a"), &tensor, &text("b"), &tensor, &text("c"), &tensor, b"u"].concat();
+    let pair = list(&[&text("k")[..], &mapping].concat());
+    let pairs = [&b"ccollections\nOrderedDict\n"[..], &list(&pair), b"\x85R"].concat();
+    assert_eq!(of(&pairs), ["4.k.a", "4.k.b", "4.k.c"]);
     // The second text is a value, so the tensor behind it is a key.
     let keys =
         [&b"}("[..], &text("a"), &tensor, &text("b"), &text("x"), &tensor, b"K\x01", &text("c"), &tensor, b"u"];

@@ -87,13 +87,13 @@ impl Path {
         Container::of(levels).zip(key.map(|level| level.at))
     }
 
-    /// Makes this the path of another item of the same mapping, with a key on the stack. Returns `false` if it would
-    /// differ in more than the key.
+    /// Makes this the path of another item of the same mapping, with a key on the stack, a text. Returns `false` if it
+    /// would differ in more than the key.
     pub(crate) fn set_key(&mut self, key: &Slot) -> bool {
         let ([Piece::Text { at, end, op }, ..], [level, ..]) = (&mut self.pieces, &mut self.levels) else {
             return false;
         };
-        if level.kind != Level::MAP || level.pieces != Some(0) || key.kind != Kind::Text {
+        if level.kind != Level::MAP || level.pieces != Some(0) {
             return false;
         }
         (*at, *end, *op) = (key.at, key.end, key.count);
