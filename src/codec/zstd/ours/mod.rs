@@ -104,9 +104,8 @@ struct Window<'d> {
     size: usize,
 }
 
-/// Returns true if a test asks to accept everything that libzstd accepts: literal streams with unused bits (section
-/// 4.2.2), blocks that are larger than the window or than 128 KiB (3.1.1.2.4), matches from outside the window
-/// (3.1.1.1.2).
+/// Returns true if a test asks to accept what libzstd accepts: literal streams with unused bits (section 4.2.2), blocks
+/// that are larger than the window (3.1.1.2.4), matches from outside the window (3.1.1.1.2).
 #[cfg(not(test))]
 const fn is_lenient() -> bool {
     false
