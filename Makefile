@@ -70,11 +70,11 @@ demo: lib ## build examples/load.c and read a file that a real ztensor release w
 
 # The tests run in parallel: much of each keeps only one core busy.
 ONLY ?=
-test: ## run the tests for this machine that need no valgrind, or ONLY=rust, c, valgrind, install, features, small, targets, platforms, source, sdk, all
+test: ## run the tests for this machine that take minutes, or ONLY=rust, c, standards, valgrind, install, features, small, targets, platforms, source, sdk, all
 ifneq ($(ONLY),)
 	@$(MAKE) --no-print-directory test-$(ONLY) ONLY=
 else
-	@$(MAKE) --no-print-directory test-c test-install fuzz-replay & \
+	@$(MAKE) --no-print-directory test-c test-install & \
 		$(MAKE) --no-print-directory test-rust; code=$$?; wait $$! && exit $$code
 	@echo "all tests passed"
 endif
@@ -126,6 +126,10 @@ test-quantize:
 test-c: lib lib-plain
 	CC="$(CC)" CXX="$(CXX)" TEST_FEATURES=$(TEST_FEATURES) c-tests/run.sh $(LIB) $(LIB_PLAIN)
 
+# The headers and the C++ tests under every standard, with gcc and clang.
+test-standards: lib
+	CC="$(CC)" CXX="$(CXX)" c-tests/standards.sh $(LIB)
+
 # Installs into target/install, and uses it with pkg-config, CMake and Meson.
 test-install:
 	CC="$(CC)" CXX="$(CXX)" c-tests/install.sh
@@ -154,8 +158,8 @@ target/boards-venv:
 
 # All tests that need no board, and everything that CI only samples: all mutants take hours.
 test-all:
-	$(MAKE) --no-print-directory test test-valgrind test-features test-small test-targets test-source sanitize no-panic proofs miri coverage \
-		fuzz-replay-second test-quantize
+	$(MAKE) --no-print-directory test test-standards test-valgrind test-features test-small test-targets test-source
+	$(MAKE) --no-print-directory sanitize no-panic proofs miri coverage fuzz-replay fuzz-replay-second test-quantize
 	$(MAKE) --no-print-directory sdk
 	$(MAKE) --no-print-directory test-sdk test-boards
 	$(MAKE) --no-print-directory test-platforms SDK=$(SDK)

@@ -9,6 +9,7 @@
 # that is missing; with TENSLICE_NO_SKIP=1 that is a failure.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+. c-tests/skip.sh
 
 top=$PWD
 sdk=${SDK:-$top/target/sdk/tenslice-$VERSION-sdk}
@@ -20,13 +21,6 @@ stubs=$top/c-tests/boards
 rm -rf "$out"
 mkdir -p "$out"
 
-skip() {
-    echo "skipped: $1"
-    if [ "${TENSLICE_NO_SKIP:-0}" = 1 ]; then
-        echo "nothing may be skipped here" >&2
-        exit 1
-    fi
-}
 fail() {
     echo "boards: $*" >&2
     exit 1

@@ -4,6 +4,7 @@
 # TENSLICE_NO_SKIP=1 that is a failure.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+. c-tests/skip.sh
 
 top=$PWD
 out=$top/target/install
@@ -11,13 +12,6 @@ model=$top/tests/fixtures/v1.2/converted_safetensors.zt
 rm -rf "$out"
 mkdir -p "$out"
 
-skip() {
-    echo "skipped: $1"
-    if [ "${TENSLICE_NO_SKIP:-0}" = 1 ]; then
-        echo "nothing may be skipped here" >&2
-        exit 1
-    fi
-}
 answers() { # PROGRAM: must read the model correctly
     "$@" "$model" a.w | grep -q 'a.w: .*the first' || { echo "$* does not answer" >&2; exit 1; }
 }

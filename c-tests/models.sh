@@ -6,19 +6,13 @@
 # detect leaks. The tool must list the same tensors and the same problems.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+. c-tests/skip.sh
 
 lib=$(cd "$1" && pwd)
 out=$PWD/target/models
 fixtures=$PWD/tests/fixtures
 rm -rf "$out"
 mkdir -p "$out"
-skip() {
-    echo "skipped: $1"
-    if [ "${TENSLICE_NO_SKIP:-0}" = 1 ]; then
-        echo "nothing may be skipped here" >&2
-        exit 1
-    fi
-}
 build() { # PROGRAM COMPILE...
     "${@:2}" -Wall -Wextra -Wpedantic -Wshadow -Werror -O1 -g -Iinclude host/tenslice_host.c c-tests/host.c -x none \
         "$lib/libtenslice.a" -lm -o "$out/$1"

@@ -12,19 +12,13 @@
 # is a failure.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+. c-tests/skip.sh
 
 out=target/platforms
 platforms=" ${*:-musl aarch64 linux windows linking chips} "
 model=tests/fixtures/v1.2/converted_safetensors.zt
 mkdir -p $out
 
-skip() {
-    echo "skipped: $1"
-    if [ "${TENSLICE_NO_SKIP:-0}" = 1 ]; then
-        echo "nothing may be skipped here" >&2
-        exit 1
-    fi
-}
 wanted() { # PLATFORM
     [[ $platforms == *" $1 "* ]]
 }

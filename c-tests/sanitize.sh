@@ -10,6 +10,7 @@
 # that is a failure.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+. c-tests/skip.sh
 
 out=$PWD/target/sanitize
 fixtures=$PWD/tests/fixtures
@@ -18,13 +19,6 @@ tests="read parts formats write arguments handles overlap layout changed"
 c="-std=c99 -D_POSIX_C_SOURCE=200809L -Wall -Wextra -Wpedantic -Werror"
 c="$c -O1 -g -fno-omit-frame-pointer -Iinclude -Ic-tests"
 
-skip() {
-    echo "skipped: $1"
-    if [ "${TENSLICE_NO_SKIP:-0}" = 1 ]; then
-        echo "nothing may be skipped here" >&2
-        exit 1
-    fi
-}
 works() { # COMPILE...: true if programs built with it run
     echo 'int main(void) { return 0; }' | "$@" -x c - -o "$out/probe" 2> /dev/null && "$out/probe"
 }

@@ -6,6 +6,7 @@
 # that it has is tested. A missing tool is skipped with a message, which is a failure with TENSLICE_NO_SKIP=1.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+. c-tests/skip.sh
 
 top=$PWD
 tarball=$top/target/sdk/tenslice-$VERSION-sdk.tar.gz
@@ -19,10 +20,6 @@ trap 'rm -rf "$out"' EXIT
 fail() { # TEXT
     echo "sdk: $1" >&2
     exit 1
-}
-skip() {
-    echo "skipped: $1"
-    [ "${TENSLICE_NO_SKIP:-0}" != 1 ] || fail "nothing may be skipped here"
 }
 has() { # COMMAND...
     for tool; do command -v "$tool" > /dev/null || return 1; done

@@ -5,11 +5,11 @@
 # failure with TENSLICE_NO_SKIP=1.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+. c-tests/skip.sh
 
 for tool in cmake ninja; do
     if ! command -v $tool > /dev/null; then
-        echo "skipped: source builds ($tool is not installed)"
-        [ "${TENSLICE_NO_SKIP:-0}" != 1 ] || { echo "nothing may be skipped here" >&2; exit 1; }
+        skip "source builds ($tool is not installed)"
         exit 0
     fi
 done

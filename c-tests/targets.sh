@@ -7,18 +7,11 @@
 # targets.sh [i686 | s390x | wasm32]...
 set -euo pipefail
 cd "$(dirname "$0")/.."
+. c-tests/skip.sh
 machines=" ${*:-i686 s390x wasm32} "
 
 wanted() { # MACHINE
     [[ $machines == *" $1 "* ]]
-}
-
-skip() {
-    echo "skipped: $1"
-    if [ "${TENSLICE_NO_SKIP:-0}" = 1 ]; then
-        echo "nothing may be skipped here" >&2
-        exit 1
-    fi
 }
 
 has_std() { # TARGET

@@ -3,19 +3,12 @@
 # valgrind it prints that it is skipped; with TENSLICE_NO_SKIP=1 that is a failure.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+. c-tests/skip.sh
 
 lib=$1/libtenslice.a lib_plain=$2/libtenslice.a
 out=target/c-tests
 mkdir -p "$out"
 c="${CC:-cc} -std=c99 -O1 -g -Iinclude -Ic-tests"
-
-skip() {
-    echo "skipped: $1"
-    if [ "${TENSLICE_NO_SKIP:-0}" = 1 ]; then
-        echo "nothing may be skipped here" >&2
-        exit 1
-    fi
-}
 
 if ! command -v valgrind > /dev/null; then
     skip "the C tests under valgrind (not installed)"
