@@ -24,7 +24,7 @@ export function componentOf(file, library, handle) {
         encodingName: info.encoding_name,
         digest: info.digest,
         /** The kind of the checksum of the bytes, such as `crc32c`; null if there is none. */
-        checksum: info.digest?.split(":")[0] ?? (info.encoding === ENCODING.RAW && hasCrc(file, library, handle) ? "crc32" : null),
+        checksum: info.digest?.split(":")[0] ?? (hasCrc(file, library, handle, info.encoding) ? "crc32" : null),
         shard: library.text(shard),
         offset: info.offset,
         length: info.length,
@@ -34,9 +34,9 @@ export function componentOf(file, library, handle) {
     return component;
 }
 
-/** True if a stored entry of an archive has a CRC-32. */
-function hasCrc({ format }, library, handle) {
-    if (format !== "npz" && format !== "pytorch") return false;
+/** True if the component is an entry of an archive, which has a CRC-32. */
+function hasCrc({ format }, library, handle, encoding) {
+    if (encoding !== ENCODING.RAW || (format !== "npz" && format !== "pytorch")) return encoding === ENCODING.DEFLATE;
     const at = library.make("tenslice_verified");
     // The module has no CRC-32, and seldom the bytes: the call fails unless there is nothing to verify.
     const status = library.function("tenslice_component_verify")(handle, 0, at, 0);

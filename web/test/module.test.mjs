@@ -381,6 +381,7 @@ test("compressed entries of an NPZ archive are described as stored ones are", as
         for (const expected of files[0].tensors()) {
             const found = files[1].find(expected.name);
             assert.equal(found.components[0].encodingName, "deflate");
+            assert.equal(found.components[0].checksum, "crc32");
             for (const field of ["dtype", "statedType", "typeName", "shape", "isColumnMajor", "elements", "lanes", "bits"])
                 assert.deepEqual(found[field], expected[field], `${expected.name} ${field}`);
             if (expected.dtype === null || expected.elements === 0) continue;

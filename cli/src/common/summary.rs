@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use serde_json::{Value as Json, json};
-use tenslice::{Attributes, Format, Value};
+use tenslice::{Attributes, Encoding, Format, Value};
 
 use super::checkpoint::{code, unknown_globals};
 use super::columns::{digest_kind, elements, type_name};
@@ -101,8 +101,9 @@ impl Summary {
             bytes = bytes.saturating_add(stored);
             of_numbers = of_numbers.saturating_add(if are_numbers { stored } else { 0 });
             for component in tensor.components() {
-                // The entries of archives have a CRC-32 instead of a digest.
-                let archived = component.caps().verify.then_some("crc32");
+                // The entries of archives have a CRC-32 instead of a digest. Decoding compares that of compressed ones.
+                let is_archived = component.caps().verify || component.encoding() == Encoding::Deflate;
+                let archived = is_archived.then_some("crc32");
                 if let Some(kind) = component.digest().map(digest_kind).or(archived) {
                     *checksums.entry(printable(kind)).or_default() += 1;
                 }

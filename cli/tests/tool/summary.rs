@@ -69,6 +69,7 @@ fn the_first_lines_say_what_it_is() {
     let text = out(&["list", &fixture("npz/stored.npz")]);
     assert!(text.contains("npz, 2 tensors, 30 elements, 120 bytes stored"), "{text}");
     assert_eq!(line(&text, "checksums"), "2 crc32 (see verify)");
+    assert_eq!(line(&out(&["list", &fixture("npz/deflated.npz")]), "checksums"), "2 crc32 (see verify)");
     assert_eq!(line(&out(&["list", &fixture("v1.2/digests.zt")]), "checksums"), "3 crc32c, 3 sha256 (see verify)");
 }
 
