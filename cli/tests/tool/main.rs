@@ -11,6 +11,8 @@ mod embed;
 mod explain;
 mod extract;
 mod footprint;
+#[cfg(unix)]
+mod full_disk;
 mod json;
 mod kinds;
 mod large;
