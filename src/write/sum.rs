@@ -91,6 +91,8 @@ fn running(scratch: &mut [u64]) -> Option<&mut xxh3::Running> {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sum {
     kept: Kept,
+    /// The CRC, if that is the kind.
+    #[cfg_attr(not(any(feature = "crc32c", all(feature = "crc32", feature = "npz"))), expect(dead_code))]
     value: u32,
 }
 

@@ -267,6 +267,7 @@ mod tests {
     use std::prelude::v1::*;
 
     use super::*;
+    use crate::bytes::num::to_u64;
 
     #[test]
     fn blocks_have_the_sizes_of_their_types() {
