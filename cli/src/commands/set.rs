@@ -12,6 +12,8 @@ use tenslice::safetensors::Index;
 use crate::common::failure::Failure;
 use crate::common::mapping::{is_stream, map};
 use crate::common::model::checked;
+use crate::common::part::index_of;
+use crate::common::text::printable;
 use crate::editing::compare::{compare_in_place, compare_written};
 use crate::editing::value::value_type;
 use crate::editing::{Changes, Plan};
@@ -76,7 +78,25 @@ fn pair(text: &str) -> Result<(String, String), String> {
 impl Arguments {
     pub fn run(&self, terminal: &mut Terminal) -> io::Result<u8> {
         let result = self.set();
+        if result.is_ok() {
+            self.warn_of_index(terminal);
+        }
         terminal.status_of(&self.file, result)
+    }
+
+    /// Warns if an index lists tensors under the names that they had: the model is then not complete.
+    fn warn_of_index(&self, terminal: &mut Terminal) {
+        if self.output.is_some() || self.rename_tensor.is_empty() {
+            return;
+        }
+        let (Some(folder), Some(name)) = (self.file.parent(), self.file.file_name()) else { return };
+        if let Some(index) = name.to_str().and_then(|name| index_of(folder, name)) {
+            terminal.warn(&format!(
+                "{} lists the tensors of this file by their old names: change it, too, or write the whole model again \
+                 with `convert --rename`",
+                printable(&index)
+            ));
+        }
     }
 
     fn set(&self) -> Result<(), Failure> {

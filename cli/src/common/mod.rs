@@ -11,7 +11,7 @@ mod lists;
 pub mod mapping;
 pub mod model;
 mod names;
-mod part;
+pub mod part;
 pub mod pattern;
 pub mod problem;
 pub mod reading;

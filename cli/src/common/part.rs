@@ -72,7 +72,7 @@ fn numbers(name: &str) -> Option<(u64, u64)> {
 }
 
 /// The name of the first index in a folder that lists the file named `name`.
-fn index_of(folder: &Path, name: &str) -> Option<String> {
+pub fn index_of(folder: &Path, name: &str) -> Option<String> {
     let place = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
     let names = fs::read_dir(place).ok()?.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
     let mut names: Vec<String> = names.filter(|name| is_index_name(name)).collect();

@@ -4,7 +4,7 @@ use std::path::Path;
 use tenslice::File;
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::support::{Folder, files_below, fixture, npy, out, run, run_with};
+use crate::support::{Folder, files_below, fixture, npy, out, run, run_with, tool};
 
 /// Copies a file of the library's tests.
 fn copy(folder: &Folder, name: &str) -> String {
@@ -502,4 +502,29 @@ fn a_part_of_a_model() {
     let shard = copy(&folder, "safetensors/rs_sharded-00002-of-00002.safetensors");
     set(&shard, &["k=v"]);
     assert_eq!(find(&shard, "k").0, "v");
+    // No index lists this file.
+    set(&shard, &["--rename-tensor", "dec.w=w"]);
+}
+
+#[test]
+fn an_index_with_the_old_names_is_named() {
+    let folder = Folder::new();
+    let [shard, index] = ["rs_sharded-00002-of-00002.safetensors", "rs_sharded.safetensors.index.json"];
+    for name in [shard, index] {
+        fs::copy(fixture(&format!("safetensors/{name}")), folder.path(name)).unwrap();
+    }
+    let path = folder.path(shard);
+    let again = folder.path("copy.safetensors");
+    set(&path, &["--rename-tensor", "dec.w=w", "-o", &again]);
+    set(&path, &["k=v"]);
+    // The path of a file may have no folder.
+    let mut command = tool();
+    command.args(["set", shard, "--rename-tensor", "dec.w=w"]).current_dir(folder.as_path());
+    let renamed = command.output().unwrap();
+    let text = String::from_utf8(renamed.stderr).unwrap();
+    assert!(renamed.status.success(), "{text}");
+    assert!(
+        text.starts_with(&format!("warning: {index} lists the tensors of this file by their old names")),
+        "{text}"
+    );
 }
