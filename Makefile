@@ -70,11 +70,11 @@ demo: lib ## build examples/load.c and read a file that a real ztensor release w
 
 # The tests run in parallel: much of each keeps only one core busy.
 ONLY ?=
-test: ## run the tests for this machine that take minutes, or ONLY=rust, c, standards, valgrind, install, features, small, targets, platforms, source, sdk, all
+test: ## run the tests for this machine that take minutes, or ONLY=rust, c, builds, valgrind, install, features, small, targets, platforms, source, sdk, all
 ifneq ($(ONLY),)
 	@$(MAKE) --no-print-directory test-$(ONLY) ONLY=
 else
-	@$(MAKE) --no-print-directory test-c test-install & \
+	@$(MAKE) --no-print-directory test-c & \
 		$(MAKE) --no-print-directory test-rust; code=$$?; wait $$! && exit $$code
 	@echo "all tests passed"
 endif
@@ -122,13 +122,13 @@ tool-for-tests:
 test-quantize:
 	CARGO="$(CARGO)" CC="$(CC)" cli/tests/quantize/run.sh
 
-# The C and C++ tests with the static and the shared library.
-test-c: lib lib-plain
-	CC="$(CC)" CXX="$(CXX)" TEST_FEATURES=$(TEST_FEATURES) c-tests/run.sh $(LIB) $(LIB_PLAIN)
+# The C and C++ tests, the examples and the documentation with the static library.
+test-c: lib
+	CC="$(CC)" CXX="$(CXX)" TEST_FEATURES=$(TEST_FEATURES) c-tests/run.sh $(LIB)
 
-# The headers and the C++ tests under every standard, with gcc and clang.
-test-standards: lib
-	CC="$(CC)" CXX="$(CXX)" c-tests/standards.sh $(LIB)
+# The C and C++ tests in other builds: shared, as C++, under sanitizers, other decoders, every standard, gcc and clang.
+test-builds: lib lib-plain
+	CC="$(CC)" CXX="$(CXX)" c-tests/builds.sh $(LIB) $(LIB_PLAIN)
 
 # Installs into target/install, and uses it with pkg-config, CMake and Meson.
 test-install:
@@ -158,8 +158,8 @@ target/boards-venv:
 
 # All tests that need no board, and everything that CI only samples: all mutants take hours.
 test-all:
-	$(MAKE) --no-print-directory test test-standards test-valgrind test-features test-small test-targets test-source
-	$(MAKE) --no-print-directory sanitize no-panic proofs miri coverage fuzz-replay fuzz-replay-second test-quantize
+	$(MAKE) --no-print-directory test test-builds test-install test-valgrind test-features test-small test-targets
+	$(MAKE) --no-print-directory test-source sanitize no-panic proofs miri coverage fuzz-replay fuzz-replay-second test-quantize
 	$(MAKE) --no-print-directory sdk
 	$(MAKE) --no-print-directory test-sdk test-boards
 	$(MAKE) --no-print-directory test-platforms SDK=$(SDK)

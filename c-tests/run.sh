@@ -1,14 +1,10 @@
 #!/usr/bin/env bash
-# Builds and runs the C and C++ tests: run.sh FOLDER_OF_THE_LIBRARY FOLDER_OF_THE_LIBRARY_WITHOUT_ZSTD.
-#
-# Static and shared, C99 and C++17, plain and under the sanitizers. standards.sh has the other standards and compilers.
-# Prints a line for each tool that is missing on this machine; with TENSLICE_NO_SKIP=1 that is a failure.
+# Builds and runs the C and C++ tests, the examples and the documentation with the static library: run.sh
+# FOLDER_OF_THE_LIBRARY. builds.sh builds the tests in all other ways.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-. c-tests/skip.sh
 
 lib=$(cd "$1" && pwd)
-lib_plain=$(cd "$2" && pwd)
 fixtures=$PWD/tests/fixtures
 out=$PWD/target/c-tests
 mkdir -p "$out"
@@ -42,44 +38,16 @@ done
 
 for test in read parts formats write arguments handles overlap layout changed; do
     $c "c-tests/$test.c" "$lib/libtenslice.a" -lm -o "$out/$test-static"
-    $c "c-tests/$test.c" -L"$lib" -ltenslice -lm -Wl,-rpath,"$lib" -o "$out/$test-shared"
-    $cxx -std=c++17 -x c++ "c-tests/$test.c" -x none "$lib/libtenslice.a" -lm -o "$out/$test-cxx"
-    for build in static shared cxx; do
-        "$out/$test-$build" "$fixtures"
-    done
+    "$out/$test-static" "$fixtures"
 done
+$c -DBUILT_IN=1 c-tests/decode.c "$lib/libtenslice.a" -o "$out/decode"
+"$out/decode" "$fixtures"
 $cxx -std=c++11 c-tests/plus.cpp "$lib/libtenslice.a" -o "$out/plus"
 "$out/plus" "$fixtures"
 # tenslice.hpp, with results and with exceptions.
 for throw in "" -DTENSLICE_THROW; do
     $cxx -std=c++17 $throw c-tests/hpp.cpp "$lib/libtenslice.a" -o "$out/hpp"
     "$out/hpp" "$fixtures"
-done
-
-# Decoding: with and without the library's zstd, and with a decoder of the test that calls libzstd.
-libzstd=""
-if echo '#include <zstd.h>' | $c -x c -fsyntax-only - 2> /dev/null; then
-    libzstd="-DHAVE_LIBZSTD"
-else
-    skip "decoding by libzstd (its header is not installed)"
-fi
-sanitized="-fsanitize=address,undefined -fno-sanitize-recover=all"
-has_sanitizers=0
-if echo 'int main(void){return 0;}' | $c $sanitized -x c - -o "$out/probe" 2> /dev/null && "$out/probe"; then
-    has_sanitizers=1
-fi
-for built_in in 0 1; do
-    with=$([ $built_in = 1 ] && echo "$lib" || echo "$lib_plain")
-    build="$c -DBUILT_IN=$built_in $libzstd c-tests/decode.c $with/libtenslice.a ${libzstd:+-lzstd}"
-    $build -o "$out/decode-$built_in"
-    "$out/decode-$built_in" "$fixtures"
-    $c -DBUILT_IN=$built_in $libzstd c-tests/decode.c -L"$with" -ltenslice ${libzstd:+-lzstd} -Wl,-rpath,"$with" \
-        -o "$out/decode-$built_in-shared"
-    "$out/decode-$built_in-shared" "$fixtures"
-    if [ $has_sanitizers = 1 ]; then
-        $build $sanitized -o "$out/decode-$built_in-sanitized"
-        "$out/decode-$built_in-sanitized" "$fixtures" > /dev/null
-    fi
 done
 
 # The C and C++ blocks of the documentation, and its links.
@@ -245,13 +213,3 @@ if nm -D --defined-only "$lib/libtenslice.so" | awk '{print $3}' | grep -v '^ten
     exit 1
 fi
 echo "exports: ok"
-
-if [ $has_sanitizers = 1 ]; then
-    for test in read parts formats write arguments handles overlap layout changed; do
-        $c $sanitized "c-tests/$test.c" "$lib/libtenslice.a" -lm -o "$out/$test-sanitized"
-        "$out/$test-sanitized" "$fixtures" > /dev/null
-    done
-    echo "sanitizers: ok"
-else
-    skip "the C tests under the sanitizers (the compiler has none)"
-fi

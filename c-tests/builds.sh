@@ -1,16 +1,22 @@
 #!/usr/bin/env bash
-# Compiles the headers and the C++ tests under every standard, with every installed compiler and all its warnings:
-# standards.sh FOLDER_OF_THE_LIBRARY. run.sh has one standard of each language. Prints a line if clang is missing; with
-# TENSLICE_NO_SKIP=1 that is a failure.
+# Builds and runs the C and C++ tests in all ways that run.sh leaves out: builds.sh FOLDER_OF_THE_LIBRARY
+# FOLDER_OF_THE_LIBRARY_WITHOUT_ZSTD.
+#
+# With the shared library, as C++, under the sanitizers, with other decoders, and under every standard with every compiler
+# and all its warnings. Prints a line for each tool that is missing on this machine; with TENSLICE_NO_SKIP=1 that is a
+# failure.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . c-tests/skip.sh
 
 lib=$(cd "$1" && pwd)
+lib_plain=$(cd "$2" && pwd)
 fixtures=$PWD/tests/fixtures
-out=$PWD/target/standards
+out=$PWD/target/c-tests/builds
 mkdir -p "$out"
 warnings="-Wall -Wextra -Wpedantic -Werror"
+c="${CC:-cc} -std=c99 $warnings -O1 -g -Iinclude -Ic-tests"
+cxx="${CXX:-c++} $warnings -O1 -g -Iinclude -Ic-tests"
 
 # Compiles each header alone, under every standard of C and C++, without a warning. Of all of clang's warnings these are
 # ignored: compatibility with older C++ standards, padding, a class without a source file, pointer arithmetic.
@@ -67,7 +73,47 @@ for compiler in $compilers; do
         include/tenslice.hpp 2> "$out/hpp.txt" || { cat "$out/hpp.txt"; exit 1; }
 done
 for standard in 17 20; do
-    ${CXX:-c++} $warnings -O1 -Iinclude -Ic-tests -std=c++$standard c-tests/plus.cpp "$lib/libtenslice.a" -o "$out/plus"
+    $cxx -std=c++$standard c-tests/plus.cpp "$lib/libtenslice.a" -o "$out/plus"
     "$out/plus" "$fixtures"
 done
 echo "standards: ok"
+
+sanitized="-fsanitize=address,undefined -fno-sanitize-recover=all"
+has_sanitizers=0
+if echo 'int main(void){return 0;}' | $c $sanitized -x c - -o "$out/probe" 2> /dev/null && "$out/probe"; then
+    has_sanitizers=1
+else
+    skip "the C tests under the sanitizers (the compiler has none)"
+fi
+for test in read parts formats write arguments handles overlap layout changed; do
+    $c "c-tests/$test.c" -L"$lib" -ltenslice -lm -Wl,-rpath,"$lib" -o "$out/$test-shared"
+    "$out/$test-shared" "$fixtures"
+    $cxx -std=c++17 -x c++ "c-tests/$test.c" -x none "$lib/libtenslice.a" -lm -o "$out/$test-cxx"
+    "$out/$test-cxx" "$fixtures"
+    if [ $has_sanitizers = 1 ]; then
+        $c $sanitized "c-tests/$test.c" "$lib/libtenslice.a" -lm -o "$out/$test-sanitized"
+        "$out/$test-sanitized" "$fixtures" > /dev/null
+    fi
+done
+
+# Decoding: with and without the library's zstd, and with a decoder of the test that calls libzstd.
+libzstd=""
+if echo '#include <zstd.h>' | $c -x c -fsyntax-only - 2> /dev/null; then
+    libzstd="-DHAVE_LIBZSTD"
+else
+    skip "decoding by libzstd (its header is not installed)"
+fi
+for built_in in 0 1; do
+    with=$([ $built_in = 1 ] && echo "$lib" || echo "$lib_plain")
+    build="$c -DBUILT_IN=$built_in $libzstd c-tests/decode.c $with/libtenslice.a ${libzstd:+-lzstd}"
+    $build -o "$out/decode-$built_in"
+    "$out/decode-$built_in" "$fixtures"
+    $c -DBUILT_IN=$built_in $libzstd c-tests/decode.c -L"$with" -ltenslice ${libzstd:+-lzstd} -Wl,-rpath,"$with" \
+        -o "$out/decode-$built_in-shared"
+    "$out/decode-$built_in-shared" "$fixtures"
+    if [ $has_sanitizers = 1 ]; then
+        $build $sanitized -o "$out/decode-$built_in-sanitized"
+        "$out/decode-$built_in-sanitized" "$fixtures" > /dev/null
+    fi
+done
+echo "builds: ok"
