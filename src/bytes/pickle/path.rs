@@ -352,13 +352,12 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// True if the object on top of the stack is a text in a mapping whose items are behind a mark: a key, or a value.
+    /// True if the last mark is the one before the items of a mapping. A text on top of the stack is then a key or a value.
     pub(crate) fn is_in_items(&mut self) -> bool {
-        let [below @ .., top] = self.stack() else { return false };
         let Some(at) = self.mark() else { return false };
-        let mapping = at.checked_sub(1).and_then(|mapping| below.get(mapping));
+        let mapping = at.checked_sub(1).and_then(|mapping| self.stack().get(mapping));
         let is_mapping = mapping.is_some_and(|slot| matches!(slot.kind, Kind::Dict | Kind::Map));
-        is_mapping && top.kind == Kind::Text && self.mark_role(at).is_ok_and(|role| role == Role(Role::ITEMS))
+        is_mapping && self.mark_role(at).is_ok_and(|role| role == Role(Role::ITEMS))
     }
 
     /// True if the object on top of the stack stands behind a text as the value of a key does, but is in a tuple without a
