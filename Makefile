@@ -70,7 +70,7 @@ demo: lib ## build examples/load.c and read a file that a real ztensor release w
 
 # The tests run in parallel: much of each keeps only one core busy.
 ONLY ?=
-test: ## run the tests for this machine that take minutes, or ONLY=rust, c, builds, valgrind, install, features, small, targets, platforms, source, sdk, all
+test: ## run the main tests, which take minutes, or ONLY=rust, c, builds, valgrind, install, features, small, targets, platforms, source, sdk, all
 ifneq ($(ONLY),)
 	@$(MAKE) --no-print-directory test-$(ONLY) ONLY=
 else

@@ -1,10 +1,8 @@
 #!/usr/bin/env bash
-# Builds and runs the C and C++ tests in all ways that run.sh leaves out: builds.sh FOLDER_OF_THE_LIBRARY
-# FOLDER_OF_THE_LIBRARY_WITHOUT_ZSTD.
+# Runs the C and C++ tests in other builds than run.sh: builds.sh FOLDER_OF_THE_LIBRARY FOLDER_OF_THE_LIBRARY_WITHOUT_ZSTD.
 #
-# With the shared library, as C++, under the sanitizers, with other decoders, and under every standard with every compiler
-# and all its warnings. Prints a line for each tool that is missing on this machine; with TENSLICE_NO_SKIP=1 that is a
-# failure.
+# The builds use the shared library, C++, the sanitizers, other decoders, and every standard with every compiler and all
+# its warnings. Prints a line for each tool that is missing on this machine; with TENSLICE_NO_SKIP=1 that is a failure.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . c-tests/skip.sh

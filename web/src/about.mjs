@@ -36,7 +36,8 @@ export function componentOf(file, library, handle) {
 
 /** True if the component is an entry of an archive, which has a CRC-32. */
 function hasCrc({ format }, library, handle, encoding) {
-    if (encoding !== ENCODING.RAW || (format !== "npz" && format !== "pytorch")) return encoding === ENCODING.DEFLATE;
+    if (encoding === ENCODING.DEFLATE) return true; // only archives have it
+    if (encoding !== ENCODING.RAW || (format !== "npz" && format !== "pytorch")) return false;
     const at = library.make("tenslice_verified");
     // The module has no CRC-32, and seldom the bytes: the call fails unless there is nothing to verify.
     const status = library.function("tenslice_component_verify")(handle, 0, at, 0);

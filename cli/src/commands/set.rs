@@ -12,7 +12,7 @@ use tenslice::safetensors::Index;
 use crate::common::failure::Failure;
 use crate::common::mapping::{is_stream, map};
 use crate::common::model::checked;
-use crate::common::part::index_of;
+use crate::common::part::index_with;
 use crate::common::text::printable;
 use crate::editing::compare::{compare_in_place, compare_written};
 use crate::editing::value::value_type;
@@ -84,17 +84,18 @@ impl Arguments {
         terminal.status_of(&self.file, result)
     }
 
-    /// Warns if an index lists tensors under the names that they had: the model is then not complete.
+    /// Warns if an index still lists a tensor in this file by its old name: the model is then incomplete.
     fn warn_of_index(&self, terminal: &mut Terminal) {
-        if self.output.is_some() || self.rename_tensor.is_empty() {
+        if self.output.is_some() {
             return;
         }
-        let (Some(folder), Some(name)) = (self.file.parent(), self.file.file_name()) else { return };
-        if let Some(index) = name.to_str().and_then(|name| index_of(folder, name)) {
+        let is_new = |name: &String| self.rename_tensor.iter().any(|(_, new)| new == name);
+        let mut gone = self.rename_tensor.iter().map(|(old, _)| old).filter(|old| !is_new(old));
+        if let Some((tensor, index)) = gone.find_map(|old| Some((old, index_with(&self.file, old)?))) {
             terminal.warn(&format!(
-                "{} lists the tensors of this file by their old names: change it, too, or write the whole model again \
-                 with `convert --rename`",
-                printable(&index)
+                "{} still lists tensor \"{}\" in this file: update the index, or rename with `convert --rename` instead",
+                printable(&index),
+                printable(tensor)
             ));
         }
     }

@@ -72,18 +72,29 @@ fn numbers(name: &str) -> Option<(u64, u64)> {
 }
 
 /// The name of the first index in a folder that lists the file named `name`.
-pub fn index_of(folder: &Path, name: &str) -> Option<String> {
+fn index_of(folder: &Path, name: &str) -> Option<String> {
+    first_index(folder, |index| {
+        let mut scratch = vec![0; usize::try_from(index.tensor_count()).unwrap_or(usize::MAX)];
+        index.files(&mut scratch).is_ok_and(|mut files| files.any(|file| file == *name))
+    })
+}
+
+/// The name of the first index next to a file that lists a tensor in this file.
+pub fn index_with(path: &Path, tensor: &str) -> Option<String> {
+    let name = path.file_name()?.to_str()?;
+    first_index(path.parent()?, |index| index.find(tensor).is_ok_and(|file| file == *name))
+}
+
+/// The name of the first index in a folder that meets a condition.
+fn first_index(folder: &Path, is_wanted: impl Fn(&Index<'_>) -> bool) -> Option<String> {
     let place = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
     let names = fs::read_dir(place).ok()?.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
     let mut names: Vec<String> = names.filter(|name| is_index_name(name)).collect();
     names.sort();
-    let lists = |index: &String| {
-        let text = fs::read(place.join(index)).unwrap_or_default();
-        let Ok(index) = Index::open(&text) else { return false };
-        let mut scratch = vec![0; usize::try_from(index.tensor_count()).unwrap_or(usize::MAX)];
-        index.files(&mut scratch).is_ok_and(|mut files| files.any(|file| file == *name))
-    };
-    names.into_iter().find(lists)
+    names.into_iter().find(|name| {
+        let text = fs::read(place.join(name)).unwrap_or_default();
+        Index::open(&text).is_ok_and(|index| is_wanted(&index))
+    })
 }
 
 #[cfg(test)]

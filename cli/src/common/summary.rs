@@ -101,7 +101,7 @@ impl Summary {
             bytes = bytes.saturating_add(stored);
             of_numbers = of_numbers.saturating_add(if are_numbers { stored } else { 0 });
             for component in tensor.components() {
-                // The entries of archives have a CRC-32 instead of a digest. Decoding compares that of compressed ones.
+                // The entries of archives have a CRC-32 instead of a digest. Decoding a compressed entry verifies it.
                 let is_archived = component.caps().verify || component.encoding() == Encoding::Deflate;
                 let archived = is_archived.then_some("crc32");
                 if let Some(kind) = component.digest().map(digest_kind).or(archived) {

@@ -352,7 +352,7 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// True if the last mark is the one before the items of a mapping. A text on top of the stack is then a key or a value.
+    /// True if the last mark precedes the items of a mapping. A text on top of the stack is then a key or a value.
     pub(crate) fn is_in_items(&mut self) -> bool {
         let Some(at) = self.mark() else { return false };
         let mapping = at.checked_sub(1).and_then(|mapping| self.stack().get(mapping));
