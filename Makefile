@@ -156,15 +156,12 @@ target/boards-venv:
 	python3 -m venv $@ && $@/bin/pip install --quiet conan==2.34.0 platformio==6.2.0 SCons==4.11.1 pykwalify==1.8.0 \
 		kconfiglib==14.1.0 idf-component-manager==3.1.2 || { rm -rf $@; exit 1; }
 
-# All tests that need no board, and everything that CI only samples: all mutants take hours.
-test-all:
-	$(MAKE) --no-print-directory test test-builds test-install test-valgrind test-features test-small test-targets
-	$(MAKE) --no-print-directory test-source sanitize no-panic proofs miri coverage fuzz-replay fuzz-replay-second test-quantize
-	$(MAKE) --no-print-directory sdk
-	$(MAKE) --no-print-directory test-sdk test-boards
-	$(MAKE) --no-print-directory test-platforms SDK=$(SDK)
+test-all: ## run the tests in every build and on every machine, which takes two hours: logs in target/all
+	.ci/all
+
+# All Rust tests with libzstd instead of the library's own decoder.
+test-libzstd:
 	$(CARGO) test --quiet --tests --no-default-features --features std,formats,digest,dequantize,write,zlib,zstd-c
-	$(MAKE) --no-print-directory mutants
 
 # The Rust tests of the code for chips, built for this machine. TENSLICE_CORPUS=DIR adds a corpus.
 test-small:
