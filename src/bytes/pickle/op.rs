@@ -287,9 +287,10 @@ fn decimal(line: &[u8]) -> Option<i128> {
     if digits.is_empty() || digits.len() > 20 {
         return None;
     }
+    // Shifts: for a checked product of 128 bits, a program in C needs a function that its compiler may lack.
     let value = digits.iter().try_fold(0_i128, |value, digit| {
         let digit = digit.checked_sub(b'0').filter(|digit| *digit < 10)?;
-        value.checked_mul(10)?.checked_add(digit.into())
+        (value << 3).checked_add(value << 1)?.checked_add(digit.into())
     })?;
     Some(if is_negative { value.saturating_neg() } else { value })
 }
@@ -309,6 +310,28 @@ mod tests {
         assert_eq!(super::put(&put, 0), Some((0x7856_3412, 5)));
         assert_eq!(whole(&[INT_4, 0x12, 0x34, 0x56, 0x78], 0), Some((0x7856_3412, 5)));
         assert_eq!(number(&put[1..]), 0x7856_3412);
+    }
+
+    #[test]
+    fn lines_have_at_most_20_digits() {
+        for (line, expected) in [
+            ("0", Some(0)),
+            ("-0", Some(0)),
+            ("007", Some(7)),
+            ("-1234567890", Some(-1_234_567_890)),
+            ("18446744073709551616", Some(i128::from(u64::MAX) + 1)),
+            ("99999999999999999999", Some(99_999_999_999_999_999_999)),
+            ("-99999999999999999999", Some(-99_999_999_999_999_999_999)),
+            ("000000000000000000000", None),
+            ("", None),
+            ("-", None),
+            ("--1", None),
+            ("1/", None),
+            ("1:", None),
+        ] {
+            let line = std::format!("I{line}\n");
+            assert_eq!(integer(&read(line.as_bytes(), 0).unwrap()), expected, "{line}");
+        }
     }
 
     /// Groups in groups are skipped, and all opcodes are counted.
