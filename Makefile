@@ -156,7 +156,7 @@ target/boards-venv:
 	python3 -m venv $@ && $@/bin/pip install --quiet conan==2.34.0 platformio==6.2.0 SCons==4.11.1 pykwalify==1.8.0 \
 		kconfiglib==14.1.0 idf-component-manager==3.1.2 || { rm -rf $@; exit 1; }
 
-test-all: ## run the tests in every build and on every machine, which takes two hours: logs in target/all
+test-all: ## run the tests in every build and on every machine, which takes more than an hour; logs in target/all
 	.ci/all
 
 # All Rust tests with libzstd instead of the library's own decoder.
