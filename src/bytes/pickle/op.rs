@@ -258,8 +258,8 @@ pub(crate) fn number(bytes: &[u8]) -> u64 {
     bytes.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte))
 }
 
-/// Returns the integer that an opcode pushes; `None` if it is wider than 64 bits and a sign, or if the opcode does not
-/// push an integer.
+/// Returns the integer that an opcode pushes; `None` if it needs more than 16 bytes, or its line more than 20 digits, or if
+/// the opcode does not push an integer.
 pub(crate) fn integer(op: &Op<'_>) -> Option<i128> {
     Some(match op.code {
         INT_1 | INT_2 => number(op.argument).into(),
