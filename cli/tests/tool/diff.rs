@@ -265,20 +265,22 @@ fn orders_are_compared_by_index() {
 /// More elements than are held at a time.
 #[test]
 fn large_arrays_of_both_orders() {
-    const SHAPE: [u32; 3] = [300, 7, 9000];
+    const SHAPE: [u32; 3] = [300, 7, 2250];
     let number = |i: u32, j: u32, k: u32| (i * SHAPE[1] + j) * SHAPE[2] + k;
+    let element = |number: u32| [number, !number].map(|part| f64::from(part).to_le_bytes());
     let mut column = Vec::new();
     for (k, j) in (0..SHAPE[2]).flat_map(|k| (0..SHAPE[1]).map(move |j| (k, j))) {
-        column.extend((0..SHAPE[0]).flat_map(|i| number(i, j, k).to_le_bytes()));
+        (0..SHAPE[0]).for_each(|i| column.extend_from_slice(element(number(i, j, k)).as_flattened()));
     }
-    let mut row: Vec<u8> = (0..SHAPE.iter().product()).flat_map(u32::to_le_bytes).collect();
-    let shape = "(300, 7, 9000)";
-    let column = npy("'<u4'", true, shape, &column);
-    assert_eq!(compared(&column, &npy("'<u4'", false, shape, &row), &[]).0, 0);
-    let at = number(299, 3, 17) as usize * 4;
+    let mut row = Vec::new();
+    (0..SHAPE.iter().product()).for_each(|number| row.extend_from_slice(element(number).as_flattened()));
+    let shape = "(300, 7, 2250)";
+    let column = npy("'<c16'", true, shape, &column);
+    assert_eq!(compared(&column, &npy("'<c16'", false, shape, &row), &[]).0, 0);
+    let at = number(299, 3, 17) as usize * 16;
     row[at] ^= 1;
-    let (status, text) = compared(&column, &npy("'<u4'", false, shape, &row), &[]);
-    assert!(status == 1 && text.contains("1 of 18900000 values differ, first at [299, 3, 17] ("), "{text}");
+    let (status, text) = compared(&column, &npy("'<c16'", false, shape, &row), &[]);
+    assert!(status == 1 && text.contains("1 of 4725000 values differ, first at [299, 3, 17] ("), "{text}");
 }
 
 /// A tensor whose bytes are in a missing shard is not equal to anything.

@@ -191,17 +191,21 @@ fn the_order_travels() {
 #[test]
 fn a_large_array_changes_its_order() {
     let folder = Folder::new();
-    for (rows, columns) in [(3000_u32, 6000), (2, 9_000_000), (9_000_000, 2)] {
-        let mut bytes = npy("'>u4'", true, &format!("({rows}, {columns})"), &[]);
+    // Two numbers in an element.
+    let element = |number: u64| [number, !number];
+    for (rows, columns) in [(1500_u64, 3000), (2, 2_250_000), (2_250_000, 2)] {
+        let mut bytes = npy("'>c16'", true, &format!("({rows}, {columns})"), &[]);
         for column in 0..columns {
-            bytes.extend((0..rows).flat_map(|row| (row * columns + column).to_be_bytes()));
+            for row in 0..rows {
+                bytes.extend_from_slice(element(row * columns + column).map(u64::to_be_bytes).as_flattened());
+            }
         }
         let source = folder.write("f.npy", &bytes);
         let path = folder.path("x.bin");
         out(&["extract", &source, "-o", &path, "--row-major", "--force"]);
         let written = fs::read(&path).unwrap();
-        let numbers = written.chunks_exact(4).map(|x| u32::from_ne_bytes(x.try_into().unwrap()));
-        assert!(numbers.eq(0..rows * columns), "{rows} {columns}");
+        let numbers = written.chunks_exact(8).map(|x| u64::from_ne_bytes(x.try_into().unwrap()));
+        assert!(numbers.eq((0..rows * columns).flat_map(element)), "{rows} {columns}");
     }
 }
 

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::support::{Folder, fixture, out, run};
+use crate::support::{Folder, fixture, fixtures, out, run};
 
 /// Returns true if a value is of a type of JSON Schema.
 fn is_of_type(value: &Value, name: &str) -> bool {
@@ -156,8 +156,8 @@ fn every_command_prints_records() {
 /// All fixtures, also the damaged ones, and all commands that only read.
 #[test]
 fn every_fixture_has_a_record() {
-    let files = crate::support::files_below(fixture("").as_ref());
-    let files: Vec<&str> = files.iter().filter_map(|file| file.to_str()).filter(|f| !f.ends_with(".json")).collect();
+    let files = fixtures();
+    let files: Vec<&str> = files.iter().map(String::as_str).collect();
     for command in [&["list"][..], &["list", "--digest"], &["verify"], &["layout"], &["explain"], &["stats"]] {
         for some in files.chunks(300) {
             let run = run(&[command, some, &["--json"]].concat());

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::support::{Folder, blz, files_below, fixture, npy, npz, out, run};
+use crate::support::{Folder, blz, fixture, fixtures, npy, npz, out, run};
 
 fn floats(numbers: &[f32]) -> Vec<u8> {
     let bytes: Vec<u8> = numbers.iter().flat_map(|x| x.to_le_bytes()).collect();
@@ -116,10 +116,8 @@ fn every_fixture() {
     assert!(some.status == 1 && some.out.contains("good") && some.err.contains("bad"), "{} {}", some.out, some.err);
     let train = folder.write("x.blz", &blz(48, 25, [0.04, 0.08]));
     assert!(run(&["stats", &train]).err.contains("--no-limit"));
-    let files = files_below(fixture("").as_ref());
-    let files: Vec<&str> = files.iter().filter_map(|path| path.to_str()).filter(|f| !f.ends_with(".json")).collect();
-    for some in files.chunks(300) {
-        let run = run(&[&["stats"][..], some].concat());
+    for some in fixtures().chunks(300) {
+        let run = run(&[&["stats".to_owned()][..], some].concat());
         assert!(matches!(run.status, 0 | 1), "{}", run.err);
     }
 }
