@@ -63,11 +63,16 @@ pub(super) struct Widths {
 }
 
 impl Widths {
-    /// Returns the width of the storage at a place, which has `elements`.
-    fn of(&self, place: usize, elements: u64) -> u8 {
-        let mut others = self.others.iter().zip(self.of_others);
-        let other = others.find(|(other, _)| usize::from(**other) == place).map(|(_, width)| width);
-        other.unwrap_or(if elements == 1 { self.one } else { self.more })
+    /// Returns the widths of the storages in their order, given the number of elements of each.
+    fn each(&self) -> impl FnMut(u64) -> u8 {
+        let (one, more) = (self.one, self.more);
+        let mut others = self.others.into_iter().zip(self.of_others).peekable();
+        let mut places = 0_u16..;
+        move |elements| {
+            let place = places.next();
+            let other = others.next_if(|(other, _)| Some(*other) == place).map(|(_, width)| width);
+            other.unwrap_or(if elements == 1 { one } else { more })
+        }
     }
 }
 
@@ -350,10 +355,10 @@ impl<'a> PytorchFile<'a> {
         let missing = fail(ErrorKind::MissingData, Part::Data, self.constants_at);
         if let Body::Stream(Some(widths)) = self.body {
             let mut at = self.constants_at.saturating_add(self.constants_length.into());
-            for (other, place) in self.keys().zip(0_usize..) {
+            let mut width = widths.each();
+            for other in self.keys() {
                 let elements = op::number(self.input.get(Extent::new(at, COUNT)).ok_or(missing)?);
-                let width = widths.of(place, elements);
-                let data = Extent::new(at.saturating_add(COUNT), elements.saturating_mul(width.into()));
+                let data = Extent::new(at.saturating_add(COUNT), elements.saturating_mul(width(elements).into()));
                 if other == key {
                     return Ok(data);
                 }
