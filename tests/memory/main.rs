@@ -52,7 +52,9 @@ fn memory_is_bounded_by_the_destination() {
         let mut encoder = zstd::stream::Encoder::new(Vec::new(), 1).unwrap();
         encoder.window_log(27).unwrap();
         encoder.write_all(data).unwrap();
-        encoder.finish().unwrap()
+        let frame = encoder.finish().unwrap();
+        assert_eq!((frame[4] >> 5, frame[5]), (0, 17 << 3)); // no length, and the window
+        frame
     };
 
     // 64 MiB of zeros in a few KiB, for a destination of 384 bytes.

@@ -191,7 +191,7 @@ fn the_order_travels() {
 #[test]
 fn a_large_array_changes_its_order() {
     let folder = Folder::new();
-    // Two numbers in an element.
+    // More bytes than are held at a time, in elements of two numbers.
     let element = |number: u64| [number, !number];
     for (rows, columns) in [(1500_u64, 3000), (2, 2_250_000), (2_250_000, 2)] {
         let mut bytes = npy("'>c16'", true, &format!("({rows}, {columns})"), &[]);

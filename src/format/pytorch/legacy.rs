@@ -57,7 +57,7 @@ pub(super) struct Widths {
     /// The width in storages of one element, and in others.
     one: u8,
     more: u8,
-    /// The storages with another width.
+    /// The storages with another width, in their order; at the end `u16::MAX`, which is none.
     others: [u16; OTHERS],
     of_others: [u8; OTHERS],
 }
