@@ -1077,7 +1077,8 @@ tenslice_status tenslice_component_with_bytes(const tenslice_component *componen
  * Sets `bound` to the same tensor, whose data is looked for in `source`: a copy of the source that the file was
  * opened from, to which the program has added the data. The source must stay in place, unchanged, while `bound` is
  * used, and so must whatever the file was opened from. `bound` may be the same handle as `tensor`. Constant cost:
- * nothing is parsed again. All calls that read elements then find the data, whatever the layout.
+ * nothing is parsed again, except the tree of a PyTorch stream whose numbers have several widths. All calls that
+ * read elements then find the data, whatever the layout.
  *
  * Errors: INVALID_ARGUMENT also if the source describes a file of another length.
  */
@@ -1088,7 +1089,8 @@ tenslice_status tenslice_tensor_with_source(const tenslice_tensor *tensor, const
  * Sets `bound` to the same file, whose bytes are looked for in `source`: a copy of the source that `file` was opened
  * from, to which the program has added more ranges. The source must stay in place, unchanged, while `bound` or
  * anything made from it is used, and so must whatever `file` was opened from. `bound` may be the same handle as
- * `file`. Constant cost: nothing is parsed again.
+ * `file`. Constant cost: nothing is parsed again, except the tree of a PyTorch stream whose numbers have several
+ * widths.
  *
  * Errors: INVALID_ARGUMENT also if the source describes a file of another length.
  */

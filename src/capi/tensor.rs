@@ -85,7 +85,8 @@ pub extern "C" fn tenslice_tensor_problem(
 /// Sets `bound` to the same tensor, whose data is looked for in `source`: a copy of the source that the file was opened
 /// from, to which the program has added the data. The source must stay in place, unchanged, while `bound` is used, and
 /// so must whatever the file was opened from. `bound` may be the same handle as `tensor`. Constant cost: nothing is
-/// parsed again. All calls that read elements then find the data, whatever the layout.
+/// parsed again, except the tree of a PyTorch stream whose numbers have several widths. All calls that read elements then
+/// find the data, whatever the layout.
 ///
 /// Errors: INVALID_ARGUMENT also if the source describes a file of another length.
 #[unsafe(no_mangle)]

@@ -88,7 +88,8 @@ impl<'a> File<'a> {
     }
 
     /// Returns the same file, whose bytes are looked for in `source`: a clone of the source that the file was opened
-    /// from, to which the caller has added more ranges. Constant cost: nothing is parsed again.
+    /// from, to which the caller has added more ranges. Constant cost: nothing is parsed again,
+    /// except the tree of a PyTorch stream whose numbers have several widths.
     ///
     /// The views of single formats then find the added bytes as well, such as
     /// [`b2nd::Frame::read_region`](crate::b2nd::Frame::read_region). [`Tensor::with_source`] has an example.

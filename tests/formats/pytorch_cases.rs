@@ -1,12 +1,13 @@
 //! PyTorch: rules of calls, archives and streams that one small file shows.
 #![cfg(feature = "pytorch")]
 
-use tenslice::{ErrorKind, File, Part, Warning};
+use tenslice::{ErrorKind, File, Part, Source, Tensor, Warning};
 
 use crate::pytorch::{MEMO, archive, archive_of, names, tensor, tensor_of_memo, text};
 use crate::pytorch_rules::{
     ABOUT, Entry, HOOKS, MAGIC, PROTOCOL, WRONG, call, check_storages, item, list, outcome, seen, stream,
 };
+use crate::support::open_in_parts;
 
 /// The message of an error says which rule the file breaks.
 #[test]
@@ -312,40 +313,93 @@ fn records_that_are_read_too_often() {
     assert_eq!((in_items % tensor(0).len(), in_items / tensor(0).len()), (13, 54160));
 }
 
-/// Checks the places of all storages of a stream: each has a class, the width of its elements, and their number.
-fn check_stream(storages: &[(&str, u64, u16)]) {
+/// The class of a storage, the width of its elements, and their number.
+type Stored = (&'static str, u64, u16);
+const BYTE: (&str, u64) = ("Byte", 1);
+const SHORT: (&str, u64) = ("Short", 2);
+const FLOAT: (&str, u64) = ("Float", 4);
+const DOUBLE: (&str, u64) = ("Double", 8);
+const COMPLEX: (&str, u64) = ("ComplexDouble", 16);
+
+fn of((class, width): (&'static str, u64), elements: u16) -> Stored {
+    (class, width, elements)
+}
+
+/// The offset and the length of the data of all tensors.
+fn places(file: &File<'_>) -> Vec<(u64, u64)> {
+    let extent = |tensor: Tensor<'_>| tensor.component("data").unwrap().extent();
+    file.tensors().map(extent).map(|extent| (extent.offset, extent.length)).collect()
+}
+
+/// A stream of storages, whose data is `fill` again and again, and the places of their data.
+fn stream_of(storages: &[Stored], fill: [u8; 8]) -> (Vec<u8>, Vec<(u64, u64)>) {
     let (mut data, mut extents, mut items, mut keys) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     for (place, (class, width, elements)) in storages.iter().enumerate() {
         let (key, length) = (place.to_string(), u64::from(*elements) * width);
         data.extend(u64::from(*elements).to_le_bytes());
         extents.push((data.len() as u64, length));
-        data.extend(vec![7; length as usize]);
+        data.extend(fill.iter().cycle().take(length as usize));
         items.extend([text(&key), item(&key, class, *elements)].concat());
         keys.push(key);
     }
     let keys: Vec<&str> = keys.iter().map(|key| &**key).collect();
     let bytes = stream(&[b"}(", &items[..], b"u"].concat(), &list(&keys), &data);
     let start = (bytes.len() - data.len()) as u64;
-    let file = File::open(&bytes).unwrap_or_else(|error| panic!("{}", error.explain(&bytes[..])));
-    let found = file.tensors().map(|tensor| {
-        let extent = tensor.component("data").unwrap().extent();
-        (extent.offset - start, extent.length)
-    });
-    assert_eq!(found.collect::<Vec<_>>(), extents);
+    (bytes, extents.into_iter().map(|(at, length)| (start + at, length)).collect())
+}
+
+/// Bytes that do not look like the number of elements of a storage, and bytes that always do.
+const FILLS: [[u8; 8]; 3] = [[7; 8], [0; 8], [1, 0, 0, 0, 0, 0, 0, 0]];
+
+fn check_stream(storages: &[Stored]) {
+    for fill in FILLS {
+        let (bytes, expected) = stream_of(storages, fill);
+        let file = File::open(&bytes).unwrap_or_else(|error| panic!("{}", error.explain(&bytes[..])));
+        assert_eq!(places(&file), expected, "{storages:?} {fill:?}");
+    }
 }
 
 /// The place of a storage depends on all before it: a few with elements of another width, or of many widths.
 #[test]
 fn places_of_storages_in_streams() {
-    let (byte, short, float, double) = (("Byte", 1), ("Short", 2), ("Float", 4), ("Double", 8));
-    let of = |(class, width), elements| (class, width, elements);
-    check_stream(&[of(float, 3), of(float, 3), of(double, 3), of(float, 3), of(short, 3), of(float, 3)]);
+    check_stream(&[of(FLOAT, 3), of(FLOAT, 3), of(DOUBLE, 3), of(FLOAT, 3), of(SHORT, 3), of(FLOAT, 3)]);
     // The first one has a single element of the width that differs from that of most others.
-    check_stream(&[of(float, 1), of(double, 2), of(double, 2), of(float, 2), of(float, 2)]);
+    check_stream(&[of(FLOAT, 1), of(DOUBLE, 2), of(DOUBLE, 2), of(FLOAT, 2), of(FLOAT, 2)]);
     // Many widths, and more storages than are between two places that are kept.
-    let classes = [byte, short, float, double, ("ComplexDouble", 16)];
+    let classes = [BYTE, SHORT, FLOAT, DOUBLE, COMPLEX];
     let many: Vec<_> = (0..70).map(|place| of(classes[place * place % 5], 1 + (place % 4) as u16)).collect();
     check_stream(&many);
+    // Half of them each, without elements or with one here and there.
+    let halves: Vec<_> = (0..70).map(|place| of([FLOAT, SHORT][place % 2], (place * 5 % 17) as u16)).collect();
+    check_stream(&halves);
+}
+
+/// Where a storage is does not depend on the bytes that are in memory: neither when a file is opened, nor later.
+#[test]
+fn places_of_storages_with_more_and_less_in_memory() {
+    // The start of a file is always in memory, so the first storage is as long.
+    let of_classes = |classes: &[(&'static str, u64)]| {
+        let rest = classes.iter().cycle().zip(9..30).map(|(class, elements)| of(*class, elements));
+        [of(BYTE, u16::MAX)].into_iter().chain(rest).collect::<Vec<_>>()
+    };
+    let (alike, mixed) = (of_classes(&[FLOAT]), of_classes(&[FLOAT, DOUBLE, SHORT]));
+    for (storages, fill) in [&alike, &mixed].into_iter().flat_map(|storages| FILLS.map(|fill| (storages, fill))) {
+        let (bytes, expected) = stream_of(storages, fill);
+        let mut parts = Source::new(bytes.len() as u64);
+        let file = open_in_parts(&bytes, &[], &mut parts).unwrap();
+        assert_eq!(places(&file), expected, "{fill:?}");
+        let mut all = Source::new(bytes.len() as u64);
+        all.add(0, &bytes).unwrap();
+        assert_eq!(places(&file.with_source(&all).unwrap()), expected, "{fill:?}");
+        let whole = File::open(&bytes).unwrap();
+        assert_eq!(places(&whole.with_source(&parts).unwrap()), expected, "{fill:?}");
+        // Without the numbers of elements, storages are not found.
+        let mut start = Source::new(bytes.len() as u64);
+        start.add(0, &bytes[..1 << 16]).unwrap();
+        let without = whole.with_source(&start).unwrap();
+        let error = without.tensors().nth(9).unwrap().component("data").map(|data| data.extent()).unwrap_err();
+        assert_eq!((error.kind(), error.part()), (ErrorKind::NotInMemory, Part::Data), "{fill:?}");
+    }
 }
 
 /// A list of keys that has something else is refused for that, however deep it is.

@@ -269,6 +269,7 @@ const CASES: &[Case] = &[
     Case("tensors", "pytorch", "of an optimizer behind weights", 120, pytorch::states_behind, &[OPEN, LIST, INDEX]),
     Case("tensors", "pytorch", "of modules", 240, pytorch::modules, &[OPEN, LIST, WALK]),
     Case("tensors", "pytorch", "in a stream", 100, pytorch::stream, &[OPEN, LIST, INDEX]),
+    Case("tensors", "pytorch", "in a stream of many widths", 30, pytorch::mixed_stream, &[OPEN, LIST, INDEX]),
     Case("tensors", "pytorch", "in pairs", 250, pytorch::pairs, &[OPEN, LIST]),
     Case("unsorted names", "pytorch", "in a dictionary", 1100, pytorch::nested_tensors, &[OPEN, CHECK]),
     Case("unsorted places", "pytorch", "descending", 450, pytorch::falling_storages, &[OPEN, LIST, CHECK]),

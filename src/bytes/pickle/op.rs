@@ -169,6 +169,18 @@ pub(crate) fn skip(bytes: &[u8], at: u32) -> Option<(u8, u32)> {
     Some((code, position(bytes, after)?))
 }
 
+/// Returns the first text, without its opcode and its length, and the bytes behind it.
+pub(crate) fn first_text(mut bytes: &[u8]) -> Option<(&[u8], &[u8])> {
+    loop {
+        let (code, form, after) = split(bytes)?;
+        if matches!(code, TEXT_1 | TEXT_4 | TEXT_8 | STRING_1 | STRING_4) {
+            let before = usize::from(form & !COUNTED).checked_add(1)?;
+            return Some((bytes.get(before..bytes.len().checked_sub(after.len())?)?, after));
+        }
+        bytes = after;
+    }
+}
+
 /// Returns the opcode from `at` on that takes all objects above a mark, and the position behind it. `open` is the number
 /// of marks above that mark; the first opcode that ends the pickle is returned as well. Adds the number of opcodes to
 /// `count`.

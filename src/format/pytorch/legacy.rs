@@ -47,32 +47,42 @@ struct Storages<'a> {
     offsets: [u64; MOST_KEYS >> NEAR_BITS],
 }
 
-/// The number of storages whose widths may differ.
-const OTHERS: usize = 2;
+/// The widths of elements, in the order in which they are tried.
+const WIDTHS: [u8; 5] = [4, 8, 2, 1, 16];
+/// The number of storages whose widths are kept.
+const OTHERS: usize = 3;
 
-/// The widths of the elements of all storages, if only a few differ: most have the numbers of one type, and many have a
-/// single number of another one, a counter. So the place of a storage is found without the tree.
+/// How to find a storage without the tree, which alone states the widths of the elements. All storages are looked for in
+/// this way when a file is opened, and those for which it finds a wrong width are kept.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Widths {
-    /// The width in storages of one element, and in others.
-    one: u8,
-    more: u8,
-    /// The storages with another width, in their order; at the end `u16::MAX`, which is none.
+    usual: Usual,
+    /// The storages with other widths, in their order; at the end `u16::MAX`, which is none.
     others: [u16; OTHERS],
     of_others: [u8; OTHERS],
 }
 
-impl Widths {
-    /// Returns the widths of the storages in their order, given the number of elements of each.
-    fn each(&self) -> impl FnMut(u64) -> u8 {
-        let (one, more) = (self.one, self.more);
-        let mut others = self.others.into_iter().zip(self.of_others).peekable();
-        let mut places = 0_u16..;
-        move |elements| {
-            let place = places.next();
-            let other = others.next_if(|(other, _)| Some(*other) == place).map(|(_, width)| width);
-            other.unwrap_or(if elements == 1 { one } else { more })
-        }
+/// The widths of most storages.
+#[derive(Clone, Copy, Debug)]
+struct Usual {
+    /// The width of all, or the one that is tried first.
+    width: u8,
+    /// True if widths are tried. With the right one, the bytes behind the elements look like the number of elements of the
+    /// next storage.
+    is_tried: bool,
+}
+
+/// The offset of a storage, which begins with the number of its elements, and that number.
+#[derive(Clone, Copy)]
+struct Start {
+    at: u64,
+    elements: u64,
+}
+
+impl Start {
+    /// The extent of the elements.
+    fn data(&self, width: u8) -> Extent {
+        Extent::new(self.at.saturating_add(COUNT), self.elements.saturating_mul(width.into()))
     }
 }
 
@@ -141,30 +151,23 @@ fn places(bytes: &[u8]) -> core::result::Result<Places, Broken> {
     Ok(Places { tree: (tree, length(tree, keys)), keys: (keys, length(keys, end)) })
 }
 
-/// The keys in a list of texts.
-pub(super) struct Keys<'a> {
-    pub(super) pickle: &'a [u8],
-    pub(super) at: u32,
-}
+/// The keys in a list of texts, or the last ones: the rest of the pickle.
+pub(super) struct Keys<'a>(pub(super) &'a [u8]);
 
 impl<'a> Iterator for Keys<'a> {
     type Item = &'a [u8];
 
     fn next(&mut self) -> Option<&'a [u8]> {
-        loop {
-            let next = op::read(self.pickle, self.at).ok()?;
-            self.at = next.next;
-            if matches!(next.code, op::TEXT_1 | op::TEXT_4 | op::TEXT_8 | op::STRING_1 | op::STRING_4) {
-                return Some(next.argument);
-            }
-        }
+        let (text, after) = op::first_text(self.0)?;
+        self.0 = after;
+        Some(text)
     }
 }
 
 impl<'a> PytorchFile<'a> {
     /// The keys of the storages, in the order of the stream.
     pub(super) fn keys(&self) -> Keys<'a> {
-        Keys { pickle: self.pickle(true), at: 0 }
+        Keys(self.pickle(true))
     }
 
     /// Opens a stream.
@@ -294,36 +297,63 @@ impl<'a> PytorchFile<'a> {
         Ok(at)
     }
 
-    /// Finds out which widths most storages have.
+    /// The first storage.
+    fn first_storage(&self) -> Option<Start> {
+        self.storage_at(self.constants_at.saturating_add(self.constants_length.into()))
+    }
+
+    /// The storage at an offset. `None` if the number of its elements is not in memory.
+    fn storage_at(&self, at: u64) -> Option<Start> {
+        Some(Start { at, elements: op::number(self.input.get(Extent::new(at, COUNT))?) })
+    }
+
+    /// The storage behind one with elements of a width.
+    fn behind(&self, storage: &Start, width: u8) -> Option<Start> {
+        self.storage_at(storage.data(width).end()?)
+    }
+
+    /// The storage behind one, without those whose widths are kept.
+    fn likely_behind(&self, storage: &Start, Usual { width, is_tried }: Usual) -> Option<Start> {
+        let usual = self.behind(storage, width);
+        let fits = |next: &Start| next.elements > 0 && next.data(1).is_within(self.input.length());
+        if !is_tried || usual.as_ref().is_some_and(fits) {
+            return usual;
+        }
+        WIDTHS.into_iter().find_map(|width| self.behind(storage, width).filter(fits)).or(usual)
+    }
+
+    /// Finds out whether the storages can be found without the tree, and how.
     fn find_widths(&mut self, storages: &Storages<'a>) {
         let widths = storages.widths.get(..storages.order.count()).unwrap_or_default();
-        let start = self.constants_at.saturating_add(self.constants_length.into());
-        let elements = |at| self.input.get(Extent::new(at, COUNT)).map_or(0, op::number);
-        let behind =
-            |at: u64, width: u8| at.saturating_add(COUNT).saturating_add(elements(at).saturating_mul(width.into()));
-        // The width that most have, of each kind: counted for it, and against it.
-        let (mut most, mut leads, mut at) = ([0_u8; 2], [0_u32; 2], start);
-        for width in widths {
-            let kind = usize::from(elements(at) != 1);
-            at = behind(at, *width);
-            let (Some(most), Some(lead)) = (most.get_mut(kind), leads.get_mut(kind)) else { return };
-            if *lead == 0 {
-                *most = *width;
-            }
-            *lead = if *most == *width { lead.saturating_add(1) } else { lead.saturating_sub(1) };
-        }
-        let [one, more] = most;
-        let mut found = Widths { one, more, others: [u16::MAX; OTHERS], of_others: [0; OTHERS] };
-        let (mut others, mut at) = (found.others.iter_mut().zip(&mut found.of_others), start);
-        for (width, place) in widths.iter().zip(0_u16..) {
-            let is_other = *width != if elements(at) == 1 { one } else { more };
-            at = behind(at, *width);
-            if is_other {
-                let Some((other, of_other)) = others.next() else { return };
+        let ways = [false, true].into_iter().flat_map(|is_tried| WIDTHS.map(|width| Usual { width, is_tried }));
+        self.body = Body::Stream({ ways }.find_map(|usual| self.likely_widths(usual, widths)));
+    }
+
+    /// Compares the storages that are found in one way with the true ones. `None` if too many differ.
+    fn likely_widths(&self, usual: Usual, widths: &[u8]) -> Option<Widths> {
+        let (_, all_but_last) = widths.split_last()?;
+        let mut found = Widths { usual, others: [u16::MAX; OTHERS], of_others: [0; OTHERS] };
+        let mut others = found.others.iter_mut().zip(&mut found.of_others);
+        let mut storage = self.first_storage()?;
+        for (width, place) in all_but_last.iter().zip(0_u16..) {
+            let next = self.behind(&storage, *width)?;
+            if self.likely_behind(&storage, usual).is_none_or(|likely| likely.at != next.at) {
+                let (other, of_other) = others.next()?;
                 (*other, *of_other) = (place, *width);
             }
+            storage = next;
         }
-        self.body = Body::Stream(Some(found));
+        Some(found)
+    }
+
+    /// Looks for the widths again, if they are tried: other bytes are in memory now.
+    pub(super) fn with_widths_again(mut self) -> Self {
+        if let Body::Stream(Some(Widths { usual: Usual { is_tried: true, .. }, .. })) = self.body {
+            if let Ok(storages) = self.storages() {
+                self.find_widths(&storages);
+            }
+        }
+        self
     }
 
     /// Returns the extent of a storage, and the number of its elements.
@@ -339,36 +369,39 @@ impl<'a> PytorchFile<'a> {
         let (mut at, from) = kept.last().map_or((first, 0), |(at, number)| (*at, number << NEAR_BITS));
         for (width, other) in storages.widths.iter().zip(0_usize..).skip(from) {
             let missing = fail(ErrorKind::NotInMemory, Part::Data, at);
-            let elements = op::number(self.input.get(Extent::new(at, COUNT)).ok_or(missing)?);
-            let data = Extent::new(at.saturating_add(COUNT), elements.saturating_mul(u64::from(*width)));
+            let storage = self.storage_at(at).ok_or(missing)?;
+            let data = storage.data(*width);
             if other == place {
-                return Ok((data, elements));
+                return Ok((data, storage.elements));
             }
             at = data.end().unwrap_or(u64::MAX);
         }
         Err(fail(ErrorKind::MissingData, Part::Data, at))
     }
 
-    /// Returns the extent of the storage with a key. Nothing but the tree states how wide the storages before it are: if
-    /// they have many widths, this reads the tree once more.
-    pub(super) fn legacy_storage(&self, key: &[u8]) -> Result<Extent> {
+    /// Returns the extent of a storage of the tree. If storages cannot be found without the tree, this reads it once more.
+    pub(super) fn legacy_storage(&self, wanted: &Storage) -> Result<Extent> {
+        let key = wanted.key.bytes(self.pickle(false));
         let missing = fail(ErrorKind::MissingData, Part::Data, self.constants_at);
-        if let Body::Stream(Some(widths)) = self.body {
-            let mut at = self.constants_at.saturating_add(self.constants_length.into());
-            let mut width = widths.each();
-            for other in self.keys() {
-                let elements = op::number(self.input.get(Extent::new(at, COUNT)).ok_or(missing)?);
-                let data = Extent::new(at.saturating_add(COUNT), elements.saturating_mul(width(elements).into()));
-                if other == key {
-                    return Ok(data);
-                }
-                at = data.end().unwrap_or(u64::MAX);
+        let Body::Stream(Some(widths)) = self.body else {
+            let storages = self.storages()?;
+            let place = storages.order.place(key).ok_or(missing)?;
+            return self.legacy_data(place, &storages).map(|(data, _)| data);
+        };
+        let mut others = widths.others.into_iter().zip(widths.of_others).peekable();
+        let absent = fail(ErrorKind::NotInMemory, Part::Data, self.constants_at);
+        let mut storage = self.first_storage().ok_or(absent)?;
+        for (other, place) in self.keys().zip(0_u16..) {
+            if other == key {
+                return Ok(storage.data(wanted.width()));
             }
-            return Err(missing);
+            let next = match others.next_if(|(other, _)| *other == place) {
+                Some((_, width)) => self.behind(&storage, width),
+                None => self.likely_behind(&storage, widths.usual),
+            };
+            storage = next.ok_or(absent)?;
         }
-        let storages = self.storages()?;
-        let place = storages.order.place(key).ok_or(missing)?;
-        self.legacy_data(place, &storages).map(|(data, _)| data)
+        Err(missing)
     }
 
     /// Checks the tree: its tensors, and that each storage has as many elements as the stream states.

@@ -494,7 +494,7 @@ impl<'a> FileFormat<'a> for PytorchFile<'a> {
     }
 
     fn with_input(self, input: Input<'a>) -> Self {
-        Self { input, ..self }
+        Self { input, ..self }.with_widths_again()
     }
 
     fn version(&self) -> Option<&'a str> {
@@ -568,7 +568,7 @@ impl<'a> FileFormat<'a> for PytorchFile<'a> {
         let described = self.described(&base, in_constants)?;
         let Some(storage) = described.storage.filter(|_| cursor.is_first()) else { return Ok(false) };
         let (data, crc) = if self.flags.has(Flags::LEGACY) {
-            (self.legacy_storage(storage.key.bytes(pickle))?, 0)
+            (self.legacy_storage(&storage)?, 0)
         } else {
             self.storage(tensor.components)?
         };

@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 use super::legacy::{Keys, MOST_KEYS};
+use crate::bytes::num::to_usize;
 use crate::duplicates::sort_by;
 
 /// The number of keys from one that is marked to the next.
@@ -23,13 +24,13 @@ impl<'a> Order<'a> {
     /// Reads the list. `None` if two keys are equal.
     pub(super) fn new(pickle: &'a [u8]) -> Option<Self> {
         let mut order = Self { pickle, marks: [0; MARKS], sorted: [0; MOST_KEYS], count: 0 };
-        let (mut keys, mut last, mut are_sorted) = (Keys { pickle, at: 0 }, None::<&[u8]>, true);
+        let (mut keys, mut last, mut are_sorted) = (Keys(pickle), None::<&[u8]>, true);
         loop {
-            let at = keys.at;
+            let at = pickle.len().saturating_sub(keys.0.len());
             let Some(key) = keys.next() else { break };
             if order.count & (NEAR - 1) == 0 {
                 if let Some(mark) = order.marks.get_mut(order.count >> NEAR_BITS) {
-                    *mark = at;
+                    *mark = u32::try_from(at).unwrap_or(u32::MAX);
                 }
             }
             if let Some(place) = order.sorted.get_mut(order.count) {
@@ -56,7 +57,8 @@ impl<'a> Order<'a> {
     fn key(&self, place: u16) -> &'a [u8] {
         let place = usize::from(place);
         let at = self.marks.get(place >> NEAR_BITS).copied().unwrap_or(0);
-        Keys { pickle: self.pickle, at }.nth(place & (NEAR - 1)).unwrap_or_default()
+        let rest = to_usize(at.into()).and_then(|at| self.pickle.get(at..)).unwrap_or_default();
+        Keys(rest).nth(place & (NEAR - 1)).unwrap_or_default()
     }
 
     /// Returns the place of a key.

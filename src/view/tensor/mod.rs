@@ -61,8 +61,8 @@ impl<'a> Tensor<'a> {
     }
 
     /// Returns the same tensor, whose data is looked for in `source`: a clone of the source that the file was opened
-    /// from, to which the caller has added the data. Constant cost: nothing is parsed again. All calls that read
-    /// elements then find the data, whatever the layout.
+    /// from, to which the caller has added the data. Constant cost: nothing is parsed again, except the tree of a PyTorch
+    /// stream whose numbers have several widths. All calls that read elements then find the data, whatever the layout.
     ///
     /// Add the [extent](Component::extent) of each component in one piece.
     ///

@@ -141,27 +141,43 @@ pub fn modules(size: usize) -> Vec<u8> {
     checkpoint(&all, size, 1, false)
 }
 
-/// A stream of torch.save before 1.6: each storage has a number of elements before it.
-pub fn stream(size: usize) -> Vec<u8> {
+/// A stream of torch.save before 1.6: each storage has a number of elements before it. `class` gives the class of a
+/// storage and the width of its elements.
+fn stream_of(size: usize, class: impl Fn(usize) -> (&'static str, usize)) -> Vec<u8> {
     let pickle = |tree: &[u8]| [b"\x80\x02", tree, b"."].concat();
     let key = |number: usize| format!("{:08}", number * 7919 % 100_003);
     let tensor = |number: usize| {
-        let storage =
-            [b"(", &text("storage")[..], b"ctorch\nFloatStorage\n", &text(&key(number)), &text("cpu"), b"K\x02NtQ"];
+        let class = format!("ctorch\n{}Storage\n", class(number).0);
+        let storage = [b"(", &text("storage")[..], class.as_bytes(), &text(&key(number)), &text("cpu"), b"K\x02NtQ"];
         let rest = b"K\0K\x02\x85K\x01\x85\x89ccollections\nOrderedDict\n)RtR";
         [b"ctorch._utils\n_rebuild_tensor_v2\n(", &storage.concat()[..], rest].concat()
     };
-    let mut keys: Vec<String> = (0..size).map(key).collect();
-    keys.sort();
-    let keys: Vec<u8> = keys.iter().flat_map(|key| text(key)).collect();
+    let mut sorted: Vec<usize> = (0..size).collect();
+    sorted.sort_by_key(|number| key(*number));
+    let keys: Vec<u8> = sorted.iter().flat_map(|number| text(&key(*number))).collect();
+    // Zeros, and large numbers.
+    let data = |number: &usize| {
+        let elements = [[0, 0xff][number % 2]].repeat(2 * class(*number).1);
+        [&2_u64.to_le_bytes()[..], &elements].concat()
+    };
     let parts = [
         b"\x80\x02\x8a\x0al\xfc\x9cF\xf9 j\xa8P\x19.\x80\x02M\xe9\x03.".to_vec(),
         pickle(&[b"}", &text("little_endian")[..], b"\x88s"].concat()),
         pickle(&dictionary(size, name, tensor)),
         pickle(&[b"](", &keys[..], b"e"].concat()),
-        [&2_u64.to_le_bytes()[..], &[0; 8]].concat().repeat(size),
+        sorted.iter().flat_map(data).collect(),
     ];
     parts.concat()
+}
+
+pub fn stream(size: usize) -> Vec<u8> {
+    stream_of(size, |_| ("Float", 4))
+}
+
+/// The elements have many widths.
+pub fn mixed_stream(size: usize) -> Vec<u8> {
+    let classes = [("Float", 4), ("Double", 8), ("Half", 2), ("Byte", 1)];
+    stream_of(size, |number| classes[number / 2 % 4])
 }
 
 /// Each tensor is eight dictionaries deep.
