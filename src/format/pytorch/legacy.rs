@@ -315,18 +315,25 @@ impl<'a> PytorchFile<'a> {
     /// The storage behind one, without those whose widths are kept.
     fn likely_behind(&self, storage: &Start, Usual { width, is_tried }: Usual) -> Option<Start> {
         let usual = self.behind(storage, width);
-        let fits = |next: &Start| next.elements > 0 && next.data(1).is_within(self.input.length());
-        if !is_tried || usual.as_ref().is_some_and(fits) {
-            return usual;
+        // An element takes at least a byte.
+        let (mut next, mut others) = (usual, WIDTHS.iter());
+        while is_tried && next.is_none_or(|next| next.elements == 0 || !next.data(1).is_within(self.input.length())) {
+            let Some(width) = others.next() else { return usual };
+            next = self.behind(storage, *width);
         }
-        WIDTHS.into_iter().find_map(|width| self.behind(storage, width).filter(fits)).or(usual)
+        next
     }
 
     /// Finds out whether the storages can be found without the tree, and how.
     fn find_widths(&mut self, storages: &Storages<'a>) {
         let widths = storages.widths.get(..storages.order.count()).unwrap_or_default();
-        let ways = [false, true].into_iter().flat_map(|is_tried| WIDTHS.map(|width| Usual { width, is_tried }));
-        self.body = Body::Stream({ ways }.find_map(|usual| self.likely_widths(usual, widths)));
+        let mut found = None;
+        for is_tried in [false, true] {
+            for width in WIDTHS {
+                found = found.or_else(|| self.likely_widths(Usual { width, is_tried }, widths));
+            }
+        }
+        self.body = Body::Stream(found);
     }
 
     /// Compares the storages that are found in one way with the true ones. `None` if too many differ.
