@@ -331,8 +331,9 @@ fn places(file: &File<'_>) -> Vec<(u64, u64)> {
     file.tensors().map(extent).map(|extent| (extent.offset, extent.length)).collect()
 }
 
-/// A stream of storages, whose data is `fill` again and again, and the places of their data.
-fn stream_of(storages: &[Stored], fill: [u8; 8]) -> (Vec<u8>, Vec<(u64, u64)>) {
+/// A stream of storages, whose data is `fill` again and again, and the places of their data. The pickle of the tree has at
+/// least `length` bytes.
+fn stream_of(storages: &[Stored], fill: [u8; 8], length: usize) -> (Vec<u8>, Vec<(u64, u64)>) {
     let (mut data, mut extents, mut items, mut keys) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     for (place, (class, width, elements)) in storages.iter().enumerate() {
         let (key, length) = (place.to_string(), u64::from(*elements) * width);
@@ -343,6 +344,9 @@ fn stream_of(storages: &[Stored], fill: [u8; 8]) -> (Vec<u8>, Vec<(u64, u64)>) {
         keys.push(key);
     }
     let keys: Vec<&str> = keys.iter().map(|key| &**key).collect();
+    // Version, the dictionary, the key and the value of a long text, and the end.
+    let rest = length.saturating_sub(2 + 2 + items.len() + text("").len() * 2 + 2);
+    items.extend([text(""), text(&"x".repeat(rest))].concat());
     let bytes = stream(&[b"}(", &items[..], b"u"].concat(), &list(&keys), &data);
     let start = (bytes.len() - data.len()) as u64;
     (bytes, extents.into_iter().map(|(at, length)| (start + at, length)).collect())
@@ -353,7 +357,7 @@ const FILLS: [[u8; 8]; 3] = [[7; 8], [0; 8], [1, 0, 0, 0, 0, 0, 0, 0]];
 
 fn check_stream(storages: &[Stored]) {
     for fill in FILLS {
-        let (bytes, expected) = stream_of(storages, fill);
+        let (bytes, expected) = stream_of(storages, fill, 0);
         let file = File::open(&bytes).unwrap_or_else(|error| panic!("{}", error.explain(&bytes[..])));
         assert_eq!(places(&file), expected, "{storages:?} {fill:?}");
     }
@@ -384,7 +388,7 @@ fn places_of_storages_with_more_and_less_in_memory() {
     };
     let (alike, mixed) = (of_classes(&[FLOAT]), of_classes(&[FLOAT, DOUBLE, SHORT]));
     for (storages, fill) in [&alike, &mixed].into_iter().flat_map(|storages| FILLS.map(|fill| (storages, fill))) {
-        let (bytes, expected) = stream_of(storages, fill);
+        let (bytes, expected) = stream_of(storages, fill, 0);
         let mut parts = Source::new(bytes.len() as u64);
         let file = open_in_parts(&bytes, &[], &mut parts).unwrap();
         assert_eq!(places(&file), expected, "{fill:?}");
@@ -400,6 +404,30 @@ fn places_of_storages_with_more_and_less_in_memory() {
         let error = without.tensors().nth(9).unwrap().component("data").map(|data| data.extent()).unwrap_err();
         assert_eq!((error.kind(), error.part()), (ErrorKind::NotInMemory, Part::Data), "{fill:?}");
     }
+}
+
+/// Where only the tree shows the places of storages, it is read for each tensor: at most 32 times in all, and 2^25 bytes more.
+#[test]
+fn trees_that_are_read_too_often() {
+    const TENSORS: usize = 64;
+    const MOST: usize = 1 << 20; // 2^25 bytes, divided by the 32 tensors that are too many
+    let classes = [FLOAT, DOUBLE, SHORT, BYTE];
+    let storages: Vec<Stored> = (0..TENSORS).map(|place| of(classes[place % 4], 16)).collect();
+    let (with_numbers, with_others) = (FILLS[2], FILLS[0]);
+    let open = |length: usize, fill| {
+        let (bytes, _) = stream_of(&storages, fill, length);
+        File::open(&bytes).map(|file| file.tensor_count()).map_err(|error| {
+            let message = error.explain(&bytes[..]).to_string();
+            (error.kind(), error.part(), error.offset(), message)
+        })
+    };
+    let at = (MAGIC.len() + PROTOCOL.len() + ABOUT.len()) as u64;
+    assert_eq!(open(MOST, with_numbers), Ok(TENSORS as u64));
+    assert_eq!(open(MOST + 1, with_others), Ok(TENSORS as u64));
+    let (kind, part, offset, message) = open(MOST + 1, with_numbers).unwrap_err();
+    assert_eq!((kind, part, offset), (ErrorKind::TooMany, Part::Data, Some(at)));
+    assert!(message.contains("finding the data of a tensor takes reading the whole tree"), "{message}");
+    assert!(message.contains("save the file again as an archive"), "{message}");
 }
 
 /// A list of keys that has something else is refused for that, however deep it is.

@@ -50,11 +50,16 @@ pub(super) fn context<'a>(input: Input<'a>, error: &Error) -> Context<'a> {
         (ErrorKind::TooMany, Part::Entry) => {
             Some("the entries are too many, and in another order than the tensors refer to them")
         }
+        (ErrorKind::TooMany, Part::Data) => {
+            Some("finding the data of a tensor takes reading the whole tree, and there are too many tensors for that")
+        }
         (ErrorKind::InvalidName, Part::Name) => Some("an entry is not in the folder of the first entry"),
         _ => zip::explain::rule(error),
     };
+    let is_slow = matches!((error.kind(), error.part()), (ErrorKind::TooMany, Part::Data));
     Context {
         rule,
+        hint: is_slow.then_some("save the file again as an archive, as torch.save does from PyTorch 1.6 on"),
         #[cfg(not(target_os = "none"))]
         needed: needed(input, error),
         ..Context::default()

@@ -37,6 +37,10 @@ const FIRST: u64 = 1 << 16;
 pub(super) const MOST_KEYS: usize = 8192;
 /// The length of the number of elements.
 const COUNT: u64 = 8;
+/// The bytes of the tree that may be read again to list all tensors, where only the tree shows the places of storages: so
+/// many times the tree, and so many more.
+const MOST_TREES: u64 = 32;
+const MORE_TREES: u64 = 1 << 25;
 
 /// The storages of a stream.
 struct Storages<'a> {
@@ -206,7 +210,20 @@ impl<'a> PytorchFile<'a> {
         file.flags.set(Flags::PADDED, end < length);
         let checked = file.check_trees(|file, seen| file.check_legacy_tree(&storages, seen));
         checked.map_err(|error| opening.stop(error))?;
+        file.check_work().map_err(|error| opening.stop(error))?;
         Ok(file)
+    }
+
+    /// Fails if the tree would be read too often to list all tensors.
+    fn check_work(&self) -> Result<()> {
+        let tree = u64::from(self.data_length);
+        let most = tree.saturating_mul(MOST_TREES).saturating_add(MORE_TREES);
+        let work = tree.saturating_mul(self.count.into());
+        let is_read_again = matches!(self.body, Body::Stream(None));
+        if is_read_again && work > most {
+            return Err(fail(ErrorKind::TooMany, Part::Data, self.data_at));
+        }
+        Ok(())
     }
 
     /// Checks that the list consists of texts.
@@ -263,7 +280,7 @@ impl<'a> PytorchFile<'a> {
             *width = storage.width();
             Ok(())
         };
-        let checked = tree.check(&mut |_, _, _| Ok(()), each, &mut { Words::NONE });
+        let checked = tree.each_storage(each);
         checked.map_err(|broken| broken.error(self, false))?;
         if widths.get(..order.count()).unwrap_or_default().contains(&0) {
             return Err(fail(ErrorKind::UnclaimedBytes, Part::Key, self.constants_at));
@@ -315,8 +332,8 @@ impl<'a> PytorchFile<'a> {
     /// The storage behind one, without those whose widths are kept.
     fn likely_behind(&self, storage: &Start, Usual { width, is_tried }: Usual) -> Option<Start> {
         let usual = self.behind(storage, width);
-        // An element takes at least a byte.
         let (mut next, mut others) = (usual, WIDTHS.iter());
+        // An element takes at least a byte.
         while is_tried && next.is_none_or(|next| next.elements == 0 || !next.data(1).is_within(self.input.length())) {
             let Some(width) = others.next() else { return usual };
             next = self.behind(storage, *width);

@@ -158,6 +158,11 @@ impl<'a> Tree<'a> {
         Outline::of(self.reach)
     }
 
+    /// The bytes of the pickle that are read again, at most, when the machine runs once.
+    fn most_work(&self) -> u64 {
+        to_u64(self.pickle.len()).saturating_mul(MOST_AGAIN).saturating_add(MORE)
+    }
+
     /// Returns the tensor that a machine has just pushed.
     fn found(&self, machine: &mut Machine<'a>, path: Option<&Path>) -> Result<Found<'a>, Fault> {
         let changed = Fault::new(ErrorKind::Malformed, Part::Tensor, machine.position());
@@ -186,13 +191,12 @@ impl<'a> Tree<'a> {
         words: &mut Words,
     ) -> Result<(), Broken> {
         let (mut machine, mut path) = (Machine::new(self.pickle, &self.outline()), Path::EMPTY);
-        let length = to_u64(self.pickle.len());
-        let most = length.saturating_mul(MOST_AGAIN).saturating_add(MORE);
+        let most = self.most_work();
         // The mark of the mapping that the last tensor is an item of, if nothing else was pushed after it.
         let mut items = None;
         loop {
             match machine.step()? {
-                Event::Stopped if u64::from(machine.position()) < length => {
+                Event::Stopped if u64::from(machine.position()) < to_u64(self.pickle.len()) => {
                     return Err(Fault::new(ErrorKind::TrailingBytes, Part::Value, machine.position()).into());
                 }
                 Event::Stopped => return Ok(()),
@@ -225,6 +229,29 @@ impl<'a> Tree<'a> {
                     visit(&mut machine, &found, path).map_err(Broken::Error)?;
                 }
                 _ => {}
+            }
+            if machine.work() > most {
+                return Err(Fault::new(ErrorKind::TooMany, Part::Value, machine.position()).into());
+            }
+        }
+    }
+
+    /// Runs the whole pickle without looking for tensors. Calls `storage` for each storage, with its position.
+    pub(super) fn each_storage(
+        &self,
+        mut storage: impl FnMut(&Storage, u32) -> Result<(), Error>,
+    ) -> Result<(), Broken> {
+        let mut machine = Machine::new(self.pickle, &self.outline());
+        let most = self.most_work();
+        loop {
+            match machine.step()? {
+                Event::Stopped => return Ok(()),
+                Event::Pushed => {}
+                Event::Other => continue,
+            }
+            let pushed = machine.top().filter(|top| top.kind == Kind::Storage && !top.is_alias);
+            if let Some(top) = pushed {
+                storage(&Storage::of(&mut machine, &top)?, top.start).map_err(Broken::Error)?;
             }
             if machine.work() > most {
                 return Err(Fault::new(ErrorKind::TooMany, Part::Value, machine.position()).into());
