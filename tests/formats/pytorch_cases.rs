@@ -406,7 +406,8 @@ fn places_of_storages_with_more_and_less_in_memory() {
     }
 }
 
-/// Where only the tree shows the places of storages, it is read for each tensor: at most 32 times in all, and 2^25 bytes more.
+/// Where only the tree shows the places of storages, it is read for each tensor. For all tensors together, at most 32 times
+/// its length plus 2^25 bytes are read.
 #[test]
 fn trees_that_are_read_too_often() {
     const TENSORS: usize = 64;

@@ -37,10 +37,11 @@ const FIRST: u64 = 1 << 16;
 pub(super) const MOST_KEYS: usize = 8192;
 /// The length of the number of elements.
 const COUNT: u64 = 8;
-/// The bytes of the tree that may be read again to list all tensors, where only the tree shows the places of storages: so
-/// many times the tree, and so many more.
+/// Limits the bytes of the tree that are read again to list all tensors, where only the tree shows the places of storages:
+/// this number of times the length of the tree, plus `MORE_BYTES`.
 const MOST_TREES: u64 = 32;
-const MORE_TREES: u64 = 1 << 25;
+/// Bytes that are added to this limit, so that a small file may have more tensors.
+const MORE_BYTES: u64 = 1 << 25;
 
 /// The storages of a stream.
 struct Storages<'a> {
@@ -214,10 +215,10 @@ impl<'a> PytorchFile<'a> {
         Ok(file)
     }
 
-    /// Fails if the tree would be read too often to list all tensors.
+    /// Fails if only the tree shows the places of storages, and listing all tensors would read it too often.
     fn check_work(&self) -> Result<()> {
         let tree = u64::from(self.data_length);
-        let most = tree.saturating_mul(MOST_TREES).saturating_add(MORE_TREES);
+        let most = tree.saturating_mul(MOST_TREES).saturating_add(MORE_BYTES);
         let work = tree.saturating_mul(self.count.into());
         let is_read_again = matches!(self.body, Body::Stream(None));
         if is_read_again && work > most {

@@ -158,7 +158,7 @@ impl<'a> Tree<'a> {
         Outline::of(self.reach)
     }
 
-    /// The bytes of the pickle that are read again, at most, when the machine runs once.
+    /// The limit on the bytes of the pickle that the machine reads again while it runs once.
     fn most_work(&self) -> u64 {
         to_u64(self.pickle.len()).saturating_mul(MOST_AGAIN).saturating_add(MORE)
     }
@@ -236,7 +236,8 @@ impl<'a> Tree<'a> {
         }
     }
 
-    /// Runs the whole pickle without looking for tensors. Calls `storage` for each storage, with its position.
+    /// Runs the whole pickle without looking for tensors: faster than `check`, which needs their paths. Calls `storage` for
+    /// each storage, with its position.
     pub(super) fn each_storage(
         &self,
         mut storage: impl FnMut(&Storage, u32) -> Result<(), Error>,
